@@ -29,9 +29,10 @@ def sample(pid):
 
 
 def waited_ms(pid):
-    """For how long its threads waited for a processor (schedstat's second number); 0 where it is gone."""
+    """For how long its watchdog waited for a processor (schedstat's second number): without it no stall is seen. 0 where it is gone."""
     try:
-        return sum(int((task / "schedstat").read_text().split()[1]) for task in pathlib.Path(f"/proc/{pid}/task").iterdir()) / 1e6
+        tasks = [task for task in pathlib.Path(f"/proc/{pid}/task").iterdir() if (task / "comm").read_text().strip() == "lag-watchdog"]
+        return sum(int((task / "schedstat").read_text().split()[1]) for task in tasks) / 1e6
     except OSError:
         return 0
 

@@ -96,7 +96,7 @@ public final class StallMonitor: Sendable {
         guard configuration.symbols == .names || LineSources.areAvailable else {
             throw .invalidConfiguration(key: "symbols", value: "lines", allowed: "names; lines after LineSymbols.enable()")
         }
-        guard configuration.format.isAvailable else {
+        guard configuration.format.current.isAvailable else {
             let allowed = "\(RecordFormat.native); others after \(DeliveryParts.remedy)"
             throw .invalidConfiguration(key: "format", value: "\(configuration.format)", allowed: allowed)
         }
@@ -114,16 +114,15 @@ public final class StallMonitor: Sendable {
                 throw error
             }
         }
-        let deferred = state.withLock { state in
-            defer { state.deferred = [] }
-            return state.deferred
-        }
+        let deferred = state.withLock { $0.deferred }
         do throws(StallMonitorError) {
             for watch in deferred { try self.watch(watch.loop, rules: watch.rules) }
         } catch {
+            // The next start needs them again.
             stop()
             throw error
         }
+        state.withLock { state in state.deferred.removeAll { kept in deferred.contains { $0.loop === kept.loop } } }
     }
 
     /// Ends every watch; nothing happens if it does not run. Stalls in progress become `abandoned` lines; what is on
@@ -183,23 +182,37 @@ public final class StallMonitor: Sendable {
                 rules.callout = nil
                 guard rules != .empty else { return }
             }
-            let helpers = try Self.helpers(of: loop, for: rules, parts)
-            let name = name ?? loop.name
-            let index = parts.registry.add(
-                loop,
-                name: name,
-                owner: core,
-                rules: configuration.watchRules(of: rules),
-                ticks: helpers?.ticks,
-                ticker: helpers?.ticker,
-                mirror: engine.isOwn ? BeaconMirror(of: loop, named: name) : nil,
-                now: clb_now_ns()
-            )
-            guard index != nil else {
-                helpers?.ticker.cancel()
-                throw .tooManyLoops(limit: WatchRegistry.capacity)
+            do throws(StallMonitorError) {
+                try add(loop, named: name ?? loop.name, rules, parts)
+            } catch {
+                // All of a pool is watched, or nothing of it.
+                parts.workers?.remove(loop, of: core)
+                throw error
             }
             parts.watchdog.wake()
+        }
+    }
+
+    private func add(
+        _ loop: any ObservableLoop,
+        named name: String,
+        _ rules: StallRules,
+        _ parts: MonitorEngine.Parts
+    ) throws(StallMonitorError) {
+        let helpers = try Self.helpers(of: loop, for: rules, parts)
+        let index = parts.registry.add(
+            loop,
+            name: name,
+            owner: core,
+            rules: configuration.watchRules(of: rules),
+            ticks: helpers?.ticks,
+            ticker: helpers?.ticker,
+            mirror: engine.isOwn ? BeaconMirror(of: loop, named: name) : nil,
+            now: clb_now_ns()
+        )
+        guard index != nil else {
+            helpers?.ticker.cancel()
+            throw .tooManyLoops(limit: WatchRegistry.capacity)
         }
     }
 
@@ -325,7 +338,8 @@ public final class StallMonitor: Sendable {
     /// process is ended that may hang (SIGTERM, a liveness kill). A stall that has such a line already gets no other; its end is
     /// reported as ever. Only stalls of at least the threshold count; one that has begun and is shorter is reported when it reaches that.
     ///
-    /// Any thread, but no signal handler: it takes a lock. Returns at once; the line is written by the reporter thread.
+    /// Any thread, but no signal handler: it takes a lock, and waits while ``start()`` or ``stop()`` runs. Else it returns at once; the line is
+    /// written by the reporter thread.
     public func reportStallsInProgress() {
         state.withLock { state in
             guard let parts = state.parts else { return }

@@ -113,25 +113,26 @@
         /// - Throws: ``StallMonitor/StallMonitorError`` when a setting is wrong or a loop cannot be watched, and, where the monitor is required, when
         ///   it cannot start; nothing runs then.
         public func run() async throws {
+            let run = ServiceRun()
             do {
                 try start(monitor)
                 switch watched {
-                case .server: try await watchServer()
+                case .server: try await watchServer(run)
                 case .loops(let loops, let rules): for loop in loops { try monitor.watch(loop, rules: rules) }
                 }
             } catch let error as StallMonitorError where !isRequired && error.isOfThisMachine {
-                await stop()
+                await run.end { [monitor] in monitor.stop() }
                 logger.error("no stall will be found: \(error)")
             } catch {
-                await stop()
+                await run.end { [monitor] in monitor.stop() }
                 throw error
             }
             // A cancelled task ends in the same order as a graceful shutdown.
             try? await gracefulShutdown()
-            await stop()
+            await run.end { [monitor] in monitor.stop() }
         }
 
-        private func watchServer() async throws {
+        private func watchServer(_ run: ServiceRun) async throws {
             do throws(StallMonitorError) {
                 try monitor.watchConcurrencyPool()
             } catch {
@@ -141,24 +142,18 @@
             #if NIO
                 if let eventLoopGroup {
                     // It may wait for a loop that is busy.
-                    try await offThePool { [monitor] in _ = try monitor.watch(eventLoopGroup, rules: .pingedLoops) }
+                    try await run.perform { [monitor] in _ = try monitor.watch(eventLoopGroup, rules: .pingedLoops) }
                 }
             #endif
             // A queue that nothing serves would seem to hang for good.
-            DispatchQueue.main.async { [weak monitor] in
-                // It may have been stopped by now; nothing else stands against it.
-                try? monitor?.watch(PingedQueue(.main), rules: .pingedLoops)
-            }
-        }
-
-        /// It may wait for a second, which no thread of the concurrency pool has to spare.
-        private func stop() async {
-            try? await offThePool { [monitor] in monitor.stop() }
-        }
-
-        private func offThePool(_ work: @escaping @Sendable () throws -> Void) async throws {
-            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                DispatchQueue(label: "LagMonitor.service").async { continuation.resume(with: Result { try work() }) }
+            run.whenMainAnswers { [weak monitor, logger] in
+                do throws(StallMonitorError) {
+                    try monitor?.watch(PingedQueue(.main), rules: .pingedLoops)
+                } catch {
+                    // Somebody else may have stopped it.
+                    if case .notRunning = error { return }
+                    logger.error("the main queue is not watched: \(error)")
+                }
             }
         }
     }

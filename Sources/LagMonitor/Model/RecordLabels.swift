@@ -21,7 +21,8 @@ package struct RecordLabels: Sendable, Hashable {
     package static let maximumCount = 16
     package static let maximumNameBytes = 32
     package static let maximumValueBytes = 128
-    /// Of a line the labels take no more than one part in so many, so that who is to blame always has room.
+    /// Of a line of the native format the labels take no more than one part in so many, so that who is to blame always has room there. Other
+    /// formats write them in more bytes.
     package static let shareOfLine = 8
 
     package static let allowed = """
@@ -29,10 +30,11 @@ package struct RecordLabels: Sendable, Hashable {
         \(maximumNameBytes - 1) letters, digits, '_' or '-', a value 1 to \(maximumValueBytes) bytes without control characters
         """
 
-    /// Names with a meaning of their own in metrics (Prometheus's `le`, and those of our series), in profiles or in Sentry's tags.
+    /// Names with a meaning of their own in metrics (Prometheus's `le`, and those of our series), in profiles or in Sentry's tags; and those of
+    /// which Sentry's Relay deletes a tag, as they are attributes of the event (`dist`, `filename`, `function`, `release`, `user`).
     package static let reservedNames: Set<String> = [
-        "cause", "culprit", "event", "kind", "le", "loop", "phase", "process", "reason", "stall_id", "target", "thread",
-        "version",
+        "cause", "culprit", "dist", "event", "filename", "function", "kind", "le", "loop", "phase", "process", "reason", "release",
+        "stall_id", "target", "thread", "user", "version",
     ]
 
     package var isEmpty: Bool { pairs.isEmpty }

@@ -90,7 +90,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         if target == nil { context.readResource(isOwn: true) }
         context.labels = try configuration.checkedLabels()
         outputs = sinks.map {
-            let format = $0.format ?? configuration.format
+            let format = ($0.format ?? configuration.format).current
             let limits = $0.keptLines == nil ? limits : limits.leavingRoomForLateMark(in: format)
             return RecordOutput(encoder: RecordEncoder(context: context, limits: limits, format: format), sink: $0)
         }

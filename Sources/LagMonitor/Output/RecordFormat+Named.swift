@@ -7,6 +7,9 @@ extension RecordFormat {
         self = known.first { $0.name == name } ?? RecordFormat(name, nil, Self.native.lateMark)
     }
 
+    /// The same as this process has it now: its product may have been enabled since the settings were read.
+    package var current: RecordFormat { isAvailable ? self : RecordFormat(named: name) ?? self }
+
     /// Whether lines can be written in it.
     package var isAvailable: Bool { layout != nil || self == .native }
 }

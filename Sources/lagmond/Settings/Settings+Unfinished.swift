@@ -16,6 +16,14 @@ extension Settings {
         return settings
     }
 
+    /// With the path at which a running lagmond keeps stalls: what is read anew has not been checked, nor has what was left there been reported.
+    func keepingUnfinishedPath(of running: Settings) -> Settings {
+        var settings = self
+        settings.monitor.unfinishedPath = running.monitor.unfinishedPath
+        for index in settings.targets.indices { settings.targets[index].monitor.unfinishedPath = running.monitor.unfinishedPath }
+        return settings
+    }
+
     /// Writes the stalls in which an earlier lagmond was killed; once, before anything is watched.
     /// - Throws: ``StartFailure`` where stalls cannot be kept at the path that a source names.
     func reportUnfinished(to sink: any RecordSink) throws(StartFailure) {
@@ -29,13 +37,26 @@ extension Settings {
                     + "(allowed: a file in a folder that lagmond may write to, or none)"
             )
         }
-        let context = ProcessContext.current(serviceName: monitor.serviceName, serviceVersion: monitor.serviceVersion)
+        var context = ProcessContext.current(serviceName: monitor.serviceName, serviceVersion: monitor.serviceVersion)
+        context.readResource(isOwn: true)
+        // What is wrong with them is an error of the monitor's start.
+        context.labels = (try? monitor.checkedLabels()) ?? .none
         let format = sink.format ?? monitor.format
         let limits = (try? LineLimits(maxLineBytes: monitor.maxLineBytes)) ?? .standard
         var outputs = [RecordOutput(encoder: RecordEncoder(context: context, limits: limits, format: format), sink: sink)]
-        let count = RecoveredStalls(at: place, bootID: context.bootID).report(to: &outputs, now: .now())
-        guard count > 0 else { return }
+        let recovered = RecoveredStalls(at: place, bootID: context.bootID)
+        let found = UInt64(recovered.stalls.count)
+        let count = recovered.report(to: &outputs, now: .now())
+        if count > 0 {
+            Diagnostics.report("\(Self.unfinishedText(count)): reported as abandoned in \(sink.name)")
+        }
+        if count < found {
+            Diagnostics.report("\(Self.unfinishedText(found - count)): not written to \(sink.name); the next start tries again")
+        }
+    }
+
+    private static func unfinishedText(_ count: UInt64) -> String {
         let subject = count == 1 ? "1 stall that was in progress" : "\(count) stalls that were in progress"
-        Diagnostics.report("\(subject) when an earlier lagmond was killed: reported as abandoned in \(sink.name)")
+        return "\(subject) when an earlier lagmond was killed"
     }
 }

@@ -10,7 +10,8 @@ package struct RecoveredStalls: ~Copyable {
     package let stalls: [UnfinishedStall]
     /// Files of which it is not known what they held.
     package let refused: Int
-    private let files: [(descriptor: Int32, path: String)]
+    /// Each with the number of its stalls; those that were refused have none.
+    private let files: [(descriptor: Int32, path: String, stallCount: Int)]
 
     /// A stall that was cut off so long ago is no news; readers of logs do not take such lines either.
     static let maximumAgeSeconds = 7 * 24 * 3600
@@ -24,7 +25,7 @@ package struct RecoveredStalls: ~Copyable {
     init(at place: UnfinishedPath, bootID: String, now: Int) {
         var stalls: [UnfinishedStall] = []
         var refused = 0
-        var files: [(Int32, String)] = []
+        var files: [(Int32, String, Int)] = []
         for path in place.candidates {
             let descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
             guard descriptor >= 0 else { continue }
@@ -33,39 +34,66 @@ package struct RecoveredStalls: ~Copyable {
                 continue
             }
             switch content {
-            case .success(let content): stalls += content.stalls
-            case .failure: refused += 1
+            case .success(let content):
+                stalls += content.stalls
+                files.append((descriptor, path, content.stalls.count))
+            case .failure:
+                refused += 1
+                files.append((descriptor, path, 0))
             }
-            files.append((descriptor, path))
         }
         (self.stalls, self.refused, self.files) = (stalls, refused, files)
     }
 
     deinit { for file in files { _ = Glibc.close(file.descriptor) } }
 
-    /// Writes what was left to every output that has lines of its format, and counts what was refused. The files go, unless nothing could be
-    /// written: then the next start tries again.
+    /// Writes what was left to every output that has lines of its format, and counts what was refused. An output that does not take a line
+    /// is asked for no more: each may wait. A file goes when every stall in it has been taken by some output; where another one did not
+    /// take it, that one counts it as dropped. Of the others the next start tries again; a stall's lines have one id.
     /// - Returns: how many stalls the first output took.
     package consuming func report(to outputs: inout [RecordOutput], now: OutputTime) -> UInt64 {
         var written: UInt64 = 0
-        var isTaken = stalls.isEmpty
+        var isTaken = [Bool](repeating: false, count: stalls.count)
+        // By output, those that it did not take.
+        var isMissed = [[Bool]](repeating: isTaken, count: outputs.count)
+        var hasFailed = [Bool](repeating: false, count: outputs.count)
         for index in outputs.indices {
             outputs[index].countDropped(UInt64(refused), reason: .unfinishedRefused)
-            for stall in stalls {
-                // What cannot be written now is written by the next start.
-                guard let isWritten = try? outputs[index].write(stall, now: now), isWritten else { continue }
-                isTaken = true
-                if index == 0 { written += 1 }
+            for (number, stall) in stalls.enumerated() {
+                guard !hasFailed[index] else {
+                    isMissed[index][number] = stall.lines[outputs[index].format] != nil
+                    continue
+                }
+                do throws(SinkError) {
+                    guard try outputs[index].write(stall, now: now) else { continue }
+                    isTaken[number] = true
+                    if index == 0 { written += 1 }
+                } catch {
+                    hasFailed[index] = true
+                    isMissed[index][number] = true
+                }
             }
-            try? outputs[index].announce(now: now)
+            guard !hasFailed[index] else { continue }
+            do throws(SinkError) { try outputs[index].announce(now: now) } catch { hasFailed[index] = true }
         }
-        if isTaken { remove() }
+        var first = 0
+        for file in files {
+            let numbers = first..<(first + file.stallCount)
+            first = numbers.upperBound
+            guard numbers.isEmpty ? !hasFailed.contains(true) : numbers.allSatisfy({ isTaken[$0] }) else { continue }
+            for index in outputs.indices {
+                outputs[index].countDropped(UInt64(numbers.count { isMissed[index][$0] }), reason: .sinkFailed)
+            }
+            remove(file.descriptor, file.path)
+        }
         return written
     }
 
     /// They have been reported: the files go. Without this the next start reports them again; a stall's lines have one id.
-    package func remove() {
-        for file in files where UnfinishedFile.isLinked(file.descriptor, at: file.path) { unlink(file.path) }
+    package func remove() { for file in files { remove(file.descriptor, file.path) } }
+
+    private func remove(_ descriptor: Int32, _ path: String) {
+        if UnfinishedFile.isLinked(descriptor, at: path) { unlink(path) }
     }
 
     /// - Returns: nil for a file that is not to be touched.

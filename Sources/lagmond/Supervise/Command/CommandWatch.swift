@@ -47,7 +47,12 @@ final class CommandWatch: Sendable {
         let outside = OutsideWatch(name: name, configuration: configuration, sink: sink, lines: lines)
         self.tableWatch = tableWatch
         self.outside = outside
-        let reportStalls: @Sendable () -> Void = { Self.reportStallsInProgress(tableWatch, outside) }
+        let reports = StallReports {
+            // A watch that ends just now is waited for, and what it was stalled in has its `abandoned` line then.
+            tableWatch.reportStallsInProgress()
+            outside.reportStallsInProgress()
+        }
+        let reportStalls: @Sendable () -> Void = { reports.request() }
         self.reportStalls = reportStalls
         lifecycle = CommandLifecycle(label: label, policy: policy, onEnding: reportStalls)
         reporter = WatchReporter(
@@ -130,14 +135,6 @@ final class CommandWatch: Sendable {
                     next = lifecycle.failedToStart(error)
                 }
             }
-        }
-    }
-
-    private static func reportStallsInProgress(_ tableWatch: SharedLoopTableWatch, _ outside: OutsideWatch) {
-        // A watch that ends just now is waited for, and what it was stalled in has its `abandoned` line then.
-        try? HelperThread.start("stalls-at-end") {
-            tableWatch.reportStallsInProgress()
-            outside.reportStallsInProgress()
         }
     }
 

@@ -123,7 +123,8 @@ struct DaemonControl {
     }
 
     /// Checked in full before anything is changed.
-    private mutating func change(to next: Settings) throws(StartFailure) {
+    private mutating func change(to read: Settings) throws(StartFailure) {
+        let next = read.keepingUnfinishedPath(of: settings)
         guard !next.targets.isEmpty else {
             throw StartFailure(
                 status: ExitStatus.configuration,
@@ -144,7 +145,7 @@ struct DaemonControl {
                 fresh.append(try dependencies.makeTarget(settings))
             }
         }
-        for text in next.settingsThatNeedRestart(after: settings) {
+        for text in read.settingsThatNeedRestart(after: settings) {
             Diagnostics.report("\(text): takes effect with the next start")
         }
         let gone = present.filter { target in !kept.contains { $0.0 === target } }
@@ -197,6 +198,8 @@ extension Settings {
     fileprivate func settingsThatNeedRestart(after old: Settings) -> [String] {
         let changed: [(SettingKey, Bool)] = [
             (.output, output != old.output || choosesOutput != old.choosesOutput), (.headers, outputHeaders != old.outputHeaders),
+            // Where nobody names it, it goes with the output.
+            (.unfinished, (choosesUnfinished || old.choosesUnfinished) && monitor.unfinishedPath != old.monitor.unfinishedPath),
             (.listen, listen != old.listen), (.duration, duration != old.duration),
         ]
         return changed.filter(\.1).map(\.0.path)

@@ -140,7 +140,8 @@ struct LabelTests {
         (["a": String(repeating: "é", count: 65)], #"the value of "a" has 130 bytes"#),
         (["a": "x\ny"], #"the value of "a" holds a control character"#),
         (["loop": "x"], #"the name "loop" has a meaning of its own"#),
-        (["stall-id": "x"], "has a meaning of its own"), (["a-b": "x", "a_b": "y"], #""a-b" and "a_b" are one name in metrics"#),
+        (["stall-id": "x"], "has a meaning of its own"), (["release": "x"], "has a meaning of its own"),
+        (["user": "x"], "has a meaning of its own"), (["a-b": "x", "a_b": "y"], #""a-b" and "a_b" are one name in metrics"#),
         (Dictionary(uniqueKeysWithValues: (0...16).map { ("a\($0)", "x") }), "17 labels are too many"),
     ])
     func `what is no label is refused with the reason`(values: [String: String], reason: String) {

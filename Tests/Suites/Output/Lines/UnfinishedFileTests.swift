@@ -1,9 +1,27 @@
 import Foundation
 import Glibc
 import LagMonitorDelivery
+import Synchronization
 import Testing
 
 @testable import LagOutput
+
+/// Takes so many lines and then none.
+private final class FillingSink: RecordSink {
+    let name = "filling"
+    private let capacity: Int
+    private let count = Atomic(0)
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    var attempts: Int { count.load(ordering: .relaxed) }
+
+    func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {
+        guard count.add(1, ordering: .relaxed).newValue <= capacity else { throw SinkError(.tooSlow, path: name) }
+    }
+
+    func close() {}
+}
 
 /// What is left of stalls in progress when the process dies, and what is made of it.
 struct UnfinishedFileTests {
@@ -60,6 +78,52 @@ struct UnfinishedFileTests {
         let remains = remains(scratch)
         #expect(remains.stalls == kept && remains.refused == 0)
         remains.remove()
+        #expect(try names(scratch) == [])
+    }
+
+    private let now = OutputTime(realtimeNanoseconds: Sample.start, monotonicNanoseconds: 5_000_000)
+
+    private func output(_ sink: any RecordSink) -> RecordOutput {
+        RecordOutput(encoder: RecordEncoder(context: Sample.context), sink: sink)
+    }
+
+    /// The file of the stalls that all were written goes; the one with the stall that was not is there at the next start.
+    @Test func `what could not be written is kept`() throws {
+        let scratch = try ScratchDirectory()
+        try leave([[stall(3), stall(4)]], scratch)
+        rename(scratch.path + "/u", scratch.path + "/u.1")
+        try leave([[stall(1), stall(2)]], scratch)
+        let full = FillingSink(capacity: 3)
+        var outputs = [output(full)]
+        #expect(remains(scratch).report(to: &outputs, now: now) == 3)
+        #expect(full.attempts == 4)
+        #expect(try names(scratch) == ["u.1"])
+        let sink = MemorySink()
+        outputs = [output(sink)]
+        #expect(remains(scratch).report(to: &outputs, now: now) == 2)
+        #expect(sink.lines.count == 2)
+        #expect(try names(scratch) == [])
+    }
+
+    /// Each may have waited.
+    @Test func `an output that fails is asked once`() throws {
+        let scratch = try ScratchDirectory()
+        try leave([[stall(1), stall(2), stall(3)]], scratch)
+        let full = FillingSink(capacity: 0)
+        var outputs = [output(full)]
+        #expect(remains(scratch).report(to: &outputs, now: now) == 0)
+        #expect(full.attempts == 1 && outputs[0].droppedTotal == 0)
+        #expect(try names(scratch) == ["u"])
+    }
+
+    @Test func `what one of two outputs did not take is counted there`() throws {
+        let scratch = try ScratchDirectory()
+        try leave([[stall(1), stall(2), stall(3)]], scratch)
+        let sink = MemorySink()
+        var outputs = [output(FillingSink(capacity: 1)), output(sink)]
+        #expect(remains(scratch).report(to: &outputs, now: now) == 1)
+        #expect(outputs.map(\.droppedTotal) == [2, 0] && outputs[0].unannounced == 2)
+        #expect(sink.lines.count == 3)
         #expect(try names(scratch) == [])
     }
 
