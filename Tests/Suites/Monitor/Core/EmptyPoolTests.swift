@@ -1,0 +1,42 @@
+internal import CLagLinux
+internal import LagActivity
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LagMonitor
+
+/// A pool that has no threads yet.
+struct EmptyPoolTests {
+    private final class EmptyPool: WorkerPool {
+        let name = "empty"
+        let beacon = ActivityBeacon()
+        let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)
+        let publishesActivity = false
+        /// How often it was asked for its threads.
+        let searches = Atomic<Int>(0)
+
+        var jobs: JobSource? {
+            var slots = cll_job_slots()
+            slots.task = 8
+            return JobSource(.tasks, slots: slots)
+        }
+
+        func modeName(_ number: UInt32) -> String? { nil }
+
+        func findThreads(_ tids: UnsafeMutableBufferPointer<Int32>) -> Int {
+            searches.add(1, ordering: .relaxed)
+            return 0
+        }
+    }
+
+    @Test func `its threads are searched for while nothing else is watched`() throws {
+        let monitor = StallMonitor()
+        try monitor.start()
+        defer { monitor.stop() }
+        let pool = EmptyPool()
+        try monitor.watch(pool, rules: .jobs)
+        // Once by this thread; then samples find that threads have come since the last search, of which there was none.
+        #expect(eventually { pool.searches.load(ordering: .relaxed) > 1 })
+    }
+}
