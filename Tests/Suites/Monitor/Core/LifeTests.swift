@@ -9,6 +9,17 @@ extension MonitorTests {
         /// A joined thread is listed a moment longer, until the kernel has cleared it away.
         private var engineEnds: Bool { eventually(seconds: 5) { !engineRuns } }
 
+        @Test func `a start that fails forgets nothing that was to be watched`() throws {
+            let monitor = StallMonitor()
+            let queue = PingedQueue(.main)
+            try monitor.watchFromStart(queue, rules: StallRules())
+            for _ in 0..<2 { #expect(throws: StallMonitorError.self) { try monitor.start() } }
+            #expect(!monitor.isRunning)
+            monitor.unwatch(queue)
+            try monitor.start()
+            monitor.stop()
+        }
+
         @Test func `start and stop are idempotent and a start after a stop works`() throws {
             let watched = try Watched()
             defer { watched.end() }

@@ -113,13 +113,21 @@ import Testing
 
     @Test func `a format is refused without its product`() throws {
         var configuration = StallMonitorConfiguration()
-        configuration.format = try #require(RecordFormat(named: "ecs", from: nil))
+        // Other tests enable the product, in this process: a format that no product has.
+        configuration.format = RecordFormat("other", nil, RecordFormat.native.lateMark)
         let monitor = StallMonitor(configuration: configuration)
         let error = #expect(throws: StallMonitorError.self) { try monitor.start() }
         #expect(
             error?.description
-                == "format is ecs, allowed is native; others after Delivery.enable() of the product LagMonitorDelivery"
+                == "format is other, allowed is native; others after Delivery.enable() of the product LagMonitorDelivery"
         )
+    }
+
+    @Test func `a product that is enabled after the settings were read has their format`() throws {
+        let read = try #require(RecordFormat(named: "ecs", from: nil))
+        #expect(!read.isAvailable)
+        Delivery.enable()
+        #expect(read.current.isAvailable && read.current == .ecs)
     }
 
     @Test func `an enabled product has what settings may name`() throws {
