@@ -40,7 +40,8 @@ package struct Recurrence: Sendable, Equatable {
 
     /// What stands before ``message`` in the line's `message`; it follows from the rest.
     package var introduction: String {
-        let window = DurationText.text(nanoseconds: windowNanoseconds)
+        // As exact as the line has it, so that who reads that makes the same.
+        let window = DurationText.text(nanoseconds: windowNanoseconds / 1_000_000 * 1_000_000)
         return "the same stall \(count == 1 ? "once" : "\(count) times") within \(window), at last: "
     }
 }

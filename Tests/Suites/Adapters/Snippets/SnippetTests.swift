@@ -4,10 +4,10 @@ import Testing
 /// Whatever the documentation shows as Swift is in this target's `Snippets`, word for word, and so the compiler has seen it. Comments and
 /// indentation may differ.
 @Suite struct SnippetTests {
-    /// Each file of its own, so that nothing reaches from one into the next.
-    private static let compiled = Snippet.files(below: "Tests/Suites/Adapters/Snippets/Snippets", "swift").map {
-        CodeText.lines(Snippet.content(of: $0))
-    }
+    /// Each file of its own, so that nothing reaches from one into the next. Those of tests are run.
+    private static let compiled =
+        (Snippet.files(below: "Tests/Suites/Adapters/Snippets/Snippets", "swift") + ["Tests/Suites/Adapters/Snippets/SnippetRunTests.swift"])
+        .map { CodeText.lines(Snippet.content(of: $0)) }
     private static let code = Snippet.all.filter { !$0.isManifest && !$0.code.isEmpty }
     private static let manifests = Snippet.all.filter { $0.isManifest || !$0.dependencies.isEmpty }
 
