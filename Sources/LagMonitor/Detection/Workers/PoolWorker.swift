@@ -54,9 +54,19 @@ package final class PoolWorker: SampledLoop, @unchecked Sendable {
         } else if meter.isRepeated {
             // Whether it is one job matters only of those that last.
             counter.open(handle.tid, function: source.function)
-            if found.begun == nil, let begun = counter.begun { meter.beginCounting(at: begun) }
+            if found.begun == nil, let begun = counter.begun {
+                // What began before it was counted would be taken for the same job.
+                if hasStayed(since: found) { meter.beginCounting(at: begun) } else { counter.close() }
+            }
         }
         return true
+    }
+
+    /// Whether the thread has not slept since it was sampled, on a busy machine a while ago: so it is at the same job.
+    private func hasStayed(since sample: JobSample) -> Bool {
+        if cll_thread_cpu_ns(handle.tid) == sample.cpuNanoseconds { return true }
+        guard let sleeps = sample.sleeps, let state = ThreadState(tid: handle.tid) else { return false }
+        return state.voluntarySwitches == sleeps
     }
 
     /// It is not sampled any more.

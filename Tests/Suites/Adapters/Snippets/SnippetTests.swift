@@ -6,8 +6,9 @@ import Testing
 @Suite struct SnippetTests {
     /// Each file of its own, so that nothing reaches from one into the next. Those of tests are run.
     private static let compiled =
-        (Snippet.files(below: "Tests/Suites/Adapters/Snippets/Snippets", "swift") + ["Tests/Suites/Adapters/Snippets/SnippetRunTests.swift"])
-        .map { CodeText.lines(Snippet.content(of: $0)) }
+        Snippet.files(below: folder + "/Snippets", "swift").map { CodeText.lines(Snippet.content(of: $0)) }
+        + [CodeText.lines(Snippet.content(of: folder + "/SnippetRunTests.swift"))]
+    private static let folder = "Tests/Suites/Adapters/Snippets"
     private static let code = Snippet.all.filter { !$0.isManifest && !$0.code.isEmpty }
     private static let manifests = Snippet.all.filter { $0.isManifest || !$0.dependencies.isEmpty }
 
