@@ -54,7 +54,7 @@ def findings(path, is_test):
 
 def main():
     environment = dict(os.environ, LAGMONITOR_UNSUPPORTED="1")
-    command = [os.environ.get("SWIFT", "swift"), "package", "--package-path", ROOT, "dump-package"]
+    command = [os.environ.get("SWIFT", "swift"), "package", "--package-path", ROOT, "--scratch-path", f"{ROOT}/.build-manifest", "dump-package"]
     manifest = json.loads(subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout)
     files, found = 0, 0
     for target in manifest["targets"]:

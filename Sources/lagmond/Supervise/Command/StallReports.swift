@@ -13,7 +13,9 @@ final class StallReports: Sendable {
     ///   - start: of the thread; for tests.
     ///   - report: may wait.
     init(
-        start: @escaping @Sendable (@escaping @Sendable () -> Void) throws -> Void = { try HelperThread.start("stalls-at-end", $0) },
+        start: @escaping @Sendable (@escaping @Sendable () -> Void) throws -> Void = {
+            try HelperThread.start("stalls-at-end", $0)
+        },
         report: @escaping @Sendable () -> Void
     ) {
         (self.start, self.report) = (start, report)
