@@ -116,5 +116,5 @@ public final class StallHandler: Sendable {
 }
 
 extension ObservableLoop {
-    package var lagNanoseconds: UInt64 { 0 }
+    package var knownLagNanoseconds: UInt64? { nil }
 }

@@ -90,7 +90,7 @@ struct ProvisionalClaimTests {
         #expect((table.loop(at: index) != nil) == isProvisional && watch.settling.count == (isProvisional ? 1 : 0))
         usleep(UInt32(SharedLoopTableWatch.settleNanoseconds / 1000))
         watch.scan()
-        #expect(table.loop(at: index) == nil && watch.settling.isEmpty)
+        #expect(table.loop(at: index) == nil && watch.settlingDeadline == .max)
     }
 
     @Test func `a claim that is gone is not waited for`() throws {
