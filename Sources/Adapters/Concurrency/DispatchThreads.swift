@@ -12,7 +12,7 @@ public import LagMonitor
 /// try monitor.watch(DispatchThreads(), rules: .jobs)
 /// ```
 /// A thread that has worked for one queue for longer than the threshold, without a rest, is a stall: one long block, or many short ones one
-/// after the other, which are not told apart here. Queues do not wait for one another, so a block that is meant to take long is best kept off the watched
+/// after the other, which are not distinguished here. Queues do not wait for one another, so a block that is meant to take long is best kept off the watched
 /// threads, or is marked by ``StallMonitor/expectingBlock(_:)``. The main queue does not count: see ``PingedQueue``.
 ///
 /// A queue that you have yourself is watched better by ``PingedQueue``. Everything here is safe from any thread.

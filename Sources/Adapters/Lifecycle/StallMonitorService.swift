@@ -142,28 +142,19 @@
             #if NIO
                 if let eventLoopGroup {
                     // It may wait for a loop that is busy.
-                    try await run.perform { [monitor] in _ = try monitor.watch(eventLoopGroup, rules: .pingedLoops) }
+                    try await run.perform { [monitor] in _ = try monitor.watch(eventLoopGroup, rules: .heartbeat) }
                 }
             #endif
             // A queue that nothing serves would seem to hang for good.
             run.whenMainAnswers { [weak monitor, logger] in
                 do throws(StallMonitorError) {
-                    try monitor?.watch(PingedQueue(.main), rules: .pingedLoops)
+                    try monitor?.watch(PingedQueue(.main), rules: .heartbeat)
                 } catch {
                     // Somebody else may have stopped it.
                     if case .notRunning = error { return }
                     logger.error("the main queue is not watched: \(error)")
                 }
             }
-        }
-    }
-
-    extension StallRules {
-        /// As `eventLoops` of the adapter to SwiftNIO, which may not be there.
-        fileprivate static var pingedLoops: StallRules {
-            var rules = StallRules.empty
-            rules.ping = .init()
-            return rules
         }
     }
 

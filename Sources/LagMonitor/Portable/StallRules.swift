@@ -96,6 +96,13 @@ public struct StallRules: Sendable, Equatable {
         return rules
     }
 
+    /// For loops that answer at once: a ping that is not answered within three intervals of 50 ms. The other rules ask for more than they report.
+    package static var heartbeat: StallRules {
+        var rules = StallRules.empty
+        rules.ping = .init()
+        return rules
+    }
+
     /// For the threads of a pool (`ConcurrencyPool`): one that runs one job for three intervals of 50 ms. No thread is woken for it.
     public static var jobs: StallRules {
         var rules = StallRules.empty

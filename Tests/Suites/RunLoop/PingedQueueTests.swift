@@ -30,12 +30,7 @@ struct PingedQueueTests {
     @Test func `a busy queue answers once when it gets there`() {
         let queue = DispatchQueue(label: "pinged")
         let loop = PingedQueue(queue)
-        let (began, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        queue.async {
-            began.signal()
-            goOn.wait()
-        }
-        began.wait()
+        let goOn = occupy(queue)
         let asked = MonotonicTime.now.nanoseconds
         loop.ping()
         // Between the one answer there is and those that would be too many.

@@ -5,11 +5,7 @@
     extension StallRules {
         /// For event loops: a heartbeat that is not answered within three intervals of 50 ms. The other rules ask for more than such a
         /// loop reports.
-        public static var eventLoops: StallRules {
-            var rules = StallRules.empty
-            rules.ping = .init()
-            return rules
-        }
+        public static var eventLoops: StallRules { .heartbeat }
     }
 
     extension StallMonitor {

@@ -23,7 +23,7 @@ package struct JobSample: Sendable, Equatable {
 /// - the thread has not run in between; or
 /// - jobs are counted, and it has begun none; or
 /// - it has not gone to sleep in between, but for the sleep that it is in now, within the job. A thread of a pool sleeps when it has nothing to do. This
-///   leaves open a task that gives its thread up (`Task.yield()`) and gets it back at once, all the time: only counting tells.
+///   leaves open a task that gives its thread up (`Task.yield()`) and gets it back at once, all the time: only a count of jobs shows that.
 ///
 /// Otherwise another job has begun since the last sample.
 package struct JobMeter: Sendable {

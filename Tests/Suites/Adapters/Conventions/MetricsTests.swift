@@ -78,12 +78,7 @@
             let metrics = StallMetrics(of: try TestMonitor(), factory: factory)
             let queue = DispatchQueue(label: "orders")
             let loop = PingedQueue(queue)
-            let (began, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-            queue.async {
-                began.signal()
-                goOn.wait()
-            }
-            began.wait()
+            let goOn = occupy(queue)
             metrics.updateLag(of: [loop])
             loop.ping()
             #expect(

@@ -6,12 +6,18 @@ import Testing
 
 /// With the kernel's own control groups, where this machine lets us make some.
 struct RealControlGroupTests {
-    @Test(.enabled(if: ControlGroupFolder.canLimitCPU, "no permission to make a group with a quota in /sys/fs/cgroup/cpu"))
-    func `a quota makes the throttled time grow`() throws {
-        let group = try #require(ControlGroupFolder(in: ControlGroupFolder.cpu, having: "cpu.cfs_quota_us"))
+    @Test(
+        .enabled(if: ControlGroupFolder.canLimitCPU, "no permission to make a group with a quota in /sys/fs/cgroup/cpu"),
+        arguments: ["the group", "its parent"]
+    )
+    func `a quota makes the throttled time grow`(limited: String) throws {
+        let outer = try #require(ControlGroupFolder(in: ControlGroupFolder.cpu, having: "cpu.cfs_quota_us"))
+        defer { outer.remove() }
+        try outer.write("100000", to: "cpu.cfs_period_us")
+        try outer.write("5000", to: "cpu.cfs_quota_us")
+        let group = limited == "the group" ? outer : try #require(ControlGroupFolder(in: outer.path, having: "cpu.cfs_quota_us"))
+        // The inner one first. Removing one twice is no error.
         defer { group.remove() }
-        try group.write("100000", to: "cpu.cfs_period_us")
-        try group.write("5000", to: "cpu.cfs_quota_us")
         let child = try ChildProcess("while :; do :; done")
         defer { child.end() }
         try group.write("\(child.pid)", to: "cgroup.procs")
@@ -21,23 +27,5 @@ struct RealControlGroupTests {
         let throttled = eventually { (meter.read() ?? 0) - before > 300_000_000 }
         #expect(throttled)
         #expect(meter.hasQuota)
-    }
-
-    @Test(.enabled(if: ControlGroupFolder.canLimitCPU, "no permission to make a group with a quota in /sys/fs/cgroup/cpu"))
-    func `the quota of an ancestor is seen too`() throws {
-        let outer = try #require(ControlGroupFolder(in: ControlGroupFolder.cpu, having: "cpu.cfs_quota_us"))
-        defer { outer.remove() }
-        try outer.write("100000", to: "cpu.cfs_period_us")
-        try outer.write("5000", to: "cpu.cfs_quota_us")
-        let inner = try #require(ControlGroupFolder(in: outer.path, having: "cpu.cfs_quota_us"))
-        defer { inner.remove() }
-        let child = try ChildProcess("while :; do :; done")
-        defer { child.end() }
-        try inner.write("\(child.pid)", to: "cgroup.procs")
-
-        let meter = try #require(ThrottleMeter(process: child.pid))
-        let before = try #require(meter.read())
-        let throttled = eventually { (meter.read() ?? 0) - before > 300_000_000 }
-        #expect(throttled)
     }
 }

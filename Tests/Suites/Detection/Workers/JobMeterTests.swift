@@ -78,7 +78,7 @@ struct JobMeterTests {
         #expect(longest <= 60)
     }
 
-    @Test func `counted jobs tell for certain`() {
+    @Test func `where jobs are counted a job's length is certain`() {
         var meter = meter(begun: 7)
         // Forty sleeps within one job.
         for time in 6...40 as ClosedRange<UInt64> {

@@ -1,0 +1,12 @@
+public import Dispatch
+
+/// Blocks a serial queue: when this returns, a block of the queue waits for the semaphore that is given.
+public func occupy(_ queue: DispatchQueue) -> DispatchSemaphore {
+    let (began, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    queue.async {
+        began.signal()
+        goOn.wait()
+    }
+    began.wait()
+    return goOn
+}
