@@ -109,7 +109,7 @@ let package = Package(
         // The core
         layer("LagModel", "Model"),
         layer("LagActivity", "Activity"),
-        layer("LagRunLoop", "RunLoop", ["LagActivity"]),
+        layer("LagRunLoop", "RunLoop", ["LagModel", "LagActivity"]),
         layer("LagCapture", "Capture", ["LagModel", "LagActivity", "CLibunwind"]),
         layer("LagDetection", "Detection", ["LagModel", "LagActivity", "LagCapture", "CLibunwind"]),
         layer("LagDiagnosis", "Diagnosis", ["LagModel"]),

@@ -1,7 +1,7 @@
 public import LagActivity
+internal import LagModel
 internal import LagOutput
 public import LagRunLoop
-internal import Synchronization
 
 extension StallMonitor {
     /// Starts a monitor if the environment asks for it, so that a program is watched without a change of its code:
@@ -35,7 +35,7 @@ extension StallMonitor {
 final class EnvironmentActivation: Sendable {
     static let shared = EnvironmentActivation()
 
-    private let monitor = Mutex<StallMonitor?>(nil)
+    private let monitor = PthreadMutex<StallMonitor?>(nil)
 
     private static let keys = SettingKey.outputSettings + SettingKey.monitorSettings
 

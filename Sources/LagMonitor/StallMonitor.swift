@@ -3,9 +3,9 @@ public import Dispatch
 @_exported public import LagActivity
 package import LagDetection
 internal import LagDiagnosis
+internal import LagModel
 @_exported public import LagOutput
 @_exported public import LagRunLoop
-internal import Synchronization
 
 /// Watches run loops and reports each stall: how long, why, and where.
 ///
@@ -45,7 +45,7 @@ public final class StallMonitor: Sendable {
     public let configuration: StallMonitorConfiguration
     private let core: MonitorCore
     private let engine: MonitorEngine
-    private let state = Mutex(State())
+    private let state = PthreadMutex(State())
     // It is never posted: waiting for it is a sleep on the monotonic clock.
     private let sleepSemaphore = WakeSemaphore()
 

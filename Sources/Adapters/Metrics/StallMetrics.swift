@@ -110,6 +110,7 @@
     }
 #else
     public import Dispatch
+    internal import LagModel
     public import LagMonitor
 
     @available(*, unavailable, message: "turn on the trait 'Metrics' of the package LagMonitor: traits: [\"Metrics\"]")

@@ -1,4 +1,5 @@
-internal import Synchronization
+internal import LagModel
+
 
 /// Knows files, lines and inlined functions. The core has none: the module LagSymbols does. **For the reporter thread only.**
 package protocol LineSource: Sendable {
@@ -17,7 +18,7 @@ package protocol LineSource: Sendable {
 package enum LineSources {
     package typealias Factory = @Sendable (SymbolFiles) -> any LineSource
 
-    private static let factory = Mutex<Factory?>(nil)
+    private static let factory = PthreadMutex<Factory?>(nil)
 
     /// From now on a monitor that starts its reporter makes its line source with this.
     package static func use(_ factory: @escaping Factory) { self.factory.withLock { $0 = factory } }

@@ -3,6 +3,7 @@ internal import CLagLinux
 internal import Glibc
 internal import LagActivity
 package import LagDetection
+internal import LagModel
 package import LagOutput
 internal import LagRunLoop
 internal import Synchronization
@@ -35,7 +36,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
     private let clock: @Sendable () -> OutputTime
     /// Whose stalls these are; nil: this process's.
     private let target: ProcessContext?
-    private let shared = Mutex(Shared())
+    private let shared = PthreadMutex(Shared())
     private let suppressedRecords = Atomic<UInt64>(0)
     private let recurring = Atomic<UInt64>(0)
     private let reported = Atomic<UInt64>(0)

@@ -3,7 +3,7 @@ internal import Glibc
 internal import LagActivity
 internal import LagCapture
 internal import LagDetection
-internal import Synchronization
+internal import LagModel
 
 /// What all monitors of a process share: one watchdog, one reporter, one registry, the signals. Or, for another process, what its one
 /// monitor has.
@@ -51,7 +51,7 @@ final class MonitorEngine: Sendable {
 
     /// The thread that gives pings, once there is one.
     fileprivate final class PingThread: Sendable {
-        let thread = Mutex<WorkerThread?>(nil)
+        let thread = PthreadMutex<WorkerThread?>(nil)
     }
 
     private struct State {
@@ -59,7 +59,7 @@ final class MonitorEngine: Sendable {
         var users = 0
     }
 
-    private let state = Mutex(State())
+    private let state = PthreadMutex(State())
 
     /// How long ending the threads may take.
     private static let joinNanoseconds: UInt64 = 1_000_000_000

@@ -1,5 +1,6 @@
 internal import LagDetection
 internal import LagDiagnosis
+internal import LagModel
 internal import Synchronization
 
 /// The thread that does what is slow: names, lines, sinks, handlers.
@@ -15,7 +16,7 @@ final class Reporter: @unchecked Sendable {
     private let stopping = Atomic<Bool>(false)
     private let waitLimit: SymbolizerWaitLimit?
     /// Until when lines may be waited for: those of all the monitors that stop just now.
-    private let waitDeadlines = Mutex<[UInt64]>([])
+    private let waitDeadlines = PthreadMutex<[UInt64]>([])
 
     init(registry: WatchRegistry, queue: EpisodeQueue, builder: RecordBuilder) {
         self.registry = registry

@@ -2,7 +2,7 @@ internal import CLagBeacon
 internal import Glibc
 internal import LagActivity
 internal import LagDetection
-internal import Synchronization
+internal import LagModel
 
 /// Finds the threads of watched pools, and has each of them watched while it is there.
 ///
@@ -33,7 +33,7 @@ final class WorkerSearch: Sendable {
     let sampler: WorkerSampler
     private let registry: WatchRegistry
     private let semaphore: WakeSemaphore
-    private let state = Mutex(State())
+    private let state = PthreadMutex(State())
 
     init(registry: WatchRegistry) {
         self.registry = registry

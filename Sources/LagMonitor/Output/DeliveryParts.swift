@@ -1,4 +1,5 @@
-internal import Synchronization
+internal import LagModel
+
 
 /// What the product LagMonitorDelivery adds for settings, which name it by texts.
 package struct DeliveryParts: Sendable {
@@ -21,7 +22,7 @@ package struct DeliveryParts: Sendable {
     /// Where journald listens.
     package static let journalPath = "/run/systemd/journal/socket"
 
-    private static let parts = Mutex<DeliveryParts?>(nil)
+    private static let parts = PthreadMutex<DeliveryParts?>(nil)
 
     /// Those of this process; nil: the program does not link the product, or has not enabled it. Any thread.
     package static var enabled: DeliveryParts? { parts.withLock { $0 } }

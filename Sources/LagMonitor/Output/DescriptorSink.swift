@@ -1,5 +1,5 @@
 internal import Glibc
-internal import Synchronization
+internal import LagModel
 
 /// Lines to a descriptor that somebody else opened: stdout, a pipe, a socket.
 ///
@@ -38,7 +38,7 @@ public final class DescriptorSink: RecordSink {
     private let opensAgain: Bool
     private let timeoutNanoseconds: UInt64
     private let limit = SharedDeadline()
-    private let state: Mutex<State>
+    private let state: PthreadMutex<State>
 
     /// - Parameters:
     ///   - descriptor: open for writing. Stays the caller's.
@@ -60,7 +60,7 @@ public final class DescriptorSink: RecordSink {
         self.opensAgain = opensAgain
         original = descriptor
         identity = Identity(descriptor)
-        state = Mutex(State(line: try Self.open(descriptor, name: name, opensAgain: opensAgain)))
+        state = PthreadMutex(State(line: try Self.open(descriptor, name: name, opensAgain: opensAgain)))
     }
 
     public func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import Synchronization
+internal import LagModel
 
 /// Lines appended to a file: one `write` a line, under `O_APPEND`.
 ///
@@ -38,7 +38,7 @@ public final class FileSink: RecordSink {
     private let choice: LineFile.Choice
     private let timeoutNanoseconds: UInt64
     private let limit = SharedDeadline()
-    private let state: Mutex<State>
+    private let state: PthreadMutex<State>
 
     /// Opens, and creates when missing.
     /// - Parameters:
@@ -66,7 +66,7 @@ public final class FileSink: RecordSink {
         timeoutNanoseconds = timeout.clampedNanoseconds
         var initial = State()
         try Self.open(path, choice, into: &initial)
-        state = Mutex(initial)
+        state = PthreadMutex(initial)
     }
 
     public func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {

@@ -1,4 +1,5 @@
-internal import Synchronization
+internal import LagModel
+
 
 /// Keeps lines in memory, for tests. Any thread.
 public final class MemorySink: RecordSink {
@@ -9,7 +10,7 @@ public final class MemorySink: RecordSink {
     }
 
     public let name: String
-    private let state = Mutex(State())
+    private let state = PthreadMutex(State())
 
     public init(name: String = "memory") { self.name = name }
 

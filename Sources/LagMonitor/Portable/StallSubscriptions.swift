@@ -1,3 +1,4 @@
+internal import LagModel
 internal import LagOutput
 internal import LagRunLoop
 

@@ -1,3 +1,4 @@
+internal import LagModel
 internal import Synchronization
 
 /// Which loop an item belongs to, and whether it is still good: the part all items of a loop have in common.

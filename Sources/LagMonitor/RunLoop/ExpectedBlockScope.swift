@@ -1,4 +1,5 @@
 package import LagActivity
+internal import LagModel
 
 /// Scopes that expect to block, of something that publishes no activity of its own and can only be pinged or ticked: an event loop, a queue,
 /// a pool. While one is open its beacon says `expected`, and no answer is missed.

@@ -1,5 +1,6 @@
 internal import CLagLinux
 internal import Glibc
+internal import LagModel
 internal import Synchronization
 
 /// A thread that stays alive on its run loop and runs what it is given, until it is stopped.

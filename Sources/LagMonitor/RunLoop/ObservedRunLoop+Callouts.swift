@@ -1,5 +1,6 @@
 internal import CLagBeacon
 internal import LagActivity
+internal import LagModel
 internal import Synchronization
 
 // What the steps of a turn do. Own thread only; no lock and no allocation while nothing changes.

@@ -1,5 +1,6 @@
 internal import CLagBeacon
 internal import LagActivity
+internal import LagModel
 
 extension ObservedRunLoop {
     /// The thread ends: everything the loop holds is released, and every waiting thread is notified. On the loop's thread, once.

@@ -1,3 +1,5 @@
+internal import LagModel
+
 // Putting observers, sources, ports and descriptors into modes and taking them out. Any thread, also from inside callbacks: what is removed
 // is not called any more, what is added is served from the next step on.
 extension ObservedRunLoop {

@@ -1,4 +1,5 @@
 internal import LagActivity
+internal import LagModel
 
 /// Names delayed work, so that it can be cancelled: by object, by name, or both.
 public struct PerformKey: Sendable, Hashable, ExpressibleByStringLiteral {

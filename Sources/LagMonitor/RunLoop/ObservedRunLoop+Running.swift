@@ -1,6 +1,7 @@
 internal import CLagBeacon
 internal import CLagLinux
 public import LagActivity
+internal import LagModel
 internal import Synchronization
 
 // Running. Own thread only: a call from another thread ends the program with a message, because it could only corrupt the loop.

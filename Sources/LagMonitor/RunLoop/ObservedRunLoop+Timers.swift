@@ -1,5 +1,6 @@
 internal import CLagBeacon
 internal import LagActivity
+internal import LagModel
 
 // Timers: putting them into modes, and firing them. Any thread unless said otherwise. What is removed is not called any more.
 extension ObservedRunLoop {

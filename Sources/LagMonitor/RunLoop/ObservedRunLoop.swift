@@ -1,6 +1,7 @@
 internal import CLagLinux
 internal import Glibc
 public import LagActivity
+internal import LagModel
 internal import Synchronization
 
 /// A run loop of one thread: it waits for events, calls what is due, and publishes what it does to its beacon.

@@ -1,3 +1,4 @@
+internal import LagModel
 internal import Synchronization
 
 /// What one thread sends another through a ``RunLoopPort``.

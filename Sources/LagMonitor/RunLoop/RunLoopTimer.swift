@@ -1,4 +1,5 @@
 public import LagActivity
+internal import LagModel
 internal import Synchronization
 
 /// A timer of a run loop, one-shot or repeating.

@@ -1,4 +1,5 @@
 package import Dispatch
+internal import LagModel
 
 /// Hands events to one consumer, one at a time and in order, on a dispatch queue the consumer names.
 ///

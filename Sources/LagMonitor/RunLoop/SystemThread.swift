@@ -1,6 +1,7 @@
 internal import CLagLinux
 internal import Glibc
 internal import LagActivity
+internal import LagModel
 
 /// A thread of the system: a body, a name, a stack.
 package final class SystemThread: Sendable {

@@ -1,5 +1,6 @@
 public import Dispatch
 internal import Foundation
+internal import LagModel
 @_exported public import LagActivity
 @_exported public import LagOutput
 @_exported public import LagRunLoop

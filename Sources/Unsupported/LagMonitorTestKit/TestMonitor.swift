@@ -1,4 +1,5 @@
 public import Dispatch
+internal import LagModel
 public import LagMonitor
 
 /// A test monitor that finds nothing: the detector that it drives is for Linux. A test that expects records runs where

@@ -1,4 +1,5 @@
 public import LagActivity
+internal import LagModel
 
 /// A timer for a loop. No loop takes it here, so it never fires.
 public final class RunLoopTimer: Sendable {

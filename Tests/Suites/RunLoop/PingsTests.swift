@@ -1,5 +1,6 @@
 import Foundation
 internal import LagActivity
+internal import LagModel
 import Synchronization
 import TestSupport
 import Testing

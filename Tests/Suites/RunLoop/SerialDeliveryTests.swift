@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 internal import LagActivity
+internal import LagModel
 import LagRunLoop
 import TestSupport
 import Testing

@@ -2,6 +2,7 @@ internal import CLagBeacon
 import Dispatch
 import Foundation
 internal import LagActivity
+internal import LagModel
 import LagRunLoop
 import Synchronization
 

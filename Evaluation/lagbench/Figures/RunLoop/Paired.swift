@@ -1,3 +1,4 @@
+internal import LagModel
 internal import LagRunLoop
 internal import Synchronization
 

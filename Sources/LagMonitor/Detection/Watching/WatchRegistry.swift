@@ -3,6 +3,7 @@ internal import CLagLinux
 internal import Glibc
 package import LagActivity
 internal import LagCapture
+internal import LagModel
 internal import Synchronization
 
 /// The loops that are watched. Added and removed from any thread, read by the watchdog without a lock.
@@ -48,7 +49,7 @@ package final class WatchRegistry: @unchecked Sendable {
 
     let hotParts: UnsafeMutablePointer<Watch.HotPart>
     let coldParts: UnsafeMutablePointer<Watch.ColdPart>
-    private let table = Mutex(Table())
+    private let table = PthreadMutex(Table())
     /// How far the watchdog has to scan.
     private let highWaterMark = Atomic<Int>(0)
     private static var hotPartBytes: Int { capacity * MemoryLayout<Watch.HotPart>.stride }

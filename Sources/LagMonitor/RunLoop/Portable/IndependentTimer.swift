@@ -1,5 +1,6 @@
 public import Dispatch
 public import LagActivity
+internal import LagModel
 
 /// A timer that is no item of any run loop: it fires on a dispatch queue, whatever mode a loop is in and however long it stalls.
 ///

@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// A run loop mode: a named set of sources, timers and observers. A loop runs in exactly one mode at a time.
 ///
 /// The name is interned once; after that a mode is a small number, which is what stands in the loop's beacon.
