@@ -264,6 +264,19 @@ __attribute__((noinline)) loop_thread *loop_consider(
     return result;
 }
 
+// A loop on `poll` or `select` that serves one connection, and then takes the next without a wait for it, has come back to its source of work: that is a
+// turn, though without a rest. At the first one since a wait it has come from there. (On epoll the other connections wait meanwhile.)
+void loop_accept(void) {
+    loop_thread *thread = &loop_self;
+    if (thread->process == 0 || !loop_is_same_process(thread)) return;
+    if (clb_claim_state(thread->claim) != CLB_SLOT_LIVE || thread->object != LOOP_OTHER_OBJECT) return;
+    if (thread->accepted == clb_beacon_word(thread->beacon)) {
+        clb_beacon_publish_shared(thread->beacon, CLB_ACTIVITY_WAITING);
+        loop_leave(thread, 1);
+    }
+    thread->accepted = clb_beacon_word(thread->beacon);
+}
+
 // MARK: Start and end
 
 // Many programs wait once or twice and end: their slots are free again at once, not when lagmond finds that they are gone.

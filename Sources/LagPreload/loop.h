@@ -65,6 +65,7 @@ typedef struct loop_thread {
     uint64_t claim;       // its state: CLB_SLOT_PROVISIONAL is a claim for the candidate at `other`, _LIVE for the loop; _FREE: there is none
     uint32_t index;
     uint8_t provisional_claims[LOOP_KINDS];
+    uint64_t accepted;    // the beacon's word since the last connection was accepted; another one: not since the last wait
     uint32_t is_over;     // the thread's destructors run
 } loop_thread;
 
@@ -100,6 +101,9 @@ static inline loop_thread *loop_enter(int32_t object, int rank, uint64_t address
 void loop_begin_object(int32_t object);
 
 extern clb_loop_table *loop_table;
+
+// The thread has accepted a connection.
+void loop_accept(void);
 
 // The wait is over; `result` is how many events it returned, or an error. A signal handler may have forked meanwhile, and this may be the child.
 static inline void loop_leave(loop_thread *thread, int result) {

@@ -107,6 +107,23 @@ WRAP(
 WRAP_CREATE(epoll_create, size)
 WRAP_CREATE(epoll_create1, flags)
 
+struct sockaddr;
+
+#define WRAP_ACCEPT(name, parameters, arguments) \
+    __attribute__((visibility("default"))) int name parameters { \
+        int(*function) parameters = (int(*) parameters)real_function(REAL_##name); \
+        if (__builtin_expect(function == NULL, 0)) { \
+            errno = ENOSYS; \
+            return -1; \
+        } \
+        int connection = function arguments; \
+        if (connection >= 0) loop_accept(); \
+        return connection; \
+    }
+
+WRAP_ACCEPT(accept, (int socket, struct sockaddr *address, uint32_t *length), (socket, address, length))
+WRAP_ACCEPT(accept4, (int socket, struct sockaddr *address, uint32_t *length, int flags), (socket, address, length, flags))
+
 // liburing, where a program uses the shared one. Its calls return negative errors, and submit without waiting when they are to wait
 // for nothing. What they return is no number of events.
 #define WRAP_RING(name, parameters, arguments, waits, missing) \

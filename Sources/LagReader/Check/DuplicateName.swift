@@ -1,11 +1,11 @@
 /// A name that an object of a JSON text has twice. RFC 8259 leaves to each reader which of the values it takes, so two readers of one
 /// line may see two stalls.
-enum DuplicateName {
+package enum DuplicateName {
     private static let longestExcerpt = 40
 
     /// The first one, with the way to it: `lock_owner.frames[0].pc`. Nil: no object has a name twice.
     /// - Parameter text: a JSON text, which ``JSONCursor`` has taken: its depth is bounded.
-    static func first(in text: UnsafeRawBufferPointer) -> String? {
+    package static func first(in text: UnsafeRawBufferPointer) -> String? {
         var cursor = JSONCursor(text)
         cursor.skipSpaces()
         return first(&cursor)

@@ -7,7 +7,7 @@ extension JSONValue {
         let description: String
     }
 
-    /// Reads a document (RFC 8259). Of two members with one name the last counts.
+    /// Reads a document (RFC 8259). A member may be there once: of two one would be ignored without a word.
     init(parsing bytes: [UInt8]) throws(Failure) {
         guard String(validating: bytes, as: UTF8.self) != nil else { throw Failure(description: "it is not UTF-8") }
         let text: JSONText
@@ -19,6 +19,7 @@ extension JSONValue {
             let column = before.reversed().prefix { $0 != UInt8(ascii: "\n") }.count + 1
             throw Failure(description: "\(error.reason) in line \(line), column \(column)")
         }
+        if let name = bytes.withUnsafeBytes({ DuplicateName.first(in: $0) }) { throw Failure(description: "\(name) is there twice") }
         self.init(text.root, in: text)
     }
 

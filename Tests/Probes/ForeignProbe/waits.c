@@ -14,8 +14,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -304,6 +306,32 @@ int run_waits(int count, char **arguments) {
     } else if (strcmp(name, "loop") == 0 || strcmp(name, "early") == 0) {
         loop(12, 1);
         say("looped");
+        await_line();
+    } else if (strcmp(name, "title") == 0) {
+        // As setproctitle does, to have room.
+        for (char **entry = environ; *entry != NULL; entry++) memset(*entry, 0, strlen(*entry));
+        say("written");
+        await_line();
+    } else if (strcmp(name, "accepts") == 0) {
+        int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        socklen_t length = sizeof(address);
+        check(
+            bind(listener, (struct sockaddr *)&address, sizeof(sa_family_t)) == 0 && listen(listener, 9) == 0
+                && getsockname(listener, (struct sockaddr *)&address, &length) == 0,
+            "listening"
+        );
+        for (int i = 0; i < 3; i++) {
+            int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+            check(connect(client, (struct sockaddr *)&address, length) == 0, "connected");
+        }
+        loop(12, 1);
+        say("looped");
+        for (int i = 0; i < 3; i++) {
+            await_line();
+            check((i == 1 ? accept4(listener, NULL, NULL, SOCK_CLOEXEC) : accept(listener, NULL, NULL)) >= 0, "accepted");
+            say("accepted");
+        }
         await_line();
     } else if (strcmp(name, "elsewhere") == 0) {
         // Never twice at one place of the stack.

@@ -10,10 +10,35 @@ extension ProcessResource {
     /// - Parameter process: a process's number, or `self`.
     package init(of process: String) {
         self.init(
-            environment: Self.content(of: "/proc/\(process)/environ", Self.maximumEnvironmentBytes),
+            environment: Self.environment(of: process),
             controlGroups: Self.text(Self.content(of: "/proc/\(process)/cgroup", Self.maximumControlGroupBytes)),
             mounts: Self.text(Self.content(of: "/proc/\(process)/mountinfo", Self.maximumMountBytes))
         )
+    }
+
+    private static let maximumAncestors = 16
+    private static let maximumStatusBytes = 4 << 10
+
+    /// As the process was started with it. Programs that write their title over it (redis-server, nginx) leave zero bytes; then it is that of the
+    /// nearest ancestor which has one, where this process is an ancestor, too: what was started from here has inherited it.
+    private static func environment(of process: String) -> [UInt8] {
+        let own = content(of: "/proc/\(process)/environ", maximumEnvironmentBytes)
+        guard !own.isEmpty, own.allSatisfy({ $0 == 0 }) else { return own }
+        var inherited: [UInt8]?
+        var ancestor = process
+        for _ in 0..<maximumAncestors {
+            guard let parent = parent(of: ancestor) else { break }
+            ancestor = "\(parent)"
+            let environment = content(of: "/proc/\(ancestor)/environ", maximumEnvironmentBytes)
+            if inherited == nil, !environment.allSatisfy({ $0 == 0 }) { inherited = environment }
+            if parent == getpid() { return inherited ?? [] }
+        }
+        return []
+    }
+
+    private static func parent(of process: String) -> Int32? {
+        let line = text(content(of: "/proc/\(process)/status", maximumStatusBytes)).split(separator: "\n").first { $0.hasPrefix("PPid:") }
+        return line.flatMap { Int32($0.dropFirst(5).drop { $0 == "\t" }) }.flatMap { $0 > 0 ? $0 : nil }
     }
 
     private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }

@@ -15,8 +15,8 @@ struct AttachCommand: ParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("The process to watch; may be repeated.", valueName: "pid"))
-    var pid: [Int32]
+    @Option(help: ArgumentHelp("The process to watch; may be repeated. Several with blanks or commas between them, as pidof prints them.", valueName: "pid"))
+    var pid: [ProcessIDs]
 
     @Option(help: ArgumentHelp("Watch only this thread; may be repeated.", valueName: "tid"))
     var loop: [Int32] = []
@@ -30,13 +30,15 @@ struct AttachCommand: ParsableCommand {
     @OptionGroup
     var selection: SelectionOptions
 
+    private var processes: [Int32] { pid.flatMap(\.numbers) }
+
     func validate() throws {
-        if !loop.isEmpty, pid.count > 1 {
+        if !loop.isEmpty, processes.count > 1 {
             throw ValidationError(
                 "--loop: with several processes it is not clear whose thread is meant (allowed: with one --pid)"
             )
         }
-        for number in pid + loop where number <= 0 {
+        for number in processes + loop where number <= 0 {
             throw ValidationError("\(number): not a process or thread ID (allowed: 1 and above)")
         }
     }
@@ -49,6 +51,6 @@ struct AttachCommand: ParsableCommand {
         values[SettingKey.duration.path] = duration.map(JSONValue.double)
         let settings = try Settings.load(commandLine: values, environment: ProcessInfo.processInfo.environment)
         for parameter in settings.unusedOptions { Diagnostics.report("\(parameter)") }
-        try AttachRun(settings: settings, processes: pid, loops: loop).execute(signals)
+        try AttachRun(settings: settings, processes: processes, loops: loop).execute(signals)
     }
 }

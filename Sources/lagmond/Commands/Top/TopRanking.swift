@@ -1,3 +1,4 @@
+internal import LagModel
 internal import LagReader
 
 /// The groups in the order in which they matter: by all the time that they stalled.
@@ -5,6 +6,7 @@ struct TopRanking {
     let shown: [StallGroup]
     let groupCount: Int
     let count: UInt64
+    /// Of those that a limit held back, too.
     let totalNanoseconds: UInt64
     let heldBackCount: UInt64
 
@@ -15,9 +17,9 @@ struct TopRanking {
         groupCount = groups.count
         let order = groups.indices.sorted { Self.isBefore(groups[$0], groups[$1]) }
         shown = order.prefix(limit == 0 ? .max : limit).map { groups[$0] }
-        count = groups.reduce(0) { $0 &+ $1.count }
-        totalNanoseconds = groups.reduce(0) { $0 &+ $1.totalNanoseconds }
-        heldBackCount = groups.reduce(0) { $0 &+ $1.heldBackCount }
+        count = groups.reduce(0) { $0.saturatingSum($1.count) }
+        totalNanoseconds = groups.reduce(0) { $0.saturatingSum($1.weight) }
+        heldBackCount = groups.reduce(0) { $0.saturatingSum($1.heldBackCount) }
     }
 
     static func isBefore(_ one: StallGroup, _ other: StallGroup) -> Bool {

@@ -26,6 +26,29 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
+    /// A worker that serves one connection after the other, without a wait while there are any (gunicorn's default).
+    @Test(arguments: [("set select", 2), ("one poll", 2), ("epoll_wait", 0)])
+    func `a loop on poll that takes the next connection begins another turn`(call: String, turns: UInt64) throws {
+        let probe = try WatchedProbe("accepts", call)
+        _ = try probe.word("looped")
+        let loop = try #require(probe.table.live.first)
+        let beacon = probe.table.beacon(of: loop)
+        var (sequences, begins) = ([probe.table.sequence(of: loop)], [clb_beacon_callout_ns(beacon)])
+        for _ in 0..<3 {
+            probe.goOn()
+            _ = try probe.word("accepted")
+            sequences.append(probe.table.sequence(of: loop))
+            begins.append(clb_beacon_callout_ns(beacon))
+            #expect(probe.table.activity(of: loop) == CLB_ACTIVITY_AFTER_WAITING)
+        }
+        // The first is what the wait was for. Each further one is a rest and its end.
+        #expect(sequences[1] == sequences[0] && begins[1] == begins[0])
+        #expect(sequences[3] == sequences[0] + 2 * turns)
+        #expect((begins[2] > begins[1] && begins[3] > begins[2]) == (turns > 0))
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
     @Test func `the eighth wait makes the loop`() throws {
         let probe = try WatchedProbe("seven")
         _ = try probe.word("looped")

@@ -25,6 +25,14 @@ struct TopTests {
         #expect(output == expected, "\(output)")
     }
 
+    @Test func `the sum of all groups does not overflow`() throws {
+        let huge =
+            StallLines.line(1, milliseconds: "9300000000000.000")
+            + StallLines.line(2, milliseconds: "9300000000000.000", fingerprint: "v1:0000000000000001")
+        let (status, output, _) = try LagmondProcess.run(["top", "a"], files: ["a": huge])
+        #expect(status == 0 && output.hasPrefix("2 stalls, 213503 d"), "\(output)")
+    }
+
     @Test func `JSON has an object a group`() throws {
         let (_, output, _) = try LagmondProcess.run(["top", "--json", "--limit", "1", "--by", "host", "a"], files: ["a": lines])
         let group = try #require(try JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any])
