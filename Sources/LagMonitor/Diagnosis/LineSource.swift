@@ -1,6 +1,5 @@
 internal import LagModel
 
-
 /// Knows files, lines and inlined functions. The core has none: the module LagSymbols does. **For the reporter thread only.**
 package protocol LineSource: Sendable {
     /// Cuts waits short, from any thread.

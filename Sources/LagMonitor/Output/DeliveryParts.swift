@@ -1,6 +1,5 @@
 internal import LagModel
 
-
 /// What the product LagMonitorDelivery adds for settings, which name it by texts.
 package struct DeliveryParts: Sendable {
     /// All formats but the native one.

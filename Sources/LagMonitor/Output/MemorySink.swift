@@ -1,6 +1,5 @@
 internal import LagModel
 
-
 /// Keeps lines in memory, for tests. Any thread.
 public final class MemorySink: RecordSink {
     private struct State {

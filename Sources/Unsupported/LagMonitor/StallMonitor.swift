@@ -1,7 +1,7 @@
 public import Dispatch
 internal import Foundation
-internal import LagModel
 @_exported public import LagActivity
+internal import LagModel
 @_exported public import LagOutput
 @_exported public import LagRunLoop
 

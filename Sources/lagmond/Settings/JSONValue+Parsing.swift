@@ -19,7 +19,8 @@ extension JSONValue {
             let column = before.reversed().prefix { $0 != UInt8(ascii: "\n") }.count + 1
             throw Failure(description: "\(error.reason) in line \(line), column \(column)")
         }
-        if let name = bytes.withUnsafeBytes({ DuplicateName.first(in: $0) }) { throw Failure(description: "\(name) is there twice") }
+        let duplicate = bytes.withUnsafeBytes { DuplicateName.first(in: $0) }
+        if let duplicate { throw Failure(description: "\(duplicate) is there twice") }
         self.init(text.root, in: text)
     }
 

@@ -37,8 +37,9 @@ extension ProcessResource {
     }
 
     private static func parent(of process: String) -> Int32? {
-        let line = text(content(of: "/proc/\(process)/status", maximumStatusBytes)).split(separator: "\n").first { $0.hasPrefix("PPid:") }
-        return line.flatMap { Int32($0.dropFirst(5).drop { $0 == "\t" }) }.flatMap { $0 > 0 ? $0 : nil }
+        let lines = text(content(of: "/proc/\(process)/status", maximumStatusBytes)).split(separator: "\n")
+        guard let line = lines.first(where: { $0.hasPrefix("PPid:") }) else { return nil }
+        return Int32(line.dropFirst(5).drop { $0 == "\t" }).flatMap { $0 > 0 ? $0 : nil }
     }
 
     private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }

@@ -15,7 +15,7 @@ struct AttachCommand: ParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("The process to watch; may be repeated. Several with blanks or commas between them, as pidof prints them.", valueName: "pid"))
+    @Option(help: ArgumentHelp("The process to watch, or several as pidof prints them; may be repeated.", valueName: "pid"))
     var pid: [ProcessIDs]
 
     @Option(help: ArgumentHelp("Watch only this thread; may be repeated.", valueName: "tid"))

@@ -50,7 +50,8 @@ struct CommandOutput {
         guard isStandard, settings.choosesOutput else { return }
         throw StartFailure(
             status: ExitStatus.configuration,
-            message: "output.path: stdout and stderr are the command's (allowed: all but stdout of \(OutputSettings.allowedDestinations))"
+            message: "output.path: stdout and stderr are the command's "
+                + "(allowed: all but stdout of \(OutputSettings.allowedDestinations))"
         )
     }
 

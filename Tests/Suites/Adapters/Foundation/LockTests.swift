@@ -20,8 +20,8 @@ extension FoundationTests {
             defer { watching.monitor.stop() }
             let (taken, begun) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
             let holder = Thread {
-                // Not before its start: then the kernel's name is that of the thread that made it.
-                Thread.current.name = "holder"
+                // Not by `Thread.name`: as long as `start()` has not returned, that does not reach the kernel.
+                pthread_setname_np(pthread_self(), "holder")
                 take()
                 taken.signal()
                 begun.wait()

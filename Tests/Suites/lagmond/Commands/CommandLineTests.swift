@@ -29,7 +29,11 @@ internal import Testing
         )
     }
 
-    @Test(arguments: [("12", [12]), ("31041 31036", [31041, 31036]), ("1,2, 3\n", [1, 2, 3]), ("", nil), ("12 x", nil), (",", nil)] as [(String, [Int32]?)])
+    @Test(
+        arguments: [
+            ("12", [12]), ("31041 31036", [31041, 31036]), ("1,2, 3\n", [1, 2, 3]), ("", nil), ("12 x", nil), (",", nil),
+        ] as [(String, [Int32]?)]
+    )
     func `process IDs are taken as pidof prints them`(text: String, numbers: [Int32]?) {
         #expect(ProcessIDs(argument: text)?.numbers == numbers)
     }
