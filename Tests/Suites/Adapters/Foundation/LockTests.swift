@@ -21,7 +21,7 @@ extension FoundationTests {
             let (taken, begun) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
             let holder = Thread {
                 // Not by `Thread.name`: as long as `start()` has not returned, that does not reach the kernel.
-                pthread_setname_np(pthread_self(), "holder")
+                try? Data("holder".utf8).write(to: URL(fileURLWithPath: "/proc/thread-self/comm"))
                 take()
                 taken.signal()
                 begun.wait()
