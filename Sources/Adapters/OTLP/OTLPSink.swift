@@ -110,7 +110,10 @@ public final class OTLPSink: ReturningSink {
         timeout: Duration = .seconds(10),
         rule: OTLPRetryRule = OTLPRetryRule()
     ) throws(SinkError) {
-        guard let url = Self.url(endpoint) else { throw SinkError(.cannotOpen, path: "otlp:\(endpoint)", code: EINVAL) }
+        guard let url = Self.url(endpoint) else {
+            let detail = "no URL with a host, and without a query (allowed: otlp:http://HOST:PORT, otlp:https://HOST/PATH)"
+            throw SinkError(.cannotOpen, path: "otlp:\(endpoint)", code: EINVAL, detail: detail)
+        }
         if let obstacle = HTTPTransport.obstacle() {
             throw SinkError(.cannotOpen, path: "otlp:\(endpoint)", code: ELIBACC, detail: obstacle)
         }
@@ -269,7 +272,7 @@ public final class OTLPSink: ReturningSink {
 
     static func url(_ endpoint: String) -> URL? {
         guard let url = URL(string: endpoint), let scheme = url.scheme, ["http", "https"].contains(scheme),
-            let host = url.host, !host.isEmpty, url.query == nil, url.fragment == nil
+            let host = url.host, !host.isEmpty, !endpoint.contains(where: \.isWhitespace), url.query == nil, url.fragment == nil
         else { return nil }
         var text = url.absoluteString
         while text.hasSuffix("/") { text.removeLast() }

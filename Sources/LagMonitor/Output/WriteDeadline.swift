@@ -26,6 +26,8 @@ package struct WriteDeadline {
         return WriteDeadline(lineNanoseconds: now + (end - now) / UInt64(parts), limit: limit)
     }
 
+    package var isOver: Bool { Self.now >= min(lineNanoseconds, limit.nanoseconds) }
+
     /// Waits for room. False when the time is up.
     package func waitUntilWritable(_ descriptor: Int32) -> Bool {
         while true {
@@ -34,7 +36,7 @@ package struct WriteDeadline {
             // In slices, because another thread may have brought the limit forward.
             let left = min(end.saturatingDifference(now), 50_000_000)
             if DescriptorKind.isWritable(descriptor, timeoutMilliseconds: Int32((left + 999_999) / 1_000_000)) { return true }
-            if Self.now >= min(lineNanoseconds, limit.nanoseconds) { return false }
+            if isOver { return false }
         }
     }
 

@@ -70,7 +70,12 @@ public struct OutputSettings: Sendable, Equatable {
         if destination.isNetwork, let folder = reader.string(for: .spool) {
             spool = SpoolSettings(folder: folder, maxBytes: reader.int(for: .spoolBytes) ?? SpoolSettings.defaultBytes)
         }
-        guard destination.isFile, let bytes = reader.int(for: .outputBytes) else { return }
-        rotation = try? FileRotation(maxBytes: bytes, maxFiles: reader.int(for: .outputFiles) ?? FileRotation.defaultFiles)
+        if destination.isFile { rotation = Self.rotation(reader) }
+    }
+
+    /// Of a file, by checked settings; nil: they set no size.
+    package static func rotation(_ reader: SettingsReader) -> FileRotation? {
+        guard let bytes = reader.int(for: .outputBytes) else { return nil }
+        return try? FileRotation(maxBytes: bytes, maxFiles: reader.int(for: .outputFiles) ?? FileRotation.defaultFiles)
     }
 }

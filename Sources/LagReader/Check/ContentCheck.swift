@@ -34,7 +34,10 @@ struct ContentCheck {
                 ? nil : wrong(span, "a number from 0 to 1")
         case .count:
             span.kind == .number && JSONNumber.count(bytes(span)) != nil ? nil : wrong(span, "a whole number, 0 or more")
-        case .int32, .integer: isInteger(span) ? nil : wrong(span, "a whole number")
+        case .taskID:
+            integer(span).map { (0...Int64(Int32.max)).contains($0) } ?? false
+                ? nil : wrong(span, "a whole number from 0 to \(Int32.max)")
+        case .int32, .integer: integer(span) != nil ? nil : wrong(span, "a whole number")
         case .flag: span.kind == .boolean ? nil : wrong(span, "true or false")
         case .kinds: elements(span, "an array of rules") { oneOf(StallRecord.Kind.allCases.map(\.rawValue), $0) }
         case .texts: elements(span, "an array of strings") { validationError(.text, $0) }
@@ -42,7 +45,7 @@ struct ContentCheck {
         case .frames: elements(span, "an array of frames") { members($0, "a frame", NestedField.frame) }
         case .thread: members(span, "a thread", NestedField.thread)
         case .threads: elements(span, "an array of threads") { members($0, "a thread", NestedField.thread) }
-        case .threadIDs: elements(span, "an array of thread ids") { validationError(.int32, $0) }
+        case .threadIDs: elements(span, "an array of thread ids") { validationError(.taskID, $0) }
         case .workers:
             elements(span, "an array of groups of threads") { members($0, "a group of threads", NestedField.workerGroup) }
         case .sampleTree: elements(span, "an array of samples") { members($0, "a sample", NestedField.sampleNode) }
@@ -134,8 +137,8 @@ struct ContentCheck {
         return bytes.contains(UInt8(ascii: ".")) && bytes.first != UInt8(ascii: "-") && JSONNumber.double(bytes) != nil
     }
 
-    private func isInteger(_ span: JSONCursor.Span) -> Bool {
-        span.kind == .number && Int64(String(decoding: bytes(span), as: UTF8.self)) != nil
+    private func integer(_ span: JSONCursor.Span) -> Int64? {
+        span.kind == .number ? Int64(String(decoding: bytes(span), as: UTF8.self)) : nil
     }
 
     private static func isHex(_ digits: some Sequence<UInt8>, _ count: ClosedRange<Int>) -> Bool {

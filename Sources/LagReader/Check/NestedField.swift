@@ -29,7 +29,7 @@ package struct NestedField: Sendable {
     ]
 
     package static let thread = [
-        NestedField("thread_id", .int32, isRequired: true, "The kernel's number."),
+        NestedField("thread_id", .taskID, isRequired: true, "The kernel's number."),
         NestedField("thread_name", .text, "Its name."),
         NestedField("waits_for", .address, "The lock that it waits for itself."),
         NestedField("frames", .frames, "Its stack, leaf first."),

@@ -48,7 +48,20 @@ struct Lagmond: ParsableCommand {
             for problem in error.errors { Diagnostics.report("\(problem)") }
             Glibc.exit(ExitStatus.configuration)
         } catch {
+            if exitCode(for: error) == .validationFailure, let hint = forgottenDashes(arguments) { Diagnostics.report(hint) }
             exit(withError: error)
         }
+    }
+
+    /// What to say to who left out `run --` before a program, or its `--`; nil: these arguments begin with no program.
+    static func forgottenDashes(_ arguments: [String]) -> String? {
+        let isAfterRun = arguments.first == RunCommand.configuration.commandName
+        let command = isAfterRun ? arguments.dropFirst() : arguments[...]
+        let names = configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
+        guard let program = command.first, !program.hasPrefix("-"), isAfterRun || !names.contains(program),
+            !arguments.contains("--")
+        else { return nil }
+        let line = command.joined(separator: " ")
+        return "\(program): no command of lagmond; a program is run and watched by: lagmond run -- \(line)"
     }
 }

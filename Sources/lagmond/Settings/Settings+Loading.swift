@@ -11,8 +11,13 @@ extension Settings {
     /// - Parameters:
     ///   - commandLine: values by key path, as the options gave them.
     ///   - environment: the whole environment; only names with the prefix `LAGMONITOR_` are read.
+    ///   - isForCommand: a command is run; without an output its lines go to ``CommandLauncher/defaultOutput``, as those of targets.
     /// - Throws: ``SettingsError`` with all errors.
-    static func load(commandLine: [String: JSONValue], environment: [String: String]) throws(SettingsError) -> Settings {
+    static func load(
+        commandLine: [String: JSONValue],
+        environment: [String: String],
+        isForCommand: Bool = false
+    ) throws(SettingsError) -> Settings {
         Delivery.enable()
         var problems = errors(inCommandLine: commandLine)
         problems += SettingValidationError.validationErrors(inEnvironment: environment, known: SettingKey.all)
@@ -27,7 +32,8 @@ extension Settings {
         sources.layers.append(.init(source: .file(file.path), values: file.values))
 
         let headers = outputHeaders(sources, environment)
-        problems = outputConflicts(sources) + headers.problems
+        let standard = isForCommand || !file.targets.isEmpty ? CommandLauncher.defaultOutput : "-"
+        problems = outputConflicts(sources, standard: standard) + headers.problems
         guard problems.isEmpty else { throw SettingsError(errors: problems) }
 
         var settings = Settings(sources)
@@ -48,8 +54,8 @@ extension Settings {
     }
 
     /// Settings of the output that would be ignored.
-    private static func outputConflicts(_ sources: SettingLayers) -> [SettingValidationError] {
-        OutputSettings.conflicts(sources.reader, standard: "-", rank: sources.rank).map { conflict in
+    private static func outputConflicts(_ sources: SettingLayers, standard: String) -> [SettingValidationError] {
+        OutputSettings.conflicts(sources.reader, standard: standard, rank: sources.rank).map { conflict in
             let source = sources.layers[sources.rank(conflict.key) ?? 0].source
             return SettingValidationError(
                 source: source,
@@ -101,6 +107,7 @@ extension Settings {
             self.output = output
             choosesOutput = true
         }
+        defaultRotation = OutputSettings.rotation(sources.reader)
         choosesUnfinished = sources.isSet(.unfinished)
         choosesRules = sources.isSet(.rules) || sources.isSet(.starvation)
         truthPath = sources.string(.truth)

@@ -29,12 +29,11 @@ extension Settings {
     func reportUnfinished(to sink: any RecordSink) throws(StartFailure) {
         guard let path = monitor.unfinishedPath else { return }
         let place = UnfinishedPath(path)
-        guard access(place.folder, W_OK) == 0 else {
+        if let obstacle = place.obstacle(besides: [sink.name]) {
             throw StartFailure(
                 status: ExitStatus.cannotCreate,
-                message:
-                    "\(SettingKey.unfinished.path): stalls in progress cannot be kept at \(path): \(Diagnostics.reason(errno)) "
-                    + "(allowed: a file in a folder that lagmond may write to, or none)"
+                message: "\(SettingKey.unfinished.path): stalls in progress cannot be kept at \(path): \(obstacle) "
+                    + "(allowed: a file of its own in a folder that lagmond may write to, or none)"
             )
         }
         var context = ProcessContext.current(serviceName: monitor.serviceName, serviceVersion: monitor.serviceVersion)

@@ -8,6 +8,8 @@ struct Settings: Sendable, WatchSettings {
     var output = OutputSettings(.stdout)
     /// Whether a source sets ``output``.
     var choosesOutput = false
+    /// Of the file that commands' lines go to where no source sets ``output``.
+    var defaultRotation: FileRotation?
     /// Whether a source sets where stalls in progress are kept.
     var choosesUnfinished = false
     /// Whether a source sets what counts as a stall.

@@ -24,11 +24,16 @@ struct WatchOptions: ParsableArguments {
 
     @Option(
         name: .customLong("max-bytes"),
+        parsing: .unconditional,
         help: ArgumentHelp("Rotate the file to path.1 before it becomes longer than this.", valueName: "bytes")
     )
     var maxBytes: Int?
 
-    @Option(name: .customLong("max-files"), help: ArgumentHelp("How many rotated files to keep (5).", valueName: "count"))
+    @Option(
+        name: .customLong("max-files"),
+        parsing: .unconditional,
+        help: ArgumentHelp("How many rotated files to keep (5).", valueName: "count")
+    )
     var maxFiles: Int?
 
     @Option(
@@ -60,20 +65,29 @@ struct WatchOptions: ParsableArguments {
     )
     var rules: String?
 
-    @Option(name: .customLong("interval-ms"), help: ArgumentHelp("Rule callout: the length of one timeout.", valueName: "ms"))
+    @Option(
+        name: .customLong("interval-ms"),
+        parsing: .unconditional,
+        help: ArgumentHelp("Rule callout: the length of one timeout.", valueName: "ms")
+    )
     var intervalMilliseconds: Int?
 
-    @Option(help: ArgumentHelp("Rule callout: how many consecutive timeouts are a stall.", valueName: "count"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Rule callout: how many consecutive timeouts are a stall.", valueName: "count")
+    )
     var timeouts: Int?
 
     @Option(
         name: .customLong("starvation-ms"),
+        parsing: .unconditional,
         help: ArgumentHelp("Rule starvation: how long a loop may work without a rest (1000).", valueName: "ms")
     )
     var starvationMilliseconds: Int?
 
     @Option(
         name: .customLong("hang-after-ms"),
+        parsing: .unconditional,
         help: ArgumentHelp("When a stall is reported before its end; 0: at detection.", valueName: "ms")
     )
     var hangAfterMilliseconds: Int?

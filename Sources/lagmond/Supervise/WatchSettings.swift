@@ -21,15 +21,15 @@ extension WatchSettings {
         if monitor.rules.ping != nil || monitor.rules.pingWhileWaiting != nil || monitor.rules.frame != nil {
             throw StartFailure(
                 status: ExitStatus.configuration,
-                message: "monitor.rules: another program's loops can neither be pinged nor asked to tick "
+                message: "--rules (monitor.rules): another program's loops can neither be pinged nor asked to tick "
                     + "(allowed: callout, starvation, sample)"
             )
         }
         if policy.onHang != .report, monitor.rules.callout == nil {
             throw StartFailure(
                 status: ExitStatus.configuration,
-                message: "command.on_hang: without the rule callout no line reports a hang "
-                    + "(allowed: report, or callout among monitor.rules)"
+                message: "--on-hang (command.on_hang): without the rule callout no line reports a hang "
+                    + "(allowed: report, or callout among --rules)"
             )
         }
         var configuration = monitor

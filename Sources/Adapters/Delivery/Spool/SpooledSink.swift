@@ -58,15 +58,24 @@ public final class SpooledSink: RecordSink {
         self.sink = sink
         self.clock = clock
         returning = sink as? any ReturningSink
-        if mkdir(settings.folder, 0o700) != 0, errno != EEXIST {
-            throw SinkError(.cannotOpen, path: settings.folder, code: errno)
+        if let code = Self.obstacle(to: settings.folder) {
+            let detail = "lines cannot be kept in that folder: \(String(cString: strerror(code)))"
+            throw SinkError(.cannotOpen, path: settings.folder, code: code, detail: detail)
         }
-        guard access(settings.folder, W_OK | X_OK) == 0 else { throw SinkError(.cannotOpen, path: settings.folder, code: errno) }
         var spool = LineSpool(folder: settings.folder, destination: sink.name, capacity: settings.maxBytes)
         var lost: UInt64 = 0
         try spool.open(&lost)
         state = Mutex(State(spool: spool, abandoned: lost))
         returning?.returnsUndelivered()
+    }
+
+    /// Makes the folder where it is missing; nil: files can be made in it.
+    private static func obstacle(to folder: String) -> Int32? {
+        if mkdir(folder, 0o700) != 0, errno != EEXIST { return errno }
+        var status = stat()
+        guard stat(folder, &status) == 0 else { return errno }
+        guard status.st_mode & S_IFMT == S_IFDIR else { return ENOTDIR }
+        return access(folder, W_OK | X_OK) == 0 ? nil : errno
     }
 
     public var name: String { sink.name }

@@ -25,10 +25,11 @@ struct SocketEndpoint: Sendable {
     }
 
     /// The addresses that a name or a number stands for. May ask a name server, and wait for it.
-    static func all(ofHost host: String, port: Int) -> [SocketEndpoint] {
+    /// - Parameter isNumber: asks nothing; a name stands for none.
+    static func all(ofHost host: String, port: Int, isNumber: Bool = false) -> [SocketEndpoint] {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        hints.ai_flags = AI_NUMERICSERV
+        hints.ai_flags = AI_NUMERICSERV | (isNumber ? AI_NUMERICHOST : 0)
         var first: UnsafeMutablePointer<addrinfo>?
         guard getaddrinfo(host, "\(port)", &hints, &first) == 0 else { return [] }
         defer { freeaddrinfo(first) }
@@ -37,6 +38,20 @@ struct SocketEndpoint: Sendable {
             let bytes = UnsafeRawBufferPointer(start: address, count: Int(entry.ai_addrlen))
             return SocketEndpoint(family: entry.ai_family, bytes: Array(bytes))
         }
+    }
+
+    /// Whether a host can have that name (RFC 1123); beyond ASCII that is for the system to say. Of what is no address already.
+    static func isHostName(_ text: String) -> Bool {
+        let name = text.hasSuffix(".") ? text.dropLast() : text[...]
+        let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+        func isAllowed(_ byte: UInt8) -> Bool {
+            isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || byte >= 0x80
+                || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+        }
+        // Only digits: an address that is none.
+        guard !parts.allSatisfy({ $0.allSatisfy(isDigit) }) else { return false }
+        return name.utf8.count <= 253 && parts.allSatisfy { (1...63).contains($0.count) && $0.allSatisfy(isAllowed) }
     }
 
     func connect(_ descriptor: Int32) -> Int32 {

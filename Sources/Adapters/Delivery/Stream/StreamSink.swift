@@ -6,7 +6,8 @@ internal import Synchronization
 ///
 /// The connection is made with the first line, so program and reader may start in any order. A reader that is not there, or went away,
 /// costs the lines meanwhile, which are counted; it is tried again with later lines, after 100 ms at first and 10 s at last, and
-/// between the tries a line costs nothing but its count. A line that went halfway is finished before another one, or given up
+/// between the tries a line costs nothing but its count. A host's name is looked up for each connection, so a service that moves is
+/// followed; a lookup that fails is a reader that is not there. A line that went halfway is finished before another one, or given up
 /// with its connection: no connection ever carries a line after a part of one. What was given up is sent whole on the next connection
 /// where that line is still the present one, and else counted.
 ///
@@ -23,28 +24,44 @@ public final class StreamSink: RecordSink {
         var isClosed = false
     }
 
+    /// Where the reader is.
+    enum Place: Sendable {
+        case addresses([SocketEndpoint])
+        case host(HostLookup)
+    }
+
     public let name: String
-    private let addresses: [SocketEndpoint]
-    private var isUnix: Bool { addresses.first?.family == AF_UNIX }
+    private let place: Place
+    private let isUnix: Bool
     private let timeoutNanoseconds: UInt64
     private let limit = SharedDeadline()
     private let state: Mutex<State>
 
-    /// Looks up a host's name, once and for all; connects to nothing yet.
-    /// - Parameter timeout: how long a line waits for a connection and a slow reader, together.
-    /// - Throws: ``SinkError/Reason/cannotOpen`` for an address that cannot be, or a name that is not known.
+    /// Looks up and connects to nothing yet.
+    /// - Parameter timeout: how long a line waits for a lookup, a connection and a slow reader, together.
+    /// - Throws: ``SinkError/Reason/cannotOpen`` for an address that cannot be.
     public convenience init(_ address: StreamAddress, timeout: Duration = DescriptorSink.defaultTimeout) throws(SinkError) {
         try self.init(address, timeout: timeout, delay: RetryDelay())
     }
 
-    init(_ address: StreamAddress, timeout: Duration, delay: RetryDelay) throws(SinkError) {
-        name = "\(address)"
+    convenience init(_ address: StreamAddress, timeout: Duration, delay: RetryDelay) throws(SinkError) {
+        self.init(name: "\(address)", try Self.place(address), timeout: timeout, delay: delay)
+    }
+
+    init(name: String, _ place: Place, timeout: Duration, delay: RetryDelay = RetryDelay()) {
+        self.name = name
+        self.place = place
+        isUnix = if case .addresses(let addresses) = place { addresses.first?.family == AF_UNIX } else { false }
         timeoutNanoseconds = timeout.clampedNanoseconds
         state = Mutex(State(delay: delay))
+    }
+
+    private static func place(_ address: StreamAddress) throws(SinkError) -> Place {
+        let name = "\(address)"
         switch address {
         case .unix(let path):
             do throws(SinkError) {
-                addresses = [try SocketEndpoint(unixPath: path)]
+                return .addresses([try SocketEndpoint(unixPath: path)])
             } catch {
                 throw SinkError(.cannotOpen, path: name, code: error.code)
             }
@@ -52,16 +69,14 @@ public final class StreamSink: RecordSink {
             guard (1...65_535).contains(port), !host.isEmpty, !host.utf8.contains(0) else {
                 throw SinkError(.cannotOpen, path: name, code: EINVAL)
             }
-            addresses = SocketEndpoint.all(ofHost: host, port: port)
-            guard !addresses.isEmpty else { throw SinkError(.cannotOpen, path: name, code: ENXIO) }
+            let numbers = SocketEndpoint.all(ofHost: host, port: port, isNumber: true)
+            if !numbers.isEmpty { return .addresses(numbers) }
+            guard SocketEndpoint.isHostName(host) else {
+                let detail = "\"\(host)\" is neither a host's name nor its address"
+                throw SinkError(.cannotOpen, path: name, code: EINVAL, detail: detail)
+            }
+            return .host(HostLookup { SocketEndpoint.all(ofHost: host, port: port) })
         }
-    }
-
-    init(name: String, addresses: [SocketEndpoint], timeout: Duration) {
-        self.name = name
-        self.addresses = addresses
-        timeoutNanoseconds = timeout.clampedNanoseconds
-        state = Mutex(State(delay: RetryDelay()))
     }
 
     public func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {
@@ -130,20 +145,39 @@ public final class StreamSink: RecordSink {
 
     private func connect(_ state: inout State, _ deadline: WriteDeadline) throws(SinkError) {
         guard state.delay.allows(at: WriteDeadline.now) else { throw SinkError(.readerGone, path: name) }
+        do throws(SinkError) {
+            let descriptor = try connect(try addresses(deadline), deadline)
+            state.descriptor = descriptor
+            state.line = LineDescriptor(owning: descriptor, kind: .socket)
+            state.delay.reset()
+        } catch {
+            state.delay.recordFailure(at: WriteDeadline.now)
+            throw error
+        }
+    }
+
+    private func addresses(_ deadline: WriteDeadline) throws(SinkError) -> [SocketEndpoint] {
+        switch place {
+        case .addresses(let addresses): return addresses
+        case .host(let lookup):
+            guard let addresses = lookup.addresses(deadline) else { throw SinkError(.tooSlow, path: name) }
+            guard !addresses.isEmpty else {
+                throw SinkError(.readerGone, path: name, code: ENXIO, detail: "no address of its host is known")
+            }
+            return addresses
+        }
+    }
+
+    private func connect(_ addresses: [SocketEndpoint], _ deadline: WriteDeadline) throws(SinkError) -> Int32 {
         var failure = SinkError(.readerGone, path: name)
         for (index, address) in addresses.enumerated() {
             do throws(SinkError) {
                 // One that does not answer must not use up the time of the others.
-                let descriptor = try connect(address, deadline.share(of: addresses.count - index))
-                state.descriptor = descriptor
-                state.line = LineDescriptor(owning: descriptor, kind: .socket)
-                state.delay.reset()
-                return
+                return try connect(address, deadline.share(of: addresses.count - index))
             } catch {
                 failure = error
             }
         }
-        state.delay.recordFailure(at: WriteDeadline.now)
         throw failure
     }
 

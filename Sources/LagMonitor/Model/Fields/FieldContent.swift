@@ -29,8 +29,10 @@ package enum FieldContent: Sendable {
     case share
     /// Whole, not negative, at most 2^64 − 1.
     case count
-    /// Whole, of 32 bits: a process, a thread, a descriptor.
+    /// Whole, of 32 bits: a descriptor.
     case int32
+    /// Whole, not negative, of 32 bits: a process, a thread.
+    case taskID
     /// Whole.
     case integer
     case flag

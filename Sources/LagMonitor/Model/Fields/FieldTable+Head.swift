@@ -191,7 +191,7 @@ extension FieldTable {
         FieldDefinition(
             .pid,
             "pid",
-            .int32,
+            .taskID,
             required: .all,
             keep: .always,
             in: [],
@@ -201,7 +201,7 @@ extension FieldTable {
         FieldDefinition(
             .threadID,
             "thread_id",
-            .int32,
+            .taskID,
             required: .stall,
             keep: .always,
             in: .metadata,

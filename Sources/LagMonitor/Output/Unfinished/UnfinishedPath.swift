@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Where stalls in progress are kept: the names a process may take, one of which it uses.
 ///
 /// Several processes may write the same log, so one name is not enough.
@@ -21,6 +23,19 @@ package struct UnfinishedPath: Sendable, Equatable {
     package var folder: String {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
         return parts.isEmpty ? "." : parts == [""] ? "/" : parts.joined(separator: "/")
+    }
+
+    /// Why nothing can be kept here, as far as can be said without making a file; nil: it can.
+    /// - Parameter outputs: the names of the sinks; those of files are their paths.
+    package func obstacle(besides outputs: [String]) -> String? {
+        guard access(folder, W_OK) == 0 else { return String(cString: strerror(errno)) }
+        var (own, other) = (stat(), stat())
+        let isThere = stat(path, &own) == 0
+        if isThere, own.st_mode & S_IFMT == S_IFDIR { return "it is a folder" }
+        let isOutput = outputs.contains { output in
+            output == path || isThere && stat(output, &other) == 0 && other.st_dev == own.st_dev && other.st_ino == own.st_ino
+        }
+        return isOutput ? "it is the file of the output" : nil
     }
 
     /// In the order in which they are tried.

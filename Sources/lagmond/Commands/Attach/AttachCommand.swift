@@ -21,7 +21,10 @@ struct AttachCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Watch only this thread; may be repeated.", valueName: "tid"))
     var loop: [Int32] = []
 
-    @Option(help: ArgumentHelp("How long to watch; by default until the process ends.", valueName: "seconds"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("How long to watch; by default until the process ends.", valueName: "seconds")
+    )
     var duration: Double?
 
     @OptionGroup

@@ -22,7 +22,7 @@ struct AttachRun {
         try output.serve(subject)
         let reader = OutputReaderMonitor()
         if settings.output.destination == .stdout { try? reader.start(STDOUT_FILENO) }
-        waitForEnd(subject.processes.map(\.watch), signals)
+        waitForEnd(subject.processes, signals)
         reader.report()
         for process in subject.processes { process.watch.stop() }
         output.close()
@@ -42,9 +42,12 @@ struct AttachRun {
         return begun
     }
 
-    private func waitForEnd(_ watches: [AttachWatch], _ signals: StopSignals) {
+    private func waitForEnd(_ processes: [AttachedProcess], _ signals: StopSignals) {
+        let watches = processes.map(\.watch)
         let deadline = settings.deadline
+        var report = AttachReport()
         while true {
+            report.update(processes.flatMap(\.watchedProcesses))
             switch signals.wait(until: min(deadline, .now + Self.pollInterval)) {
             case .stop: return
             // One sink for all of them: once is enough.

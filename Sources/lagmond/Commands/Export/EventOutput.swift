@@ -14,6 +14,8 @@ struct EventOutput: ~Copyable {
     private var scanner = LineScanner()
     private var encoder: RecordEncoder?
     private(set) var tally = LineTally()
+    /// Whether there was a line that was asked for.
+    private(set) var hasMatch = false
     /// What can be written already.
     private(set) var text: [UInt8] = []
 
@@ -81,6 +83,7 @@ struct EventOutput: ~Copyable {
         guard times.contains(written.time), filter.includes(scanner),
             fingerprints.isEmpty || fingerprints.contains(written.fingerprint ?? "")
         else { return }
+        hasMatch = true
         append(written)
     }
 

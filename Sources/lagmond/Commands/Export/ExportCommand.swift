@@ -45,6 +45,18 @@ struct ExportCommand: ParsableCommand {
 
     static let outputBytes = 256 << 10
 
+    func validate() throws {
+        for text in fingerprint
+        where !text.hasPrefix("v1:") || text.utf8.count != 19 || UInt64(text.dropFirst(3), radix: 16) == nil {
+            throw ValidationError("--fingerprint: \"\(text)\" is no fingerprint; allowed: v1: and 16 hex digits")
+        }
+    }
+
+    /// Why there is nothing on stdout, where that is no error, as it is none of `top`.
+    private func reportNoMatch() {
+        if !fingerprint.isEmpty { Diagnostics.report("no stall with fingerprint \(fingerprint.joined(separator: ", "))") }
+    }
+
     func run() throws {
         signal(SIGPIPE, SIG_IGN)
         let range = try times.range(now: TimeOptions.now)
@@ -68,12 +80,14 @@ struct ExportCommand: ParsableCommand {
         var output = ProfileOutput(format: format)
         var stream = StallStream(times: range, filter: filter)
         var refusal: ExitCode?
+        var hasMatch = false
         func flush() {
             do throws(ExitCode) { try output.flush() } catch { refusal = error }
         }
         /// False when stdout takes no more.
         func take(_ stall: ParsedStall) -> Bool {
             guard wanted.isEmpty || wanted.contains(stall.fingerprint) else { return true }
+            hasMatch = true
             output.add(stall)
             if output.text.count > Self.outputBytes { flush() }
             return refusal == nil
@@ -92,6 +106,7 @@ struct ExportCommand: ParsableCommand {
         for inputError in stream.inputErrors { Diagnostics.report("\(inputError)") }
         if status == ExitStatus.success, stream.inputErrors.contains(where: { !$0.isDamage }) { status = ExitStatus.noInput }
         try output.finish()
+        if !hasMatch { reportNoMatch() }
         if let leftOut = stream.tally.leftOut { Diagnostics.report(leftOut) }
         if status != ExitStatus.success { throw ExitCode(status) }
     }
@@ -112,6 +127,7 @@ struct ExportCommand: ParsableCommand {
         }
         line.end()
         try output.flush()
+        if !output.hasMatch { reportNoMatch() }
         if let leftOut = output.tally.leftOut { Diagnostics.report(leftOut) }
         if status != ExitStatus.success { throw ExitCode(status) }
     }

@@ -74,7 +74,7 @@ extension LineValue {
         case .seconds: milliseconds.map { .seconds($0.saturatingProduct(1000)) }
         case .share: number.map { .share($0) }
         case .count: count.map { .count($0) }
-        case .int32, .integer: integer.map { .integer($0) }
+        case .int32, .taskID, .integer: integer.map { .integer($0) }
         case .flag: flag.map { .flag($0) }
         case .kinds, .texts: span.kind == .array ? .texts(elements(\.text)) : nil
         case .frames: .frames(frames)

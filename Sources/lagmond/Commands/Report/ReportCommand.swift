@@ -21,7 +21,7 @@ struct ReportCommand: ParsableCommand {
     @Option(name: .shortAndLong, help: ArgumentHelp("Where the page goes; - is stdout.", valueName: "file"))
     var output: String
 
-    @Option(help: ArgumentHelp("How many groups to show individually.", valueName: "count"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("How many groups to show individually.", valueName: "count"))
     var top: Int = 40
 
     @Option(help: ArgumentHelp("The page's title.", valueName: "text"))

@@ -14,7 +14,10 @@ struct RunCommand: ParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("How long to run; by default until SIGTERM or SIGINT.", valueName: "seconds"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("How long to run; by default until SIGTERM or SIGINT.", valueName: "seconds")
+    )
     var duration: Double?
 
     @Option(
@@ -42,6 +45,7 @@ struct RunCommand: ParsableCommand {
 
     @Option(
         name: .customLong("on-hang-after"),
+        parsing: .unconditional,
         help: ArgumentHelp("How long the hang lasts before that (30).", valueName: "seconds")
     )
     var onHangAfter: Double?
@@ -73,7 +77,7 @@ struct RunCommand: ParsableCommand {
     func run() throws {
         let inherited = InheritedSignals.take()
         if let command = try WrappedCommand.ofCommandLine() {
-            let settings = try load().withCommandsDefaults()
+            let settings = try load(isForCommand: true).withCommandsDefaults()
             try WrappedCommandRun(settings: settings).execute(command, inherited)
         }
         // Before any thread exists, so that all of them inherit the mask.
@@ -88,13 +92,17 @@ struct RunCommand: ParsableCommand {
         try WorkloadRun(settings: settings).execute(signals)
     }
 
-    private func load() throws -> Settings {
-        let settings = try Self.load(values)
+    private func load(isForCommand: Bool = false) throws -> Settings {
+        let settings = try Self.load(values, isForCommand: isForCommand)
         for parameter in settings.unusedOptions { Diagnostics.report("\(parameter)") }
         return settings
     }
 
-    private static func load(_ values: [String: JSONValue]) throws(SettingsError) -> Settings {
-        try Settings.load(commandLine: values, environment: ProcessInfo.processInfo.environment)
+    private static func load(_ values: [String: JSONValue], isForCommand: Bool = false) throws(SettingsError) -> Settings {
+        try Settings.load(
+            commandLine: values,
+            environment: ProcessInfo.processInfo.environment,
+            isForCommand: isForCommand
+        )
     }
 }

@@ -50,7 +50,7 @@ enum FieldDocument {
         case .bootID: "32 hex digits"
         case .address: "hex string"
         case .milliseconds, .seconds, .share: "number"
-        case .count, .int32, .integer: "integer"
+        case .count, .int32, .taskID, .integer: "integer"
         case .flag: "boolean"
         case .kinds: "rules"
         case .texts: "strings"

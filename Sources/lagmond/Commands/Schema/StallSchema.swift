@@ -68,6 +68,7 @@ enum StallSchema {
         case .share: reference("share")
         case .count: reference("count")
         case .int32: reference("int32")
+        case .taskID: reference("task_id")
         case .integer: [("type", "integer")]
         case .flag: [("type", "boolean")]
         case .kinds: array(of: reference("rule"), minItems: 1)
@@ -80,7 +81,7 @@ enum StallSchema {
         case .frames: array(of: reference("frame"))
         case .thread: reference("thread")
         case .threads: array(of: reference("thread"), minItems: 1)
-        case .threadIDs: array(of: reference("int32"), minItems: 1)
+        case .threadIDs: array(of: reference("task_id"), minItems: 1)
         case .workers: array(of: reference("worker_group"), minItems: 1)
         case .sampleTree: array(of: reference("sample_node"), minItems: 1)
         }
@@ -105,6 +106,7 @@ enum StallSchema {
         ("share", .object([("type", "number"), ("minimum", 0), ("maximum", 1)])),
         ("count", .object([("type", "integer"), ("minimum", 0)])),
         ("int32", .object([("type", "integer"), ("minimum", -2_147_483_648), ("maximum", 2_147_483_647)])),
+        ("task_id", .object([("type", "integer"), ("minimum", 0), ("maximum", 2_147_483_647)])),
         ("address", .object([("type", "string"), ("pattern", "^0x[0-9a-f]{1,16}$")])),
         ("rule", .object([("enum", words(StallRecord.Kind.allCases.map(\.rawValue)))])),
         ("frame", object("One call of a stack.", NestedField.frame)),

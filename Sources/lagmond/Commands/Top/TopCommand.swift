@@ -32,7 +32,7 @@ struct TopCommand: ParsableCommand {
     )
     var by: GroupKey = .fingerprint
 
-    @Option(help: ArgumentHelp("How many groups to show; 0: all.", valueName: "count"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("How many groups to show; 0: all.", valueName: "count"))
     var limit: Int = 20
 
     @Flag(help: "Write one JSON object per group and line.")
@@ -43,6 +43,7 @@ struct TopCommand: ParsableCommand {
 
     @Option(
         name: .customLong("interval-s"),
+        parsing: .unconditional,
         help: ArgumentHelp("With --follow: how often the table is written.", valueName: "seconds")
     )
     var intervalSeconds: Double = 2

@@ -58,8 +58,10 @@ struct TopText {
         let held = ranking.heldBackCount == 0 ? "" : ", \(ranking.heldBackCount) more held back by a limit"
         let hidden = ranking.groupCount - ranking.shown.count
         let more = hidden > 0 ? " (\(hidden) not shown; --limit)" : ""
-        return "\(ranking.count) stalls, \(DurationText.text(nanoseconds: ranking.totalNanoseconds)) in all\(held); "
-            + "\(ranking.groupCount) groups by \(by.rawValue)\(more)"
+        let groups = "\(ranking.groupCount) \(ranking.groupCount == 1 ? "group" : "groups")"
+        let stalls = "\(ranking.count) \(ranking.count == 1 ? "stall" : "stalls")"
+        return "\(stalls), \(DurationText.text(nanoseconds: ranking.totalNanoseconds)) in all\(held); "
+            + "\(groups) by \(by.rawValue)\(more)"
     }
 
     private static func name(_ bytes: [UInt8]) -> String { bytes.isEmpty ? "-" : PlainText.sanitized(bytes) }

@@ -5,14 +5,15 @@ internal import Synchronization
 /// A file that nobody named, created with its first line: a command that never stalls leaves no file.
 final class LazyFileSink: RecordSink {
     let name: String
+    private let rotation: FileRotation?
     private let sink = Mutex<FileSink?>(nil)
 
-    init(path: String) { name = path }
+    init(path: String, rotation: FileRotation? = nil) { (name, self.rotation) = (path, rotation) }
 
     func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {
         try sink.withLock { sink throws(SinkError) in
             if let sink { return try sink.write(line) }
-            let made = try FileSink(path: name, .byDefault)
+            let made = try FileSink(path: name, .byDefault, rotation: rotation)
             sink = made
             try made.write(line)
         }

@@ -105,14 +105,7 @@ final class WatchReporter: @unchecked Sendable {
             selection: selection.shown,
             leftOut: selection.includesAll ? [] : leftOut
         )
-        let processes = present.map { process in
-            WatchReport.Process(
-                id: ProcessID(pid: process.pid, startTicks: process.startTicks),
-                name: process.name,
-                loops: process.loops.map(\.name)
-            )
-        }
-        for message in report.update(processes, of: command, at: now) { say(message) }
+        for message in report.update(present.map(WatchReport.Process.init), of: command, at: now) { say(message) }
         if !Self.isTerminalTaken { flush() }
     }
 

@@ -115,10 +115,12 @@ final class ProcessTarget: Target {
     /// The thread's body: until the process has ended for good.
     private func follow() {
         var polls = 0
+        var report = AttachReport()
         while !stopping.load(ordering: .acquiring) {
             usleep(Self.pollMicroseconds)
             polls += 1
             if let process = present {
+                report.update(process.watchedProcesses, label: "\(settings.name): ")
                 guard process.watch.isOver else { continue }
                 stopWatching(process)
                 Diagnostics.report("\(settings.name): process \(process.watch.process) has ended")

@@ -78,7 +78,8 @@ final class TargetList: HttpStatusSource {
         let running = targets.count { $0.pid != 0 }
         let loops = targets.reduce(0) { $0 + $1.loops }
         let stalls = statistics.stalls
-        var text = "\(running) of \(targets.count) targets running, \(loops) loops watched, \(stalls) stalls"
+        func count(_ number: some BinaryInteger, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+        var text = "\(running) of \(targets.count) targets running, \(count(loops, "loop")) watched, \(count(stalls, "stall"))"
         let waiting = targets.filter { $0.phase == CommandLifecycle.Phase.waiting.rawValue }.compactMap(\.name)
         if !waiting.isEmpty { text += "; to be started again: \(waiting.joined(separator: ", "))" }
         let faults = targets.filter { $0.fault != nil }.compactMap(\.name)

@@ -58,7 +58,7 @@ enum Sample {
         record.kind = .starvation
         record.cause = .pageFault
         record.capture = .passive
-        record.threadID = .min
+        record.threadID = .max
         record.message = long
         record.fingerprint = long
         record.stackHash = long
@@ -89,7 +89,7 @@ enum Sample {
             inApp: false
         )
         record.frames = Array(repeating: frame, count: 100)
-        let owner = StallRecord.LockOwner(threadID: .min, threadName: long, waitsFor: .max, frames: record.frames)
+        let owner = StallRecord.LockOwner(threadID: .max, threadName: long, waitsFor: .max, frames: record.frames)
         record.framePointerRecovered = true
         record.unwindEnd = long
         var evidence = StallRecord.Evidence()
@@ -112,14 +112,14 @@ enum Sample {
         evidence.lockChain = Array(repeating: owner, count: 5)
         record.evidence = evidence
         record.workers = Array(
-            repeating: StallRecord.WorkerGroup(threadIDs: Array(repeating: .min, count: 64), frames: record.frames),
+            repeating: StallRecord.WorkerGroup(threadIDs: Array(repeating: .max, count: 64), frames: record.frames),
             count: 13
         )
         return record
     }
 
     static let extremeContext = ProcessContext(
-        pid: .min,
+        pid: .max,
         processName: String(repeating: "\"", count: 5000),
         hostName: String(repeating: "\u{2}", count: 5000),
         bootID: String(repeating: "f", count: 5000),

@@ -274,11 +274,10 @@ struct SpooledSinkTests {
         #expect(FileManager.default.fileExists(atPath: other))
     }
 
-    @Test func `a folder that cannot be is an error`() {
-        let settings = SpoolSettings(folder: "/nonexistent/spool")
-        #expect(throws: SinkError(.cannotOpen, path: "/nonexistent/spool", code: ENOENT)) {
-            try SpooledSink(Collector(), settings)
-        }
+    @Test(arguments: [("/nonexistent/spool", "No such file or directory"), ("/dev/null", "Not a directory")])
+    func `a folder that cannot be is an error`(folder: String, reason: String) {
+        let error = #expect(throws: SinkError.self) { try SpooledSink(Collector(), SpoolSettings(folder: folder)) }
+        #expect(error?.description == "cannot open \(folder): lines cannot be kept in that folder: \(reason)")
     }
 
     @Test(arguments: RecordFormat.all) func `a late line is a whole line with a mark`(format: RecordFormat) throws {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Synchronization
 import Testing
 
 @testable import LagMonitorDelivery
@@ -147,7 +148,7 @@ struct StreamSinkTests {
             descriptors.append(socket(AF_INET, type, 0))
             _ = full.socketName.connect(descriptors[descriptors.count - 1])
         }
-        let sink = StreamSink(name: "tcp:two", addresses: [full.socketName, good.socketName], timeout: .seconds(1))
+        let sink = StreamSink(name: "tcp:two", .addresses([full.socketName, good.socketName]), timeout: .seconds(1))
         try sink.put("a\n")
         #expect(try good.accept().readLine() == "a\n")
     }
@@ -283,6 +284,51 @@ struct StreamSinkTests {
     ])
     func `an address that cannot be is refused`(address: StreamAddress, code: Int32) {
         #expect(throws: SinkError(.cannotOpen, path: "\(address)", code: code)) { try StreamSink(address) }
+    }
+
+    @Test(arguments: ["a b", "::zz", "1.2.3.400", "a..b"]) func `what is neither a name nor an address is refused`(
+        host: String
+    ) {
+        let error = #expect(throws: SinkError.self) { try StreamSink(.tcp(host: host, port: 1)) }
+        #expect(error?.code == EINVAL && error?.description.contains("neither a host's name") == true)
+    }
+
+    /// Nothing is looked up before the first line.
+    @Test func `a host that is not known yet is no error`() throws {
+        #expect(try StreamSink(.tcp(host: "nowhere.invalid", port: 9)).name == "tcp:nowhere.invalid:9")
+    }
+
+    @Test func `a host is looked up for each connection`() throws {
+        let listeners = [try Listener(), try Listener()]
+        let answers = Mutex([[], [listeners[0].socketName], [listeners[1].socketName]])
+        let lookup = HostLookup { answers.withLock { $0.removeFirst() } }
+        let sink = StreamSink(name: "tcp:moves", .host(lookup), timeout: .seconds(10), delay: impatient)
+        let error = #expect(throws: SinkError.self) { try sink.put("a\n") }
+        #expect(error?.reason == .readerGone && error?.description.contains("its host") == true)
+        for (listener, line) in zip(listeners, ["b\n", "c\n"]) {
+            try sink.put(line)
+            #expect(try listener.accept().readLine() == line)
+            try sink.reopen()
+        }
+    }
+
+    @Test func `a lookup without an answer costs the time-out and its late answer is used`() throws {
+        let listener = try Listener()
+        let name = listener.socketName
+        let gate = DispatchSemaphore(value: 0)
+        let questions = Mutex(0)
+        let lookup = HostLookup {
+            questions.withLock { $0 += 1 }
+            gate.wait()
+            return [name]
+        }
+        let sink = StreamSink(name: "tcp:slow", .host(lookup), timeout: .milliseconds(200), delay: impatient)
+        for _ in 0..<2 { #expect(throws: SinkError(.tooSlow, path: sink.name)) { try sink.put("lost\n") } }
+        gate.signal()
+        var isTaken = false
+        for _ in 0..<200 where !isTaken { isTaken = (try? sink.put("a\n")) != nil }
+        #expect(try listener.accept().readLine() == "a\n")
+        #expect(questions.withLock { $0 } == 1)
     }
 
     @Test func `addresses read as the settings spell them`() {

@@ -295,4 +295,15 @@ struct UnfinishedFileTests {
     func `the name beside a log is hidden`(log: String, path: String, folder: String) {
         #expect(UnfinishedPath(besideLog: log).path == path && UnfinishedPath(besideLog: log).folder == folder)
     }
+
+    @Test func `a folder and the file of the output are refused`() throws {
+        let scratch = try ScratchDirectory()
+        let log = scratch.path + "/log"
+        #expect(FileManager.default.createFile(atPath: log, contents: nil))
+        try FileManager.default.createSymbolicLink(atPath: scratch.path + "/link", withDestinationPath: log)
+        func obstacle(_ path: String) -> String? { UnfinishedPath(path).obstacle(besides: ["stdout", log]) }
+        #expect(obstacle(scratch.path) == "it is a folder")
+        #expect(obstacle(log) == "it is the file of the output" && obstacle(scratch.path + "/link") == obstacle(log))
+        #expect(obstacle(scratch.path + "/u") == nil && obstacle("/nonexistent/u") == "No such file or directory")
+    }
 }

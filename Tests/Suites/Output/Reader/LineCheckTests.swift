@@ -56,6 +56,7 @@ struct LineCheckTests {
         (#""phase":"end""#, #""phase":"ended""#, #"phase is "ended"; allowed: begin, end, abandoned"#),
         (#""pid":24361,"#, "", "pid is missing"), (#""pid":24361"#, #""pid":null"#, "pid is missing"),
         (#""pid":24361"#, #""pid":"24361""#, #"pid is "24361"; allowed: a whole number"#),
+        (#""pid":24361"#, #""pid":-1"#, "pid is -1; allowed: a whole number from 0 to 2147483647"),
         (#""duration_ms":7123.456"#, #""duration_ms":7123"#, "duration_ms is 7123; allowed: a number with a fraction, 0 or more"),
         ("654466405Z", "654Z", #"time is "2026-11-21T18:07:56.654Z"; allowed: a UTC time with nine fractional digits and Z"#),
         ("2026-11-21T", "2026-11-31T", "time is"), ("-7d69-", "-4d69-", "id is"), ("-964c-", "-164c-", "id is"),

@@ -69,6 +69,25 @@ internal import Testing
         #expect(status == 64)
         #expect(output == "")
         #expect(errors.contains("Usage: lagmond"))
+        #expect(errors.contains("lagmond run -- walk") == (arguments == ["walk"]))
+    }
+
+    @Test(
+        arguments: [
+            (["redis-server", "--port", "1"], "lagmond run -- redis-server --port 1"),
+            (["run", "top", "-b"], "lagmond run -- top -b"), (["top", "--bogus"], nil), (["--bogus"], nil),
+            (["--output", "x", "--", "a"], nil),
+        ] as [([String], String?)]
+    )
+    func `who forgets the dashes is told where they go`(arguments: [String], line: String?) {
+        let hint = Lagmond.forgottenDashes(arguments)
+        #expect(hint?.components(separatedBy: "by: ").last == line, "\(hint ?? "")")
+    }
+
+    @Test func `a negative number is a value and out of bounds`() throws {
+        let (status, _, errors) = try LagmondProcess.run(["--duration", "-5"])
+        #expect(status == 78)
+        #expect(errors == "lagmond: option --duration: -5.0 is out of bounds; allowed: a number above 0, up to 31536000\n")
     }
 
     @Test(arguments: ["--output", "--truth"])

@@ -139,6 +139,14 @@ struct ExportTests {
         #expect(!output.contains("__lll_lock_wait"))
     }
 
+    @Test(arguments: ["folded", "otlp"]) func `a fingerprint that no stall has is reported`(format: String) throws {
+        let arguments = ["export", "--format", format, "a", "--fingerprint"]
+        let (status, output, errors) = try LagmondProcess.run(arguments + ["v1:00000000000000ff"], files: ["a": lines])
+        #expect(status == 0 && output == "" && errors == "lagmond: no stall with fingerprint v1:00000000000000ff\n", "\(errors)")
+        let bogus = try LagmondProcess.run(arguments + ["bogus"], files: ["a": lines])
+        #expect(bogus.status == 64 && bogus.errors.contains("\"bogus\" is no fingerprint"), "\(bogus.errors)")
+    }
+
     @Test(arguments: [["export", "a"], ["export", "--format", "svg", "a"]])
     func `an unknown format is refused`(arguments: [String]) throws {
         let (status, _, errors) = try LagmondProcess.run(arguments, files: ["a": lines])

@@ -126,6 +126,19 @@ internal import Testing
         )
     }
 
+    @Test func `sizes hold for the file that commands have by default`() throws {
+        let sizes = ["output.max_bytes": JSONValue.int(5000), "output.max_files": .int(2)]
+        let settings = try Settings.load(commandLine: sizes, environment: [:], isForCommand: true)
+        let rotation = try FileRotation(maxBytes: 5000, maxFiles: 2)
+        #expect(!settings.choosesOutput && settings.defaultRotation == rotation)
+        try TemporaryDirectory.with { directory in
+            let sink = LazyFileSink(path: directory.file("s"), rotation: rotation)
+            let line = Array(String(repeating: "x", count: 2999).utf8) + [10]
+            for _ in 0..<2 { try line.withUnsafeBytes { try sink.write($0) } }
+            #expect(directory.read("s").utf8.count == 3000 && directory.read("s.1").utf8.count == 3000)
+        }
+    }
+
     @Test func `options are stronger than the file`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(#"{"output": {"path": "a", "format": "ecs", "max_bytes": 5000}}"#, to: "c.json")

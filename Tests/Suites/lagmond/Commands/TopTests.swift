@@ -25,6 +25,11 @@ struct TopTests {
         #expect(output == expected, "\(output)")
     }
 
+    @Test func `one is no plural`() throws {
+        let (_, output, _) = try LagmondProcess.run(["top", "a"], files: ["a": StallLines.line(1)])
+        #expect(output.hasPrefix("1 stall, 400 ms in all; 1 group by fingerprint\n"), "\(output)")
+    }
+
     @Test func `the sum of all groups does not overflow`() throws {
         let huge =
             StallLines.line(1, milliseconds: "9300000000000.000")
@@ -78,7 +83,7 @@ struct TopTests {
     }
 
     @Test(arguments: [
-        (["--process", "serv?r"], "4 stalls"), (["--process", "redis"], "0 stalls"), (["--host", "web-2"], "1 stalls"),
+        (["--process", "serv?r"], "4 stalls"), (["--process", "redis"], "0 stalls"), (["--host", "web-2"], "1 stall,"),
         (["--cause", "lock", "--loop", "m*"], "4 stalls"), (["--service", "*"], "0 stalls"),
     ])
     func `only what is asked for is counted`(options: [String], expected: String) throws {
