@@ -86,6 +86,32 @@ static int32_t cll_kind(const struct perf_event_header *header) {
     }
 }
 
+// What follows a sample's time (wait_counter.c): the registers in the order of the kernel's numbers, where there are any.
+typedef struct cll_registers {
+    uint64_t abi, first_argument, sp;
+} cll_registers;
+
+// What the record at a position says.
+static cll_switch cll_read(const cll_switches *switches, uint64_t position, const struct perf_event_header *header) {
+    const struct perf_event_mmap_page *ring = switches->ring;
+    cll_switch found = {.kind = cll_kind(header), .sp = UINT64_MAX};
+    cll_registers registers = {0};
+    const uint64_t head = sizeof(*header), time = sizeof(found.time_ns);
+    if (header->size < head + time) return found;
+    // The time is the first field of a sample, and the last of every other record that is asked for (sample_id_all).
+    int is_pass = found.kind == CLL_SWITCH_PASS;
+    cll_copy(ring, switches->bytes, position + (is_pass ? head : header->size - time), &found.time_ns, time);
+    if (is_pass && header->size >= head + time + sizeof(registers)) {
+        cll_copy(ring, switches->bytes, position + head + time, &registers, sizeof(registers));
+    }
+    // Those of a 32-bit program are others.
+    if (registers.abi == PERF_SAMPLE_REGS_ABI_64) {
+        found.sp = registers.sp;
+        found.first_argument = registers.first_argument;
+    }
+    return found;
+}
+
 int cll_switches_next(const cll_switches *switches, uint64_t until_ns, cll_switch *found) {
     struct perf_event_mmap_page *ring = switches->ring;
     uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE), tail = ring->data_tail;
@@ -94,17 +120,12 @@ int cll_switches_next(const cll_switches *switches, uint64_t until_ns, cll_switc
         cll_copy(ring, switches->bytes, tail, &header, sizeof(header));
         // Never, unless this process wrote there itself.
         if (header.size < sizeof(header) || header.size > head - tail) break;
-        int32_t kind = cll_kind(&header);
-        // Of every record that is asked for the time is the last field (sample_id_all).
-        uint64_t time = 0;
-        if (header.size >= sizeof(header) + sizeof(time)) {
-            cll_copy(ring, switches->bytes, tail + header.size - sizeof(time), &time, sizeof(time));
-        }
-        if (kind != 0 && time > until_ns) break;
+        cll_switch record = cll_read(switches, tail, &header);
+        if (record.kind != 0 && record.time_ns > until_ns) break;
         tail += header.size;
         __atomic_store_n(&ring->data_tail, tail, __ATOMIC_RELEASE);
-        if (kind == 0) continue;
-        *found = (cll_switch){.time_ns = time, .kind = kind};
+        if (record.kind == 0) continue;
+        *found = record;
         return 1;
     }
     return 0;

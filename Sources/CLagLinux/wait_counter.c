@@ -4,6 +4,7 @@
 #include "cll_instruction.h"
 #include "cll_memory.h"
 
+#include <asm/perf_regs.h>
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
@@ -16,8 +17,11 @@
 // How long the processor wants a breakpoint to be.
 #if defined(__x86_64__)
 enum { BREAKPOINT_BYTES = sizeof(long) };
+// The call's first argument and the stack pointer, in this order in a sample (cll_switches_next).
+static const uint64_t registers = 1ull << PERF_REG_X86_DI | 1ull << PERF_REG_X86_SP;
 #else
 enum { BREAKPOINT_BYTES = HW_BREAKPOINT_LEN_4 };
+static const uint64_t registers = 1ull << PERF_REG_ARM64_X0 | 1ull << PERF_REG_ARM64_SP;
 #endif
 
 // The place that the thread comes by with each call that returns to `pc`; 0: there is none.
@@ -45,7 +49,8 @@ int cll_breakpoint_open(pid_t tid, uint64_t address) {
     attributes.bp_len = BREAKPOINT_BYTES;
     // Each time it counts it leaves a stamp, where it has a ring for it (cll_switches_take).
     attributes.sample_period = 1;
-    attributes.sample_type = PERF_SAMPLE_TIME;
+    attributes.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER;
+    attributes.sample_regs_user = registers;
     attributes.sample_id_all = 1;
     attributes.use_clockid = 1;
     attributes.clockid = CLOCK_MONOTONIC;
@@ -53,6 +58,12 @@ int cll_breakpoint_open(pid_t tid, uint64_t address) {
     attributes.exclude_kernel = 1;
     attributes.exclude_hv = 1;
     int counter = (int)syscall(SYS_perf_event_open, &attributes, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (counter < 0 && (errno == EINVAL || errno == ENOSYS)) {
+        // A kernel that does not sample registers.
+        attributes.sample_type = PERF_SAMPLE_TIME;
+        attributes.sample_regs_user = 0;
+        counter = (int)syscall(SYS_perf_event_open, &attributes, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    }
     return counter < 0 ? -errno : counter;
 }
 

@@ -196,9 +196,9 @@ void cll_wait_object_poll(int pidfd, pid_t pid, pid_t tid, const cll_wait_object
 
 // MARK: Threads
 
-int cll_call_may_rest(pid_t pid, const cll_thread_syscall *call) {
+int32_t cll_call_use(pid_t pid, const cll_thread_syscall *call) {
     char link[LINK_BYTES];
-    if (cll_wait_kind(call->number) != 0) return 1;
+    if (cll_wait_kind(call->number) != 0) return CLL_CALL_RESTS;
     switch (call->number) {
         case SYS_futex:
         case SYS_accept:
@@ -219,15 +219,21 @@ int cll_call_may_rest(pid_t pid, const cll_thread_syscall *call) {
 #ifdef SYS_pause
         case SYS_pause:
 #endif
-            return 1;
+            return CLL_CALL_RESTS;
+        case SYS_clock_nanosleep:
+#ifdef SYS_nanosleep
+        case SYS_nanosleep:
+#endif
+            return CLL_CALL_SLEEPS;
         case SYS_read:
         case SYS_readv:
         case SYS_recvfrom:
         case SYS_recvmsg:
         case SYS_recvmmsg:
-            if (cll_link(pid, (int)call->arguments[0], link) < 0) return 0;
-            return cll_begins(link, "socket:") || cll_begins(link, "pipe:") || cll_begins(link, "anon_inode:") || cll_is_terminal(link);
-        default: return 0;
+            if (cll_link(pid, (int)call->arguments[0], link) < 0) return CLL_CALL_WORKS;
+            if (cll_begins(link, "socket:") || cll_begins(link, "pipe:") || cll_begins(link, "anon_inode:")) return CLL_CALL_RESTS;
+            return cll_is_terminal(link) ? CLL_CALL_RESTS : CLL_CALL_WORKS;
+        default: return CLL_CALL_WORKS;
     }
 }
 

@@ -279,11 +279,13 @@ void loop_accept(void) {
 
 // MARK: Start and end
 
-// Many programs wait once or twice and end: their slots are free again at once, not when lagmond finds that they are gone.
+// Many programs wait once or twice and end: their slots are free again at once, not when lagmond finds that they are gone. The loop of the thread that
+// exits ends here: what it did since its last wait has come to an end. (What other libraries' destructors do afterwards is no part of it.)
 __attribute__((destructor)) static void finish(void) {
     loop_thread *thread = &loop_self;
     if (thread->process == 0 || !loop_is_same_process(thread)) return;
     if (clb_claim_state(thread->claim) == CLB_SLOT_PROVISIONAL) withdraw(thread);
+    else end_thread(thread);
 }
 
 // Another C library loads this one, too, and ends the program when a symbol is missing: so none is needed here that musl has not.

@@ -275,14 +275,16 @@ static void check_loop(void) {
         uint64_t counted = cll_wait_counter_read(counter), last = 0;
         check(turns > 10 && counted + 3 >= turns && counted <= turns + 3, "wait-counter-counts", "%ld, the loop turned %ld times", (long)counted, (long)turns);
         cll_switch found;
-        int passes = 0, sleeps = 0, backwards = 0;
+        int passes = 0, own = 0, sleeps = 0, backwards = 0;
         while (cll_switches_next(&switches, UINT64_MAX, &found)) {
             passes += found.kind == CLL_SWITCH_PASS;
+            own += found.kind == CLL_SWITCH_PASS && found.sp == call.sp && (int)found.first_argument == both->set;
             sleeps += found.kind == CLL_SWITCH_ASLEEP;
             backwards += found.time_ns < last;
             last = found.time_ns;
         }
         check(passes > 5 && sleeps > 5 && backwards == 0, "switches-recorded", "%d passes, %d sleeps, %d backwards", passes, sleeps, backwards);
+        check(own == passes, "passes-have-registers", "%d of %d", own, passes);
         cll_switches_close(&switches);
     }
     if (counter >= 0) close(counter);

@@ -20,8 +20,10 @@ enum {
 };
 
 typedef struct cll_switch {
-    uint64_t time_ns;  // CLOCK_MONOTONIC
+    uint64_t time_ns;         // CLOCK_MONOTONIC
     int32_t kind;
+    uint64_t sp;              // of a pass; UINT64_MAX: not known
+    uint64_t first_argument;  // of the call that it came by, where `sp` is known
 } cll_switch;
 
 typedef struct cll_switches {
@@ -32,7 +34,7 @@ typedef struct cll_switches {
 
 // Not recording yet. 0, or an errno: EACCES or EPERM where perf events are not allowed (kernel.perf_event_paranoid, any seccomp filter,
 // because many end the process for the call; the limit of locked memory), EMFILE, ESRCH. Maps three pages (two where pages
-// are larger than 4 KB), for hundreds of records.
+// are larger than 4 KB), for 500 switches or 200 passes.
 int cll_switches_open(pid_t tid, cll_switches *switches);
 void cll_switches_close(cll_switches *switches);
 // Records from now on, or not any more. Some µs.

@@ -72,9 +72,11 @@ void cll_wait_object_poll(int pidfd, pid_t pid, pid_t tid, const cll_wait_object
 // one, or a listening socket anywhere make a loop. What cannot be seen does as well. 10 µs, and some for each descriptor of such a process.
 int cll_serves_one_peer(int pidfd, pid_t pid, int32_t epoll);
 
-// Whether a thread that sleeps in this call may be waiting for work rather than doing some: a lock or condition, an event, a child, a byte of a
-// connection or pipe. Not: a sleep, a file, an attempt to write or to connect.
-int cll_call_may_rest(pid_t pid, const cll_thread_syscall *call);
+// What a call in which a thread sleeps says of it: it may wait for work (a lock or condition, an event, a child, a byte of a connection or pipe), it
+// lets time pass, or it does some work (a file, an attempt to write or to connect).
+enum { CLL_CALL_WORKS = 0, CLL_CALL_RESTS = 1, CLL_CALL_SLEEPS = 2 };
+
+int32_t cll_call_use(pid_t pid, const cll_thread_syscall *call);
 
 // Whether another thread of the process, of the first 64, sleeps in a wait on this epoll instance: then it fetches what comes. Some 5 µs a thread.
 int cll_epoll_has_other_waiter(pid_t pid, pid_t tid, int32_t epoll);

@@ -105,7 +105,8 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
             until: seen,
             wasAsleep: last.wasAsleep,
             isAsleep: isAsleep,
-            stamps: iterationProbe.stamps
+            stamps: iterationProbe.stamps,
+            of: finder.place
         )
         let isStamped = iterationProbe.stamps != .none
         let wasWatched = iterationProbe.isWatching
@@ -113,8 +114,8 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         let wasAtWork = finder.isAtWork
         publish(finder.observe(observation, at: now, seen: seen, withHeld(outcome, trace, at: now)))
         if wasAtWork, finder.isAtWork {
-            // A pass that was counted may have left no stamp: the ring was full.
-            if isStamped, let trace, trace.firstPass != nil || outcome == .nothing {
+            // The count has the waits of handlers as well. It says more than the stamps where some were lost: the ring was full.
+            if isStamped, let trace, trace.firstPass != nil || trace.hasLastPass {
                 publish(finder.recordPasses(trace, since: last.nanoseconds, seen: seen))
             } else {
                 recordIteration(outcome, until: clb_now_ns())

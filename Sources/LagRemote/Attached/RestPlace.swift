@@ -25,6 +25,13 @@ struct RestPlace: Sendable, Equatable {
         guard kind == nil || other.kind == nil || kind == other.kind else { return false }
         return call == other.call && stackPointer == other.stackPointer
     }
+
+    /// Whether a thread that makes this place's call makes it for the loop, and not for a handler: what a handler calls lies deeper in the stack than the
+    /// loop's wait. An epoll instance is the same loop from wherever it is waited on.
+    /// - Parameter stackPointer: `UInt64.max`: not known. Then it counts as the loop's, as one that waits further out does.
+    func isLoopsOwn(stackPointer: UInt64, firstArgument: UInt64) -> Bool {
+        stackPointer >= self.stackPointer || epoll == Int32(truncatingIfNeeded: firstArgument)
+    }
 }
 
 /// Finds the place of one thread.

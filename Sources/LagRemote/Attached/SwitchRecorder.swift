@@ -65,9 +65,15 @@ struct SwitchRecorder: ~Copyable {
     ///   - until: when at the latest. What is younger stays for the next call.
     ///   - wasAsleep: whether the sample before found it asleep.
     ///   - isAsleep: whether this one did.
-    mutating func take(sampled: UInt64, until: UInt64, wasAsleep: Bool, isAsleep: Bool, stamps: SwitchTrace.Stamps)
-        -> SwitchTrace?
-    {
+    ///   - place: where the loop waits.
+    mutating func take(
+        sampled: UInt64,
+        until: UInt64,
+        wasAsleep: Bool,
+        isAsleep: Bool,
+        stamps: SwitchTrace.Stamps,
+        of place: RestPlace
+    ) -> SwitchTrace? {
         guard isOpen, isRecording || stamps != .none else { return nil }
         let isComplete = isRecording && next != nil
         var trace = isComplete ? next! : SwitchTrace(wasAsleep: wasAsleep)
@@ -79,7 +85,7 @@ struct SwitchRecorder: ~Copyable {
         var count = 0
         while count < Self.mostRecords, cll_switches_next(&switches, until, &found) != 0 {
             count += 1
-            guard let event = SwitchTrace.Event(found) else { continue }
+            guard let event = SwitchTrace.Event(found, of: place) else { continue }
             let isLate = trace.isLate(event, at: found.time_ns)
             if isLate, late == nil { late = SwitchTrace(wasAsleep: trace.isAsleep) }
             trace.record(event, at: found.time_ns)

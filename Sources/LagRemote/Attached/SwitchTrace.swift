@@ -93,12 +93,15 @@ struct SwitchTrace: Sendable, Equatable {
 }
 
 extension SwitchTrace.Event {
-    init?(_ found: cll_switch) {
+    /// - Parameter place: where the loop waits: the pass of a handler's own wait is no event.
+    init?(_ found: cll_switch, of place: RestPlace) {
         switch found.kind {
         case Int32(CLL_SWITCH_IN): self = .running
         case Int32(CLL_SWITCH_PREEMPTED): self = .preempted
         case Int32(CLL_SWITCH_ASLEEP): self = .asleep
-        case Int32(CLL_SWITCH_PASS): self = .pass
+        case Int32(CLL_SWITCH_PASS):
+            guard place.isLoopsOwn(stackPointer: found.sp, firstArgument: found.first_argument) else { return nil }
+            self = .pass
         case Int32(CLL_SWITCH_LOST): self = .lost
         default: return nil
         }

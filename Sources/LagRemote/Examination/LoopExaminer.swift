@@ -131,10 +131,12 @@ package final class LoopExaminer: Sendable {
 
     private func doing(limit: UInt64) -> QuietRule.Doing {
         var call = cll_thread_syscall()
-        guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), call.number >= 0,
-            cll_call_may_rest(process.pid, &call) != 0
-        else { return .working }
-        return .waiting(isFurtherOut: call.sp > limit)
+        guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), call.number >= 0 else { return .working }
+        return switch Int(cll_call_use(process.pid, &call)) {
+        case CLL_CALL_RESTS: .waiting(isFurtherOut: call.sp > limit)
+        case CLL_CALL_SLEEPS: .sleeping
+        default: .working
+        }
     }
 
     private func hasOtherWaiter(_ epoll: Int32, _ state: inout State, at now: UInt64) -> Bool {

@@ -10,7 +10,7 @@ package import LagActivity
 /// 2. *Who fetches.* While another thread waits on the same epoll instance, events are fetched.
 /// 3. *Proof.* Where work is pending at the object and the thread is elsewhere, somebody waits, whatever the thread does.
 /// 4. *The call.* A thread that computes, sleeps, or reads a file does not wait for work. One that waits for a lock, a connection, a child
-///    or other events may.
+///    or other events may. (Where it was never found in its wait, one that sleeps may be a program that polls once a round and sleeps in between.)
 /// 5. *The place.* A handler is called from the loop, so what it blocks in lies deeper in the stack than the loop's wait. A thread that sleeps further
 ///    out has left the function that waits, and rests. (Loops that wait further in than they call handlers exist, libuv among them: of these
 ///    a block in such a call is found once work is pending.)
@@ -20,6 +20,8 @@ package struct QuietRule: Sendable, Equatable {
         case working
         /// In a call in which a thread may wait for work.
         case waiting(isFurtherOut: Bool)
+        /// In a call that lets time pass.
+        case sleeping
     }
 
     package var kind: WaitObject.Kind
@@ -55,6 +57,7 @@ package struct QuietRule: Sendable, Equatable {
         case .working: return false
         // Of an object that was never seen nothing says that the thread is in a handler.
         case .waiting(let isFurtherOut): return isFurtherOut || kind == .unseen
+        case .sleeping: return kind == .unseen
         }
     }
 

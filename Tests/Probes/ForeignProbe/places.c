@@ -81,7 +81,7 @@ __attribute__((noinline)) static void turn_peer(int turns) {
 }
 __attribute__((noinline)) static void turn_set(int turns) {
     struct pollfd some[2] = {{.fd = event, .events = POLLIN}, {.fd = ends[0], .events = POLLIN}};
-    for (int i = 0; i != turns; i++) poll(some, 2, TURN_MS);
+    for (int i = 0; i != turns; i += counted(turns)) poll(some, 2, TURN_MS);
     __asm__ volatile("");
 }
 
@@ -101,6 +101,11 @@ static void work_as_pool(void (*job)(int)) {
 
 __attribute__((noinline)) void handler_that_waits_for_a_lock(int ms) { rest_in_futex(ms); }
 __attribute__((noinline)) void handler_that_naps(int ms) { sleep_ms(ms); }
+// By the function that its loop waits by, and so often that no single wait is long.
+__attribute__((noinline)) void handler_that_polls(int ms) {
+    struct pollfd one = {.fd = ends[0], .events = POLLIN};
+    for (int i = 0; i < 10; i++) poll(&one, 1, ms / 10);
+}
 
 // Computes and waits by turns, in a call that does not go on after a stop (signal(7)): how often that was cut short.
 __attribute__((noinline)) int handler_that_computes_and_waits(int ms) {
@@ -283,6 +288,16 @@ int run_places(int count, char **arguments) {
         turn_set(FIRST_TURNS);
         handler_that_naps(STALL_MS);
         turn_set(20);
+    } else if (strcmp(name, "polls") == 0) {
+        turn_set(FIRST_TURNS);
+        deeper(2048, handler_that_polls, 1000);
+        turn_set(20);
+    } else if (strcmp(name, "exits") == 0) {
+        turn_epoll(FIRST_TURNS);
+        handler_that_naps(STALL_MS);
+        turn_epoll(20);
+        // As an interpreter that finalises, or a master that waits for its children.
+        sleep_ms(2 * STALL_MS);
     } else if (strcmp(name, "turns") == 0) {
         for (int part = 0; part < 2; part++) {
             for (int i = 0; i < FIRST_TURNS; i += is_watched()) {

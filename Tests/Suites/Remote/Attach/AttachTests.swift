@@ -191,6 +191,7 @@ private let canCount: Bool = {
         for _ in 0..<1000 where process.watch.statistics.stalls == 0 { usleep(10_000) }
         kill(process.pid, SIGKILL)
         let line = try process.line("abandoned")
+        #expect(line["thread_name"] as? String == "ForeignProbe", "it is read while the thread lives")
         #expect(line.functions().contains("handler_that_hangs"), "\(line.functions())")
         for _ in 0..<1000 where !process.watch.isOver { usleep(10_000) }
         #expect(process.watch.isOver)

@@ -1,3 +1,4 @@
+internal import CLagLinux
 internal import LagActivity
 internal import Testing
 
@@ -179,6 +180,27 @@ internal import Testing
         _ = finder.observe(Self.running, at: 300 * Self.ms, trace)
         #expect(finder.recordPasses(trace, since: 200 * Self.ms, seen: 301 * Self.ms) == .iteration(296 * Self.ms))
         #expect(finder.began == Self.bounds(290, 296, 296))
+    }
+
+    /// The kernel's record of a thread that came by the function that its loop waits by.
+    private static func pass(at pointer: UInt64, _ argument: UInt64 = 0, epoll: Int32? = nil) -> SwitchTrace.Event? {
+        let found = cll_switch(time_ns: 1, kind: Int32(CLL_SWITCH_PASS), sp: pointer, first_argument: argument)
+        return SwitchTrace.Event(found, of: RestPlace(call: nil, stackPointer: 1000, programCounter: 7, epoll: epoll))
+    }
+
+    @Test func `a wait deeper in the stack is a handlers and no turn`() {
+        #expect(Self.pass(at: 992) == nil)
+        #expect(Self.pass(at: 1000) == .pass)
+        // Whoever waits further out has left the function that waited before.
+        #expect(Self.pass(at: 2000) == .pass)
+        // Without registers each counts.
+        #expect(Self.pass(at: .max) == .pass)
+    }
+
+    @Test func `a wait on the loops epoll instance is a turn wherever it is`() {
+        #expect(Self.pass(at: 800, 5, epoll: 5) == .pass)
+        #expect(Self.pass(at: 800, 6, epoll: 5) == nil)
+        #expect(Self.pass(at: 1000, 5, epoll: 5) == .pass)
     }
 
     @Test func `passes after a full ring are not known`() {

@@ -22,6 +22,8 @@ struct QuietRuleTests {
         #expect(!Self.rule(.working).isQuiet)
         #expect(!Self.rule(.working, pending: nil).isQuiet)
         #expect(!Self.rule(.working, of: .timer).isQuiet)
+        #expect(!Self.rule(.sleeping).isQuiet && !Self.rule(.sleeping, pending: nil).isQuiet)
+        #expect(!Self.rule(.sleeping, of: .unknown).isQuiet)
     }
 
     @Test func `what a handler waits for lies further in than the loops wait`() {
@@ -55,6 +57,8 @@ struct QuietRuleTests {
         let unseen = Self.rule(.working, of: .unseen, pending: nil)
         #expect(!unseen.isQuiet && !unseen.isProved)
         #expect(Self.rule(.waiting(isFurtherOut: false), of: .unseen, pending: nil).isQuiet)
+        // It may poll once a round, and sleep in between.
+        #expect(Self.rule(.sleeping, of: .unseen, pending: nil).isQuiet)
         // Where the kernel refuses, a loop is what its process says to be one: good for a line, and not for an action.
         #expect(!Self.rule(.working, of: .unknown, pending: nil).isQuiet)
         #expect(!Self.rule(.working, of: .unknown, pending: nil).isProved)

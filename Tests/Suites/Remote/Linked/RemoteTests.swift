@@ -57,6 +57,7 @@ internal import Testing
         #expect(process.watch.stallsInProgress == 1)
         kill(process.pid, SIGKILL)
         let line = try process.line("abandoned")
+        #expect(line["thread_name"] as? String == "ForeignProbe", "it is read while the thread lives")
         #expect(line.functions().contains("handler_that_hangs"), "\(line.functions())")
     }
 

@@ -221,6 +221,18 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
+    @Test func `a loop ends where its program exits`() throws {
+        let probe = try WatchedProbe("seven", "set poll")
+        _ = try probe.word("looped")
+        probe.goOn()
+        _ = try probe.word("looped")
+        #expect(probe.table.live.count == 1)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+        let loop = try #require(probe.table.loops.first)
+        #expect(loop.isEnded && probe.table.activity(of: loop) == CLB_ACTIVITY_FINISHED)
+    }
+
     @Test(arguments: ["thrice", "elsewhere"])
     func `what does not loop gets no slot`(case name: String) throws {
         let probe = try WatchedProbe(name, "poll")

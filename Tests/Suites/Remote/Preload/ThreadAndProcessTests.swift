@@ -67,7 +67,8 @@ struct ThreadAndProcessTests {
         #expect(clb_beacon_word(probe.table.beacon(of: loop)) == word)
         probe.goOn()
         #expect(try probe.end() == (0, ""))
-        #expect(clb_beacon_word(probe.table.beacon(of: loop)) == word)
+        // The parent's exit ended it.
+        #expect(probe.table.loops.filter { $0.pid == parent.pid }.map(\.isEnded) == [true])
     }
 
     @Test func `a fork in the midst of a wait is noticed at its end`() throws {

@@ -41,7 +41,8 @@ final class WatchedProbe {
     }
 
     deinit {
-        if process.isRunning { process.terminate() }
+        // SIGTERM may be blocked in it: it inherits what Dispatch blocks.
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 
     /// The next line of the program: a word, its process and its thread.
