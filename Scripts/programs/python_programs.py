@@ -157,7 +157,7 @@ class CelerySolo(Celery):
 
 
 class CeleryPrefork(Celery):
-    name = "celery-prefork"
+    name, is_known = "celery-prefork", True
     pool = ("--pool", "prefork", "--concurrency", "2")
     no_stalls = "its tasks block processes of a pool; the loop that hands them out goes on"
 

@@ -11,6 +11,8 @@ package final class Episode: @unchecked Sendable {
         case begin, end, abandoned
         /// At detection: for whoever keeps stalls in progress. It makes no line.
         case opened
+        /// It turned out to be no stall. It makes no line, and is kept no longer.
+        case dismissed
     }
 
     /// What is in a line, but for the frames.

@@ -63,8 +63,9 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
     /// Before the reporter knows this core.
     package func open() throws(StallMonitorError) {
         // Of other processes' monitors whoever starts them has checked it; what becomes of the folder later does not end their watch.
-        if target == nil, let path = configuration.unfinishedPath, access(UnfinishedPath(path).folder, W_OK) != 0 {
-            let why = String(cString: strerror(errno))
+        if target == nil, let path = configuration.unfinishedPath,
+            let why = UnfinishedPath(path).obstacle(besides: sinks.map(\.name))
+        {
             throw .sinkUnavailable(reason: "stalls in progress cannot be kept at \(path): \(why)")
         }
         for sink in sinks {
@@ -171,7 +172,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
             if record.phase == .begin {
                 keep(record)
             } else {
-                unfinished?.settle(record.id, &outputs, at: now.monotonicNanoseconds)
+                settle(record)
             }
         }
         // Without a stack all stalls look alike.
@@ -211,6 +212,9 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         record.sequence = sequence + 1
         unfinished?.keep(record, &outputs, at: clock().monotonicNanoseconds)
     }
+
+    /// The stall is over: it is kept no longer.
+    func settle(_ record: StallRecord) { unfinished?.settle(record.id, &outputs, at: clock().monotonicNanoseconds) }
 
     /// Reports what earlier processes left, once; and keeps what is in progress up to date.
     /// - Returns: when there will be more to do (`CLOCK_MONOTONIC`); `.max` while nothing is in progress.

@@ -14,6 +14,9 @@ package struct RecordBuilder {
     private let process: Int32
     private let throttling: ThrottleSource?
     private var program: ProgramFiles?
+    /// As they were when last read: of a thread that has ended the kernel says nothing.
+    private var threadNames: [Int32: String] = [:]
+    private static let maximumThreadNames = 256
 
     /// - Parameter throttling: what the watchdog has of quotas; nil: nothing.
     package init(modules: ModuleMap, throttling: ThrottleSource? = nil) {
@@ -21,6 +24,8 @@ package struct RecordBuilder {
         builder = FrameBuilder(modules: modules)
         process = modules.process
         sockets = SocketNames(process: modules.process)
+        // The main thread's: a process that is killed may have had no stall before.
+        _ = threadName(process)
     }
 
     /// Cuts waits for lines short, from any thread.
@@ -128,7 +133,7 @@ package struct RecordBuilder {
     private static func phase(_ phase: Episode.Phase) -> StallRecord.Phase {
         switch phase {
         case .begin, .opened: .begin
-        case .end: .end
+        case .end, .dismissed: .end
         case .abandoned: .abandoned
         }
     }
@@ -153,10 +158,13 @@ package struct RecordBuilder {
         return workers.first { Int($0.stack) == stack }?.tid ?? 0
     }
 
-    private func threadName(_ tid: Int32) -> String {
+    private mutating func threadName(_ tid: Int32) -> String {
         guard tid > 0 else { return "" }
         var name = cll_name()
         cll_procfs_name(process, tid, &name)
-        return EvidenceBuilder.text(of: name) ?? ""
+        guard let text = EvidenceBuilder.text(of: name), !text.isEmpty else { return threadNames[tid] ?? "" }
+        if threadNames.count >= Self.maximumThreadNames { threadNames.removeAll() }
+        threadNames[tid] = text
+        return text
     }
 }

@@ -92,7 +92,11 @@ final class Reporter: @unchecked Sendable {
         // They came before this one.
         deliverConfirmed()
         let record = builder.build(episode, watch, core.configuration)
-        guard episode.facts.phase != .opened else { return core.keep(record) }
+        switch episode.facts.phase {
+        case .opened: return core.keep(record)
+        case .dismissed: return core.settle(record)
+        case .begin, .end, .abandoned: break
+        }
         core.deliver(record, registry.counters(of: core))
     }
 

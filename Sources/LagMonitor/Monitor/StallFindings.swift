@@ -183,7 +183,7 @@ struct StallFindings {
         return seen[culprit.representative]
     }
 
-    /// What it waited for, as far as that matters to the cause: the heaviest of the waits that make it up.
+    /// What it waited for, as far as that matters to the cause: the heaviest of the waits that make it up, of those of the culprit if it has any.
     var wait: NamedStack? {
         let waits = seen.filter { namedStack in
             switch cause {
@@ -193,7 +193,14 @@ struct StallFindings {
             case .cpu, .runqueue, .pageFault, .unknown: namedStack.isWaiting
             }
         }
-        return waits.max { $0.stack.weightNanoseconds < $1.stack.weightNanoseconds }
+        let culprits = waits.filter { holdsCulprit(stacks[$0.index]) }
+        return (culprits.isEmpty ? waits : culprits).max { $0.stack.weightNanoseconds < $1.stack.weightNanoseconds }
+    }
+
+    private func holdsCulprit(_ stack: CulpritStack) -> Bool {
+        guard let culprit, let index = culprit.frameIndex else { return false }
+        let function = stacks[culprit.representative].frames[index].function
+        return stack.frames.contains { $0.function == function }
     }
 }
 

@@ -11,7 +11,7 @@ public struct StallMonitorStatistics: Sendable, Equatable {
     public var suppressed: UInt64 = 0
     /// Lines that say that a stall comes again and again (``StallMonitorConfiguration/recurrence``), due so far.
     public var recurring: UInt64 = 0
-    /// Stalls that were none, because a debugger held the loop.
+    /// Stalls that were none: a debugger held the loop, or (under `lagmond run`) the program exited after it.
     public var dismissed: UInt64 = 0
     /// Time in which the process could not run: none of it makes a stall. And, apart from that, what a quota took (``Pauses/throttled``). Of the
     /// whole process, since its first monitor started.

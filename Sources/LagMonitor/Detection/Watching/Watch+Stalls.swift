@@ -15,10 +15,17 @@ extension Watch {
             case .suspected: suspect()
             case .opened: open(reading, at: now)
             case .hanging(let stall, let interval): emit(stall, interval, .begin)
-            case .ended(let stall, let interval): end(stall, interval, .end)
+            case .ended(let stall, let interval):
+                let isTeardown = isTeardown(stall, interval, reading)
+                if isTeardown { cold.pointee.dismissed.add(1, ordering: .relaxed) }
+                end(stall, interval, isTeardown ? .dismissed : .end)
             case .unobserved(let stall, let interval):
-                cold.pointee.stalls.add(1, ordering: .relaxed)
-                end(stall, interval, .end, .loopMovedOn)
+                if isTeardown(stall, interval, reading) {
+                    cold.pointee.dismissed.add(1, ordering: .relaxed)
+                } else {
+                    cold.pointee.stalls.add(1, ordering: .relaxed)
+                    end(stall, interval, .end, .loopMovedOn)
+                }
             case .suppressed:
                 forgetStall()
                 cold.pointee.suppressed.add(1, ordering: .relaxed)
@@ -26,6 +33,15 @@ extension Watch {
             }
             index += 1
         }
+    }
+
+    /// Whether nothing but the end of its thread ended a loop's stall: what a program does after its loop's last wait (it waits for its children, saves, has its
+    /// interpreter finalise) keeps nobody waiting for the loop. A hang's first line is out by then, and has its end. Of loops that are known by
+    /// their waits alone: others publish themselves when they stop.
+    private func isTeardown(_ stall: ActiveStall, _ interval: StallInterval, _ reading: BeaconReading) -> Bool {
+        reading.activity == .finished && cold.pointee.waits == .turns && !stall.isReported && stall.lead == .callout
+            // Its callout was the last one.
+            && reading.calloutNanoseconds <= interval.since
     }
 
     private func suspect() {

@@ -251,6 +251,21 @@ struct DaemonTests {
         }
     }
 
+    @Test(arguments: ["attach", "target"]) func `of a process that runs already the loops are named`(way: String) throws {
+        try withFolder { folder in
+            let probe = try RunningProbe([ProbeRun.probe, "turn"])
+            let file = folder + "/c.json"
+            try Self.write(Self.config(folder, #"{"name": "a", "pid": \#(probe.pid)}"#), file)
+            let attach = ["attach", "--pid", "\(probe.pid)", "--output", folder + "/stalls"]
+            let running = try RunningProbe([ProbeRun.lagmond] + (way == "attach" ? attach : ["run", "--config", file]))
+            let label = way == "attach" ? "" : "a: "
+            let message = try running.complaint(containing: "watching")
+            #expect(message == "lagmond: \(label)watching main of ForeignProbe [\(probe.pid)]")
+            kill(running.pid, SIGTERM)
+            #expect(try running.end().status == 0)
+        }
+    }
+
     @Test func `a hang in one target concerns that one alone`() throws {
         try withFolder { folder in
             let file = folder + "/c.json"

@@ -90,6 +90,24 @@ struct LoopPlacesTests {
         #expect(lines.first.map { Self.functions($0).contains("handler_that_waits_for_a_lock") } == true)
     }
 
+    @Test func `what comes after the last wait of a program that exits is no stall`() throws {
+        let lines = try Self.lines("exits", .run)
+        #expect(lines.count == 1 && lines.first?["phase"] as? String == "end", "\(lines)")
+        #expect(lines.first.map { Self.functions($0).contains("handler_that_naps") } == true, "\(lines)")
+        // What was reported while it lasted has its end.
+        let hangs = try Self.lines("exits", .run, ["--hang-after-ms", "600"])
+        #expect(hangs.map { $0["phase"] as? String } == ["end", "begin", "end"], "\(hangs)")
+    }
+
+    @Test(arguments: Way.allCases) func `waits within a handler do not end its stall`(way: Way) throws {
+        let lines = try Self.lines("polls", way)
+        #expect(lines.count == 1, "\(lines)")
+        let line = try #require(lines.first)
+        // Ten waits of 100 ms: taken for iterations they leave no stall.
+        let lasted = try #require(line["duration_ms"] as? Double)
+        #expect(lasted >= 900 && Self.functions(line).contains("handler_that_polls"), "\(line)")
+    }
+
     @Test(arguments: Way.allCases) func `work that waits is in the record`(way: Way) throws {
         let lines = try Self.lines("pending", way)
         let line = try #require(lines.first)

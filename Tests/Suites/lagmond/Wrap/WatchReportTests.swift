@@ -98,7 +98,7 @@ struct WatchReportTests {
         process.arguments = arguments
         process.standardError = FileHandle.nullDevice
         try process.run()
-        defer { process.terminate() }
+        defer { kill(process.processIdentifier, SIGKILL) }
         // Before its exec it is a copy of this process.
         #expect(eventually { LibraryAbsence(of: process.processIdentifier, table: Self.table) == expected })
     }

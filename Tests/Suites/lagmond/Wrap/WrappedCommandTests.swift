@@ -128,9 +128,9 @@ struct WrappedCommandTests {
         (["--duration", "1"], "--duration (duration_s): without effect on a command"),
         (["--on-hang-after", "3"], "--on-hang-after (command.on_hang_after_s): without effect while command.on_hang is report"),
         (["--on-hang", "signal:NO"], "option --on-hang: \"signal:NO\" is no such action; allowed: report, signal:NAME"),
-        (["--on-hang", "restart", "--rules", "starvation"], "command.on_hang: without the rule callout"),
+        (["--on-hang", "restart", "--rules", "starvation"], "--on-hang (command.on_hang): without the rule callout"),
         (["--output", "-"], "output.path: stdout and stderr are the command's"),
-        (["--rules", "ping"], "monitor.rules: another program's loops can neither be pinged"),
+        (["--rules", "ping"], "--rules (monitor.rules): another program's loops can neither be pinged"),
     ])
     func `what makes no sense with a command is refused`(options: [String], reason: String) throws {
         let run = try ProbeRun([ProbeRun.lagmond, "run"] + options + ["--", "/bin/echo", "ran"])
