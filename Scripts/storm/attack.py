@@ -63,6 +63,10 @@ class Outcome:
         found = re.findall(rf"\b{name}=(\d+)", self.messages)
         return int(found[-1]) if found else 0
 
+    def without_line(self):
+        """Stalls that were counted instead. The last one of a host that exits is dismissed."""
+        return sum(self.count(name) for name in ("dropped", "suppressed", "kept", "dismissed"))
+
 
 def as_user(user):
     def change():
@@ -197,6 +201,4 @@ def lost_unseen(truth, stalls, outcome):
     """True stalls without a record and without a count."""
     if "not watched" in outcome.messages:
         return 0
-    # The last stall of a host that exits is dismissed.
-    counted = sum(outcome.count(name) for name in ("dropped", "suppressed", "kept", "dismissed"))
-    return max(0, unmatched(truth, stalls) - counted)
+    return max(0, unmatched(truth, stalls) - outcome.without_line())

@@ -138,7 +138,7 @@ class Collector:
 
 
 class Journal:
-    """journald's socket, which is read when `read` is called."""
+    """journald's socket, which is read when `read` is called. Nothing is lost that was sent before `shut`."""
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -153,6 +153,8 @@ class Journal:
                 entry, descriptors, *_ = socket.recv_fds(self.socket, 1 << 20, 1)
             except BlockingIOError:
                 return
+            if not entry and not descriptors:
+                return
             for descriptor in descriptors:
                 entry += os.pread(descriptor, 1 << 20, 0)
                 os.close(descriptor)
@@ -160,5 +162,7 @@ class Journal:
                 if field.startswith(b"LAGMONITOR_ID="):
                     self.stalls.add(field)
 
-    def close(self):
+    def shut(self):
+        self.socket.shutdown(socket.SHUT_RD)
+        self.read()
         self.socket.close()

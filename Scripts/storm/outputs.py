@@ -44,7 +44,7 @@ def under_fault(storm, place, output, begin, end, arrived, options=(), user=None
     time.sleep(settle)
     found, torn = arrived()
     missing = unmatched(true_stalls(truth), found) if isinstance(found, dict) else len(true_stalls(truth)) - found
-    counted = sum(outcome.count(name) for name in ("dropped", "suppressed", "kept"))
+    counted = outcome.without_line()
     result = Result()
     harm = difference(bare, outcome) or (f"{torn} torn lines" if torn else "")
     if outcome.count("stalls") == 0 and not harm:
@@ -271,50 +271,53 @@ def spool(storm):
 # MARK: The journal
 
 
+class ReadJournal:
+    """A journal that a thread reads while `reading` is set, as journald would; its queue holds ten entries by default."""
+
+    def __init__(self, path):
+        self.path, self.journal = path, Journal(path)
+        self.over, self.reading, self.turn = threading.Event(), threading.Event(), threading.Lock()
+        self.reading.set()
+        self.thread = threading.Thread(target=self.read, daemon=True)
+        self.thread.start()
+
+    def read(self):
+        while not self.over.is_set():
+            with self.turn:
+                if self.reading.is_set():
+                    self.journal.read()
+            time.sleep(0.01)
+
+    def remove(self):
+        with self.turn:
+            self.path.unlink()
+            self.journal.shut()
+            self.reading.clear()
+
+    def restore(self):
+        with self.turn:
+            fresh = Journal(self.path)
+            fresh.stalls = self.journal.stalls
+            self.journal = fresh
+            self.reading.set()
+
+    def arrived(self):
+        self.over.set()
+        self.thread.join()
+        self.journal.read()
+        return len(self.journal.stalls), 0
+
+
 def absent_journal(storm):
     place = storm.place("journal")
-    path = place / "socket"
-    journal = [Journal(path)]
-
-    def remove():
-        journal[0].read()
-        journal[0].close()
-        path.unlink()
-
-    def restore():
-        stalls = journal[0].stalls
-        journal[0] = Journal(path)
-        journal[0].stalls = stalls
-
-    def arrived():
-        journal[0].read()
-        return len(journal[0].stalls), 0
-
-    return under_fault(storm, place, f"journald:{path}", remove, restore, arrived, meanwhile=lambda process: None)
+    journal = ReadJournal(place / "socket")
+    return under_fault(storm, place, f"journald:{journal.path}", journal.remove, journal.restore, journal.arrived)
 
 
 def slow_journal(storm):
     place = storm.place("journal")
-    journal = Journal(place / "socket")
-    over, reading = threading.Event(), threading.Event()
-    reading.set()
-
-    def read():
-        while not over.is_set():
-            if reading.is_set():
-                journal.read()
-            time.sleep(0.01)
-
-    thread = threading.Thread(target=read, daemon=True)
-    thread.start()
-
-    def arrived():
-        over.set()
-        thread.join()
-        journal.read()
-        return len(journal.stalls), 0
-
-    return under_fault(storm, place, f"journald:{place / 'socket'}", reading.clear, reading.set, arrived)
+    journal = ReadJournal(place / "socket")
+    return under_fault(storm, place, f"journald:{journal.path}", journal.reading.clear, journal.reading.set, journal.arrived)
 
 
 ATTACKS = {

@@ -77,7 +77,7 @@ def soak(storm):
     if descriptors > 0 or threads > 0:
         harm = harm or f"an hour more of it: {descriptors * 3600:.0f} descriptors, {threads * 3600:.0f} threads"
     happened = len(true_stalls(truth))
-    counted = sum(outcome.count(name) for name in ("reported", "dropped", "suppressed"))
+    counted = sum(outcome.count(name) for name in ("reported", "dropped", "suppressed", "dismissed"))
     short = max(0, happened - counted)
     unseen = int(waited / (STALL_MS - INTERVAL_MS * TIMEOUTS))
     result.judge(
