@@ -53,6 +53,8 @@ public final class StallMonitor: Sendable {
     private static let drainNanoseconds: UInt64 = 1_000_000_000
     /// How much of it records may wait for lines; the rest is for writing them.
     private static let lineNanoseconds: UInt64 = 250_000_000
+    /// How much longer it waits for the lines that sinks give up at its end (a wait notices within 50 ms) to be counted.
+    private static let countingNanoseconds: UInt64 = 250_000_000
 
     /// - Parameters:
     ///   - configuration: checked by ``start()``.
@@ -126,7 +128,9 @@ public final class StallMonitor: Sendable {
     }
 
     /// Ends every watch; nothing happens if it does not run. Stalls in progress become `abandoned` lines; what is on
-    /// its way is written, without files and lines that are not known within a quarter of a second, within about a second (four, where a sink or a queue's pings hang). Afterwards no thread, signal handler, descriptor or loop is held.
+    /// its way is written within about a second, without files and lines that are not known within a quarter of it; what a sink
+    /// does not take by then is counted as dropped. Up to four seconds where a sink or a queue's pings hang. Afterwards no
+    /// thread, signal handler, descriptor or loop is held.
     public func stop() {
         let streams = state.withLock { state -> [@Sendable () -> Void] in
             guard let parts = state.parts else { return [] }
@@ -142,7 +146,7 @@ public final class StallMonitor: Sendable {
             // The reporter lets go of the entries after it has written their last lines.
             // Checked once more after the deadline: the process may have been stopped in between.
             var drained = !parts.registry.holds(anythingOf: core)
-            while !drained, clb_now_ns() < deadline {
+            while !drained, clb_now_ns() < deadline + Self.countingNanoseconds {
                 _ = sleepSemaphore.wait(until: clb_now_ns() + 1_000_000)
                 drained = !parts.registry.holds(anythingOf: core)
             }

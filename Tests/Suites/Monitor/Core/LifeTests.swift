@@ -115,6 +115,24 @@ extension MonitorTests {
             thread.join()
         }
 
+        /// The lines all fail at the moment at which waiting ends.
+        @Test func `what a sink gives up at the stop is counted`() throws {
+            let stalls: UInt64 = 5
+            let sink = WaitingSink()
+            let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [sink])
+            let thread = try KeepAliveThread(name: "worker")
+            try monitor.start()
+            try monitor.watch(thread.loop)
+            for stall in 1...stalls {
+                let injected = Injected(on: thread) { blockForTheTest(milliseconds: 250) }
+                #expect(eventually { injected.isOver && monitor.statistics.stalls == stall })
+            }
+            monitor.stop()
+            #expect(monitor.statistics.dropped == stalls && monitor.statistics.reported == 0)
+            thread.stop()
+            thread.join()
+        }
+
         @Test func `a stall that is over at the stop is not abandoned`() throws {
             for _ in 0..<5 {
                 let watched = try Watched()
