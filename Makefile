@@ -38,7 +38,7 @@ wrap: setup ## stall, load and measure redis, nginx, node, python3 and SwiftNIO 
 	$(SWIFT) build -c release --product lagmonitor-preload >&2
 	Scripts/wrap/run "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagmond" $(PROGRAMS)
 
-programs: setup ## start, stall, load and leave idle some 40 real programs under `lagmond run` and `attach` (Debian packages, PyPI; 90 min, QUICK=1: 10)
+programs: setup ## start, stall, load and leave idle some 50 real programs under `lagmond run` and `attach` (Debian packages, PyPI; 100 min, QUICK=1: 13)
 	$(SWIFT) build -c release --product lagmond >&2
 	$(SWIFT) build -c release --product lagmonitor-preload >&2
 	Scripts/programs/run "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagmond" $(PROGRAMS)

@@ -1,4 +1,4 @@
-"""Servers in Python, as PyPI has them: asyncio, uvloop, tornado, gevent, gunicorn, uvicorn, celery."""
+"""Servers in Python, as PyPI has them: asyncio, uvloop, tornado, twisted, gevent, gunicorn, uvicorn, celery and more."""
 import dataclasses
 import os
 import socket
@@ -29,18 +29,51 @@ class Asyncio(PythonWeb):
         return ["/usr/bin/python3", APPS / "asyncio_server.py", self.port]
 
 
-class Tornado(PythonWeb):
+class ThreadsWeb(PythonWeb):
+    no_stalls = "its handlers block threads of a pool; the loop that accepts goes on"
+
+    def stalls(self):
+        return []
+
+    def converse(self, session):
+        # What blocks a thread of a pool keeps no other client waiting, and is no stall.
+        session.get("/sleep")
+        return super().converse(session)
+
+
+class Script(PythonWeb):
+    """apps/NAME_server.py"""
+
+    def command(self):
+        return [PYTHON, APPS / f"{self.name}_server.py", self.port]
+
+
+class Tornado(Script):
     name = "tornado"
 
-    def command(self):
-        return [PYTHON, APPS / "tornado_server.py", self.port]
 
-
-class Gevent(PythonWeb):
+class Gevent(Script):
     name = "gevent"
 
-    def command(self):
-        return [PYTHON, APPS / "gevent_server.py", self.port]
+
+class AIOHTTP(Script):
+    name = "aiohttp"
+
+
+class Twisted(Script):
+    name = "twisted"
+
+
+class Sanic(Script):
+    name = "sanic"
+
+
+class Eventlet(Script):
+    name = "eventlet"
+
+
+class WSGIRef(Script):
+    name = "wsgiref"
 
 
 class Uvicorn(PythonWeb):
@@ -81,18 +114,34 @@ class GunicornSync(Gunicorn):
     options = ("--workers", "2")
 
 
-class GunicornThreads(Gunicorn):
+class GunicornThreads(ThreadsWeb, Gunicorn):
     name, is_known = "gunicorn-gthread", True
     options = ("--workers", "1", "--threads", "4")
-    no_stalls = "its handlers block threads of a pool; the loop that accepts goes on"
 
-    def stalls(self):
-        return []
 
-    def converse(self, session):
-        # What blocks a thread of a pool keeps no other client waiting, and is no stall.
-        session.get("/sleep")
-        return super().converse(session)
+class Cheroot(ThreadsWeb, Script):
+    name = "cheroot"
+
+
+class Waitress(ThreadsWeb):
+    name = "waitress"
+
+    def command(self):
+        return [PYTHON, "-m", "waitress", "--threads", "16", "--listen", f"127.0.0.1:{self.port}", "wsgi:app"]
+
+
+class Daphne(PythonWeb):
+    name = "daphne"
+
+    def command(self):
+        return [PYTHON, "-m", "daphne", "-b", "127.0.0.1", "-p", self.port, "-v", "0", "asgi:app"]
+
+
+class Hypercorn(PythonWeb):
+    name = "hypercorn"
+
+    def command(self):
+        return [PYTHON, "-m", "hypercorn", "--bind", f"127.0.0.1:{self.port}", "--log-level", "critical", "asgi:app"]
 
 
 class Celery(Program):
@@ -166,4 +215,7 @@ class CeleryPrefork(Celery):
         return super().converse(session)
 
 
-PROGRAMS = (Asyncio, UvicornWorkers, GunicornThreads, GunicornSync, Uvicorn, UvicornUvloop, Tornado, Gevent, CelerySolo, CeleryPrefork)
+PROGRAMS = (
+    Asyncio, UvicornWorkers, GunicornThreads, GunicornSync, Uvicorn, UvicornUvloop, Tornado, Gevent, CelerySolo, CeleryPrefork,
+    AIOHTTP, Twisted, Sanic, Eventlet, WSGIRef, Cheroot, Waitress, Daphne, Hypercorn,
+)

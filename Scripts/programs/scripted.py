@@ -1,4 +1,4 @@
-"""Servers in JavaScript and Perl."""
+"""Servers in JavaScript, Perl, Tcl, PHP and Ruby."""
 import os
 
 from program import APPS, HandlersOfOurs, HTTPProgram, Stall, blocking_stalls
@@ -29,6 +29,43 @@ class Mojolicious(HandlersOfOurs):
         return blocking_stalls(self.request, {"/compute": "Perl_.*"})
 
 
+class Tcl(HandlersOfOurs):
+    name = "tcl"
+    needs = ("tclsh", "wrk")
+
+    def command(self):
+        return ["tclsh", APPS / "server.tcl", self.port, self.fifo]
+
+    def stalls(self):
+        return blocking_stalls(self.request, {"/sleep": "Tcl_.*", "/compute": "Tcl.*"})
+
+
+class PhpServer(HTTPProgram):
+    """PHP's own server, one request after the other."""
+
+    name = "php-server"
+    needs = ("php", "wrk")
+
+    def command(self):
+        return ["php", "-q", "-S", f"127.0.0.1:{self.port}", APPS / "index.php"]
+
+    def stalls(self):
+        return blocking_stalls(self.request, {"/compute": "", "/read": ""})
+
+
+class Thin(HTTPProgram):
+    """EventMachine's loop."""
+
+    name = "thin"
+    needs = ("thin", "wrk")
+
+    def command(self):
+        return ["thin", "start", "--quiet", "--address", "127.0.0.1", "--port", self.port, "--rackup", APPS / "config.ru"]
+
+    def stalls(self):
+        return blocking_stalls(self.request, {"/sleep": None, "/compute": None, "/read": ""})
+
+
 class SwiftNIO(HTTPProgram):
     """Examples/PlainNIOServer, which does not have LagMonitor in it."""
 
@@ -47,4 +84,4 @@ class SwiftNIO(HTTPProgram):
         ]
 
 
-PROGRAMS = (Node, Mojolicious, SwiftNIO)
+PROGRAMS = (Node, Mojolicious, SwiftNIO, Tcl, PhpServer, Thin)

@@ -13,6 +13,8 @@ struct ScenarioRun: Sendable {
 
     /// Before the stall and after it: time to be idle in.
     private static let margin: Duration = .milliseconds(100)
+    /// How long the program lives on for its record, as a server does: ``StallMonitor/stop()`` leaves it a quarter of a second for lines.
+    private static let patience: Duration = .seconds(3)
     /// Long stacks are to be seen whole.
     private static let maxLineBytes = 65_536
     /// Twice what the default rules report at: below it the machine was too fast for the scenario.
@@ -44,6 +46,8 @@ struct ScenarioRun: Sendable {
             to: .common
         )
         loop.run()
+        let end = ContinuousClock.now + Self.patience
+        while monitor.statistics.reported < monitor.statistics.stalls, ContinuousClock.now < end { usleep(10_000) }
         monitor.stop()
         guard let truth = try outcome.get() else { return .skipped("the loop ended before the stall") }
         let figures = "\(Int(truth.cpuMs)) of \(Int(truth.durationMs)) ms computed"
