@@ -115,13 +115,14 @@ extension MonitorTests {
             thread.join()
         }
 
-        /// The lines all fail at the moment at which waiting ends.
+        /// The lines all fail at the moment at which waiting ends. The other monitor keeps the threads: they are not joined.
         @Test func `what a sink gives up at the stop is counted`() throws {
             let stalls: UInt64 = 5
-            let sink = WaitingSink()
-            let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [sink])
+            let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [WaitingSink()])
+            let other = StallMonitor(configuration: MonitorTests.configuration)
             let thread = try KeepAliveThread(name: "worker")
             try monitor.start()
+            try other.start()
             try monitor.watch(thread.loop)
             for stall in 1...stalls {
                 let injected = Injected(on: thread) { blockForTheTest(milliseconds: 250) }
@@ -129,6 +130,7 @@ extension MonitorTests {
             }
             monitor.stop()
             #expect(monitor.statistics.dropped == stalls && monitor.statistics.reported == 0)
+            other.stop()
             thread.stop()
             thread.join()
         }
