@@ -320,6 +320,13 @@ def slow_journal(storm):
     return under_fault(storm, place, f"journald:{journal.path}", journal.reading.clear, journal.reading.set, journal.arrived)
 
 
+def full_journal(storm):
+    """A journal that is not read any more to the end: what it does not take is given up then, and counted."""
+    place = storm.place("journal")
+    journal = ReadJournal(place / "socket")
+    return under_fault(storm, place, f"journald:{journal.path}", journal.reading.clear, lambda: None, journal.arrived)
+
+
 ATTACKS = {
     "tmpfs-full": full_tmpfs,
     "folder-removed": removed_folder,
@@ -336,4 +343,5 @@ ATTACKS = {
     "otlp-spool": spool,
     "journald-absent": absent_journal,
     "journald-slow": slow_journal,
+    "journald-full": full_journal,
 }
