@@ -20,6 +20,8 @@ package struct CaptureBudget: Sendable {
     package static let full = CaptureBudget(attempts: 120, answerNanoseconds: 50_000_000, allowsSample: true)
     /// For what is worth less: further samples, and other threads. 2 ms, or 5 ms.
     package static let brief = CaptureBudget(attempts: 20, answerNanoseconds: 5_000_000, allowsSample: false)
+    /// For a thread that is most likely asleep: otherwise it is asked another time.
+    package static let once = CaptureBudget(attempts: 1, answerNanoseconds: 0, allowsSample: false)
 }
 
 /// Takes another thread's backtrace: passively where the thread sleeps, by a signal where it runs, by a sample
@@ -223,6 +225,11 @@ package final class ThreadCapture {
     /// Where the function of a frame of the last capture begins; its program counter where the unwind tables do not say.
     /// Names need files, and so the reporter; this distinguishes functions without them. About 1 µs.
     package func function(of frame: FrameBuffer.Frame) -> UInt64 { unwinder.function(of: frame, modules: modules) }
+
+    /// Keeps with a frame of the last capture where its function begins.
+    package func findFunction(at index: Int, in frames: FrameBuffer) {
+        frames.setFunctionStart(function(of: frames[index]), at: index)
+    }
 
     /// Walks the last snapshot that was taken this way again: for the benchmark, to time the walk alone.
     package func walkAgain(_ method: CaptureMethod, into frames: FrameBuffer) -> CaptureOutcome {

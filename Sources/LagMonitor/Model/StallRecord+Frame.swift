@@ -21,6 +21,8 @@ extension StallRecord {
         public var inlined: Bool?
         /// `in_app`: the program's own code, not a system library's.
         public var inApp: Bool?
+        /// ``offset`` of the function's first byte, where there is no ``symbol`` that says as much. In no line.
+        package var functionOffset: UInt64?
 
         public init(
             pc: UInt64,

@@ -17,8 +17,9 @@ struct SymbolSimplifierTests {
         ("App.Box.__deallocating_deinit", "App.Box.__deallocating_deinit"),
         ("App.globalThing.unsafeMutableAddressor : [Swift.Int]", "App.globalThing.unsafeMutableAddressor"),
         ("closure #1 (Swift.Int) -> () in App.f(x: Swift.Int) -> ()", "closure in App.f"),
-        ("closure #2 @Sendable () -> () in closure #3 () -> Swift.Int in static App.f() -> ()", "closure #3 in App.f"),
-        ("closure #1 () -> () in closure #12 () -> () in closure #1 () -> () in App.f() -> ()", "closure in App.f"),
+        ("closure #2 @Sendable () -> () in closure #3 () -> Swift.Int in static App.f() -> ()", "closure #3.2 in App.f"),
+        ("closure #1 () -> () in closure #12 () -> () in closure #1 () -> () in App.f() -> ()", "closure #1.12 in App.f"),
+        ("closure #1 () -> () in closure #1 () -> () in closure #2 () -> () in App.f() -> ()", "closure #2 in App.f"),
         ("closure #4 () -> Swift.Int in m", "closure #4 in m"),
         ("implicit closure #1 () -> () in App.f() -> ()", "closure in App.f"),
         (

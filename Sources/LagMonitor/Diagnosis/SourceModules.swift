@@ -1,16 +1,27 @@
 internal import CLagLinux
 
-/// Which modules of a program came from dependencies: SwiftPM and Xcode check packages out below `checkouts`, and the line tables name
-/// every source file.
+/// Whose a program's modules are: SwiftPM and Xcode check packages out below `checkouts`, and the line tables name every source file.
 ///
-///     /src/shop/.build/checkouts/swift-nio/Sources/NIOCore/Channel.swift    NIOCore
-///     /src/shop/.build/checkouts/GRDB.swift/GRDB/Core/Database.swift        GRDB
+///     /src/shop/.build/checkouts/swift-nio/Sources/NIOCore/Channel.swift    NIOCore, a dependency
+///     /src/shop/.build/checkouts/GRDB.swift/GRDB/Core/Database.swift        GRDB, a dependency
+///     /src/shop/Sources/Jobs/Worker.swift                                   Jobs, the program's own
 ///
-/// The paths are plain text in `.debug_line`, `.debug_line_str` and `.debug_str`, so a search for one word finds them. A stripped program
+/// The paths are plain text in `.debug_line`, `.debug_line_str` and `.debug_str`, so a search for a word finds them. A stripped program
 /// has none; then the list of well-known modules in ``InAppRules`` decides alone.
-enum DependencyModules {
+package struct SourceModules: Sendable, Hashable {
+    /// Built from a checked-out package.
+    package var dependencies: Set<String>
+    /// Built from a folder of `Sources` elsewhere.
+    package var own: Set<String>
+
+    package init(dependencies: Set<String> = [], own: Set<String> = []) {
+        self.dependencies = dependencies
+        self.own = own
+    }
+
     private static let sections: Set<String> = [".debug_line", ".debug_line_str", ".debug_str"]
-    private static let mark = Array("/checkouts/".utf8)
+    private static let checkouts = Array("/checkouts/".utf8)
+    private static let sources = Array("/Sources/".utf8)
     /// What the folder before it is called by SwiftPM (any scratch path that begins so) and by Xcode.
     private static let parents = [".build", "SourcePackages"]
     /// Folders between a package and its modules.
@@ -23,39 +34,61 @@ enum DependencyModules {
     /// No package has so many.
     private static let maximumModules = 4096
 
-    /// - Returns: none where the file cannot be read or has no line tables.
-    static func names(inFile path: String) -> Set<String> {
-        guard let source = ByteSource(path: path), let file = ELFFile(source) else { return [] }
-        var names: Set<String> = []
-        var left = maximumBytes
-        for section in file.sections(named: sections) where section.size <= left {
+    /// Reads them of an executable; none where it cannot be read or has no line tables.
+    init(inFile path: String) {
+        self.init()
+        guard let source = ByteSource(path: path), let file = ELFFile(source) else { return }
+        var left = Self.maximumBytes
+        for section in file.sections(named: Self.sections) where section.size <= left {
             left -= section.size
             var offset: UInt64 = 0
-            while offset < section.size, names.count < maximumModules {
-                let count = Int(min(UInt64(pieceBytes), section.size - offset))
+            while offset < section.size, dependencies.count + own.count < Self.maximumModules {
+                let count = Int(min(UInt64(Self.pieceBytes), section.size - offset))
                 guard let piece = file.source.bytes(at: section.offset + offset, count: count) else { break }
                 let isLast = offset + UInt64(count) >= section.size
                 // What the end of a piece may have cut is whole in the next one.
-                let end = isLast ? count : count - overlapBytes / 2
-                piece.withUnsafeBytes { collect(from: $0, before: end, into: &names) }
+                let end = isLast ? count : count - Self.overlapBytes / 2
+                piece.withUnsafeBytes { bytes in
+                    Self.forEach(Self.checkouts, in: bytes, before: end) { place, rest in
+                        if Self.isScratchFolder(bytes[..<place]), let name = Self.module(in: bytes[rest...]) {
+                            dependencies.insert(name)
+                        }
+                    }
+                    Self.forEach(Self.sources, in: bytes, before: end) { place, rest in
+                        if !Self.isCheckedOut(bytes[..<place]), let name = Self.folder(in: bytes[rest...]) { own.insert(name) }
+                    }
+                }
                 guard !isLast else { break }
-                offset += UInt64(pieceBytes - overlapBytes)
+                offset += UInt64(Self.pieceBytes - Self.overlapBytes)
             }
         }
-        return names
     }
 
-    private static func collect(from bytes: UnsafeRawBufferPointer, before end: Int, into names: inout Set<String>) {
+    /// Where a word begins and what follows it, for each in `bytes`.
+    private static func forEach(_ word: [UInt8], in bytes: UnsafeRawBufferPointer, before end: Int, _ body: (Int, Int) -> Void) {
         guard let start = bytes.baseAddress else { return }
         var position = 0
         while position < bytes.count {
-            let distance = cll_find(start + position, bytes.count - position, mark, mark.count)
+            let distance = cll_find(start + position, bytes.count - position, word, word.count)
             guard distance >= 0 else { return }
             let place = position + distance
-            position = place + mark.count
+            position = place + word.count
             guard position < end else { return }
-            if isScratchFolder(bytes[..<place]), let name = module(in: bytes[position...]) { names.insert(name) }
+            body(place, position)
         }
+    }
+
+    /// Whether a path that is cut here lies in a checked-out package.
+    private static func isCheckedOut(_ path: Slice<UnsafeRawBufferPointer>) -> Bool {
+        // A control character ends the path before it in a line table.
+        let path = path.suffix(overlapBytes / 2).reversed().prefix { $0 >= 0x20 }.reversed()
+        return String(decoding: path, as: UTF8.self).contains("/checkouts/")
+    }
+
+    /// The first folder of the rest of a path.
+    private static func folder(in path: Slice<UnsafeRawBufferPointer>) -> String? {
+        let name = path.prefix(overlapBytes / 2).prefix { $0 >= 0x20 && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: ".") }
+        return name.isEmpty ? nil : String(decoding: name, as: UTF8.self)
     }
 
     /// Whether a source file was checked out as a dependency. It recognises C code, whose names have no module.
@@ -66,10 +99,10 @@ enum DependencyModules {
             guard let start = bytes.baseAddress else { return false }
             var position = 0
             while position < bytes.count {
-                let distance = cll_find(start + position, bytes.count - position, mark, mark.count)
+                let distance = cll_find(start + position, bytes.count - position, checkouts, checkouts.count)
                 guard distance >= 0 else { return false }
                 if isScratchFolder(bytes[..<(position + distance)]) { return true }
-                position += distance + mark.count
+                position += distance + checkouts.count
             }
             return false
         }
