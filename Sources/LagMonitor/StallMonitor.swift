@@ -1,6 +1,7 @@
 internal import CLagBeacon
 public import Dispatch
 @_exported public import LagActivity
+package import LagCapture
 package import LagDetection
 internal import LagDiagnosis
 internal import LagModel
@@ -68,10 +69,12 @@ public final class StallMonitor: Sendable {
     /// A monitor of another process's loops.
     /// - Parameters:
     ///   - process: as its records say it.
+    ///   - running: how its running threads are captured.
     ///   - semaphore: to be posted when one of the beacons answers.
     ///   - externalSampler: reports for loops that publish nothing themselves; nil: their beacons lie in memory that both processes share.
     package init(
         of process: ProcessContext,
+        running: any RunningThreadCapture.Type,
         semaphore: WakeSemaphore,
         externalSampler: (any ExternalSampler)? = nil,
         configuration: StallMonitorConfiguration,
@@ -79,7 +82,9 @@ public final class StallMonitor: Sendable {
     ) {
         self.configuration = configuration
         core = MonitorCore(configuration: configuration, sinks: sinks, target: process)
-        engine = MonitorEngine(target: .init(process: process.pid, semaphore: semaphore, externalSampler: externalSampler))
+        engine = MonitorEngine(
+            target: .init(process: process.pid, running: running, semaphore: semaphore, externalSampler: externalSampler)
+        )
     }
 
     deinit {

@@ -269,6 +269,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
         let context = configuration.context(of: process)
         let monitor = StallMonitor(
             of: context,
+            running: TraceCapture.self,
             semaphore: semaphore,
             configuration: configuration.monitor,
             sinks: [NonClosingSink(sink)] + processSinks(context)

@@ -1,4 +1,4 @@
-internal import CLagLinux
+internal import CLagRemote
 internal import Foundation
 internal import Testing
 
@@ -34,7 +34,7 @@ struct WrapPartsTests {
             return relay.forwards(signal: signal, code: code, sender: sender)
         }
         for signal in [SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGWINCH] {
-            #expect(!forwards(signal, code: Int32(CLL_SIGNAL_OF_KERNEL), sender: 0))
+            #expect(!forwards(signal, code: Int32(CLR_SIGNAL_OF_KERNEL), sender: 0))
             #expect(!forwards(signal, code: 0, sender: 77))
             #expect(forwards(signal, code: 0, sender: 78))
         }

@@ -1,9 +1,9 @@
 #define _GNU_SOURCE
-#include "cll_iteration_check.h"
+#include "clr_iteration_check.h"
 
 #include "clb_beacon.h"
-#include "cll_thread_sample.h"
-#include "procfs_text.h"
+#include "clr_thread_sample.h"
+#include "cll_procfs_text.h"
 #include "wait_restart.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-struct cll_iteration_check {
+struct clr_iteration_check {
     pthread_t thread;
     pid_t tid;
     int is_childs;  // a thread of a child of this process
@@ -34,16 +34,16 @@ enum { MAXIMUM_STOPS = 128 };
 enum { OF_ENTRY = 1 };
 
 // Whether the thread, which stands at a system call, enters the loop's wait.
-static int cll_is_at_wait(const cll_iteration_check *check) {
+static int clr_is_at_wait(const clr_iteration_check *check) {
     struct __ptrace_syscall_info info;
     memset(&info, 0, sizeof(info));
     if (ptrace(PTRACE_GET_SYSCALL_INFO, check->tid, sizeof(info), &info) <= 0) return 0;
     if (info.op != OF_ENTRY || info.stack_pointer != check->sp) return 0;
-    return check->call < 0 ? cll_wait_kind((int64_t)info.entry.nr) != 0 : (int64_t)info.entry.nr == check->call;
+    return check->call < 0 ? clr_wait_kind((int64_t)info.entry.nr) != 0 : (int64_t)info.entry.nr == check->call;
 }
 
 // Waits for the next stop and leaves the report of it: the thread may be that of a child, whose changes another thread waits for.
-static int cll_await_tracee(const cll_iteration_check *check, siginfo_t *stop) {
+static int clr_await_tracee(const clr_iteration_check *check, siginfo_t *stop) {
     // The kernel reports a child's stop to the waiting parent as well, which may take it first; so it is polled for.
     for (int polls = 0; check->is_childs; polls++) {
         if (ptrace(PTRACE_GETSIGINFO, check->tid, NULL, stop) == 0) return 0;
@@ -58,62 +58,62 @@ static int cll_await_tracee(const cll_iteration_check *check, siginfo_t *stop) {
     return ptrace(PTRACE_GETSIGINFO, check->tid, NULL, stop) == 0 ? 0 : errno;
 }
 
-static uint32_t cll_trace_until_wait(cll_iteration_check *check) {
+static uint32_t clr_trace_until_wait(clr_iteration_check *check) {
     pid_t tid = check->tid;
     // What stands still waits for this thread: a timer's usual slack of 50 µs would be long.
     prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
     // With SYSGOOD a stop at a call is no number of a signal: should this process be killed just then, the kernel sends the other no signal.
-    if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) != 0) return CLL_ITERATION_REFUSED;
-    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0) return CLL_ITERATION_UNSEEN;
+    if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) != 0) return CLR_ITERATION_REFUSED;
+    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0) return CLR_ITERATION_UNSEEN;
     for (int stops = 0; stops < MAXIMUM_STOPS; stops++) {
         siginfo_t stop;
         // EINVAL: its whole process was stopped, and stays so.
-        if (cll_await_tracee(check, &stop) != 0) return CLL_ITERATION_UNSEEN;
+        if (clr_await_tracee(check, &stop) != 0) return CLR_ITERATION_UNSEEN;
         int is_call = stop.si_code == (SIGTRAP | 0x80);
         int is_event = stop.si_code >> 8 == PTRACE_EVENT_STOP;
-        if (is_event && stop.si_signo != SIGTRAP) return CLL_ITERATION_UNSEEN;
-        if (is_call && cll_is_at_wait(check)) {
+        if (is_event && stop.si_signo != SIGTRAP) return CLR_ITERATION_UNSEEN;
+        if (is_call && clr_is_at_wait(check)) {
             check->seen_ns = clb_now_ns();
             // Not by PTRACE_DETACH, which wakes a stopped thread with a signal pending: epoll_wait returns EINTR then. This thread's end lets go of one
             // that is asleep without waking it.
             ptrace(PTRACE_CONT, tid, NULL, NULL);
-            return CLL_ITERATION_SEEN;
+            return CLR_ITERATION_SEEN;
         }
-        if (stops == 0) cll_restart_wait(tid, &stop, check->begun_ns);
+        if (stops == 0) clr_restart_wait(tid, &stop, check->begun_ns);
         // A signal of its own is passed on.
         long signal = is_call || is_event ? 0 : stop.si_signo;
-        if (ptrace(PTRACE_SYSCALL, tid, NULL, (void *)signal) != 0) return CLL_ITERATION_UNSEEN;
+        if (ptrace(PTRACE_SYSCALL, tid, NULL, (void *)signal) != 0) return CLR_ITERATION_UNSEEN;
     }
-    return CLL_ITERATION_EXHAUSTED;
+    return CLR_ITERATION_EXHAUSTED;
 }
 
-static void *cll_iteration_check_run(void *context) {
-    cll_iteration_check *check = context;
-    uint32_t result = cll_trace_until_wait(check);
+static void *clr_iteration_check_run(void *context) {
+    clr_iteration_check *check = context;
+    uint32_t result = clr_trace_until_wait(check);
     __atomic_store_n(&check->result, result, __ATOMIC_RELEASE);
     return NULL;
 }
 
-static int cll_is_childs(pid_t tid) {
+static int clr_is_childs(pid_t tid) {
     char text[4096];
     if (cll_procfs_read(tid, 0, "status", text, sizeof(text)) <= 0) return 0;
     const char *parent = cll_status_field(text, "\nPPid:\t");
     return parent != NULL && (pid_t)cll_parse_number(&parent, 10) == getpid();
 }
 
-cll_iteration_check *cll_iteration_check_begin(pid_t tid, int64_t call, uint64_t sp) {
-    cll_iteration_check *check = calloc(1, sizeof(*check));
+clr_iteration_check *clr_iteration_check_begin(pid_t tid, int64_t call, uint64_t sp) {
+    clr_iteration_check *check = calloc(1, sizeof(*check));
     if (check == NULL) return NULL;
     check->tid = tid;
-    check->is_childs = cll_is_childs(tid);
+    check->is_childs = clr_is_childs(tid);
     check->call = call;
     check->sp = sp;
-    check->result = CLL_ITERATION_UNSEEN;
+    check->result = CLR_ITERATION_UNSEEN;
     check->begun_ns = clb_now_ns();
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&check->thread, NULL, cll_iteration_check_run, check);
+    int error = pthread_create(&check->thread, NULL, clr_iteration_check_run, check);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0) {
         free(check);
@@ -123,7 +123,7 @@ cll_iteration_check *cll_iteration_check_begin(pid_t tid, int64_t call, uint64_t
     return check;
 }
 
-int cll_iteration_check_end(cll_iteration_check *check, uint64_t *seen_ns) {
+int clr_iteration_check_end(clr_iteration_check *check, uint64_t *seen_ns) {
     // It may wait for a call that does not come.
     pthread_cancel(check->thread);
     pthread_join(check->thread, NULL);

@@ -2,7 +2,7 @@
 #include "wait_restart.h"
 
 #include "clb_beacon.h"
-#include "procfs_text.h"
+#include "cll_procfs_text.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -24,7 +24,7 @@ enum {
 };
 
 // Whether a signal waits that the thread does not block, or whether that cannot be known.
-static int cll_has_signal(pid_t tid) {
+static int clr_has_signal(pid_t tid) {
     char text[4096];
     if (cll_procfs_read(tid, 0, "status", text, sizeof(text)) <= 0) return 1;
     const char *own = cll_status_field(text, "\nSigPnd:\t"), *shared = cll_status_field(text, "\nShdPnd:\t");
@@ -35,11 +35,11 @@ static int cll_has_signal(pid_t tid) {
 }
 
 // Whether the wait has no end of its own: -1, or no time at all.
-static int cll_is_endless(const struct user_regs_struct *call) {
+static int clr_is_endless(const struct user_regs_struct *call) {
     return call->orig_rax == SYS_epoll_pwait2 ? call->r10 == 0 : (int32_t)call->r10 < 0;
 }
 
-void cll_restart_wait(pid_t tid, const siginfo_t *stop, uint64_t asked_ns) {
+void clr_restart_wait(pid_t tid, const siginfo_t *stop, uint64_t asked_ns) {
     if (stop->si_code >> 8 != PTRACE_EVENT_STOP || stop->si_signo != SIGTRAP) return;
     struct user_regs_struct call;
     struct iovec place = {.iov_base = &call, .iov_len = sizeof(call)};
@@ -52,8 +52,8 @@ void cll_restart_wait(pid_t tid, const siginfo_t *stop, uint64_t asked_ns) {
         return;
     default: return;
     }
-    if (!cll_is_endless(&call) && clb_now_ns() - asked_ns > MOST_WAITED_NS) return;
-    if (cll_has_signal(tid)) return;
+    if (!clr_is_endless(&call) && clb_now_ns() - asked_ns > MOST_WAITED_NS) return;
+    if (clr_has_signal(tid)) return;
     call.rax = call.orig_rax;
     call.rip -= SYSCALL_BYTES;
     // Where that fails the program sees the EINTR.
@@ -62,6 +62,6 @@ void cll_restart_wait(pid_t tid, const siginfo_t *stop, uint64_t asked_ns) {
 
 #else
 
-void cll_restart_wait(pid_t tid, const siginfo_t *stop, uint64_t asked_ns) {}
+void clr_restart_wait(pid_t tid, const siginfo_t *stop, uint64_t asked_ns) {}
 
 #endif

@@ -5,25 +5,25 @@
 // A check is a thread of its own, and ends by that thread's end: then the kernel itself lets the other go, without stopping it
 // once more. The same happens when this process is killed, so no thread is ever left stopped.
 // An interrupt, with which it begins, may cut a wait short that is not made again (wait_restart.h): only threads that run are to be checked.
-#ifndef CLL_ITERATION_CHECK_H
-#define CLL_ITERATION_CHECK_H
+#ifndef CLR_ITERATION_CHECK_H
+#define CLR_ITERATION_CHECK_H
 
 #include <stdint.h>
 #include <sys/types.h>
 
-typedef struct cll_iteration_check cll_iteration_check;
+typedef struct clr_iteration_check clr_iteration_check;
 
 enum {
-    CLL_ITERATION_UNSEEN = 0,     // it did not come by in this time
-    CLL_ITERATION_SEEN = 1,       // it entered the loop's wait
-    CLL_ITERATION_EXHAUSTED = 2,  // it makes so many system calls that it was let go
-    CLL_ITERATION_REFUSED = 3,    // it cannot be held: another traces it, or we may not
+    CLR_ITERATION_UNSEEN = 0,     // it did not come by in this time
+    CLR_ITERATION_SEEN = 1,       // it entered the loop's wait
+    CLR_ITERATION_EXHAUSTED = 2,  // it makes so many system calls that it was let go
+    CLR_ITERATION_REFUSED = 3,    // it cannot be held: another traces it, or we may not
 };
 
 // Begins one; NULL when no thread can be made. `call`: the system call that the loop rests in; -1: any wait for events. `sp`: the
 // stack pointer that it is made with. Some 50 µs.
-cll_iteration_check *cll_iteration_check_begin(pid_t tid, int64_t call, uint64_t sp);
+clr_iteration_check *clr_iteration_check_begin(pid_t tid, int64_t call, uint64_t sp);
 // Ends it, and frees it. `*seen_ns`: when it came by (CLOCK_MONOTONIC). Some 50 µs.
-int cll_iteration_check_end(cll_iteration_check *check, uint64_t *seen_ns);
+int clr_iteration_check_end(clr_iteration_check *check, uint64_t *seen_ns);
 
 #endif

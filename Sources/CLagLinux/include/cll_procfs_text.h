@@ -1,6 +1,6 @@
 // Text of /proc, read and made without the C library's formatting, which may take memory.
-#ifndef PROCFS_TEXT_H
-#define PROCFS_TEXT_H
+#ifndef CLL_PROCFS_TEXT_H
+#define CLL_PROCFS_TEXT_H
 
 #include <stdint.h>
 #include <sys/types.h>

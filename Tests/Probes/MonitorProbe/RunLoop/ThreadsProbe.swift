@@ -4,7 +4,7 @@ import TestSupport
 
 /// The seed's test: very many keep-alive threads made and stopped, with flat memory and nothing left.
 enum ThreadsProbe {
-    static func run(count: Int) {
+    static func run(count: Int = 100_000) {
         let ran = Counter()
         makeAndStop(count: 100, ran)  // what is made once in a process
         let threads = OwnProcess.threads

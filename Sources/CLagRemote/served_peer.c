@@ -1,6 +1,6 @@
 // Whether a process is there for one connection: a session that was forked for a client, as PostgreSQL's backends and sshd's are.
 #define _GNU_SOURCE
-#include "cll_wait_object.h"
+#include "clr_wait_object.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "foreign_descriptor.h"
-#include "procfs_text.h"
+#include "cll_procfs_text.h"
 
-static int cll_visit_second_thread(unsigned tid, void *context) { return (pid_t)tid != *(const pid_t *)context; }
+static int clr_visit_second_thread(unsigned tid, void *context) { return (pid_t)tid != *(const pid_t *)context; }
 
 // The first port that connect(2) chooses by itself (ip_sysctl, ip_local_port_range); below it a port was asked for, as a server's is.
-static unsigned cll_first_chosen_port(void) {
+static unsigned clr_first_chosen_port(void) {
     static unsigned first;
     unsigned known = __atomic_load_n(&first, __ATOMIC_RELAXED);
     if (known != 0) return known;
@@ -36,7 +36,7 @@ static unsigned cll_first_chosen_port(void) {
 
 // A connected socket that accept(2) made has its listener's address: a name, or a server's port. One that connect(2) made has none, or one that the
 // kernel chose.
-static int cll_was_accepted(int socket) {
+static int clr_was_accepted(int socket) {
     union {
         struct sockaddr any;
         struct sockaddr_un local;
@@ -50,8 +50,8 @@ static int cll_was_accepted(int socket) {
     if (getsockname(socket, &own.any, &length) != 0) return 0;
     switch (own.any.sa_family) {
         case AF_UNIX: return length > offsetof(struct sockaddr_un, sun_path);
-        case AF_INET: return ntohs(own.ip4.sin_port) < cll_first_chosen_port();
-        case AF_INET6: return ntohs(own.ip6.sin6_port) < cll_first_chosen_port();
+        case AF_INET: return ntohs(own.ip4.sin_port) < clr_first_chosen_port();
+        case AF_INET6: return ntohs(own.ip6.sin6_port) < clr_first_chosen_port();
         default: return 0;
     }
 }
@@ -59,34 +59,34 @@ static int cll_was_accepted(int socket) {
 // What a member of an epoll instance is to this question.
 enum { MEMBER_OWN, MEMBER_CLIENT, MEMBER_OTHER };
 
-static int cll_member(int pidfd, pid_t pid, int descriptor) {
+static int clr_member(int pidfd, pid_t pid, int descriptor) {
     static const char *const own[] = {
         "pipe:", "anon_inode:[eventfd]", "anon_inode:[signalfd]", "anon_inode:[timerfd]", "anon_inode:[pidfd]", "anon_inode:inotify",
     };
     char link[LINK_BYTES];
-    if (cll_link(pid, descriptor, link) < 0) return MEMBER_OTHER;
+    if (clr_link(pid, descriptor, link) < 0) return MEMBER_OTHER;
     for (size_t index = 0; index < sizeof(own) / sizeof(own[0]); index++) {
-        if (cll_begins(link, own[index])) return MEMBER_OWN;
+        if (clr_begins(link, own[index])) return MEMBER_OWN;
     }
-    if (!cll_begins(link, "socket:")) return MEMBER_OTHER;
-    int duplicate = cll_duplicate(pidfd, descriptor);
+    if (!clr_begins(link, "socket:")) return MEMBER_OTHER;
+    int duplicate = clr_duplicate(pidfd, descriptor);
     if (duplicate < 0) return MEMBER_OTHER;
-    int was_accepted = cll_was_accepted(duplicate);
+    int was_accepted = clr_was_accepted(duplicate);
     close(duplicate);
     return was_accepted ? MEMBER_CLIENT : MEMBER_OTHER;
 }
 
-typedef struct cll_owner {
+typedef struct clr_owner {
     int pidfd;
     pid_t pid;
-} cll_owner;
+} clr_owner;
 
 // Whether a descriptor is a listening socket, or a socket that cannot be asked.
-static int cll_visit_listener(unsigned descriptor, void *context) {
-    const cll_owner *owner = context;
+static int clr_visit_listener(unsigned descriptor, void *context) {
+    const clr_owner *owner = context;
     char link[LINK_BYTES];
-    if (cll_link(owner->pid, (int)descriptor, link) < 0 || !cll_begins(link, "socket:")) return 0;
-    int duplicate = cll_duplicate(owner->pidfd, (int)descriptor);
+    if (clr_link(owner->pid, (int)descriptor, link) < 0 || !clr_begins(link, "socket:")) return 0;
+    int duplicate = clr_duplicate(owner->pidfd, (int)descriptor);
     if (duplicate < 0) return 1;
     int listens = 1;
     socklen_t size = sizeof(listens);
@@ -95,9 +95,9 @@ static int cll_visit_listener(unsigned descriptor, void *context) {
     return listens;
 }
 
-int cll_serves_one_peer(int pidfd, pid_t pid, int32_t epoll) {
+int clr_serves_one_peer(int pidfd, pid_t pid, int32_t epoll) {
     enum { MOST_THREADS = 1, MOST_MEMBERS = 8, LINE_BYTES = 96, MOST_DESCRIPTORS = 1024 };
-    if (cll_procfs_each(pid, "task", MOST_THREADS, cll_visit_second_thread, &pid) != 0) return 0;
+    if (cll_procfs_each(pid, "task", MOST_THREADS, clr_visit_second_thread, &pid) != 0) return 0;
     char name[24] = "fdinfo/", text[(MOST_MEMBERS + 2) * LINE_BYTES];
     *cll_append_number(name + 7, (unsigned)epoll) = 0;
     long length = cll_procfs_read(pid, 0, name, text, sizeof(text));
@@ -106,13 +106,13 @@ int cll_serves_one_peer(int pidfd, pid_t pid, int32_t epoll) {
     int clients = 0;
     for (const char *line = strstr(text, "tfd:"); line != NULL; line = strstr(line, "tfd:")) {
         line += 4;
-        switch (cll_member(pidfd, pid, (int)cll_parse_number(&line, 10))) {
+        switch (clr_member(pidfd, pid, (int)cll_parse_number(&line, 10))) {
             case MEMBER_OWN: break;
             case MEMBER_CLIENT: clients++; break;
             default: return 0;
         }
     }
     // One that is out of the set for a while is a server's all the same.
-    cll_owner owner = {.pidfd = pidfd, .pid = pid};
-    return clients == 1 && cll_procfs_each(pid, "fd", MOST_DESCRIPTORS, cll_visit_listener, &owner) == 0;
+    clr_owner owner = {.pidfd = pidfd, .pid = pid};
+    return clients == 1 && cll_procfs_each(pid, "fd", MOST_DESCRIPTORS, clr_visit_listener, &owner) == 0;
 }

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "cll_switches.h"
+#include "clr_switches.h"
 
 #include "cll_perf_sample.h"
 
@@ -17,8 +17,8 @@ enum {
     LONGEST_RECORD = 64,   // of those that are asked for, and what the kernel keeps free between head and tail
 };
 
-int cll_switches_open(pid_t tid, cll_switches *switches) {
-    *switches = (cll_switches){.event = -1};
+int clr_switches_open(pid_t tid, clr_switches *switches) {
+    *switches = (clr_switches){.event = -1};
     if (cll_perf_is_filtered()) return EPERM;
     struct perf_event_attr asked = {
         .type = PERF_TYPE_SOFTWARE,
@@ -43,27 +43,27 @@ int cll_switches_open(pid_t tid, cll_switches *switches) {
         close(event);
         return error;
     }
-    *switches = (cll_switches){.event = event, .bytes = bytes, .ring = ring};
+    *switches = (clr_switches){.event = event, .bytes = bytes, .ring = ring};
     return 0;
 }
 
-void cll_switches_close(cll_switches *switches) {
+void clr_switches_close(clr_switches *switches) {
     if (switches->event < 0) return;
     munmap(switches->ring, switches->bytes);
     close(switches->event);
-    *switches = (cll_switches){.event = -1};
+    *switches = (clr_switches){.event = -1};
 }
 
-void cll_switches_set(const cll_switches *switches, int records) {
+void clr_switches_set(const clr_switches *switches, int records) {
     ioctl(switches->event, records ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
-int cll_switches_take(const cll_switches *switches, int counter) {
+int clr_switches_take(const clr_switches *switches, int counter) {
     return ioctl(counter, PERF_EVENT_IOC_SET_OUTPUT, switches->event) == 0;
 }
 
 // `length` bytes at a position of the ring, which may wrap around.
-static void cll_copy(const struct perf_event_mmap_page *ring, uint64_t bytes, uint64_t position, void *into, uint64_t length) {
+static void clr_copy(const struct perf_event_mmap_page *ring, uint64_t bytes, uint64_t position, void *into, uint64_t length) {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), size = bytes - page;
     const uint8_t *data = (const uint8_t *)ring + page;
     uint64_t offset = position % size;
@@ -73,36 +73,36 @@ static void cll_copy(const struct perf_event_mmap_page *ring, uint64_t bytes, ui
 }
 
 // What a record means; 0: nothing.
-static int32_t cll_kind(const struct perf_event_header *header) {
+static int32_t clr_kind(const struct perf_event_header *header) {
     switch (header->type) {
-        case PERF_RECORD_SAMPLE: return CLL_SWITCH_PASS;
+        case PERF_RECORD_SAMPLE: return CLR_SWITCH_PASS;
         // A throttled counter does not count for the rest of the tick.
         case PERF_RECORD_THROTTLE:
-        case PERF_RECORD_LOST: return CLL_SWITCH_LOST;
+        case PERF_RECORD_LOST: return CLR_SWITCH_LOST;
         case PERF_RECORD_SWITCH:
-            if ((header->misc & PERF_RECORD_MISC_SWITCH_OUT) == 0) return CLL_SWITCH_IN;
-            return (header->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0 ? CLL_SWITCH_PREEMPTED : CLL_SWITCH_ASLEEP;
+            if ((header->misc & PERF_RECORD_MISC_SWITCH_OUT) == 0) return CLR_SWITCH_IN;
+            return (header->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0 ? CLR_SWITCH_PREEMPTED : CLR_SWITCH_ASLEEP;
         default: return 0;
     }
 }
 
 // What follows a sample's time (wait_counter.c): the registers in the order of the kernel's numbers, where there are any.
-typedef struct cll_registers {
+typedef struct clr_registers {
     uint64_t abi, first_argument, sp;
-} cll_registers;
+} clr_registers;
 
 // What the record at a position says.
-static cll_switch cll_read(const cll_switches *switches, uint64_t position, const struct perf_event_header *header) {
+static clr_switch clr_read(const clr_switches *switches, uint64_t position, const struct perf_event_header *header) {
     const struct perf_event_mmap_page *ring = switches->ring;
-    cll_switch found = {.kind = cll_kind(header), .sp = UINT64_MAX};
-    cll_registers registers = {0};
+    clr_switch found = {.kind = clr_kind(header), .sp = UINT64_MAX};
+    clr_registers registers = {0};
     const uint64_t head = sizeof(*header), time = sizeof(found.time_ns);
     if (header->size < head + time) return found;
     // The time is the first field of a sample, and the last of every other record that is asked for (sample_id_all).
-    int is_pass = found.kind == CLL_SWITCH_PASS;
-    cll_copy(ring, switches->bytes, position + (is_pass ? head : header->size - time), &found.time_ns, time);
+    int is_pass = found.kind == CLR_SWITCH_PASS;
+    clr_copy(ring, switches->bytes, position + (is_pass ? head : header->size - time), &found.time_ns, time);
     if (is_pass && header->size >= head + time + sizeof(registers)) {
-        cll_copy(ring, switches->bytes, position + head + time, &registers, sizeof(registers));
+        clr_copy(ring, switches->bytes, position + head + time, &registers, sizeof(registers));
     }
     // Those of a 32-bit program are others.
     if (registers.abi == PERF_SAMPLE_REGS_ABI_64) {
@@ -112,15 +112,15 @@ static cll_switch cll_read(const cll_switches *switches, uint64_t position, cons
     return found;
 }
 
-int cll_switches_next(const cll_switches *switches, uint64_t until_ns, cll_switch *found) {
+int clr_switches_next(const clr_switches *switches, uint64_t until_ns, clr_switch *found) {
     struct perf_event_mmap_page *ring = switches->ring;
     uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE), tail = ring->data_tail;
     while (head - tail >= sizeof(struct perf_event_header)) {
         struct perf_event_header header;
-        cll_copy(ring, switches->bytes, tail, &header, sizeof(header));
+        clr_copy(ring, switches->bytes, tail, &header, sizeof(header));
         // Never, unless this process wrote there itself.
         if (header.size < sizeof(header) || header.size > head - tail) break;
-        cll_switch record = cll_read(switches, tail, &header);
+        clr_switch record = clr_read(switches, tail, &header);
         if (record.kind != 0 && record.time_ns > until_ns) break;
         tail += header.size;
         __atomic_store_n(&ring->data_tail, tail, __ATOMIC_RELEASE);
@@ -131,13 +131,13 @@ int cll_switches_next(const cll_switches *switches, uint64_t until_ns, cll_switc
     return 0;
 }
 
-int cll_switches_is_full(const cll_switches *switches) {
+int clr_switches_is_full(const clr_switches *switches) {
     const struct perf_event_mmap_page *ring = switches->ring;
     uint64_t size = switches->bytes - (uint64_t)sysconf(_SC_PAGESIZE);
     return __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE) - ring->data_tail + LONGEST_RECORD > size;
 }
 
-void cll_switches_discard(const cll_switches *switches) {
+void clr_switches_discard(const clr_switches *switches) {
     struct perf_event_mmap_page *ring = switches->ring;
     __atomic_store_n(&ring->data_tail, __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);
 }

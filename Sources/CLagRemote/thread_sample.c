@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
-#include "cll_thread_sample.h"
+#include "clr_thread_sample.h"
 
 #include "cll_memory.h"
-#include "procfs_text.h"
+#include "cll_procfs_text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-static int cll_open_of_thread(pid_t pid, pid_t tid, const char *name) {
+static int clr_open_of_thread(pid_t pid, pid_t tid, const char *name) {
     char path[96] = "/proc/";
     char *out = cll_append_number(path + 6, (unsigned)pid);
     memcpy(out, "/task/", 6);
@@ -21,27 +21,27 @@ static int cll_open_of_thread(pid_t pid, pid_t tid, const char *name) {
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-int cll_thread_files_open(pid_t pid, pid_t tid, cll_thread_files *files) {
-    *files = (cll_thread_files){.syscall_fd = cll_open_of_thread(pid, tid, "syscall"), .schedstat_fd = -1};
+int clr_thread_files_open(pid_t pid, pid_t tid, clr_thread_files *files) {
+    *files = (clr_thread_files){.syscall_fd = clr_open_of_thread(pid, tid, "syscall"), .schedstat_fd = -1};
     int error = files->syscall_fd < 0 ? errno : 0;
     if (error == 0) {
-        files->schedstat_fd = cll_open_of_thread(pid, tid, "schedstat");
+        files->schedstat_fd = clr_open_of_thread(pid, tid, "schedstat");
         if (files->schedstat_fd < 0) error = errno;
     }
-    cll_thread_sample sample;
+    clr_thread_sample sample;
     // The kernel decides at each reading whether it may be read.
-    if (error == 0) error = cll_thread_files_sample(files, &sample);
-    if (error != 0) cll_thread_files_close(files);
+    if (error == 0) error = clr_thread_files_sample(files, &sample);
+    if (error != 0) clr_thread_files_close(files);
     return error == ENOENT ? ESRCH : error;
 }
 
-void cll_thread_files_close(cll_thread_files *files) {
+void clr_thread_files_close(clr_thread_files *files) {
     if (files->syscall_fd >= 0) close(files->syscall_fd);
     if (files->schedstat_fd >= 0) close(files->schedstat_fd);
-    *files = (cll_thread_files){.syscall_fd = -1, .schedstat_fd = -1};
+    *files = (clr_thread_files){.syscall_fd = -1, .schedstat_fd = -1};
 }
 
-static int cll_read_again(int fd, char *text, size_t size) {
+static int clr_read_again(int fd, char *text, size_t size) {
     ssize_t length;
     do length = pread(fd, text, size - 1, 0);
     while (length < 0 && errno == EINTR);
@@ -50,15 +50,15 @@ static int cll_read_again(int fd, char *text, size_t size) {
     return 0;
 }
 
-int cll_thread_files_sample(const cll_thread_files *files, cll_thread_sample *sample) {
+int clr_thread_files_sample(const clr_thread_files *files, clr_thread_sample *sample) {
     char text[256];
-    int error = cll_read_again(files->schedstat_fd, text, sizeof(text));
+    int error = clr_read_again(files->schedstat_fd, text, sizeof(text));
     if (error != 0) return error;
     const char *at = text;
     sample->cpu_ns = cll_parse_number(&at, 10);
     sample->delay_ns = cll_parse_number(&at, 10);
     sample->runs = cll_parse_number(&at, 10);
-    error = cll_read_again(files->syscall_fd, text, sizeof(text));
+    error = clr_read_again(files->syscall_fd, text, sizeof(text));
     if (error != 0) return error;
     // An exited thread that was not waited for yet has no memory any more.
     if (text[0] == 0) return ESRCH;
@@ -68,25 +68,25 @@ int cll_thread_files_sample(const cll_thread_files *files, cll_thread_sample *sa
     return 0;
 }
 
-cll_wait_results cll_results_of_wait(const cll_thread_syscall *call) {
+clr_wait_results clr_results_of_wait(const cll_thread_syscall *call) {
     // Of an event by architecture: x86-64 packs it.
     enum { MOST = 1024, OF_EVENT = sizeof(struct epoll_event), OF_POLLFD = sizeof(struct pollfd) };
     uint64_t length = 0;
     uint64_t address = call->arguments[1];
-    switch (cll_wait_kind(call->number)) {
-        case CLL_WAIT_EPOLL: length = call->arguments[2] * OF_EVENT; break;
-        case CLL_WAIT_POLL:
+    switch (clr_wait_kind(call->number)) {
+        case CLR_WAIT_EPOLL: length = call->arguments[2] * OF_EVENT; break;
+        case CLR_WAIT_POLL:
             address = call->arguments[0];
             length = call->arguments[1] * OF_POLLFD;
             break;
-        case CLL_WAIT_SELECT: length = call->arguments[0] / 8 + 1; break;
+        case CLR_WAIT_SELECT: length = call->arguments[0] / 8 + 1; break;
         default: break;
     }
     if (address == 0) length = 0;
-    return (cll_wait_results){.address = address, .length = (uint32_t)(length < MOST ? length : MOST)};
+    return (clr_wait_results){.address = address, .length = (uint32_t)(length < MOST ? length : MOST)};
 }
 
-uint64_t cll_read_results(pid_t pid, cll_wait_results results) {
+uint64_t clr_read_results(pid_t pid, clr_wait_results results) {
     char bytes[1024];
     size_t length = cll_memory_read(pid, results.address, bytes, results.length);
     if (length == 0) return 0;

@@ -1,11 +1,11 @@
 #define _GNU_SOURCE
-#include "cll_trace.h"
+#include "clr_trace.h"
 
 #include "clb_beacon.h"
 #include "cll_linux.h"
 #include "cll_memory.h"
 #include "cll_procfs.h"
-#include "procfs_text.h"
+#include "cll_procfs_text.h"
 #include "wait_restart.h"
 
 #include <elf.h>
@@ -24,7 +24,7 @@
 // What a request goes through. The asker moves IDLE to REQUESTED and REQUESTED to WITHDRAWN; the tracer the rest.
 enum { IDLE, REQUESTED, COPYING, DONE, FAILED, WITHDRAWN };
 
-struct cll_tracer {
+struct clr_tracer {
     uint32_t state;
     uint32_t busy;       // a request is with the tracer, be it withdrawn
     uint32_t ending;
@@ -43,7 +43,7 @@ enum {
     COPY_GRACE_NS = 100000000,   // a copy that has begun is waited for so long
 };
 
-static void cll_tracer_release(cll_tracer *tracer) {
+static void clr_tracer_release(clr_tracer *tracer) {
     if (__atomic_sub_fetch(&tracer->owners, 1, __ATOMIC_ACQ_REL) != 0) return;
     sem_destroy(&tracer->asked);
     sem_destroy(&tracer->answered);
@@ -52,7 +52,7 @@ static void cll_tracer_release(cll_tracer *tracer) {
 }
 
 // The registers of a stopped thread, in DWARF's order, as in signal.c.
-static int cll_read_registers(pid_t tid, cll_snapshot *snapshot) {
+static int clr_read_registers(pid_t tid, cll_snapshot *snapshot) {
     struct user_regs_struct found;
     struct iovec place = {.iov_base = &found, .iov_len = sizeof(found)};
     if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &place) != 0) return errno;
@@ -69,7 +69,7 @@ static int cll_read_registers(pid_t tid, cll_snapshot *snapshot) {
     return 0;
 }
 
-static void cll_read_stack(const cll_tracer *tracer, cll_snapshot *snapshot) {
+static void clr_read_stack(const clr_tracer *tracer, cll_snapshot *snapshot) {
     uint64_t begin = snapshot->registers[CLL_REGISTER_SP] - CLL_RED_ZONE;
     int is_known = begin >= tracer->stack_low && begin < tracer->stack_high;
     uint64_t length = is_known ? tracer->stack_high - begin : MAXIMUM_STACK_BYTES;
@@ -80,7 +80,7 @@ static void cll_read_stack(const cll_tracer *tracer, cll_snapshot *snapshot) {
 }
 
 // Whether this thread still holds the target, which has neither ended nor become another by exec.
-static int cll_is_held(const cll_tracer *tracer) {
+static int clr_is_held(const clr_tracer *tracer) {
     char text[4096];
     long length = cll_procfs_read(tracer->pid, tracer->tid, "status", text, sizeof(text));
     // Without a descriptor, or memory, nothing is known: it is read again.
@@ -93,7 +93,7 @@ static int cll_is_held(const cll_tracer *tracer) {
 // Waits until the thread has stopped, for as long as it takes. Not by waitpid: the target may be a child of this process, whose
 // changes another thread waits for, and each would take what the other waits for. A request that needs a stop says as much.
 // 0 with the reason for the stop, or an errno.
-static int cll_await_stop(const cll_tracer *tracer, siginfo_t *stop) {
+static int clr_await_stop(const clr_tracer *tracer, siginfo_t *stop) {
     for (uint64_t attempt = 0;; attempt++) {
         if (ptrace(PTRACE_GETSIGINFO, tracer->tid, NULL, stop) == 0) return 0;
         // A stop of its whole process has no such information (ptrace(2), "Group-stop").
@@ -103,7 +103,7 @@ static int cll_await_stop(const cll_tracer *tracer, siginfo_t *stop) {
             return 0;
         }
         if (errno != ESRCH) return errno;
-        if (attempt % 8 == 7 && !cll_is_held(tracer)) return ESRCH;
+        if (attempt % 8 == 7 && !clr_is_held(tracer)) return ESRCH;
         // A running thread stops within microseconds; one that gets no processor may take long.
         struct timespec pause = {.tv_sec = 0, .tv_nsec = attempt < 50 ? 5000 : 500000};
         nanosleep(&pause, NULL);
@@ -112,38 +112,38 @@ static int cll_await_stop(const cll_tracer *tracer, siginfo_t *stop) {
 
 // Stops the thread, copies, lets it go. 0, or an errno. `*holds` where it may still be seized, by whatever it has become: then only
 // the end of this thread lets it go for sure, and reports a dead one to its parent.
-static int cll_trace(cll_tracer *tracer, int *holds) {
+static int clr_trace(clr_tracer *tracer, int *holds) {
     pid_t tid = tracer->tid;
     // Withdrawn before it was begun: the thread need not stop.
     if (__atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE) != REQUESTED) return 0;
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0) return errno;
     siginfo_t stop;
-    int error = ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0 ? errno : cll_await_stop(tracer, &stop);
+    int error = ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0 ? errno : clr_await_stop(tracer, &stop);
     if (error != 0) {
         *holds = 1;
         return error;
     }
     uint32_t expected = REQUESTED;
     if (__atomic_compare_exchange_n(&tracer->state, &expected, COPYING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-        error = cll_read_registers(tid, &tracer->copy);
-        if (error == 0) cll_read_stack(tracer, &tracer->copy);
+        error = clr_read_registers(tid, &tracer->copy);
+        if (error == 0) clr_read_stack(tracer, &tracer->copy);
     }
-    cll_restart_wait(tid, &stop, tracer->asked_ns);
+    clr_restart_wait(tid, &stop, tracer->asked_ns);
     // What it stopped for may have been a signal of its own, which is not ours to keep.
     long signal = stop.si_code >> 8 == PTRACE_EVENT_STOP ? 0 : stop.si_signo;
     if (ptrace(PTRACE_DETACH, tid, NULL, (void *)signal) != 0) *holds = 1;
     return error;
 }
 
-static int cll_tracer_start(cll_tracer *tracer);
+static int clr_tracer_start(clr_tracer *tracer);
 
-static void *cll_tracer_run(void *context) {
-    cll_tracer *tracer = context;
+static void *clr_tracer_run(void *context) {
+    clr_tracer *tracer = context;
     int holds = 0;
     for (;;) {
         while (sem_wait(&tracer->asked) != 0) continue;
         if (__atomic_load_n(&tracer->ending, __ATOMIC_ACQUIRE)) break;
-        tracer->error = cll_trace(tracer, &holds);
+        tracer->error = clr_trace(tracer, &holds);
         uint32_t state = __atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE);
         if (state != WITHDRAWN) {
             uint32_t next = tracer->error == 0 && state == COPYING ? DONE : FAILED;
@@ -154,18 +154,18 @@ static void *cll_tracer_run(void *context) {
         sem_post(&tracer->answered);
         // The next thread takes over what this one has of the tracer, which this one does not touch any more. Where no thread can be
         // made, this one has to stay.
-        if (holds && cll_tracer_start(tracer) == 0) return NULL;
+        if (holds && clr_tracer_start(tracer) == 0) return NULL;
     }
-    cll_tracer_release(tracer);
+    clr_tracer_release(tracer);
     return NULL;
 }
 
-static int cll_tracer_start(cll_tracer *tracer) {
+static int clr_tracer_start(clr_tracer *tracer) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_t thread;
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&thread, NULL, cll_tracer_run, tracer);
+    int error = pthread_create(&thread, NULL, clr_tracer_run, tracer);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0) return error;
     pthread_setname_np(thread, "lag-tracer");
@@ -176,49 +176,49 @@ static int cll_tracer_start(cll_tracer *tracer) {
 typedef struct {
     pid_t pid;
     int may;
-} cll_trial;
+} clr_trial;
 
 // The thread's end lets go.
-static void *cll_try_to_seize(void *context) {
-    cll_trial *trial = context;
+static void *clr_try_to_seize(void *context) {
+    clr_trial *trial = context;
     trial->may = ptrace(PTRACE_SEIZE, trial->pid, NULL, NULL) == 0;
     return NULL;
 }
 
-int cll_tracer_may_seize(pid_t pid) {
+int clr_tracer_may_seize(pid_t pid) {
     char text[4096];
     long length = cll_procfs_read(pid, 0, "status", text, sizeof(text));
     const char *holder = length > 0 ? cll_status_field(text, "\nTracerPid:\t") : NULL;
     if (holder != NULL && *holder != '0') return 1;
-    cll_trial trial = {.pid = pid};
+    clr_trial trial = {.pid = pid};
     pthread_t thread;
-    if (pthread_create(&thread, NULL, cll_try_to_seize, &trial) != 0) return 1;
+    if (pthread_create(&thread, NULL, clr_try_to_seize, &trial) != 0) return 1;
     pthread_join(thread, NULL);
     return trial.may;
 }
 
-cll_tracer *cll_tracer_create(void) {
-    cll_tracer *tracer = calloc(1, sizeof(cll_tracer));
+clr_tracer *clr_tracer_create(void) {
+    clr_tracer *tracer = calloc(1, sizeof(clr_tracer));
     if (tracer == NULL) return NULL;
     sem_init(&tracer->asked, 0, 0);
     sem_init(&tracer->answered, 0, 0);
     tracer->copy.stack = malloc(MAXIMUM_STACK_BYTES);
     tracer->copy.capacity = MAXIMUM_STACK_BYTES;
     tracer->owners = 2;
-    if (tracer->copy.stack != NULL && cll_tracer_start(tracer) == 0) return tracer;
+    if (tracer->copy.stack != NULL && clr_tracer_start(tracer) == 0) return tracer;
     tracer->owners = 1;
-    cll_tracer_release(tracer);
+    clr_tracer_release(tracer);
     return NULL;
 }
 
-void cll_tracer_destroy(cll_tracer *tracer) {
-    cll_tracer_withdraw(tracer);
+void clr_tracer_destroy(clr_tracer *tracer) {
+    clr_tracer_withdraw(tracer);
     __atomic_store_n(&tracer->ending, 1u, __ATOMIC_RELEASE);
     sem_post(&tracer->asked);
-    cll_tracer_release(tracer);
+    clr_tracer_release(tracer);
 }
 
-static int cll_tracer_settle(cll_tracer *tracer) {
+static int clr_tracer_settle(clr_tracer *tracer) {
     uint32_t state = __atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE);
     if (state != DONE && state != FAILED) return CLL_SIGNAL_TIMED_OUT;
     int error = tracer->error;
@@ -237,22 +237,22 @@ static int cll_tracer_settle(cll_tracer *tracer) {
     return error == ESRCH || error == 0 ? CLL_SIGNAL_NO_THREAD : CLL_SIGNAL_REFUSED;
 }
 
-int cll_tracer_has_answer(cll_tracer *tracer) {
+int clr_tracer_has_answer(clr_tracer *tracer) {
     uint32_t state = __atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE);
     return state == DONE || state == FAILED;
 }
 
-int cll_tracer_withdraw(cll_tracer *tracer) {
+int clr_tracer_withdraw(clr_tracer *tracer) {
     uint32_t expected = REQUESTED;
     if (__atomic_compare_exchange_n(&tracer->state, &expected, WITHDRAWN, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         return CLL_SIGNAL_TIMED_OUT;
     }
     uint64_t deadline = clb_now_ns() + COPY_GRACE_NS;
     while (__atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE) == COPYING && clb_sem_wait_until(&tracer->answered, deadline)) continue;
-    return cll_tracer_settle(tracer);
+    return clr_tracer_settle(tracer);
 }
 
-int cll_tracer_capture(cll_tracer *tracer, pid_t pid, pid_t tid, uint64_t stack_low, uint64_t stack_high, cll_snapshot *snapshot,
+int clr_tracer_capture(clr_tracer *tracer, pid_t pid, pid_t tid, uint64_t stack_low, uint64_t stack_high, cll_snapshot *snapshot,
                        uint64_t deadline_ns) {
     if (__atomic_load_n(&tracer->busy, __ATOMIC_ACQUIRE)) return CLL_SIGNAL_BUSY;
     while (sem_trywait(&tracer->answered) == 0) continue;
@@ -273,5 +273,5 @@ int cll_tracer_capture(cll_tracer *tracer, pid_t pid, pid_t tid, uint64_t stack_
         while (__atomic_load_n(&tracer->busy, __ATOMIC_ACQUIRE) && clb_sem_wait_until(&tracer->answered, grace)) continue;
         break;
     }
-    return cll_tracer_settle(tracer);
+    return clr_tracer_settle(tracer);
 }

@@ -1,7 +1,8 @@
-// What the kernel knows of a process that claims to have a file mapped.
 #define _GNU_SOURCE
+#include "clr_mapping_owner.h"
+
 #include "cll_procfs.h"
-#include "procfs_text.h"
+#include "cll_procfs_text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,13 +13,13 @@
 typedef struct {
     struct stat file;
     uint64_t sp;
-    cll_mapping_owner *owner;
-} cll_owner_search;
+    clr_mapping_owner *owner;
+} clr_owner_search;
 
 // One line of maps: "low-high perms offset major:minor inode path".
-static void cll_match_owner(char *line, void *context) {
-    const cll_owner_search *search = context;
-    cll_mapping_owner *owner = search->owner;
+static void clr_match_owner(char *line, void *context) {
+    const clr_owner_search *search = context;
+    clr_mapping_owner *owner = search->owner;
     char *at = line;
     uint64_t low = strtoull(at, &at, 16);
     if (*at != '-') return;
@@ -36,11 +37,11 @@ static void cll_match_owner(char *line, void *context) {
     if (inode == search->file.st_ino && makedev(major_number, minor_number) == search->file.st_dev) owner->maps_file = 1;
 }
 
-int cll_mapping_owner_find(int descriptor, int32_t pid, uint64_t sp, cll_mapping_owner *owner) {
+int clr_mapping_owner_find(int descriptor, int32_t pid, uint64_t sp, clr_mapping_owner *owner) {
     memset(owner, 0, sizeof(*owner));
     if (pid <= 0) return ESRCH;
-    cll_owner_search search = {.sp = sp, .owner = owner};
+    clr_owner_search search = {.sp = sp, .owner = owner};
     if (fstat(descriptor, &search.file) != 0) return errno;
     int error = cll_procfs_start_ticks(pid, &owner->start_ticks);
-    return error != 0 ? error : cll_maps_each(pid, cll_match_owner, &search);
+    return error != 0 ? error : cll_maps_each(pid, clr_match_owner, &search);
 }

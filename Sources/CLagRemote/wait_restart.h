@@ -13,6 +13,6 @@
 // For the thread that holds `tid`, in the first stop that it has asked for. `asked_ns`: when it did (clb_now_ns); the thread ran at that time, so
 // it has not waited for longer. A wait with a time-out begins it anew, so that it is made again within 1 ms alone. On x86-64; elsewhere the first
 // argument of an interrupted call is lost.
-void cll_restart_wait(pid_t tid, const siginfo_t *stop, uint64_t asked_ns);
+void clr_restart_wait(pid_t tid, const siginfo_t *stop, uint64_t asked_ns);
 
 #endif

@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
-#include "cll_process.h"
-#include "procfs_text.h"
+#include "clr_process.h"
+#include "cll_procfs_text.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -13,12 +13,12 @@ static char **arguments;
 static int argument_count;
 
 // glibc hands constructors what it hands to main.
-__attribute__((constructor)) static void cll_remember_arguments(int count, char **values) {
+__attribute__((constructor)) static void clr_remember_arguments(int count, char **values) {
     arguments = values;
     argument_count = count;
 }
 
-char **cll_process_arguments(int *count) {
+char **clr_process_arguments(int *count) {
     *count = argument_count;
     return arguments;
 }
@@ -34,12 +34,12 @@ enum { CRASHES = sizeof(crashes) / sizeof(crashes[0]) };
 
 static const char *program_name;
 
-static char *cll_append(char *out, char *end, const char *text) {
+static char *clr_append(char *out, char *end, const char *text) {
     while (*text != 0 && out < end) *out++ = *text++;
     return out;
 }
 
-static char *cll_append_hex(char *out, char *end, uint64_t value) {
+static char *clr_append_hex(char *out, char *end, uint64_t value) {
     int shift = 60;
     while (shift > 0 && value >> shift == 0) shift -= 4;
     for (; shift >= 0 && out < end; shift -= 4) *out++ = "0123456789abcdef"[value >> shift & 15];
@@ -47,27 +47,27 @@ static char *cll_append_hex(char *out, char *end, uint64_t value) {
 }
 
 // The disposition is the default again (SA_RESETHAND), and the signal is not blocked (SA_NODEFER).
-static void cll_handle_crash(int number, siginfo_t *info, void *context) {
+static void clr_handle_crash(int number, siginfo_t *info, void *context) {
     char line[256], *end = line + sizeof(line) - 1;
     char digits[12];
-    char *out = cll_append(line, end, program_name);
-    out = cll_append(out, end, ": crashed: signal ");
+    char *out = clr_append(line, end, program_name);
+    out = clr_append(out, end, ": crashed: signal ");
     *cll_append_number(digits, (unsigned)number) = 0;
-    out = cll_append(out, end, digits);
+    out = clr_append(out, end, digits);
     for (size_t index = 0; index < CRASHES; index++) {
         if (crashes[index].number != number) continue;
-        out = cll_append(out, end, " (");
-        out = cll_append(out, end, crashes[index].text);
-        out = cll_append(out, end, ")");
+        out = clr_append(out, end, " (");
+        out = clr_append(out, end, crashes[index].text);
+        out = clr_append(out, end, ")");
     }
     const int is_sent = info->si_code <= 0;
     if (is_sent) {
-        out = cll_append(out, end, " from process ");
+        out = clr_append(out, end, " from process ");
         *cll_append_number(digits, (unsigned)info->si_pid) = 0;
-        out = cll_append(out, end, digits);
+        out = clr_append(out, end, digits);
     } else {
-        out = cll_append(out, end, " at 0x");
-        out = cll_append_hex(out, end, (uint64_t)(uintptr_t)info->si_addr);
+        out = clr_append(out, end, " at 0x");
+        out = clr_append_hex(out, end, (uint64_t)(uintptr_t)info->si_addr);
     }
     *out++ = '\n';
     // Nobody may read it: then the line is lost, and not the end.
@@ -82,12 +82,12 @@ static void cll_handle_crash(int number, siginfo_t *info, void *context) {
     if (is_sent || !is_fault) syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid), number);
 }
 
-static int cll_is_set_to_ignore(int number) {
+static int clr_is_set_to_ignore(int number) {
     struct sigaction present;
     return sigaction(number, NULL, &present) == 0 && (present.sa_flags & SA_SIGINFO) == 0 && present.sa_handler == SIG_IGN;
 }
 
-void cll_process_report_crashes(const char *fallback_name) {
+void clr_process_report_crashes(const char *fallback_name) {
     static uint8_t stack[16384] __attribute__((aligned(16)));
     const char *name = argument_count > 0 && arguments[0] != NULL ? arguments[0] : fallback_name;
     const char *slash = strrchr(name, '/');
@@ -96,12 +96,12 @@ void cll_process_report_crashes(const char *fallback_name) {
     sigaltstack(&own, NULL);
     struct sigaction action;
     memset(&action, 0, sizeof(action));
-    action.sa_sigaction = cll_handle_crash;
+    action.sa_sigaction = clr_handle_crash;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND | SA_NODEFER;
     // Whoever started us had a reason to ignore one; and programs that we start inherit that.
     for (size_t index = 0; index < CRASHES; index++) {
-        if (!cll_is_set_to_ignore(crashes[index].number)) sigaction(crashes[index].number, &action, NULL);
+        if (!clr_is_set_to_ignore(crashes[index].number)) sigaction(crashes[index].number, &action, NULL);
     }
     // The runtime takes this one as well.
-    if (!cll_is_set_to_ignore(SIGQUIT)) signal(SIGQUIT, SIG_DFL);
+    if (!clr_is_set_to_ignore(SIGQUIT)) signal(SIGQUIT, SIG_DFL);
 }

@@ -5,8 +5,8 @@
 // or not the answer is still wanted; and the kernel itself lets it go when the tracer's thread or process ends, however it ends.
 // An interrupt cuts a wait short that a thread is in; the kernel or this makes most of them again (wait_restart.h), and the others return EINTR:
 // only threads that do not wait are to be asked.
-#ifndef CLL_TRACE_H
-#define CLL_TRACE_H
+#ifndef CLR_TRACE_H
+#define CLR_TRACE_H
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -14,21 +14,21 @@
 #include "cll_signal.h"
 #include "cll_snapshot.h"
 
-typedef struct cll_tracer cll_tracer;
+typedef struct clr_tracer clr_tracer;
 
 // Starts the thread, with all signals blocked. NULL when no thread can be made.
-cll_tracer *cll_tracer_create(void);
+clr_tracer *clr_tracer_create(void);
 // Ends it. One that waits for a target stays until that stops, and frees itself then; it writes into no snapshot any more.
-void cll_tracer_destroy(cll_tracer *tracer);
+void clr_tracer_destroy(clr_tracer *tracer);
 
 // Whether the kernel lets this process hold that one: tried, without stopping it. 1 also where another tracer has it at present, which
 // the asking at hand will find out.
-int cll_tracer_may_seize(pid_t pid);
+int clr_tracer_may_seize(pid_t pid);
 
 // As cll_signal_capture, with its answers. One thread at a time asks.
-int cll_tracer_capture(cll_tracer *tracer, pid_t pid, pid_t tid, uint64_t stack_low, uint64_t stack_high, cll_snapshot *snapshot,
+int clr_tracer_capture(clr_tracer *tracer, pid_t pid, pid_t tid, uint64_t stack_low, uint64_t stack_high, cll_snapshot *snapshot,
                        uint64_t deadline_ns);
-int cll_tracer_has_answer(cll_tracer *tracer);
-int cll_tracer_withdraw(cll_tracer *tracer);
+int clr_tracer_has_answer(clr_tracer *tracer);
+int clr_tracer_withdraw(clr_tracer *tracer);
 
 #endif
