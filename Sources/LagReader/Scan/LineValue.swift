@@ -1,23 +1,22 @@
-internal import LagModel
-internal import LagReader
+package import LagModel
 
 /// A value within a line, whose grammar was checked before. What is asked for as something that it is not is nil.
-struct LineValue {
+package struct LineValue {
     private let bytes: UnsafeBufferPointer<UInt8>
     private let span: JSONCursor.Span
 
     /// - Parameter line: the text that the span counts in; it has to stay.
-    init(_ line: UnsafeRawBufferPointer, _ span: JSONCursor.Span) {
+    package init(_ line: UnsafeRawBufferPointer, _ span: JSONCursor.Span) {
         bytes = UnsafeBufferPointer(rebasing: line.bindMemory(to: UInt8.self)[span.offset..<span.offset + span.count])
         self.span = span
     }
 
-    var text: String? { span.kind == .string ? JSONString.text(bytes, hasEscapes: span.hasEscapes) : nil }
-    var count: UInt64? { span.kind == .number ? JSONNumber.count(bytes) : nil }
+    package var text: String? { span.kind == .string ? JSONString.text(bytes, hasEscapes: span.hasEscapes) : nil }
+    package var count: UInt64? { span.kind == .number ? JSONNumber.count(bytes) : nil }
     /// A number of milliseconds, in nanoseconds.
-    var milliseconds: UInt64? { span.kind == .number ? JSONNumber.nanoseconds(ofMilliseconds: bytes) : nil }
-    var number: Double? { span.kind == .number ? JSONNumber.double(bytes) : nil }
-    var flag: Bool? { span.kind == .boolean ? bytes.first == UInt8(ascii: "t") : nil }
+    package var milliseconds: UInt64? { span.kind == .number ? JSONNumber.nanoseconds(ofMilliseconds: bytes) : nil }
+    package var number: Double? { span.kind == .number ? JSONNumber.double(bytes) : nil }
+    package var flag: Bool? { span.kind == .boolean ? bytes.first == UInt8(ascii: "t") : nil }
 
     /// A whole number that may be negative.
     var integer: Int64? {
@@ -25,7 +24,7 @@ struct LineValue {
         return Int64(String(decoding: bytes, as: UTF8.self))
     }
 
-    var threadID: Int32? { integer.flatMap(Int32.init(exactly:)) }
+    package var threadID: Int32? { integer.flatMap(Int32.init(exactly:)) }
 
     /// `0x` and hex digits.
     var address: UInt64? {
@@ -34,7 +33,7 @@ struct LineValue {
     }
 
     /// An array's elements, each as `read` has it; those of another form are left out.
-    func elements<Element>(_ read: (LineValue) -> Element?) -> [Element] {
+    package func elements<Element>(_ read: (LineValue) -> Element?) -> [Element] {
         guard span.kind == .array else { return [] }
         let text = UnsafeRawBufferPointer(bytes)
         var elements: [Element] = []
@@ -64,7 +63,7 @@ struct LineValue {
 
 extension LineValue {
     /// What a field of that content has; nil for a value of another form.
-    func fieldValue(_ content: FieldContent) -> FieldValue? {
+    package func fieldValue(_ content: FieldContent) -> FieldValue? {
         switch content {
         case .schema, .event, .oneOf, .word, .text, .path, .fingerprint, .stackHash, .bootID: text.map { .text($0) }
         case .time: text.flatMap { UTCTime.nanoseconds($0) }.map { .time($0) }
@@ -86,23 +85,11 @@ extension LineValue {
         }
     }
 
-    var frame: StallRecord.Frame? {
+    package var frame: StallRecord.Frame? {
         var frame = StallRecord.Frame(pc: 0)
         let isObject = members { name, value in
-            switch name {
-            case "pc": frame.pc = value.address ?? 0
-            case "module": frame.module = value.text
-            case "build_id": frame.buildID = value.text
-            case "offset": frame.offset = value.address
-            case "symbol": frame.symbol = value.text
-            case "function": frame.function = value.text
-            case "symbol_offset": frame.symbolOffset = value.count
-            case "file": frame.file = value.text
-            case "line": frame.line = value.integer.map { Int($0) }
-            case "inlined": frame.inlined = value.flag
-            case "in_app": frame.inApp = value.flag
-            default: break
-            }
+            guard let member = FrameMember.named(name), let content = value.fieldValue(member.content) else { return }
+            member.store(&frame, content)
         }
         return isObject ? frame : nil
     }
