@@ -1,3 +1,4 @@
+internal import CLagBeacon
 internal import CLagRemote
 internal import Foundation
 internal import Testing
@@ -16,7 +17,7 @@ struct WrapPartsTests {
         #expect(
             environment.entries == [
                 strange, Self.chars("NOVALUE"), Self.chars("LD_PRELOAD=/a.so /b.so:/lib/p.so"),
-                Self.chars("LAGMONITOR_PAGE=/proc/1/fd/9"),
+                Self.chars("\(CLB_LOOP_TABLE_VARIABLE)=/proc/1/fd/9"),
             ]
         )
     }
