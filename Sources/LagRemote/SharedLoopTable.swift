@@ -1,5 +1,6 @@
 internal import CLagBeacon
 internal import CLagLinux
+internal import CLagRemote
 internal import Glibc
 internal import LagActivity
 package import LagMonitor
@@ -151,8 +152,8 @@ package final class SharedLoopTable: @unchecked Sendable {
 
     /// Two files of `/proc`; waits where the process holds its own map for long.
     func owner(of process: Int32, stackPointer: UInt64) -> OwnerLookup {
-        var owner = cll_mapping_owner()
-        switch cll_mapping_owner_find(descriptor, process, stackPointer, &owner) {
+        var owner = clr_mapping_owner()
+        switch clr_mapping_owner_find(descriptor, process, stackPointer, &owner) {
         case 0:
             let stack = (owner.stack_low, owner.stack_high)
             return .found(Owner(startTicks: owner.start_ticks, stack: stack, mapsTable: owner.maps_file != 0))

@@ -30,7 +30,7 @@ package struct InAppRules: Sendable, Hashable {
         "_dispatch_", "dispatch_", "__CFRunLoop", "__CFRUNLOOP_IS_", "CFRunLoopRun", "_start", "__libc_",
         "LagModel.", "LagActivity.", "LagRunLoop.", "LagCapture.", "LagDetection.", "LagDiagnosis.", "LagOutput.", "LagMonitor.",
         "LagRemote.",
-        "clb_", "cll_", "clu_",
+        "clb_", "cll_", "clr_", "clu_",
     ]
 
     /// The same of the packages that servers are built on, which are always linked in. Some have names that a program's own module may have: what

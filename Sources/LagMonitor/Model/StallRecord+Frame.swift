@@ -15,7 +15,9 @@ extension StallRecord {
         public var function: String?
         /// `symbol_offset`: bytes from the symbol's start, a number in the line.
         public var symbolOffset: UInt64?
+        /// `file`: the source file, where lines are looked up.
         public var file: String?
+        /// `line`: the line in it.
         public var line: Int?
         /// `inlined`: the frame has no return address of its own.
         public var inlined: Bool?

@@ -59,7 +59,7 @@ package struct SettingKey: Sendable {
     package static let environmentPrefix = "LAGMONITOR_"
 
     /// Has the prefix of a setting but is not one: lagmond's shared loop table for the programs that it starts.
-    package static let sharedLoopTableName = "LAGMONITOR_PAGE"
+    package static let sharedLoopTableName = "LAGMONITOR_LOOP_TABLE"
 
     package static let hourMilliseconds = 3_600_000
     /// No useful value exceeds a day.

@@ -1,4 +1,5 @@
 internal import CLagLinux
+internal import CLagRemote
 package import LagActivity
 internal import Synchronization
 
@@ -62,7 +63,7 @@ package final class LoopExaminer: Sendable {
             let object = WaitObject(process: process.pid, of: found)
             guard isAsleep(in: found), isStillThere() else { return }
             guard let object else {
-                state.isRing = cll_wait_kind(found.number) != 0
+                state.isRing = clr_wait_kind(found.number) != 0
                 return
             }
             state.object = object
@@ -124,7 +125,7 @@ package final class LoopExaminer: Sendable {
     private func servesOnePeer(_ state: inout State, at now: UInt64) -> Bool {
         guard let epoll = state.object?.epoll else { return false }
         if epoll != state.servesOnePeer.epoll || now >= state.servesOnePeer.nanoseconds &+ Self.serviceNanoseconds {
-            state.servesOnePeer = (cll_serves_one_peer(process.descriptor, process.pid, epoll) != 0, epoll, now)
+            state.servesOnePeer = (clr_serves_one_peer(process.descriptor, process.pid, epoll) != 0, epoll, now)
         }
         return state.servesOnePeer.found
     }
@@ -132,9 +133,9 @@ package final class LoopExaminer: Sendable {
     private func doing(limit: UInt64) -> QuietRule.Doing {
         var call = cll_thread_syscall()
         guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), call.number >= 0 else { return .working }
-        return switch Int(cll_call_use(process.pid, &call)) {
-        case CLL_CALL_RESTS: .waiting(isFurtherOut: call.sp > limit)
-        case CLL_CALL_SLEEPS: .sleeping
+        return switch Int(clr_call_use(process.pid, &call)) {
+        case CLR_CALL_RESTS: .waiting(isFurtherOut: call.sp > limit)
+        case CLR_CALL_SLEEPS: .sleeping
         default: .working
         }
     }
@@ -142,7 +143,7 @@ package final class LoopExaminer: Sendable {
     private func hasOtherWaiter(_ epoll: Int32, _ state: inout State, at now: UInt64) -> Bool {
         let gap = state.otherWaiter.found ? Self.searchNanoseconds : Self.searchAgainNanoseconds
         guard now >= state.otherWaiter.nanoseconds &+ gap else { return state.otherWaiter.found }
-        state.otherWaiter = (cll_epoll_has_other_waiter(process.pid, tid, epoll) != 0, now)
+        state.otherWaiter = (clr_epoll_has_other_waiter(process.pid, tid, epoll) != 0, now)
         return state.otherWaiter.found
     }
 }

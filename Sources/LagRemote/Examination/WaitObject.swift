@@ -1,4 +1,5 @@
 internal import CLagLinux
+internal import CLagRemote
 package import LagActivity
 
 /// What a thread of another process waits on for events: an epoll instance, or the descriptors of its last `poll` or `select`.
@@ -41,7 +42,7 @@ package struct WaitObject: Sendable {
         package var obstacle: Obstacle?
     }
 
-    private var raw = cll_wait_object()
+    private var raw = clr_wait_object()
 
     /// The epoll instance's descriptor; nil: another kind of wait.
     package var epoll: Int32? { raw.epoll >= 0 ? raw.epoll : nil }
@@ -51,7 +52,7 @@ package struct WaitObject: Sendable {
     /// The object of a thread that sleeps in a call; nil: the call is no wait for events, or cannot be read.
     init?(process: Int32, of call: cll_thread_syscall) {
         var call = call
-        guard cll_wait_object_read(process, &call, &raw) != 0 else { return nil }
+        guard clr_wait_object_read(process, &call, &raw) != 0 else { return nil }
     }
 
     /// Asks the kernel. Consumes no event, keeps nothing open. Waits only as long as the kernel copies
@@ -60,27 +61,27 @@ package struct WaitObject: Sendable {
     ///   - pidfd: of the process.
     ///   - tid: the thread whose wait it is.
     package func work(pidfd: Int32, process: Int32, tid: Int32) -> Work {
-        var found = cll_work()
-        withUnsafePointer(to: raw) { cll_wait_object_poll(pidfd, process, tid, $0, &found) }
+        var found = clr_work()
+        withUnsafePointer(to: raw) { clr_wait_object_poll(pidfd, process, tid, $0, &found) }
         let kind: Kind =
             switch Int(found.kind) {
-            case CLL_OBJECT_LOOP: .loop
-            case CLL_OBJECT_TIMER: .timer
-            case CLL_OBJECT_PEER: .peer
-            case CLL_OBJECT_GONE: .gone
+            case CLR_OBJECT_LOOP: .loop
+            case CLR_OBJECT_TIMER: .timer
+            case CLR_OBJECT_PEER: .peer
+            case CLR_OBJECT_GONE: .gone
             default: .unknown
             }
         switch Int(found.state) {
-        case CLL_WORK_NONE: return Work(pending: .none, kind: kind)
-        case CLL_WORK_PENDING: return Work(pending: .pending, kind: kind)
+        case CLR_WORK_NONE: return Work(pending: .none, kind: kind)
+        case CLR_WORK_PENDING: return Work(pending: .pending, kind: kind)
         default: return Work(pending: .unknown, kind: kind, obstacle: Self.obstacle(found.reason))
         }
     }
 
     private static func obstacle(_ reason: Int32) -> Obstacle {
         switch Int(reason) {
-        case CLL_UNKNOWN_SIGNALFD: .signalfd
-        case CLL_UNKNOWN_DESCRIPTORS: .descriptors
+        case CLR_UNKNOWN_SIGNALFD: .signalfd
+        case CLR_UNKNOWN_DESCRIPTORS: .descriptors
         default: .refused
         }
     }

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import CLagLinux
+internal import CLagRemote
 internal import Glibc
 internal import LagMonitor
 internal import LagSymbols
@@ -30,7 +30,7 @@ struct Lagmond: ParsableCommand {
 
     static func main() {
         Diagnostics.reserveStandardDescriptors()
-        cll_process_report_crashes("lagmond")
+        clr_process_report_crashes("lagmond")
         LineSymbols.enable()
         let arguments = Array(ProcessArguments.all.dropFirst())
         // `run` is the default subcommand: its options belong to the general help.

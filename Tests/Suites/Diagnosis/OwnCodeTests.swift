@@ -5,7 +5,7 @@ import Testing
 
 /// Our own frames, on a thread that belongs to the host, are not the host's.
 struct OwnCodeTests {
-    private static let prefixes = ["CLagBeacon": "clb_", "CLagLinux": "cll_", "CLibunwind": "clu_"]
+    private static let prefixes = ["CLagBeacon": "clb_", "CLagLinux": "cll_", "CLagRemote": "clr_", "CLibunwind": "clu_"]
 
     /// Also those that no other file sees: a symbol table holds them all the same.
     @Test func `every c function carries the prefix`() throws {

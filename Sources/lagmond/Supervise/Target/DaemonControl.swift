@@ -1,4 +1,4 @@
-internal import CLagLinux
+internal import CLagRemote
 internal import Dispatch
 internal import Glibc
 internal import LagMonitor
@@ -53,7 +53,7 @@ struct DaemonControl {
                 // When those that were added run.
                 if manager != nil { nextStatus = .now + .seconds(1) }
             case .child:
-                cll_wrap_reap_orphans()
+                clr_wrap_reap_orphans()
                 if allEnded { end() }
             case .deadlineReached: if MonotonicTime.now >= deadline { end() }
             }

@@ -225,7 +225,7 @@ internal import Testing
 
     /// Its name begins like those of the settings.
     @Test func `the page is no setting`() {
-        let environment = ["LAGMONITOR_PAGE": "/proc/1/fd/9"]
+        let environment = ["LAGMONITOR_LOOP_TABLE": "/proc/1/fd/9"]
         #expect(SettingValidationError.validationErrors(inEnvironment: environment, known: SettingKey.monitorSettings).isEmpty)
         #expect(EnvironmentActivation().start(environment, []) { Issue.record("\($0)") } == nil)
     }
