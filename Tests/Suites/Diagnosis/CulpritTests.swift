@@ -18,6 +18,7 @@ struct CulpritTests {
         for (index, name) in names.split(separator: " ").enumerated() {
             stack.frames[index].isRuntime = name.contains("<")
             stack.frames[index].isLoopCode = name.hasPrefix("{")
+            if name.contains("?") { stack.frames[index].symbol = nil }
         }
         return stack
     }
@@ -142,7 +143,7 @@ struct CulpritTests {
 
     @Test func `of libraries alone the runtime is blamed last`() {
         #expect(blamed([loopStack("<memcpy> [deflate] <start_thread>")]) == "deflate")
-        #expect(blamed([loopStack("<memcpy> [?x] <start_thread>")]) == "aa+[?x]")
+        #expect(blamed([loopStack("<memcpy> [?x] <start_thread>")]) == "aa+[?x]", "a place says more than memcpy")
         #expect(blamed([loopStack("<memcpy> <start_thread>")]) == "memcpy")
     }
 

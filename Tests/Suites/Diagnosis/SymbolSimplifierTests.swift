@@ -83,7 +83,7 @@ struct SymbolSimplifierTests {
             "(1) await resume partial function for partial apply forwarder for closure #2 () async throws -> Swift.Int in closure #1"
                 + " (inout Swift.ThrowingTaskGroup<Swift.Int, Swift.Error>) async throws -> Swift.Int in App.Circle.draw(Swift.String)"
                 + " async throws -> Swift.Int",
-            "closure in App.Circle.draw"
+            "closure #1.2 in App.Circle.draw"
         ),
         (
             "(10) suspend resume partial function for function signature specialization <Arg[0] = Dead> of static"
