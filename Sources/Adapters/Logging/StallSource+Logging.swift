@@ -61,7 +61,9 @@
     extension StallSource {
         @available(*, unavailable, message: "turn on the trait 'Logging' of the package LagMonitor: traits: [\"Logging\"]")
         @discardableResult
-        public func logStalls(to logger: Any, detail: StallLogDetail = .short, on queue: DispatchQueue? = nil) -> StallHandler { fatalError() }
+        public func logStalls(to logger: Any, detail: StallLogDetail = .short, on queue: DispatchQueue? = nil) -> StallHandler {
+            fatalError()
+        }
     }
 
     extension StallRecord {
