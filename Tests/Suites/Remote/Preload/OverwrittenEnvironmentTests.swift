@@ -1,5 +1,5 @@
 internal import Foundation
-internal import Glibc
+import Glibc
 internal import LagModel
 internal import TestSupport
 internal import Testing
