@@ -13,11 +13,12 @@ struct Lagmond: ParsableCommand {
         commandName: "lagmond",
         abstract: "Reports the stalls of run loops and event loops, one JSON line each.",
         discussion: """
-            Records go to stdout (or --output), everything else to stderr.
+            Records of a command or of targets go to lagmond-stalls.jsonl (or --output): stdout and stderr are theirs. All others go to stdout (or \
+            --output), everything else to stderr.
 
             Exit codes: 0 the run ended in order (time over, SIGTERM, SIGINT, or the reader of stdout went away); \
-            1 check found damage; 64 usage; 66 an input is missing or cannot be read; 69 libunwind (or the named symbolizer) is missing; 71 the system refused a thread, socket or file; \
-            73 the output cannot be opened; 77 a process may not be read; 78 a setting is wrong or unknown.
+            1 check found damage, or a target failed; 64 usage; 66 an input is missing or cannot be read; 69 libunwind (or the named symbolizer) is missing; 71 the system refused a thread, socket or file; \
+            73 the output cannot be opened; 77 a process may not be read; 78 a setting is wrong or unknown; with a command the command's own, 126 it cannot be run, 127 there is none of that name.
             """,
         version: version,
         subcommands: [
