@@ -25,6 +25,16 @@ static inline ssize_t clr_link(pid_t pid, int descriptor, char link[LINK_BYTES])
 
 static inline int clr_begins(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
 
+static inline int clr_is_signalfd(const char *link) { return strcmp(link, "anon_inode:[signalfd]") == 0; }
+static inline int clr_is_terminal(const char *link) { return clr_begins(link, "/dev/pts/") || clr_begins(link, "/dev/tty"); }
+
+// Whether the end of a duplicate does nothing that can wait: closing a file of a network or of a user's file system may.
+static inline int clr_may_duplicate(const char *link) {
+    return clr_begins(link, "socket:") || clr_begins(link, "pipe:") || clr_begins(link, "anon_inode:[eventfd]")
+        || clr_begins(link, "anon_inode:[timerfd]") || clr_begins(link, "anon_inode:inotify") || clr_begins(link, "anon_inode:[pidfd]")
+        || clr_is_terminal(link);
+}
+
 // A descriptor of this process, or a negative errno.
 static inline int clr_duplicate(int pidfd, int descriptor) {
     int duplicate = (int)syscall(SYS_pidfd_getfd, pidfd, descriptor, 0);

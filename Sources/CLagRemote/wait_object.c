@@ -10,8 +10,10 @@
 
 #include "cll_memory.h"
 #include "clr_thread_sample.h"
+#include "epoll_members.h"
 #include "foreign_descriptor.h"
 #include "cll_procfs_text.h"
+#include "signal_members.h"
 
 // MARK: Descriptors
 
@@ -23,15 +25,6 @@ static uint64_t clr_identity(const char *link, ssize_t length) {
 }
 
 static int clr_is_epoll(const char *link) { return strcmp(link, "anon_inode:[eventpoll]") == 0; }
-static int clr_is_signalfd(const char *link) { return strcmp(link, "anon_inode:[signalfd]") == 0; }
-static int clr_is_terminal(const char *link) { return clr_begins(link, "/dev/pts/") || clr_begins(link, "/dev/tty"); }
-
-// Whether the end of a duplicate does nothing that can wait: closing a file of a network or of a user's file system may.
-static int clr_may_duplicate(const char *link) {
-    return clr_begins(link, "socket:") || clr_begins(link, "pipe:") || clr_begins(link, "anon_inode:[eventfd]")
-        || clr_begins(link, "anon_inode:[timerfd]") || clr_begins(link, "anon_inode:inotify") || clr_begins(link, "anon_inode:[pidfd]")
-        || clr_is_terminal(link);
-}
 
 // MARK: Reading
 
@@ -87,47 +80,46 @@ int32_t clr_epoll_of_wait(const cll_thread_syscall *call) {
     return clr_wait_kind(call->number) == CLR_WAIT_EPOLL ? (int32_t)call->arguments[0] : -1;
 }
 
+// One that has a number of its own kind, which no other process can ask for, is not read.
+static int clr_read_ring(pid_t pid, const cll_thread_syscall *call, clr_wait_object *object) {
+    enum { REGISTERED = 1 << 4 };  // IORING_ENTER_REGISTERED_RING
+    if ((call->arguments[3] & REGISTERED) != 0) return 0;
+    object->is_ring = 1;
+    clr_add(object, pid, (int)call->arguments[0], 0);
+    return 1;
+}
+
 int clr_wait_object_read(pid_t pid, const cll_thread_syscall *call, clr_wait_object *object) {
     object->epoll = clr_epoll_of_wait(call);
+    object->is_ring = 0;
     object->count = 0;
     object->is_complete = 1;
     switch (clr_wait_kind(call->number)) {
         case CLR_WAIT_EPOLL: return 1;
         case CLR_WAIT_POLL: return clr_read_poll(pid, call, object);
         case CLR_WAIT_SELECT: return clr_read_select(pid, call, object);
+        case CLR_WAIT_RING: return clr_read_ring(pid, call, object);
         default: return 0;
     }
 }
 
 // MARK: Asking
 
-static int clr_visit_descriptor(unsigned descriptor, void *context) {
-    char link[LINK_BYTES];
-    return clr_link(*(pid_t *)context, (int)descriptor, link) >= 0 && clr_is_signalfd(link);
-}
-
-// Whether the process has a signalfd, or so many descriptors that it may. One in use has its signals blocked in the thread that reads it, so most
-// processes need no list of their descriptors.
-static int clr_may_have_signalfd(pid_t pid, pid_t tid) {
-    enum { MOST = 2048 };
-    cll_thread_status status;
-    if (cll_procfs_status(pid, tid, &status) != 0) return 1;
-    if (status.blocked_signals == 0) return 0;
-    return cll_procfs_each(pid, "fd", MOST, clr_visit_descriptor, &pid) != 0;
-}
-
 static clr_work clr_unknown(int reason, int kind) {
     return (clr_work){.state = CLR_WORK_UNKNOWN, .reason = reason, .kind = kind};
 }
 
-static clr_work clr_poll_epoll(int pidfd, pid_t pid, pid_t tid, int32_t epoll) {
+static clr_work clr_poll_epoll(int pidfd, pid_t pid, pid_t tid, int32_t epoll, clr_signal_members *known) {
     char link[LINK_BYTES];
     if (clr_link(pid, epoll, link) < 0) {
         if (errno == ENOENT) return (clr_work){.kind = CLR_OBJECT_GONE};
         return clr_unknown(CLR_UNKNOWN_REFUSED, CLR_OBJECT_UNKNOWN);
     }
     if (!clr_is_epoll(link)) return (clr_work){.kind = CLR_OBJECT_GONE};
-    if (clr_may_have_signalfd(pid, tid)) return clr_unknown(CLR_UNKNOWN_SIGNALFD, CLR_OBJECT_LOOP);
+    if (clr_may_have_signalfd(pid, tid, epoll, known)) {
+        int state = clr_members_state(pidfd, pid, tid, epoll);
+        return state == CLR_WORK_UNKNOWN ? clr_unknown(CLR_UNKNOWN_SIGNALFD, CLR_OBJECT_LOOP) : (clr_work){.state = state, .kind = CLR_OBJECT_LOOP};
+    }
     int duplicate = clr_duplicate(pidfd, epoll);
     if (duplicate < 0) return clr_unknown(CLR_UNKNOWN_REFUSED, CLR_OBJECT_LOOP);
     clr_work work = {.kind = CLR_OBJECT_LOOP};
@@ -146,13 +138,14 @@ static clr_work clr_poll_epoll(int pidfd, pid_t pid, pid_t tid, int32_t epoll) {
     return work;
 }
 
-// Whether one descriptor leads to one other party.
-static int clr_is_peer(int duplicate, const char *link) {
-    if (clr_begins(link, "pipe:") || clr_is_terminal(link)) return 1;
-    if (!clr_begins(link, "socket:")) return 0;
+// What one descriptor is that is waited for alone.
+static int clr_kind_of_one(int duplicate, const char *link) {
+    if (clr_is_terminal(link)) return CLR_OBJECT_TERMINAL;
+    if (clr_begins(link, "pipe:")) return CLR_OBJECT_PEER;
+    if (!clr_begins(link, "socket:")) return CLR_OBJECT_LOOP;
     struct sockaddr_storage address;
     socklen_t length = sizeof(address);
-    return getpeername(duplicate, (struct sockaddr *)&address, &length) == 0;
+    return getpeername(duplicate, (struct sockaddr *)&address, &length) == 0 ? CLR_OBJECT_PEER : CLR_OBJECT_LOOP;
 }
 
 static clr_work clr_poll_set(int pidfd, pid_t pid, const clr_wait_object *object) {
@@ -176,7 +169,7 @@ static clr_work clr_poll_set(int pidfd, pid_t pid, const clr_wait_object *object
             refused++;
             continue;
         }
-        if (count == 1 && object->is_complete && clr_is_peer(duplicate, link)) work.kind = CLR_OBJECT_PEER;
+        if (count == 1 && object->is_complete) work.kind = clr_kind_of_one(duplicate, link);
         entries[asked++] = (struct pollfd){.fd = duplicate, .events = (short)waited->events};
     }
     int ready = asked > 0 ? poll(entries, asked, 0) : 0;
@@ -188,69 +181,70 @@ static clr_work clr_poll_set(int pidfd, pid_t pid, const clr_wait_object *object
     return work;
 }
 
-void clr_wait_object_poll(int pidfd, pid_t pid, pid_t tid, const clr_wait_object *object, clr_work *work) {
+// What the kernel shows of a ring: how far its completions go, and how far the program has taken them.
+static clr_work clr_poll_ring(pid_t pid, const clr_wait_object *object) {
+    char link[LINK_BYTES], name[24] = "fdinfo/", text[512];
+    int descriptor = object->waited[0].descriptor;
+    ssize_t length = clr_link(pid, descriptor, link);
+    if (length < 0 && errno != ENOENT) return clr_unknown(CLR_UNKNOWN_REFUSED, CLR_OBJECT_UNKNOWN);
+    if (length < 0 || clr_identity(link, length) != object->waited[0].identity) return (clr_work){.kind = CLR_OBJECT_GONE};
+    *cll_append_number(name + 7, (unsigned)descriptor) = 0;
+    if (cll_procfs_read(pid, 0, name, text, sizeof(text)) <= 0) return clr_unknown(CLR_UNKNOWN_REFUSED, CLR_OBJECT_LOOP);
+    const char *head = cll_status_field(text, "\nCqHead:\t"), *tail = cll_status_field(text, "\nCqTail:\t");
+    if (head == NULL || tail == NULL) return clr_unknown(CLR_UNKNOWN_DESCRIPTORS, CLR_OBJECT_LOOP);
+    clr_work work = {.kind = CLR_OBJECT_LOOP, .is_ring = 1, .fetched = (uint32_t)cll_parse_number(&head, 10)};
+    work.state = work.fetched != (uint32_t)cll_parse_number(&tail, 10) ? CLR_WORK_PENDING : CLR_WORK_NONE;
+    return work;
+}
+
+void clr_wait_object_poll(int pidfd, pid_t pid, pid_t tid, const clr_wait_object *object, clr_signal_members *known, clr_work *work) {
     int saved = errno;
-    *work = object->epoll >= 0 ? clr_poll_epoll(pidfd, pid, tid, object->epoll) : clr_poll_set(pidfd, pid, object);
+    *work = object->is_ring != 0 ? clr_poll_ring(pid, object)
+        : object->epoll >= 0 ? clr_poll_epoll(pidfd, pid, tid, object->epoll, known)
+                             : clr_poll_set(pidfd, pid, object);
     errno = saved;
 }
 
-// MARK: Threads
+// MARK: Loops within handlers
 
-int32_t clr_call_use(pid_t pid, const cll_thread_syscall *call) {
-    char link[LINK_BYTES];
-    if (clr_wait_kind(call->number) != 0) return CLR_CALL_RESTS;
-    switch (call->number) {
-        case SYS_futex:
-        case SYS_accept:
-        case SYS_accept4:
-        case SYS_rt_sigtimedwait:
-        case SYS_rt_sigsuspend:
-        case SYS_wait4:
-        case SYS_waitid:
-        case SYS_msgrcv:
-        case SYS_mq_timedreceive:
-        case SYS_semop:
-        case SYS_semtimedop:
-        case SYS_io_getevents:
-        case SYS_flock:
-        case SYS_fcntl:
-        // A wait with a time-out after a stop.
-        case SYS_restart_syscall:
-#ifdef SYS_pause
-        case SYS_pause:
-#endif
-            return CLR_CALL_RESTS;
-        case SYS_clock_nanosleep:
-#ifdef SYS_nanosleep
-        case SYS_nanosleep:
-#endif
-            return CLR_CALL_SLEEPS;
-        case SYS_read:
-        case SYS_readv:
-        case SYS_recvfrom:
-        case SYS_recvmsg:
-        case SYS_recvmmsg:
-            if (clr_link(pid, (int)call->arguments[0], link) < 0) return CLR_CALL_WORKS;
-            if (clr_begins(link, "socket:") || clr_begins(link, "pipe:") || clr_begins(link, "anon_inode:")) return CLR_CALL_RESTS;
-            return clr_is_terminal(link) ? CLR_CALL_RESTS : CLR_CALL_WORKS;
-        default: return CLR_CALL_WORKS;
+typedef struct clr_member_list {
+    uint32_t count;
+    clr_epoll_member members[CLR_WAITED_MAX];
+} clr_member_list;
+
+static int clr_visit_listed(const clr_epoll_member *member, void *context) {
+    clr_member_list *list = context;
+    if (list->count < CLR_WAITED_MAX) list->members[list->count++] = *member;
+    return 0;
+}
+
+// Whether a wait, or the instance that it is on, is for these events of a descriptor.
+static int clr_is_for(const clr_wait_object *wait, const clr_member_list *list, int32_t descriptor, int32_t events) {
+    for (uint32_t index = 0; index < wait->count; index++) {
+        if (wait->waited[index].descriptor == descriptor && (wait->waited[index].events & events) == events) return 1;
     }
+    for (uint32_t index = 0; index < list->count; index++) {
+        if (list->members[index].descriptor == descriptor && ((int32_t)list->members[index].events & events) == events) return 1;
+    }
+    return 0;
 }
 
-typedef struct clr_waiter_search {
-    pid_t pid, tid;
-    int32_t epoll;
-} clr_waiter_search;
-
-static int clr_visit_waiter(unsigned tid, void *context) {
-    const clr_waiter_search *search = context;
-    cll_thread_syscall call;
-    if ((pid_t)tid == search->tid || cll_procfs_syscall(search->pid, (pid_t)tid, &call) != CLL_SYSCALL_BLOCKED) return 0;
-    return clr_epoll_of_wait(&call) == search->epoll;
-}
-
-int clr_epoll_has_other_waiter(pid_t pid, pid_t tid, int32_t epoll) {
-    enum { MOST = 64 };
-    clr_waiter_search search = {.pid = pid, .tid = tid, .epoll = epoll};
-    return epoll >= 0 && cll_procfs_each(pid, "task", MOST, clr_visit_waiter, &search) > 0;
+int clr_wait_contains(pid_t pid, const cll_thread_syscall *call, const clr_wait_object *object) {
+    clr_wait_object wait;
+    clr_member_list list = {0};
+    if (!clr_wait_object_read(pid, call, &wait)) return 0;
+    if (wait.epoll >= 0 && wait.epoll == object->epoll) return 1;
+    if (wait.epoll >= 0 && clr_epoll_members_each(pid, wait.epoll, CLR_WAITED_MAX, clr_visit_listed, &list) == -1) return 0;
+    if (object->epoll >= 0) return clr_is_for(&wait, &list, object->epoll, POLLIN);
+    uint32_t open = 0;
+    for (uint32_t index = 0; index < object->count; index++) {
+        char link[LINK_BYTES];
+        const clr_waited *waited = &object->waited[index];
+        ssize_t length = clr_link(pid, waited->descriptor, link);
+        // What the program has closed nothing can come from.
+        if (waited->identity == 0 || clr_identity(link, length) != waited->identity) continue;
+        if (!clr_is_for(&wait, &list, waited->descriptor, waited->events)) return 0;
+        open++;
+    }
+    return open > 0 && object->is_complete;
 }
