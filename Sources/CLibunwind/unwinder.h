@@ -27,6 +27,7 @@ struct clu_unwinder {
     memory_view view;
     uint32_t walk, epoch;           // counted by walks and by changes of the modules, below CONSTANT
     int reading_tables;             // a look-up is under way
+    uint64_t *stack_pointers;       // of the frames that a walk stores; NULL: nobody wants them
     uint64_t frame_sp, frame_code;  // the frame being stepped: where a missing frame pointer is searched
     uint64_t frame_pointer;
     int frame_pointer_recovered;

@@ -260,6 +260,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
             of: context,
             running: TraceCapture.self,
             semaphore: semaphore,
+            languages: LanguageFrames(process: process, reportError: reportError),
             configuration: configuration.monitor,
             sinks: [NonClosingSink(sink)] + processSinks(context)
         )

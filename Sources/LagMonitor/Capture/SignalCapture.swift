@@ -10,6 +10,9 @@ struct SignalCapture: RunningThreadCapture {
     /// A sample costs the thread some 40 µs, a signal some 10.
     let prefersSample = false
 
+    /// - Parameter languages: none: those are of other processes.
+    init(snapshot: Snapshot, languages: StoppedCopy?) { self.snapshot = snapshot }
+
     /// Takes over the signals that have no handler.
     static func install() -> Int { Int(cll_signal_install()) }
 

@@ -22,6 +22,8 @@ final class MonitorEngine: Sendable {
         let semaphore: WakeSemaphore
         /// Reports for its loops, where they publish nothing themselves.
         let externalSampler: (any ExternalSampler)?
+        /// Knows the frames of languages; nil: all frames are native ones.
+        let languages: (any LanguageFrameSource)?
     }
 
     private let target: Target?
@@ -99,7 +101,7 @@ final class MonitorEngine: Sendable {
         let capture: ThreadCapture
         do throws(CaptureUnavailable) {
             capture = if let target {
-                try ThreadCapture(process: target.process, running: target.running)
+                try ThreadCapture(process: target.process, running: target.running, languages: target.languages)
             } else {
                 try ThreadCapture()
             }
@@ -112,8 +114,9 @@ final class MonitorEngine: Sendable {
         }
         if target == nil { CaptureSignals.install() }
         let throttling = ThrottleSource(process: target?.process)
-        let builder = RecordBuilder(modules: capture.modules, throttling: throttling)
+        let builder = RecordBuilder(modules: capture.modules, throttling: throttling, languages: target?.languages)
         let reporter = Reporter(registry: registry, queue: queue, builder: builder)
+        target?.languages?.begin { [weak reporter] in reporter?.wake() }
         let relay = PingRelay(registry: registry)
         let workers = target == nil ? WorkerSearch(registry: registry) : nil
         let watchdog = Watchdog(

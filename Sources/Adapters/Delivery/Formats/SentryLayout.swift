@@ -160,13 +160,18 @@ extension JSONLineWriter {
 
     private mutating func sentry(_ frame: StallRecord.Frame, functions: Bool) {
         beginObject()
-        // An inlined frame has no address of its own: with one Sentry would unfold it again.
-        if frame.inlined != true {
+        // An inlined frame has no address of its own: with one Sentry would unfold it again. A language's has none that Sentry could look up.
+        if frame.inlined != true, frame.language == nil {
             key("instruction_addr")
             value(hex: frame.pc)
         }
-        optional("function", frame.symbol, LineLimits.maximumSymbolBytes)
-        if functions { optional("raw_function", frame.function, LineLimits.maximumSymbolBytes) }
+        optional("platform", frame.language, StringCaps.language)
+        if frame.language != nil {
+            optional("function", frame.function ?? frame.symbol, LineLimits.maximumSymbolBytes)
+        } else {
+            optional("function", frame.symbol, LineLimits.maximumSymbolBytes)
+            if functions { optional("raw_function", frame.function, LineLimits.maximumSymbolBytes) }
+        }
         if frame.inlined != true, frame.symbol != nil, let offset = frame.symbolOffset, offset <= frame.pc {
             key("symbol_addr")
             value(hex: frame.pc - offset)

@@ -53,6 +53,12 @@ package struct FrameMember: Sendable {
             value: { $0.line.map { .integer(Int64($0)) } },
             store: { if case .integer(let number) = $1 { $0.line = Int(exactly: number) } }
         ),
+        text(
+            "language",
+            cap: .fixed,
+            \.language,
+            "Whose runtime knows the frame: `python`, `javascript`, `go`, `ruby`, …; not there: native code."
+        ),
         flag("inlined", \.inlined, "The function was inlined into the one of the next frame."),
         flag("in_app", \.inApp, "The program's own code."),
     ]
