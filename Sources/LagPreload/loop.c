@@ -40,8 +40,10 @@ static void begin_process(const loop_thread *thread) {
 static void begin_thread(loop_thread *thread) {
     if (hot_process() == 0) begin_process(thread);
     // Of a process that was forked the thread that forked.
-    if ((pid_t)syscall(SYS_gettid) == getpid()) main_thread = thread;
+    pid_t pid = getpid();
+    if ((pid_t)syscall(SYS_gettid) == pid) main_thread = thread;
     memset(thread, 0, sizeof(*thread));
+    thread->pid = pid;
     thread->process = hot_process();
 }
 
@@ -67,6 +69,11 @@ static void publish_place(const loop_thread *thread, int32_t object, uint64_t ad
     __atomic_store_n(&slot->wait_object, object, __ATOMIC_RELAXED);
     __atomic_store_n(&slot->wait_return, address, __ATOMIC_RELAXED);
     __atomic_store_n(&slot->wait_sp, sp, __ATOMIC_RELAXED);
+}
+
+__attribute__((noinline)) void loop_move(loop_thread *thread, uint64_t sp) {
+    thread->place.sp = sp;
+    __atomic_store_n(&clb_loop_table_slot_at(loop_table, thread->index)->wait_sp, sp, __ATOMIC_RELAXED);
 }
 
 static void write_place(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
@@ -164,7 +171,7 @@ static loop_thread *handle_other_place(
 static int is_loop(loop_thread *thread, int32_t waits) {
     if (waits >= LOOP_WAITS) return 1;
     int rank = thread->other_rank;
-    if (waits <= 0 || (thread != main_thread && (rank == LOOP_RANK_ONE || (waits > 1 && thread->claim == 0)))) return 0;
+    if (waits <= 0 || (thread != main_thread && (rank <= LOOP_RANK_ONE || (waits > 1 && thread->claim == 0)))) return 0;
     uint64_t now_ns = clb_now_ns();
     if (waits == 1) thread->other_ns = now_ns;
     int32_t few = thread == main_thread || rank == LOOP_RANK_EPOLL ? LOOP_FEW_WAITS : LOOP_FEW_SET_WAITS;
@@ -229,7 +236,12 @@ static loop_thread *handle_candidate(
         if (is_claimed) return confirm(thread, object, rank, address, sp);
         return claim_slot(thread, CLB_SLOT_LIVE, object, rank, address, sp);
     }
-    if (is_claimed) return waits > 0 ? rest(thread) : NULL;
+    if (is_claimed && waits > 0) {
+        // (Of poll and select it is the same place.)
+        publish_place(thread, object, address, sp);
+        return rest(thread);
+    }
+    if (is_claimed) return NULL;
     if (waits <= 0 || !may_claim(thread, rank, purpose)) return NULL;
     loop_thread *claimed = claim_slot(thread, CLB_SLOT_PROVISIONAL, object, rank, address, sp);
     if (claimed == NULL) uncount_claim(thread, rank);
@@ -265,7 +277,8 @@ __attribute__((noinline)) loop_thread *loop_consider(
 }
 
 // A loop on `poll` or `select` that serves one connection, and then takes the next without a wait for it, has come back to its source of work: that is a
-// turn, though without a rest. At the first one since a wait it has come from there. (On epoll the other connections wait meanwhile.)
+// turn, though without a rest. At the first one since a wait it has come from there. (On epoll the other connections wait meanwhile.) So has one that
+// submits again to its ring of io_uring.
 void loop_accept(void) {
     loop_thread *thread = &loop_self;
     if (thread->process == 0 || !loop_is_same_process(thread)) return;
@@ -280,10 +293,12 @@ void loop_accept(void) {
 // MARK: Start and end
 
 // Many programs wait once or twice and end: their slots are free again at once, not when lagmond finds that they are gone. The loop of the thread that
-// exits ends here: what it did since its last wait has come to an end. (What other libraries' destructors do afterwards is no part of it.)
-__attribute__((destructor)) static void finish(void) {
+// exits ends here: what it did since its last wait has come to an end. (What other libraries' destructors do afterwards is no part of it.) So it
+// does where a process ends without destructors. (A child of vfork(2) does that, with its parent's memory.)
+__attribute__((destructor)) void loop_finish(void) {
     loop_thread *thread = &loop_self;
     if (thread->process == 0 || !loop_is_same_process(thread)) return;
+    if (thread->pid != getpid()) return;
     if (clb_claim_state(thread->claim) == CLB_SLOT_PROVISIONAL) withdraw(thread);
     else end_thread(thread);
 }

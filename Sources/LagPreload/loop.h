@@ -39,8 +39,9 @@ typedef struct loop_place {
 enum { LOOP_OTHER_OBJECT = 0 };
 
 // How likely a wait is an event loop's. Handlers poll as well, mostly for one descriptor: of two waits by turns the one of the higher rank is
-// the loop's, and of one rank the one further out in the stack. (Only of one: CPython's select waits 50 KB further in than its handlers do.)
-enum { LOOP_RANK_ONE = 0, LOOP_RANK_SEVERAL = 1, LOOP_RANK_EPOLL = 2 };
+// the loop's, and of one rank the one further out in the stack. (Only of one: CPython's select waits 50 KB further in than its handlers do.) A wait for
+// time alone is a sleep: no loop that waits for events has moved there, wherever in the stack it is.
+enum { LOOP_RANK_SLEEP = 0, LOOP_RANK_ONE = 1, LOOP_RANK_SEVERAL = 2, LOOP_RANK_EPOLL = 3 };
 
 // What a wait is for: nothing that may last, time alone (or what cannot be examined: a ring), or events of descriptors.
 enum { LOOP_FOR_NOTHING = 0, LOOP_FOR_TIME = 1, LOOP_FOR_EVENTS = 2 };
@@ -50,6 +51,7 @@ enum { LOOP_KIND_ONE = 0, LOOP_KIND_SEVERAL = 1, LOOP_KINDS = 2 };
 
 typedef struct loop_thread {
     uint32_t process;     // which process this belongs to; another number: left by the parent of a fork
+    int32_t pid;          // of that process
     int32_t other_waits;  // how many in a row at `other`, or on `other_object`
     int32_t object;       // of the loop; LOOP_OTHER_OBJECT as well where there is no loop
     int32_t other_object;
@@ -83,6 +85,9 @@ static inline int loop_is_own(const loop_thread *thread, int32_t object, uint64_
     return thread->object == object && (object != LOOP_OTHER_OBJECT || loop_is_at(&thread->place, address, sp));
 }
 
+// The loop of an epoll instance waits with another stack pointer than before: lagmond is to know how far out the function that waits is.
+void loop_move(loop_thread *thread, uint64_t sp);
+
 // A wait that is not the loop's: the thread when it is a rest all the same, otherwise NULL.
 loop_thread *loop_consider(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp, int purpose);
 
@@ -93,6 +98,7 @@ static inline loop_thread *loop_enter(int32_t object, int rank, uint64_t address
         return loop_consider(thread, object, rank, address, sp, purpose);
     }
     thread->other_waits = 0;
+    if (__builtin_expect(thread->place.sp != sp, 0)) loop_move(thread, sp);
     clb_beacon_publish_shared(thread->beacon, CLB_ACTIVITY_WAITING);
     return thread;
 }
@@ -102,8 +108,11 @@ void loop_begin_object(int32_t object);
 
 extern clb_loop_table *loop_table;
 
-// The thread has accepted a connection.
+// The thread has accepted a connection, or submitted something to a ring.
 void loop_accept(void);
+
+// The process ends by this thread, without further work of its loop.
+void loop_finish(void);
 
 // The wait is over; `result` is how many events it returned, or an error. A signal handler may have forked meanwhile, and this may be the child.
 static inline void loop_leave(loop_thread *thread, int result) {

@@ -7,9 +7,9 @@
 // Those of the C library are resolved at the start; liburing's when they are called, for then it is there.
 #define REAL_LIBC(use) \
     use(epoll_wait) use(epoll_pwait) use(epoll_pwait2) use(poll) use(ppoll) use(__poll_chk) use(__ppoll_chk) use(select) use(pselect) \
-    use(epoll_create) use(epoll_create1) use(accept) use(accept4)
+    use(epoll_create) use(epoll_create1) use(accept) use(accept4) use(_exit) use(_Exit) use(quick_exit)
 #define REAL_LIBURING(use) \
-    use(io_uring_enter) use(io_uring_enter2) use(io_uring_submit_and_wait) use(io_uring_submit_and_wait_timeout) \
+    use(io_uring_submit) use(io_uring_submit_and_get_events) use(io_uring_enter) use(io_uring_enter2) use(io_uring_submit_and_wait) use(io_uring_submit_and_wait_timeout) \
     use(io_uring_wait_cqes) use(io_uring_wait_cqe_timeout) use(__io_uring_get_cqe)
 
 #define REAL_NUMBER(name) REAL_##name,

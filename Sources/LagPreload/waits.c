@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 
@@ -28,8 +29,9 @@ struct __kernel_timespec;
 // The object of a wait on the epoll instance `set`. That there is none of that number is the kernel's to say.
 #define EPOLL (int32_t)((uint32_t)set + 1)
 
-// The rank of a set. (How many descriptors a select is for is in memory that the kernel has not checked yet.)
-#define SET(has_several) ((has_several) ? LOOP_RANK_SEVERAL : LOOP_RANK_ONE)
+// The rank of a set of so many descriptors. (How many a select is for is in memory that the kernel has not checked yet: it may be several.)
+#define SET(count) ((count) > 1 ? LOOP_RANK_SEVERAL : (count) == 1 ? LOOP_RANK_ONE : LOOP_RANK_SLEEP)
+#define SELECTED(count) ((count) > 0 ? LOOP_RANK_SEVERAL : LOOP_RANK_SLEEP)
 
 // What a wait is for that may last, and has descriptors or not.
 #define PURPOSE(may_last, has_any) (!(may_last) ? LOOP_FOR_NOTHING : (has_any) ? LOOP_FOR_EVENTS : LOOP_FOR_TIME)
@@ -59,10 +61,10 @@ WRAP(
     (int set, struct epoll_event *events, int count, const struct timespec *timeout, const sigset_t *mask),
     (set, events, count, timeout, mask), EPOLL, LOOP_RANK_EPOLL, LOOP_FOR_EVENTS, -1
 )
-WRAP(poll, int, (struct pollfd *descriptors, unsigned long count, int timeout), (descriptors, count, timeout), LOOP_OTHER_OBJECT, SET(count > 1), PURPOSE(timeout != 0, count > 0), -1)
+WRAP(poll, int, (struct pollfd *descriptors, unsigned long count, int timeout), (descriptors, count, timeout), LOOP_OTHER_OBJECT, SET(count), PURPOSE(timeout != 0, count > 0), -1)
 WRAP(
     __poll_chk, int, (struct pollfd *descriptors, unsigned long count, int timeout, size_t size),
-    (descriptors, count, timeout, size), LOOP_OTHER_OBJECT, SET(count > 1), PURPOSE(timeout != 0, count > 0), -1
+    (descriptors, count, timeout, size), LOOP_OTHER_OBJECT, SET(count), PURPOSE(timeout != 0, count > 0), -1
 )
 
 // The C library reads these time-outs itself.
@@ -73,22 +75,22 @@ static inline int lasts(const struct timespec *timeout) {
 WRAP(
     ppoll, int,
     (struct pollfd *descriptors, unsigned long count, const struct timespec *timeout, const sigset_t *mask),
-    (descriptors, count, timeout, mask), LOOP_OTHER_OBJECT, SET(count > 1), PURPOSE(lasts(timeout), count > 0), -1
+    (descriptors, count, timeout, mask), LOOP_OTHER_OBJECT, SET(count), PURPOSE(lasts(timeout), count > 0), -1
 )
 WRAP(
     __ppoll_chk, int,
     (struct pollfd *descriptors, unsigned long count, const struct timespec *timeout, const sigset_t *mask, size_t size),
-    (descriptors, count, timeout, mask, size), LOOP_OTHER_OBJECT, SET(count > 1), PURPOSE(lasts(timeout), count > 0), -1
+    (descriptors, count, timeout, mask, size), LOOP_OTHER_OBJECT, SET(count), PURPOSE(lasts(timeout), count > 0), -1
 )
 WRAP(
     select, int, (int count, fd_set *reads, fd_set *writes, fd_set *others, struct timeval *timeout),
-    (count, reads, writes, others, timeout), LOOP_OTHER_OBJECT, SET(count > 0),
+    (count, reads, writes, others, timeout), LOOP_OTHER_OBJECT, SELECTED(count),
     PURPOSE(timeout == NULL || timeout->tv_sec != 0 || timeout->tv_usec != 0, count > 0), -1
 )
 WRAP(
     pselect, int,
     (int count, fd_set *reads, fd_set *writes, fd_set *others, const struct timespec *timeout, const sigset_t *mask),
-    (count, reads, writes, others, timeout, mask), LOOP_OTHER_OBJECT, SET(count > 0), PURPOSE(lasts(timeout), count > 0), -1
+    (count, reads, writes, others, timeout, mask), LOOP_OTHER_OBJECT, SELECTED(count), PURPOSE(lasts(timeout), count > 0), -1
 )
 
 // The number of an instance is used anew when that is closed.
@@ -106,6 +108,21 @@ WRAP(
 
 WRAP_CREATE(epoll_create, size)
 WRAP_CREATE(epoll_create1, flags)
+
+extern long syscall(long number, ...);
+
+// What ends a process without its destructors, as the children of a server that forks end.
+#define WRAP_EXIT(name) \
+    __attribute__((visibility("default"), noreturn)) void name(int status) { \
+        void (*function)(int) = (void (*)(int))real_function(REAL_##name); \
+        loop_finish(); \
+        if (function != NULL) function(status); \
+        for (;;) syscall(SYS_exit_group, status); \
+    }
+
+WRAP_EXIT(_exit)
+WRAP_EXIT(_Exit)
+WRAP_EXIT(quick_exit)
 
 struct sockaddr;
 
@@ -138,6 +155,22 @@ WRAP_ACCEPT(accept4, (int socket, struct sockaddr *address, uint32_t *length, in
         loop_leave(thread, 0); \
         return result; \
     }
+
+// At full load a program takes completions without a call, and comes by its ring only to submit what it wants next.
+#define WRAP_SUBMIT(name) \
+    __attribute__((visibility("default"))) int name(struct io_uring *ring) { \
+        int (*function)(struct io_uring *) = (int (*)(struct io_uring *))real_function(REAL_##name); \
+        if (__builtin_expect(function == NULL, 0)) { \
+            errno = ENOSYS; \
+            return -ENOSYS; \
+        } \
+        int submitted = function(ring); \
+        if (submitted > 0) loop_accept(); \
+        return submitted; \
+    }
+
+WRAP_SUBMIT(io_uring_submit)
+WRAP_SUBMIT(io_uring_submit_and_get_events)
 
 enum { RING_ENTER_GETEVENTS = 1 };
 

@@ -307,6 +307,26 @@ int run_waits(int count, char **arguments) {
         loop(12, 1);
         say("looped");
         await_line();
+    } else if (strcmp(name, "quits") == 0) {
+        loop(12, 1);
+        // A child that has its parent's memory (vfork(2)) and can run no other program.
+        pid_t child = vfork();
+        if (child == 0) _exit(0);
+        waitpid(child, NULL, 0);
+        say("looped");
+        await_line();
+        if (strcmp(arguments[3], "_exit") == 0) _exit(0);
+        if (strcmp(arguments[3], "_Exit") == 0) _Exit(0);
+        quick_exit(0);
+    } else if (strcmp(name, "wanders") == 0) {
+        // On one instance, the last time far out.
+        loop(8, 1);
+        wait_deeper(4096);
+        say("looped");
+        await_line();
+        loop(1, 1);
+        say("looped");
+        await_line();
     } else if (strcmp(name, "title") == 0) {
         // As setproctitle does, to have room.
         for (char **entry = environ; *entry != NULL; entry++) memset(*entry, 0, strlen(*entry));

@@ -233,6 +233,31 @@ struct LoopFindingTests {
         #expect(loop.isEnded && probe.table.activity(of: loop) == CLB_ACTIVITY_FINISHED)
     }
 
+    @Test(arguments: ["_exit", "_Exit", "quick_exit"])
+    func `a loop ends where its process ends without exit handlers`(call: String) throws {
+        let probe = try WatchedProbe("quits", "set poll", call)
+        _ = try probe.word("looped")
+        // Its child has ended so before, with the same memory.
+        #expect(probe.table.live.count == 1)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+        let loop = try #require(probe.table.loops.first)
+        #expect(loop.isEnded && probe.table.activity(of: loop) == CLB_ACTIVITY_FINISHED)
+    }
+
+    /// Whoever sleeps further out than its last wait has left the function that waits.
+    @Test func `the place of the last wait on an instance is published`() throws {
+        let probe = try WatchedProbe("wanders")
+        _ = try probe.word("looped")
+        let deep = try #require(probe.table.live.first)
+        probe.goOn()
+        _ = try probe.word("looped")
+        let loop = try #require(probe.table.live.first)
+        #expect(loop.wait_sp >= deep.wait_sp + 4096 && loop.changes == 0)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
     @Test(arguments: ["thrice", "elsewhere"])
     func `what does not loop gets no slot`(case name: String) throws {
         let probe = try WatchedProbe(name, "poll")
