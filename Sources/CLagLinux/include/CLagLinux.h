@@ -1,6 +1,7 @@
 // Linux calls that Swift's Glibc lacks: one header a concern.
 #include "cll_child.h"
 #include "cll_epoll_wait.h"
+#include "cll_go_program.h"
 #include "cll_instruction.h"
 #include "cll_iteration_check.h"
 #include "cll_jobs.h"

@@ -155,11 +155,7 @@ package final class AttachWatch: @unchecked Sendable {
         waitForEnd(Self.roundNanoseconds)
     }
 
-    private var isAlive: Bool {
-        var entry = pollfd(fd: handle.descriptor, events: Int16(POLLIN), revents: 0)
-        // A pidfd is readable when its process has ended (pidfd_open(2)).
-        return poll(&entry, 1, 0) == 0
-    }
+    private var isAlive: Bool { handle.isAlive }
 
     private func isSame(_ image: ProgramImage?) -> Bool { ProgramImage(of: process).map { $0 == image } ?? true }
 
@@ -206,7 +202,7 @@ package final class AttachWatch: @unchecked Sendable {
             probe.answer(call, by: .manager)
             probe.answer(call, by: .relay)
             rounds += 1
-            if rounds == Self.roundsBeforeError, search.count == 0 { reportError(search.nothingFound) }
+            if rounds == (search.isLeftAlone ? 1 : Self.roundsBeforeError), search.count == 0 { reportError(search.nothingFound) }
             // Of a thousand threads a round takes long, and is not made that often.
             let pause = max(Self.eagerNanoseconds, Self.shareOfRound * (clb_now_ns() - begun))
             semaphore.drain()

@@ -2,6 +2,7 @@ internal import CLagLinux
 internal import Glibc
 internal import LagActivity
 internal import LagDetection
+internal import LagMonitor
 
 /// Finds the loops among the threads of a process, by sampling all of them now and then.
 struct LoopSearch {
@@ -14,6 +15,8 @@ struct LoopSearch {
     private let semaphore: WakeSemaphore
     private var candidates: [Int32: RestPlaceFinder] = [:]
     private var loops: [Int32: AttachedLoop] = [:]
+    /// Whether the process is a Go program, of which only threads that are named are loops.
+    private let isGo: Bool
     /// Threads that cannot be watched.
     private var refused: Set<Int32> = []
 
@@ -30,6 +33,7 @@ struct LoopSearch {
         semaphore: WakeSemaphore
     ) {
         self.selection = selection
+        isGo = GoProgram.isRun(by: handle.pid)
         self.mayCount = mayCount
         process = handle.pid
         self.handle = handle
@@ -46,6 +50,7 @@ struct LoopSearch {
     /// One sample of every thread that is no known loop.
     /// - Returns: loops found by it.
     mutating func scan() -> [AttachedLoop] {
+        guard !isLeftAlone else { return [] }
         let threads = threads()
         forgetAllBut(threads)
         var found: [AttachedLoop] = []
@@ -70,8 +75,13 @@ struct LoopSearch {
         refused.insert(loop.thread.tid)
     }
 
+    /// The threads of a Go program serve its goroutines by turns: what one of them does keeps no other goroutine waiting. Unless somebody says
+    /// which of them is a loop, none is.
+    var isLeftAlone: Bool { isGo && named.isEmpty && selection.threads.isEmpty }
+
     /// What to say when none is found.
     var nothingFound: String {
+        guard !isLeftAlone else { return "process \(process): \(GoProgram.notice); lagmond attach --loop or --thread names one that is a loop" }
         let way = named.isEmpty ? "epoll_wait, poll or select" : "one place"
         guard selection.threads.isEmpty else {
             let names = Set(threads().compactMap { ThreadName.selectable($0, of: process) }).sorted()
@@ -81,7 +91,18 @@ struct LoopSearch {
                 + "nothing is watched so far; its threads are \(shown)"
         }
         let hint = named.isEmpty ? "; lagmond attach --loop names a thread that rests elsewhere" : ""
-        return "process \(process): no thread was seen to rest in \(way) yet: nothing is watched so far\(hint)"
+        return "process \(process): no thread was seen to rest in \(way) yet: nothing is watched so far\(hint)\(children)"
+    }
+
+    /// A server's master has its work done by others.
+    private var children: String {
+        let text = ProcFile.text(at: "/proc/\(process)/task/\(process)/children", limit: 4096) ?? ""
+        let children = text.split(separator: " ").compactMap { Int32($0) }
+        guard !children.isEmpty else { return "" }
+        let names = children.prefix(Self.namesInMessage).map { "\(ProcessContext.processName(of: $0) ?? "unknown") [\($0)]" }
+        let others = children.count - names.count
+        return "; its child processes are \(names.joined(separator: ", "))" + (others > 0 ? " and \(others) more" : "")
+            + ": lagmond attach --pid takes several"
     }
 
     private mutating func consider(_ tid: Int32) -> AttachedLoop? {

@@ -13,5 +13,13 @@ final class ProcessHandle: Sendable {
         descriptor = opened >= 0 ? opened : -errno
     }
 
+    /// Whether the process is known to run. One system call.
+    var isAlive: Bool {
+        guard descriptor >= 0 else { return false }
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        // A pidfd is readable when its process has ended (pidfd_open(2)).
+        return poll(&entry, 1, 0) == 0
+    }
+
     deinit { if descriptor >= 0 { close(descriptor) } }
 }
