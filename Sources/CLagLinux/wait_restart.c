@@ -34,9 +34,48 @@ static int cll_has_signal(pid_t tid) {
     return (pending & ~cll_parse_number(&blocked, 16)) != 0;
 }
 
-// Whether the wait has no end of its own: -1, or no time at all.
+// Whether the wait has no end of its own: -1, or no time at all. Of what waits on a socket its time is not seen.
 static int cll_is_endless(const struct user_regs_struct *call) {
-    return call->orig_rax == SYS_epoll_pwait2 ? call->r10 == 0 : (int32_t)call->r10 < 0;
+    switch (call->orig_rax) {
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait: return (int32_t)call->r10 < 0;
+    case SYS_epoll_pwait2:
+    case SYS_semtimedop: return call->r10 == 0;
+    case SYS_rt_sigtimedwait: return call->rdx == 0;
+    case SYS_semop:
+    case SYS_msgrcv:
+    case SYS_msgsnd:
+    case SYS_io_uring_enter: return 1;
+    default: return 0;
+    }
+}
+
+// Whether the call can be made again as if it had not been interrupted. What changes the signal mask for its time has changed it back. (A close has
+// closed its descriptor, whatever it returns.)
+static int cll_can_restart(const struct user_regs_struct *call) {
+    switch (call->orig_rax) {
+    case SYS_epoll_wait:
+    case SYS_semop:
+    case SYS_semtimedop:
+    case SYS_rt_sigtimedwait:
+    case SYS_msgrcv:
+    case SYS_msgsnd:
+    // On sockets with a time-out of their own (SO_RCVTIMEO, SO_SNDTIMEO).
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_read:
+    case SYS_readv:
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_write:
+    case SYS_writev:
+    case SYS_sendto:
+    case SYS_sendmsg: return 1;
+    case SYS_epoll_pwait:
+    case SYS_epoll_pwait2:
+    case SYS_io_uring_enter: return call->r8 == 0;
+    default: return 0;
+    }
 }
 
 void cll_restart_wait(pid_t tid, const siginfo_t *stop, uint64_t asked_ns) {
@@ -44,14 +83,7 @@ void cll_restart_wait(pid_t tid, const siginfo_t *stop, uint64_t asked_ns) {
     struct user_regs_struct call;
     struct iovec place = {.iov_base = &call, .iov_len = sizeof(call)};
     if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &place) != 0 || call.cs != USER_CODE_64 || (int64_t)call.rax != -EINTR) return;
-    switch (call.orig_rax) {
-    case SYS_epoll_wait: break;
-    case SYS_epoll_pwait:
-    case SYS_epoll_pwait2:
-        if (call.r8 == 0) break;
-        return;
-    default: return;
-    }
+    if (!cll_can_restart(&call)) return;
     if (!cll_is_endless(&call) && clb_now_ns() - asked_ns > MOST_WAITED_NS) return;
     if (cll_has_signal(tid)) return;
     call.rax = call.orig_rax;

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-// Has a thread make its epoll_wait again where nothing but this stop has ended it: the kernel makes most calls again by itself, and that one
-// returns EINTR, which its program would not have seen. Not where a signal is pending, which ends the wait by right; not for a wait with a signal
+// Has a thread make its call again where nothing but this stop has ended it: the kernel makes most calls again by itself, and some (epoll_wait,
+// semop, sigtimedwait, those on sockets with a time-out) return EINTR, which its program would not have seen. Not where a signal is pending, which ends the wait by right; not for a wait with a signal
 // mask, which a signal may end that comes only now.
 //
 // For the thread that holds `tid`, in the first stop that it has asked for. `asked_ns`: when it did (clb_now_ns); the thread ran at that time, so

@@ -20,20 +20,38 @@ internal import Testing
             return try probe.answer()
         }
 
+        /// A wait for a semaphore ends with EINTR by any stop (signal(7)).
+        @Test func `a capture that meets a wait for a semaphore does not end it`() throws {
+            let probe = try ObjectProbe("level")
+            let (semop, semtimedop): (Int64, Int64) = (65, 220)
+            probe.begin("m")
+            #expect(
+                eventually {
+                    var call = cll_thread_syscall()
+                    let state = cll_procfs_syscall(probe.pid, probe.pid, &call)
+                    return state == Int32(CLL_SYSCALL_BLOCKED) && [semop, semtimedop].contains(call.number)
+                }
+            )
+            try Self.capture(probe.pid)
+            #expect(try probe.answer() == 0)
+        }
+
         @Test func `a capture that meets a wait does not end it`() throws {
+            let events = try Self.withWaiter(Self.capture)
+            #expect(events == 1)
+        }
+
+        private static func capture(_ pid: pid_t) throws {
             let tracer = try #require(cll_tracer_create())
             defer { cll_tracer_destroy(tracer) }
             let stack = UnsafeMutablePointer<UInt8>.allocate(capacity: 1 << 16)
             defer { stack.deallocate() }
-            let events = try Self.withWaiter { pid in
-                var snapshot = cll_snapshot()
-                snapshot.stack = stack
-                snapshot.capacity = 1 << 16
-                let deadline = clb_now_ns() + 10_000_000_000
-                let answer = cll_tracer_capture(tracer, pid, pid, 0, 0, &snapshot, deadline)
-                #expect(Int(answer) == Int(CLL_SIGNAL_TAKEN) && snapshot.stack_length > 0)
-            }
-            #expect(events == 1)
+            var snapshot = cll_snapshot()
+            snapshot.stack = stack
+            snapshot.capacity = 1 << 16
+            let deadline = clb_now_ns() + 10_000_000_000
+            let answer = cll_tracer_capture(tracer, pid, pid, 0, 0, &snapshot, deadline)
+            #expect(Int(answer) == Int(CLL_SIGNAL_TAKEN) && snapshot.stack_length > 0)
         }
 
         @Test func `a check for turns that meets a wait sees the wait and does not end it`() throws {
