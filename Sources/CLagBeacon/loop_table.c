@@ -161,6 +161,19 @@ void clb_loop_table_wait_place(const clb_loop_table *table, uint32_t index, uint
     *object = __atomic_load_n(&slot->wait_object, __ATOMIC_RELAXED);
 }
 
+int clb_loop_table_has_fetcher(const clb_loop_table *table, uint32_t index, int32_t object, uint64_t since_ns) {
+    int32_t process = clb_claim_pid(clb_loop_table_claim(table, index));
+    for (uint32_t other = 0; other < CLB_LOOP_TABLE_SLOTS; other++) {
+        uint64_t claim = clb_loop_table_claim(table, other);
+        uint32_t state = clb_claim_state(claim);
+        if (other == index || clb_claim_pid(claim) != process || (state != CLB_SLOT_LIVE && state != CLB_SLOT_PROVISIONAL)) continue;
+        const clb_loop_table_slot *slot = clb_loop_table_slot_at(table, other);
+        if (slot->kind != CLB_LOOP_FROM_PRELOAD || __atomic_load_n(&slot->wait_object, __ATOMIC_RELAXED) != object) continue;
+        if (clb_beacon_woke_ns(&slot->beacon) >= since_ns) return 1;
+    }
+    return 0;
+}
+
 int clb_loop_table_free(clb_loop_table *table, uint32_t index, uint64_t claim) {
     if (index >= CLB_LOOP_TABLE_SLOTS) return 0;
     uint64_t *word = clb_loop_table_claim_word(table, index);

@@ -25,6 +25,16 @@ static inline ssize_t cll_link(pid_t pid, int descriptor, char link[LINK_BYTES])
 
 static inline int cll_begins(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
 
+static inline int cll_is_signalfd(const char *link) { return strcmp(link, "anon_inode:[signalfd]") == 0; }
+static inline int cll_is_terminal(const char *link) { return cll_begins(link, "/dev/pts/") || cll_begins(link, "/dev/tty"); }
+
+// Whether the end of a duplicate does nothing that can wait: closing a file of a network or of a user's file system may.
+static inline int cll_may_duplicate(const char *link) {
+    return cll_begins(link, "socket:") || cll_begins(link, "pipe:") || cll_begins(link, "anon_inode:[eventfd]")
+        || cll_begins(link, "anon_inode:[timerfd]") || cll_begins(link, "anon_inode:inotify") || cll_begins(link, "anon_inode:[pidfd]")
+        || cll_is_terminal(link);
+}
+
 // A descriptor of this process, or a negative errno.
 static inline int cll_duplicate(int pidfd, int descriptor) {
     int duplicate = (int)syscall(SYS_pidfd_getfd, pidfd, descriptor, 0);

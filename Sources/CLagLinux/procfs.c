@@ -224,7 +224,8 @@ static int cll_stat_field(pid_t pid, pid_t tid, int number, uint64_t *value) {
 
 int cll_procfs_start_ticks(pid_t pid, uint64_t *ticks) { return cll_stat_field(pid, 0, 22, ticks); }
 
-int cll_procfs_image(pid_t pid, uint64_t *image) { return cll_stat_field(pid, 0, 28, image); }
+// The main thread's own file: for the process's the kernel adds up what all of its threads have used.
+int cll_procfs_image(pid_t pid, uint64_t *image) { return cll_stat_field(pid, pid, 28, image); }
 
 int cll_thread_is_ending(pid_t pid, pid_t tid) {
     enum { EXITING = 0x4 };  // PF_EXITING, include/linux/sched.h

@@ -1,4 +1,5 @@
-// Whether a process is there for one connection: a session that was forked for a client, as PostgreSQL's backends and sshd's are.
+// Whether a process is there for one connection, a session that was forked for a client, as PostgreSQL's backends and sshd's are; or for none, as
+// the helpers that servers fork for what is to be done now and then.
 #define _GNU_SOURCE
 #include "cll_wait_object.h"
 
@@ -8,9 +9,11 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "epoll_members.h"
 #include "foreign_descriptor.h"
 #include "procfs_text.h"
 
@@ -57,16 +60,17 @@ static int cll_was_accepted(int socket) {
 }
 
 // What a member of an epoll instance is to this question.
-enum { MEMBER_OWN, MEMBER_CLIENT, MEMBER_OTHER };
+enum { MEMBER_QUIET, MEMBER_OWN, MEMBER_CLIENT, MEMBER_OTHER };
 
 static int cll_member(int pidfd, pid_t pid, int descriptor) {
     static const char *const own[] = {
-        "pipe:", "anon_inode:[eventfd]", "anon_inode:[signalfd]", "anon_inode:[timerfd]", "anon_inode:[pidfd]", "anon_inode:inotify",
+        "pipe:", "anon_inode:[signalfd]", "anon_inode:[pidfd]", "anon_inode:inotify", "anon_inode:[eventfd]", "anon_inode:[timerfd]",
     };
+    enum { QUIET = 4 };
     char link[LINK_BYTES];
     if (cll_link(pid, descriptor, link) < 0) return MEMBER_OTHER;
     for (size_t index = 0; index < sizeof(own) / sizeof(own[0]); index++) {
-        if (cll_begins(link, own[index])) return MEMBER_OWN;
+        if (cll_begins(link, own[index])) return index < QUIET ? MEMBER_QUIET : MEMBER_OWN;
     }
     if (!cll_begins(link, "socket:")) return MEMBER_OTHER;
     int duplicate = cll_duplicate(pidfd, descriptor);
@@ -95,24 +99,46 @@ static int cll_visit_listener(unsigned descriptor, void *context) {
     return listens;
 }
 
-int cll_serves_one_peer(int pidfd, pid_t pid, int32_t epoll) {
-    enum { MOST_THREADS = 1, MOST_MEMBERS = 8, LINE_BYTES = 96, MOST_DESCRIPTORS = 1024 };
-    if (cll_procfs_each(pid, "task", MOST_THREADS, cll_visit_second_thread, &pid) != 0) return 0;
-    char name[24] = "fdinfo/", text[(MOST_MEMBERS + 2) * LINE_BYTES];
-    *cll_append_number(name + 7, (unsigned)epoll) = 0;
-    long length = cll_procfs_read(pid, 0, name, text, sizeof(text));
-    // A list that does not fit is a loop's.
-    if (length < 0 || (size_t)length >= sizeof(text) - 1) return 0;
-    int clients = 0;
-    for (const char *line = strstr(text, "tfd:"); line != NULL; line = strstr(line, "tfd:")) {
-        line += 4;
-        switch (cll_member(pidfd, pid, (int)cll_parse_number(&line, 10))) {
-            case MEMBER_OWN: break;
-            case MEMBER_CLIENT: clients++; break;
-            default: return 0;
-        }
+typedef struct cll_members {
+    cll_owner owner;
+    int clients, own, others;
+} cll_members;
+
+static int cll_visit_served(const cll_epoll_member *member, void *context) {
+    cll_members *members = context;
+    switch (cll_member(members->owner.pidfd, members->owner.pid, member->descriptor)) {
+        case MEMBER_QUIET: break;
+        case MEMBER_OWN: members->own++; break;
+        case MEMBER_CLIENT: members->clients++; break;
+        default: members->others++;
     }
-    // One that is out of the set for a while is a server's all the same.
-    cll_owner owner = {.pidfd = pidfd, .pid = pid};
-    return clients == 1 && cll_procfs_each(pid, "fd", MOST_DESCRIPTORS, cll_visit_listener, &owner) == 0;
+    return members->others != 0;
+}
+
+static int cll_program(pid_t pid, struct stat *file) {
+    char path[40] = "/proc/";
+    memcpy(cll_append_number(path + 6, (unsigned)pid), "/exe", 5);
+    return stat(path, file) == 0;
+}
+
+// Whether the process was forked by one that runs the same program.
+static int cll_is_forked(pid_t pid) {
+    char text[1024];
+    if (cll_procfs_read(pid, 0, "status", text, sizeof(text)) <= 0) return 0;
+    const char *parent = cll_status_field(text, "\nPPid:\t");
+    struct stat own, theirs;
+    if (parent == NULL || !cll_program(pid, &own) || !cll_program((pid_t)cll_parse_number(&parent, 10), &theirs)) return 0;
+    return own.st_ino == theirs.st_ino && own.st_dev == theirs.st_dev;
+}
+
+int cll_service(int pidfd, pid_t pid, int32_t epoll) {
+    enum { MOST_THREADS = 1, MOST_MEMBERS = 8, MOST_DESCRIPTORS = 1024 };
+    if (cll_procfs_each(pid, "task", MOST_THREADS, cll_visit_second_thread, &pid) != 0) return CLL_SERVES_LOOP;
+    cll_members members = {.owner = {.pidfd = pidfd, .pid = pid}};
+    // A longer list is a loop's.
+    if (cll_epoll_members_each(pid, epoll, MOST_MEMBERS, cll_visit_served, &members) != 0) return CLL_SERVES_LOOP;
+    if (members.clients == 0 && members.own == 0) return cll_is_forked(pid) ? CLL_SERVES_ITSELF : CLL_SERVES_LOOP;
+    // A listener that is out of the set for a while is a server's all the same.
+    int serves = members.clients == 1 && cll_procfs_each(pid, "fd", MOST_DESCRIPTORS, cll_visit_listener, &members.owner) == 0;
+    return serves ? CLL_SERVES_ONE_PEER : CLL_SERVES_LOOP;
 }

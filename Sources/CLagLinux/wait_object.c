@@ -10,8 +10,10 @@
 
 #include "cll_memory.h"
 #include "cll_thread_sample.h"
+#include "epoll_members.h"
 #include "foreign_descriptor.h"
 #include "procfs_text.h"
+#include "signal_members.h"
 
 // MARK: Descriptors
 
@@ -23,15 +25,6 @@ static uint64_t cll_identity(const char *link, ssize_t length) {
 }
 
 static int cll_is_epoll(const char *link) { return strcmp(link, "anon_inode:[eventpoll]") == 0; }
-static int cll_is_signalfd(const char *link) { return strcmp(link, "anon_inode:[signalfd]") == 0; }
-static int cll_is_terminal(const char *link) { return cll_begins(link, "/dev/pts/") || cll_begins(link, "/dev/tty"); }
-
-// Whether the end of a duplicate does nothing that can wait: closing a file of a network or of a user's file system may.
-static int cll_may_duplicate(const char *link) {
-    return cll_begins(link, "socket:") || cll_begins(link, "pipe:") || cll_begins(link, "anon_inode:[eventfd]")
-        || cll_begins(link, "anon_inode:[timerfd]") || cll_begins(link, "anon_inode:inotify") || cll_begins(link, "anon_inode:[pidfd]")
-        || cll_is_terminal(link);
-}
 
 // MARK: Reading
 
@@ -87,47 +80,46 @@ int32_t cll_epoll_of_wait(const cll_thread_syscall *call) {
     return cll_wait_kind(call->number) == CLL_WAIT_EPOLL ? (int32_t)call->arguments[0] : -1;
 }
 
+// One that has a number of its own kind, which no other process can ask for, is not read.
+static int cll_read_ring(pid_t pid, const cll_thread_syscall *call, cll_wait_object *object) {
+    enum { REGISTERED = 1 << 4 };  // IORING_ENTER_REGISTERED_RING
+    if ((call->arguments[3] & REGISTERED) != 0) return 0;
+    object->is_ring = 1;
+    cll_add(object, pid, (int)call->arguments[0], 0);
+    return 1;
+}
+
 int cll_wait_object_read(pid_t pid, const cll_thread_syscall *call, cll_wait_object *object) {
     object->epoll = cll_epoll_of_wait(call);
+    object->is_ring = 0;
     object->count = 0;
     object->is_complete = 1;
     switch (cll_wait_kind(call->number)) {
         case CLL_WAIT_EPOLL: return 1;
         case CLL_WAIT_POLL: return cll_read_poll(pid, call, object);
         case CLL_WAIT_SELECT: return cll_read_select(pid, call, object);
+        case CLL_WAIT_RING: return cll_read_ring(pid, call, object);
         default: return 0;
     }
 }
 
 // MARK: Asking
 
-static int cll_visit_descriptor(unsigned descriptor, void *context) {
-    char link[LINK_BYTES];
-    return cll_link(*(pid_t *)context, (int)descriptor, link) >= 0 && cll_is_signalfd(link);
-}
-
-// Whether the process has a signalfd, or so many descriptors that it may. One in use has its signals blocked in the thread that reads it, so most
-// processes need no list of their descriptors.
-static int cll_may_have_signalfd(pid_t pid, pid_t tid) {
-    enum { MOST = 2048 };
-    cll_thread_status status;
-    if (cll_procfs_status(pid, tid, &status) != 0) return 1;
-    if (status.blocked_signals == 0) return 0;
-    return cll_procfs_each(pid, "fd", MOST, cll_visit_descriptor, &pid) != 0;
-}
-
 static cll_work cll_unknown(int reason, int kind) {
     return (cll_work){.state = CLL_WORK_UNKNOWN, .reason = reason, .kind = kind};
 }
 
-static cll_work cll_poll_epoll(int pidfd, pid_t pid, pid_t tid, int32_t epoll) {
+static cll_work cll_poll_epoll(int pidfd, pid_t pid, pid_t tid, int32_t epoll, cll_signal_members *known) {
     char link[LINK_BYTES];
     if (cll_link(pid, epoll, link) < 0) {
         if (errno == ENOENT) return (cll_work){.kind = CLL_OBJECT_GONE};
         return cll_unknown(CLL_UNKNOWN_REFUSED, CLL_OBJECT_UNKNOWN);
     }
     if (!cll_is_epoll(link)) return (cll_work){.kind = CLL_OBJECT_GONE};
-    if (cll_may_have_signalfd(pid, tid)) return cll_unknown(CLL_UNKNOWN_SIGNALFD, CLL_OBJECT_LOOP);
+    if (cll_may_have_signalfd(pid, tid, epoll, known)) {
+        int state = cll_members_state(pidfd, pid, tid, epoll);
+        return state == CLL_WORK_UNKNOWN ? cll_unknown(CLL_UNKNOWN_SIGNALFD, CLL_OBJECT_LOOP) : (cll_work){.state = state, .kind = CLL_OBJECT_LOOP};
+    }
     int duplicate = cll_duplicate(pidfd, epoll);
     if (duplicate < 0) return cll_unknown(CLL_UNKNOWN_REFUSED, CLL_OBJECT_LOOP);
     cll_work work = {.kind = CLL_OBJECT_LOOP};
@@ -146,13 +138,14 @@ static cll_work cll_poll_epoll(int pidfd, pid_t pid, pid_t tid, int32_t epoll) {
     return work;
 }
 
-// Whether one descriptor leads to one other party.
-static int cll_is_peer(int duplicate, const char *link) {
-    if (cll_begins(link, "pipe:") || cll_is_terminal(link)) return 1;
-    if (!cll_begins(link, "socket:")) return 0;
+// What one descriptor is that is waited for alone.
+static int cll_kind_of_one(int duplicate, const char *link) {
+    if (cll_is_terminal(link)) return CLL_OBJECT_TERMINAL;
+    if (cll_begins(link, "pipe:")) return CLL_OBJECT_PEER;
+    if (!cll_begins(link, "socket:")) return CLL_OBJECT_LOOP;
     struct sockaddr_storage address;
     socklen_t length = sizeof(address);
-    return getpeername(duplicate, (struct sockaddr *)&address, &length) == 0;
+    return getpeername(duplicate, (struct sockaddr *)&address, &length) == 0 ? CLL_OBJECT_PEER : CLL_OBJECT_LOOP;
 }
 
 static cll_work cll_poll_set(int pidfd, pid_t pid, const cll_wait_object *object) {
@@ -176,7 +169,7 @@ static cll_work cll_poll_set(int pidfd, pid_t pid, const cll_wait_object *object
             refused++;
             continue;
         }
-        if (count == 1 && object->is_complete && cll_is_peer(duplicate, link)) work.kind = CLL_OBJECT_PEER;
+        if (count == 1 && object->is_complete) work.kind = cll_kind_of_one(duplicate, link);
         entries[asked++] = (struct pollfd){.fd = duplicate, .events = (short)waited->events};
     }
     int ready = asked > 0 ? poll(entries, asked, 0) : 0;
@@ -188,69 +181,70 @@ static cll_work cll_poll_set(int pidfd, pid_t pid, const cll_wait_object *object
     return work;
 }
 
-void cll_wait_object_poll(int pidfd, pid_t pid, pid_t tid, const cll_wait_object *object, cll_work *work) {
+// What the kernel shows of a ring: how far its completions go, and how far the program has taken them.
+static cll_work cll_poll_ring(pid_t pid, const cll_wait_object *object) {
+    char link[LINK_BYTES], name[24] = "fdinfo/", text[512];
+    int descriptor = object->waited[0].descriptor;
+    ssize_t length = cll_link(pid, descriptor, link);
+    if (length < 0 && errno != ENOENT) return cll_unknown(CLL_UNKNOWN_REFUSED, CLL_OBJECT_UNKNOWN);
+    if (length < 0 || cll_identity(link, length) != object->waited[0].identity) return (cll_work){.kind = CLL_OBJECT_GONE};
+    *cll_append_number(name + 7, (unsigned)descriptor) = 0;
+    if (cll_procfs_read(pid, 0, name, text, sizeof(text)) <= 0) return cll_unknown(CLL_UNKNOWN_REFUSED, CLL_OBJECT_LOOP);
+    const char *head = cll_status_field(text, "\nCqHead:\t"), *tail = cll_status_field(text, "\nCqTail:\t");
+    if (head == NULL || tail == NULL) return cll_unknown(CLL_UNKNOWN_DESCRIPTORS, CLL_OBJECT_LOOP);
+    cll_work work = {.kind = CLL_OBJECT_LOOP, .is_ring = 1, .fetched = (uint32_t)cll_parse_number(&head, 10)};
+    work.state = work.fetched != (uint32_t)cll_parse_number(&tail, 10) ? CLL_WORK_PENDING : CLL_WORK_NONE;
+    return work;
+}
+
+void cll_wait_object_poll(int pidfd, pid_t pid, pid_t tid, const cll_wait_object *object, cll_signal_members *known, cll_work *work) {
     int saved = errno;
-    *work = object->epoll >= 0 ? cll_poll_epoll(pidfd, pid, tid, object->epoll) : cll_poll_set(pidfd, pid, object);
+    *work = object->is_ring != 0 ? cll_poll_ring(pid, object)
+        : object->epoll >= 0 ? cll_poll_epoll(pidfd, pid, tid, object->epoll, known)
+                             : cll_poll_set(pidfd, pid, object);
     errno = saved;
 }
 
-// MARK: Threads
+// MARK: Loops within handlers
 
-int32_t cll_call_use(pid_t pid, const cll_thread_syscall *call) {
-    char link[LINK_BYTES];
-    if (cll_wait_kind(call->number) != 0) return CLL_CALL_RESTS;
-    switch (call->number) {
-        case SYS_futex:
-        case SYS_accept:
-        case SYS_accept4:
-        case SYS_rt_sigtimedwait:
-        case SYS_rt_sigsuspend:
-        case SYS_wait4:
-        case SYS_waitid:
-        case SYS_msgrcv:
-        case SYS_mq_timedreceive:
-        case SYS_semop:
-        case SYS_semtimedop:
-        case SYS_io_getevents:
-        case SYS_flock:
-        case SYS_fcntl:
-        // A wait with a time-out after a stop.
-        case SYS_restart_syscall:
-#ifdef SYS_pause
-        case SYS_pause:
-#endif
-            return CLL_CALL_RESTS;
-        case SYS_clock_nanosleep:
-#ifdef SYS_nanosleep
-        case SYS_nanosleep:
-#endif
-            return CLL_CALL_SLEEPS;
-        case SYS_read:
-        case SYS_readv:
-        case SYS_recvfrom:
-        case SYS_recvmsg:
-        case SYS_recvmmsg:
-            if (cll_link(pid, (int)call->arguments[0], link) < 0) return CLL_CALL_WORKS;
-            if (cll_begins(link, "socket:") || cll_begins(link, "pipe:") || cll_begins(link, "anon_inode:")) return CLL_CALL_RESTS;
-            return cll_is_terminal(link) ? CLL_CALL_RESTS : CLL_CALL_WORKS;
-        default: return CLL_CALL_WORKS;
+typedef struct cll_member_list {
+    uint32_t count;
+    cll_epoll_member members[CLL_WAITED_MAX];
+} cll_member_list;
+
+static int cll_visit_listed(const cll_epoll_member *member, void *context) {
+    cll_member_list *list = context;
+    if (list->count < CLL_WAITED_MAX) list->members[list->count++] = *member;
+    return 0;
+}
+
+// Whether a wait, or the instance that it is on, is for these events of a descriptor.
+static int cll_is_for(const cll_wait_object *wait, const cll_member_list *list, int32_t descriptor, int32_t events) {
+    for (uint32_t index = 0; index < wait->count; index++) {
+        if (wait->waited[index].descriptor == descriptor && (wait->waited[index].events & events) == events) return 1;
     }
+    for (uint32_t index = 0; index < list->count; index++) {
+        if (list->members[index].descriptor == descriptor && ((int32_t)list->members[index].events & events) == events) return 1;
+    }
+    return 0;
 }
 
-typedef struct cll_waiter_search {
-    pid_t pid, tid;
-    int32_t epoll;
-} cll_waiter_search;
-
-static int cll_visit_waiter(unsigned tid, void *context) {
-    const cll_waiter_search *search = context;
-    cll_thread_syscall call;
-    if ((pid_t)tid == search->tid || cll_procfs_syscall(search->pid, (pid_t)tid, &call) != CLL_SYSCALL_BLOCKED) return 0;
-    return cll_epoll_of_wait(&call) == search->epoll;
-}
-
-int cll_epoll_has_other_waiter(pid_t pid, pid_t tid, int32_t epoll) {
-    enum { MOST = 64 };
-    cll_waiter_search search = {.pid = pid, .tid = tid, .epoll = epoll};
-    return epoll >= 0 && cll_procfs_each(pid, "task", MOST, cll_visit_waiter, &search) > 0;
+int cll_wait_contains(pid_t pid, const cll_thread_syscall *call, const cll_wait_object *object) {
+    cll_wait_object wait;
+    cll_member_list list = {0};
+    if (!cll_wait_object_read(pid, call, &wait)) return 0;
+    if (wait.epoll >= 0 && wait.epoll == object->epoll) return 1;
+    if (wait.epoll >= 0 && cll_epoll_members_each(pid, wait.epoll, CLL_WAITED_MAX, cll_visit_listed, &list) == -1) return 0;
+    if (object->epoll >= 0) return cll_is_for(&wait, &list, object->epoll, POLLIN);
+    uint32_t open = 0;
+    for (uint32_t index = 0; index < object->count; index++) {
+        char link[LINK_BYTES];
+        const cll_waited *waited = &object->waited[index];
+        ssize_t length = cll_link(pid, waited->descriptor, link);
+        // What the program has closed nothing can come from.
+        if (waited->identity == 0 || cll_identity(link, length) != waited->identity) continue;
+        if (!cll_is_for(&wait, &list, waited->descriptor, waited->events)) return 0;
+        open++;
+    }
+    return open > 0 && object->is_complete;
 }

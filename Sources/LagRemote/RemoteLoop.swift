@@ -1,5 +1,6 @@
 internal import CLagBeacon
 package import LagActivity
+internal import LagModel
 internal import LagMonitor
 internal import Synchronization
 
@@ -16,6 +17,10 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     private let table: SharedLoopTable
     private let examiner: LoopExaminer
     private let wasConfirmed = Atomic<Bool>(false)
+    private let quiet = Atomic<UInt64>(.max)
+
+    /// For so long what another thread has fetched last counts: who has fetched nothing since does not fetch for this one.
+    private static let fetchNanoseconds: UInt64 = 250_000_000
 
     /// - Parameter process: the loop's.
     init(
@@ -61,10 +66,24 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     package func examine(at now: UInt64) -> LoopExamination {
         // Before the rest that would confirm it, which ends what is examined.
         let isProvisional = !isConfirmed
-        return examiner.examine(limit: recordPlace(), at: now, isProvisional: isProvisional)
+        let word = clb_beacon_word(beacon.raw)
+        let found = examiner.examine(limit: recordPlace(), at: now, isProvisional: isProvisional) { isFetched(from: $0, at: now) }
+        quiet.store(found.isQuiet ? word : .max, ordering: .relaxed)
+        return found
     }
 
-    package func proof(at now: UInt64) -> LoopProof { examiner.proof(limit: recordPlace(), at: now) }
+    package var quietWord: UInt64 { quiet.load(ordering: .relaxed) }
+
+    package func proof(at now: UInt64) -> LoopProof {
+        examiner.proof(limit: recordPlace(), at: now) { isFetched(from: $0, at: now) }
+    }
+
+    /// At full load threads that share an instance never sleep in their waits. Another one that has come back from there since this one did, and
+    /// not long ago, fetches what is ready.
+    private func isFetched(from epoll: Int32, at now: UInt64) -> Bool {
+        let since = max(clb_beacon_woke_ns(beacon.raw), now.saturatingDifference(Self.fetchNanoseconds))
+        return table.hasFetcher(besides: index, from: epoll, since: since)
+    }
 
     /// The preloaded library sees waits and no rests.
     package var waits: PublishedWaits { isFromMonitor ? .rests : .turns }

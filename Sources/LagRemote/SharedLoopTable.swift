@@ -50,6 +50,9 @@ package final class SharedLoopTable: @unchecked Sendable {
         variable = (CLB_LOOP_TABLE_VARIABLE, "")
     }
 
+    /// How many loops can be in it at a time.
+    package static let places = Int(CLB_LOOP_TABLE_SLOTS)
+
     /// Whether other processes can find it.
     package var isShared: Bool { descriptor >= 0 }
 
@@ -128,6 +131,24 @@ package final class SharedLoopTable: @unchecked Sendable {
         clb_loop_table_wait_place(raw, index, &stackPointer, &object)
         return (stackPointer, object > 0 ? object - 1 : nil)
     }
+
+    /// Whether another thread of that loop's process has come back since then from a wait on the same epoll instance.
+    func hasFetcher(besides index: UInt32, from epoll: Int32, since nanoseconds: UInt64) -> Bool {
+        epoll >= 0 && epoll < .max && clb_loop_table_has_fetcher(raw, index, epoll + 1, nanoseconds) != 0
+    }
+
+    /// Whether a process publishes anything there, be it a loop or not yet. Some 0.1 µs.
+    package func hasClaim(of process: Int32) -> Bool {
+        (0..<UInt32(CLB_LOOP_TABLE_SLOTS)).contains { index in
+            let claim = clb_loop_table_claim(raw, index)
+            let state = Int(clb_claim_state(claim))
+            let isPresent = state == CLB_SLOT_LIVE || state == CLB_SLOT_PAUSED || state == CLB_SLOT_PROVISIONAL
+            return isPresent && clb_claim_pid(claim) == process
+        }
+    }
+
+    /// How often a loop has found no place. What its process has not been given a place for is not watched.
+    package var refusals: UInt64 { clb_loop_table_refused(raw) }
 
     private static func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }
 

@@ -314,9 +314,9 @@ static void check_object(void) {
     // Stopped, it does not fetch what comes.
     kill(process, SIGSTOP);
     usleep(50000);
-    if (is_read) cll_wait_object_poll(pidfd, process, process, &object, &before);
+    if (is_read) cll_wait_object_poll(pidfd, process, process, &object, NULL, &before);
     eventfd_write(both->event, 1);
-    if (is_read) cll_wait_object_poll(pidfd, process, process, &object, &after);
+    if (is_read) cll_wait_object_poll(pidfd, process, process, &object, NULL, &after);
     check(is_read && object.epoll == both->set && before.state == CLL_WORK_NONE && after.state == CLL_WORK_PENDING, "epoll-pending",
           "read %d, instance %d, %d and %d", is_read, object.epoll, before.state, after.state);
     close(pidfd);

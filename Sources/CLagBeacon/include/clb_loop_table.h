@@ -165,6 +165,11 @@ typedef struct clb_loop_table_entry {
 int clb_loop_table_read(const clb_loop_table *table, uint32_t index, clb_loop_table_entry *loop);
 // Where its loop waits now, and on what: the slot's wait_sp and wait_object.
 void clb_loop_table_wait_place(const clb_loop_table *table, uint32_t index, uint64_t *sp, int32_t *object);
+// How often a loop has found no free slot.
+static inline uint64_t clb_loop_table_refused(const clb_loop_table *table) { return __atomic_load_n(&table->refused, __ATOMIC_RELAXED); }
+// Whether another thread of the process at `index`, by its waits, has come back since `since_ns` from one on that object (the slot's wait_object). Some
+// 0.2 µs.
+int clb_loop_table_has_fetcher(const clb_loop_table *table, uint32_t index, int32_t object, uint64_t since_ns);
 // Frees a slot unless it was claimed anew since `claim` was read. 1 when it is free now.
 int clb_loop_table_free(clb_loop_table *table, uint32_t index, uint64_t claim);
 // Takes what was posted, at most 4096 posts (a hostile count would keep the watchdog), and the time of the first answer.

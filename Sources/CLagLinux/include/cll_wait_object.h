@@ -5,7 +5,8 @@
 // no event, whether it is level-triggered, edge-triggered or one-shot. A duplicate lives for one look: none keeps open what the program closes.
 //
 // A signalfd is never asked, nor an epoll instance that may watch one: whether it is ready depends on who asks (signalfd(2)), and the kernel takes
-// an item that is not ready for the asker off the instance's list. The program would miss its signal.
+// an item that is not ready for the asker off the instance's list. The program would miss its signal. Of such an instance the members are asked
+// one by one, and the signals that wait for the thread.
 #ifndef CLL_WAIT_OBJECT_H
 #define CLL_WAIT_OBJECT_H
 
@@ -23,7 +24,8 @@ typedef struct cll_waited {
 } cll_waited;
 
 typedef struct cll_wait_object {
-    int32_t epoll;        // the descriptor of an epoll instance; -1: poll(2) or select(2)
+    int32_t epoll;        // the descriptor of an epoll instance; -1: poll(2) or select(2), or a ring
+    uint32_t is_ring;     // 1: `waited` is the ring of io_uring, alone
     uint32_t count;       // of `waited`
     uint32_t is_complete; // 0: the wait has more descriptors than that
     cll_waited waited[CLL_WAITED_MAX];
@@ -53,30 +55,54 @@ enum {
 enum {
     CLL_OBJECT_LOOP = 0,   // several descriptors, or one that many others reach: a listening socket, an eventfd
     CLL_OBJECT_TIMER = 1,  // no descriptor: a sleep
-    CLL_OBJECT_PEER = 2,   // one connection, pipe or terminal: a blocking read with a time-out
+    CLL_OBJECT_PEER = 2,   // one connection or pipe: a blocking read with a time-out
     CLL_OBJECT_GONE = 3,   // the program has closed it
     CLL_OBJECT_UNKNOWN = 4,
+    CLL_OBJECT_TERMINAL = 5,  // a terminal alone
 };
 
 typedef struct cll_work {
     int32_t state;   // CLL_WORK_…
     int32_t reason;  // CLL_UNKNOWN_…, where the state is unknown
     int32_t kind;    // CLL_OBJECT_…
+    uint32_t is_ring;
+    uint32_t fetched;  // of a ring: how many completions the program has taken from it so far, as it says itself
 } cll_work;
 
-// Asks. `tid` is the thread whose wait it is. Never waits. 4 µs for epoll, some 3 µs for each descriptor of a set.
-void cll_wait_object_poll(int pidfd, pid_t pid, pid_t tid, const cll_wait_object *object, cll_work *work);
+// Whether an epoll instance may watch a signalfd, as it was found a moment ago. Zeroed: not known yet.
+typedef struct cll_signal_members {
+    uint64_t asked_ns;     // then
+    uint64_t blocked;      // what has changed otherwise since begins it anew: signals that the thread blocks,
+    uint64_t descriptors;  // how many descriptors are open
+    int32_t epoll;
+    int32_t may_have;
+} cll_signal_members;
 
-// Whether a process of one thread waits, by this epoll instance, for one connection that was accepted, and else for what is its own (pipes, signals,
-// timers): who waits while it is at work is the one who asked. A connection that the process made itself (a broker's, an X server's), a second
-// one, or a listening socket anywhere make a loop. What cannot be seen does as well. 10 µs, and some for each descriptor of such a process.
-int cll_serves_one_peer(int pidfd, pid_t pid, int32_t epoll);
+// Asks. `tid` is the thread whose wait it is. `known`, if not NULL, is kept from one call to the next. Never waits. 4 µs for epoll, some 3 µs for
+// each descriptor of a set.
+void cll_wait_object_poll(int pidfd, pid_t pid, pid_t tid, const cll_wait_object *object, cll_signal_members *known, cll_work *work);
+
+// Whether a thread that sleeps in `call` waits there for all that `object` is: a loop within a handler (a modal dialog), which fetches it. By poll
+// or select with all of its descriptors, and each for the same events; by an instance that watches them all. Some 2 µs a descriptor.
+int cll_wait_contains(pid_t pid, const cll_thread_syscall *call, const cll_wait_object *object);
+
+// What a process of one thread waits for by this epoll instance, where that shows that it runs no loop: one connection that was accepted, and else
+// what is its own (pipes, signals, timers): who waits while it is at work is the one who asked. A connection that the process made itself (a
+// broker's, an X server's), a second one, or a listening socket anywhere make a loop. Or pipes and signals alone, in a child of the same program: a
+// helper of a server, which does what it has to do by the clock. What cannot be seen makes a loop. 10 µs, and some for each descriptor of such a process.
+enum { CLL_SERVES_LOOP = 0, CLL_SERVES_ONE_PEER = 1, CLL_SERVES_ITSELF = 2 };
+int cll_service(int pidfd, pid_t pid, int32_t epoll);
 
 // What a call in which a thread sleeps says of it: it may wait for work (a lock or condition, an event, a child, a byte of a connection or pipe), it
 // lets time pass, or it does some work (a file, an attempt to write or to connect).
 enum { CLL_CALL_WORKS = 0, CLL_CALL_RESTS = 1, CLL_CALL_SLEEPS = 2 };
 
 int32_t cll_call_use(pid_t pid, const cll_thread_syscall *call);
+
+// Whether a thread of the process, of the first 64, sleeps in a wait for events that may be a loop's: on an epoll instance, a ring, or for several
+// descriptors. Or whether all of them wait for children. For who wants to know why no loop is known of it. Some 5 µs a thread.
+enum { CLL_THREADS_OTHERWISE = 0, CLL_THREADS_WAIT = 1, CLL_THREADS_AWAIT_CHILDREN = 2 };
+int cll_threads_use(pid_t pid);
 
 // Whether another thread of the process, of the first 64, sleeps in a wait on this epoll instance: then it fetches what comes. Some 5 µs a thread.
 int cll_epoll_has_other_waiter(pid_t pid, pid_t tid, int32_t epoll);

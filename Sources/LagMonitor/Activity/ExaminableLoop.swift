@@ -41,10 +41,13 @@ package enum PendingWork: Sendable, Equatable {
 package struct LoopExamination: Sendable, Equatable {
     /// It keeps no work waiting: its thread rests elsewhere, or is none that runs a loop. No stall, whatever its beacon says.
     package var isQuiet: Bool
+    /// It rests, and may be at work again at any time, as a loop within a handler is: to be examined again soon, however long that has lasted.
+    package var isResting: Bool
     package var work: PendingWork
 
-    package init(isQuiet: Bool = false, work: PendingWork) {
+    package init(isQuiet: Bool = false, isResting: Bool = false, work: PendingWork) {
         self.isQuiet = isQuiet
+        self.isResting = isResting
         self.work = work
     }
 }

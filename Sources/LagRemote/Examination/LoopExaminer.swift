@@ -1,5 +1,7 @@
+internal import CLagBeacon
 internal import CLagLinux
 package import LagActivity
+internal import LagMonitor
 internal import Synchronization
 
 /// Finds out of one loop's thread whether work waits for it while it is elsewhere: one judge for loops that the preloaded library publishes and for
@@ -17,8 +19,11 @@ package final class LoopExaminer: Sendable {
         var readNanoseconds: UInt64 = 0
         var readStackPointer: UInt64 = 0
         var otherWaiter: (found: Bool, nanoseconds: UInt64) = (false, 0)
-        /// Whether the process is there for one connection, of which epoll instance, and when that was found.
-        var servesOnePeer: (found: Bool, epoll: Int32, nanoseconds: UInt64) = (false, -1, 0)
+        /// What the process is there for if it runs no loop, of which epoll instance, and when that was found.
+        var service: (found: WaitObject.Kind?, epoll: Int32, nanoseconds: UInt64) = (nil, -1, 0)
+        var signals = WaitObject.SignalMembers()
+        /// Of a ring of io_uring: what the program had taken from it at the last look, and when that was first found to be more than before.
+        var fetched: (count: UInt32?, nanoseconds: UInt64) = (nil, 0)
     }
 
     private let process: ProcessHandle
@@ -33,6 +38,8 @@ package final class LoopExaminer: Sendable {
     /// in which none does.
     private static let searchNanoseconds: UInt64 = 500_000_000
     private static let searchAgainNanoseconds: UInt64 = 40_000_000
+    /// Looks of two threads may come one after the other.
+    private static let fetchNanoseconds: UInt64 = 40_000_000
     /// A server gets and loses connections; to find out takes 3 µs a descriptor.
     private static let serviceNanoseconds: UInt64 = 1_000_000_000
 
@@ -85,23 +92,38 @@ package final class LoopExaminer: Sendable {
     /// - Parameters:
     ///   - limit: a thread that sleeps at a stack pointer above this has left the function that waits for the loop.
     ///   - isProvisional: it may run no loop. (Of an epoll instance its process knows that it is the same one.)
-    func examine(limit: UInt64, at now: UInt64, isProvisional: Bool = false) -> LoopExamination {
-        let facts = facts(limit: limit, at: now, isProvisional: isProvisional)
-        return LoopExamination(isQuiet: !isDeclared && facts.isQuiet, work: facts.pending)
+    ///   - isFetched: whether another thread has fetched from that epoll instance just now.
+    func examine(
+        limit: UInt64,
+        at now: UInt64,
+        isProvisional: Bool = false,
+        isFetched: (_ epoll: Int32) -> Bool = { _ in false }
+    ) -> LoopExamination {
+        let facts = facts(limit: limit, at: now, isProvisional: isProvisional, isFetched)
+        return LoopExamination(
+            isQuiet: !isDeclared && facts.isQuiet,
+            isResting: !isDeclared && facts.doing == .waitingForAll,
+            work: facts.pending
+        )
     }
 
     /// What an action needs.
-    func proof(limit: UInt64, at now: UInt64) -> LoopProof {
-        let facts = facts(limit: limit, at: now)
+    func proof(limit: UInt64, at now: UInt64, isFetched: (_ epoll: Int32) -> Bool = { _ in false }) -> LoopProof {
+        let facts = facts(limit: limit, at: now, isFetched)
         // A program that says itself that it is at work there, and of which the kernel says no more, is taken at its word.
         let isWorkPending = facts.pending == .pending || (isDeclared && facts.pending == .unknown)
         return LoopProof(isLoop: isDeclared || facts.isProved, isWorkPending: isWorkPending)
     }
 
-    private func facts(limit: UInt64, at now: UInt64, isProvisional: Bool = false) -> QuietRule {
+    private func facts(
+        limit: UInt64,
+        at now: UInt64,
+        isProvisional: Bool = false,
+        _ isFetched: (_ epoll: Int32) -> Bool
+    ) -> QuietRule {
         state.withLock { state in
             let work =
-                state.object?.work(pidfd: process.descriptor, process: process.pid, tid: tid)
+                state.object?.work(pidfd: process.descriptor, process: process.pid, tid: tid, signals: &state.signals)
                 ?? WaitObject.Work(
                     pending: .unknown,
                     kind: state.isRing ? .loop : state.isRefused ? .unknown : .unseen,
@@ -109,29 +131,47 @@ package final class LoopExaminer: Sendable {
                 )
             // Of a process that ends the descriptors are closed before its threads are gone: what stalled is not quiet for that.
             let isEnding = work.kind == .gone && cll_thread_is_ending(process.pid, tid) != 0
-            let isServed = work.kind == .loop && servesOnePeer(&state, at: now)
+            let service = work.kind == .loop ? service(&state, at: now) : nil
             var rule = QuietRule(
-                kind: isEnding ? .unknown : isServed ? .peer : work.kind,
+                kind: isEnding ? .unknown : service ?? work.kind,
                 pending: work.pending,
-                doing: doing(limit: limit)
+                doing: doing(limit: limit, of: state.object)
             )
             rule.isProvisional = isProvisional && state.object?.epoll == nil
-            if rule.isLoop, let epoll = state.object?.epoll { rule.hasOtherWaiter = hasOtherWaiter(epoll, &state, at: now) }
+            rule.hasFetched = hasFetched(work.fetched, &state, at: now)
+            if rule.isLoop, let epoll = state.object?.epoll {
+                rule.hasOtherWaiter = isFetched(epoll) || hasOtherWaiter(epoll, &state, at: now)
+            }
             return rule
         }
     }
 
-    private func servesOnePeer(_ state: inout State, at now: UInt64) -> Bool {
-        guard let epoll = state.object?.epoll else { return false }
-        if epoll != state.servesOnePeer.epoll || now >= state.servesOnePeer.nanoseconds &+ Self.serviceNanoseconds {
-            state.servesOnePeer = (cll_serves_one_peer(process.descriptor, process.pid, epoll) != 0, epoll, now)
-        }
-        return state.servesOnePeer.found
+    /// Whether the program has taken completions from its ring since the last look. Where there are any it does so without a call.
+    private func hasFetched(_ count: UInt32?, _ state: inout State, at now: UInt64) -> Bool {
+        guard let count else { return false }
+        if let before = state.fetched.count, before != count { state.fetched.nanoseconds = now }
+        state.fetched.count = count
+        return state.fetched.nanoseconds > 0 && now < state.fetched.nanoseconds &+ Self.fetchNanoseconds
     }
 
-    private func doing(limit: UInt64) -> QuietRule.Doing {
+    private func service(_ state: inout State, at now: UInt64) -> WaitObject.Kind? {
+        guard let epoll = state.object?.epoll else { return nil }
+        if epoll != state.service.epoll || now >= state.service.nanoseconds &+ Self.serviceNanoseconds {
+            let found: WaitObject.Kind? =
+                switch Int(cll_service(process.descriptor, process.pid, epoll)) {
+                case CLL_SERVES_ONE_PEER: .peer
+                case CLL_SERVES_ITSELF: .helper
+                default: nil
+                }
+            state.service = (found, epoll, now)
+        }
+        return state.service.found
+    }
+
+    private func doing(limit: UInt64, of object: WaitObject?) -> QuietRule.Doing {
         var call = cll_thread_syscall()
         guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), call.number >= 0 else { return .working }
+        if cll_wait_kind(call.number) != 0, object?.isWaited(in: &call, of: process.pid) == true { return .waitingForAll }
         return switch Int(cll_call_use(process.pid, &call)) {
         case CLL_CALL_RESTS: .waiting(isFurtherOut: call.sp > limit)
         case CLL_CALL_SLEEPS: .sleeping
@@ -164,4 +204,12 @@ package struct LoopProof: Sendable, Equatable {
 package protocol ForeignLoop: ExaminableLoop {
     /// Some 10 µs. Any thread.
     func proof(at now: UInt64) -> LoopProof
+
+    /// The beacon's word of a stretch of work that the last examination has found to keep nothing waiting; `.max`: of none. Any thread.
+    var quietWord: UInt64 { get }
+}
+
+extension ForeignLoop {
+    /// For how long work that comes may have to wait for what the loop does now; 0 also while its thread is at something else, and nothing waits.
+    package var busyNanoseconds: UInt64 { clb_beacon_word(beacon.raw) == quietWord ? 0 : lagNanoseconds }
 }

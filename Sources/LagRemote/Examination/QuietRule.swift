@@ -6,8 +6,9 @@ package import LagActivity
 /// a loop may block in the same calls. What distinguishes them:
 ///
 /// 1. *The object.* A wait on one connection, pipe or terminal is a blocking read; so is one on an object that the program has closed since.
-///    Its thread runs no loop: whatever it does is no stall. Where the thread was never found in its wait, what it computes is one.
-/// 2. *Who fetches.* While another thread waits on the same epoll instance, events are fetched.
+///    Its thread runs no loop: whatever it does is no stall. (But what computes while somebody has typed at its terminal keeps that one waiting.) A wait for no descriptor is a sleep: nothing can wait for a thread that waits for the
+///    clock alone, and a script that sleeps between its rounds does the same. Where the thread was never found in its wait, what it computes is a stall.
+/// 2. *Who fetches.* While another thread waits on the same epoll instance, or has fetched from it just now, events are fetched.
 /// 3. *Proof.* Where work is pending at the object and the thread is elsewhere, somebody waits, whatever the thread does.
 /// 4. *The call.* A thread that computes, sleeps, or reads a file does not wait for work. One that waits for a lock, a connection, a child
 ///    or other events may. (Where it was never found in its wait, one that sleeps may be a program that polls once a round and sleeps in between.)
@@ -18,6 +19,8 @@ package struct QuietRule: Sendable, Equatable {
     package enum Doing: Sendable, Equatable {
         /// On a processor, or in a call that is no wait for work.
         case working
+        /// Asleep in a wait for all that its loop waits for: in a loop within a handler (a modal dialog). That is a rest.
+        case waitingForAll
         /// In a call in which a thread may wait for work.
         case waiting(isFurtherOut: Bool)
         /// In a call that lets time pass.
@@ -27,8 +30,10 @@ package struct QuietRule: Sendable, Equatable {
     package var kind: WaitObject.Kind
     package var pending: PendingWork
     package var doing: Doing
-    /// Another thread waits on the same object.
+    /// Another thread waits on the same object, or fetches from it again and again.
     package var hasOtherWaiter: Bool
+    /// The thread has come by its source of work since the last look, without a call that shows it: it has taken completions from its ring.
+    package var hasFetched = false
     /// It is not known yet whether the thread runs a loop, and its waits are known by their place alone: a start-up's round trip looks the same. So what
     /// the kernel shows has to be a loop's object, still open.
     package var isProvisional = false
@@ -44,17 +49,20 @@ package struct QuietRule: Sendable, Equatable {
     package var isLoop: Bool {
         switch kind {
         case .loop: !hasOtherWaiter
-        case .timer, .unknown, .unseen: !hasOtherWaiter && !isProvisional
-        case .peer, .gone: false
+        case .unknown, .unseen: !hasOtherWaiter && !isProvisional
+        case .helper: pending == .pending
+        case .terminal: pending == .pending && doing == .working
+        case .timer, .peer, .gone: false
         }
     }
 
     /// Whether it keeps nothing waiting.
     package var isQuiet: Bool {
-        guard isLoop else { return true }
+        guard isLoop, !hasFetched, doing != .waitingForAll else { return true }
         if pending == .pending { return false }
         switch doing {
         case .working: return false
+        case .waitingForAll: return true
         // Of an object that was never seen nothing says that the thread is in a handler.
         case .waiting(let isFurtherOut): return isFurtherOut || kind == .unseen
         case .sleeping: return kind == .unseen
@@ -63,5 +71,8 @@ package struct QuietRule: Sendable, Equatable {
 
     /// Whether it is proved that the thread runs a loop and is in a handler of it: what an action needs. What is pending at an object that a
     /// thread has left (an old connection that its other end closes) waits for nobody.
-    package var isProved: Bool { kind == .loop && !hasOtherWaiter && doing != .waiting(isFurtherOut: true) }
+    package var isProved: Bool {
+        guard kind == .loop, !hasOtherWaiter, !hasFetched else { return false }
+        return doing != .waiting(isFurtherOut: true) && doing != .waitingForAll
+    }
 }

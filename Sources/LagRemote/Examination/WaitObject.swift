@@ -11,9 +11,12 @@ package struct WaitObject: Sendable {
         case loop
         /// No descriptor at all: a sleep.
         case timer
-        /// One connection, pipe or terminal: a blocking read with a time-out, of a thread that serves one other party. So is what a process of
-        /// one thread waits on that serves one client by a connection that was accepted: who waits for it is the one who asked.
+        /// A terminal alone: somebody may type there while the program computes.
+        case terminal
+        /// One connection or pipe: a blocking read with a time-out, of a thread that serves one other party. So is what a process of one thread waits on that serves one client by a connection that was accepted: who waits for it is the one who asked.
         case peer
+        /// Pipes and signals of a helper that a server has forked: it does what it has to do by the clock.
+        case helper
         /// The program has closed it.
         case gone
         /// The thread was never found in its wait.
@@ -34,11 +37,20 @@ package struct WaitObject: Sendable {
         case unseen
     }
 
+    /// Whether an epoll instance watches a signalfd: kept from one look to the next, for that takes time.
+    package struct SignalMembers: Sendable {
+        fileprivate var raw = cll_signal_members()
+
+        package init() {}
+    }
+
     /// What one look has found.
     package struct Work: Sendable, Equatable {
         package var pending: PendingWork
         package var kind: Kind
         package var obstacle: Obstacle?
+        /// Of a ring of io_uring: how many completions the program has taken from it so far.
+        package var fetched: UInt32?
     }
 
     private var raw = cll_wait_object()
@@ -47,6 +59,11 @@ package struct WaitObject: Sendable {
     package var epoll: Int32? { raw.epoll >= 0 ? raw.epoll : nil }
 
     package init(epoll: Int32) { raw.epoll = epoll }
+
+    /// Whether a thread that sleeps in this call waits there for all of it: in a loop within a handler.
+    func isWaited(in call: inout cll_thread_syscall, of process: Int32) -> Bool {
+        withUnsafePointer(to: raw) { cll_wait_contains(process, &call, $0) != 0 }
+    }
 
     /// The object of a thread that sleeps in a call; nil: the call is no wait for events, or cannot be read.
     init?(process: Int32, of call: cll_thread_syscall) {
@@ -59,20 +76,23 @@ package struct WaitObject: Sendable {
     /// - Parameters:
     ///   - pidfd: of the process.
     ///   - tid: the thread whose wait it is.
-    package func work(pidfd: Int32, process: Int32, tid: Int32) -> Work {
+    ///   - signals: what was found of its signalfd a moment ago.
+    package func work(pidfd: Int32, process: Int32, tid: Int32, signals: inout SignalMembers) -> Work {
         var found = cll_work()
-        withUnsafePointer(to: raw) { cll_wait_object_poll(pidfd, process, tid, $0, &found) }
+        withUnsafePointer(to: raw) { cll_wait_object_poll(pidfd, process, tid, $0, &signals.raw, &found) }
         let kind: Kind =
             switch Int(found.kind) {
             case CLL_OBJECT_LOOP: .loop
             case CLL_OBJECT_TIMER: .timer
             case CLL_OBJECT_PEER: .peer
+            case CLL_OBJECT_TERMINAL: .terminal
             case CLL_OBJECT_GONE: .gone
             default: .unknown
             }
+        let fetched = found.is_ring != 0 ? found.fetched : nil
         switch Int(found.state) {
-        case CLL_WORK_NONE: return Work(pending: .none, kind: kind)
-        case CLL_WORK_PENDING: return Work(pending: .pending, kind: kind)
+        case CLL_WORK_NONE: return Work(pending: .none, kind: kind, fetched: fetched)
+        case CLL_WORK_PENDING: return Work(pending: .pending, kind: kind, fetched: fetched)
         default: return Work(pending: .unknown, kind: kind, obstacle: Self.obstacle(found.reason))
         }
     }

@@ -4,6 +4,7 @@
 #include "probes.h"
 #include <alloca.h>
 #include <errno.h>
+#include <linux/io_uring.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -15,12 +16,15 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -89,6 +93,14 @@ __attribute__((noinline)) static void turn_set(int turns) {
 static void turn_moving(int turns) {
     size_t place = 0;
     for (int i = 0; i != turns; i += is_watched()) deeper(64 + (place++ % 7) * 160, turn_epoll, 1);
+}
+
+// By plain system calls, which pass whatever is loaded into this.
+__attribute__((noinline)) static void turn_unseen(int turns) {
+    for (int i = 0; i != turns; i += counted(turns)) {
+        struct epoll_event found;
+        syscall(SYS_epoll_pwait, set, &found, 1, TURN_MS, NULL, 0);
+    }
 }
 
 // A worker's life: jobs in which it polls, and between them a rest.
@@ -185,9 +197,90 @@ static void *share(void *first) {
     return NULL;
 }
 
+// Two threads of one instance at full load: neither ever sleeps in its wait, and one has an event that takes long.
+static volatile bool is_over;
+static void *fetch_busily(void *argument) {
+    while (!is_over) {
+        struct epoll_event found;
+        if (epoll_wait(set, &found, 1, -1) == 1) deeper(512, handler_that_computes_briefly, 10);
+    }
+    return argument;
+}
+
+// A loop within a handler, which waits for all that the loop around it waits for, and for something of its own (a modal dialog).
+__attribute__((noinline)) static void run_dialog(int ms) {
+    struct pollfd some[3] = {{.fd = peers[0], .events = POLLIN}, {.fd = event, .events = POLLIN}, {.fd = ends[0], .events = POLLIN}};
+    for (int i = 0; i < ms / 100; i++) {
+        poll(some, 3, 100);
+        handler_that_computes_briefly(2);
+    }
+}
+
 static void poll_one(int ms) {
     struct pollfd one = {.fd = ends[0], .events = POLLIN};
     poll(&one, 1, ms);
+}
+
+// A ring of io_uring, by plain system calls. It stays in this file's hands: nothing is loaded for it.
+static struct {
+    int descriptor;
+    volatile uint32_t *sq_tail, *sq_array, *cq_head;
+    uint32_t *sq_mask;
+    struct io_uring_sqe *entries;
+} ring;
+
+static bool make_ring(void) {
+    struct io_uring_params made = {0};
+    ring.descriptor = (int)syscall(SYS_io_uring_setup, 4, &made);
+    if (ring.descriptor < 0) return false;
+    char *queues = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, ring.descriptor, IORING_OFF_SQ_RING);
+    char *completions = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, ring.descriptor, IORING_OFF_CQ_RING);
+    void *entries = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, ring.descriptor, IORING_OFF_SQES);
+    if (queues == MAP_FAILED || completions == MAP_FAILED || entries == MAP_FAILED) return false;
+    ring.sq_tail = (uint32_t *)(queues + made.sq_off.tail);
+    ring.sq_array = (uint32_t *)(queues + made.sq_off.array);
+    ring.sq_mask = (uint32_t *)(queues + made.sq_off.ring_mask);
+    ring.cq_head = (uint32_t *)(completions + made.cq_off.head);
+    ring.entries = entries;
+    return true;
+}
+
+// Something that is done at once.
+static int submit_nothing(void) {
+    uint32_t tail = *ring.sq_tail, index = tail & *ring.sq_mask;
+    ring.entries[index] = (struct io_uring_sqe){.opcode = IORING_OP_NOP};
+    ring.sq_array[index] = index;
+    __atomic_store_n(ring.sq_tail, tail + 1, __ATOMIC_RELEASE);
+    return (int)syscall(SYS_io_uring_enter, ring.descriptor, 1, 0, 0, NULL, 0);
+}
+
+static int wait_on_ring(void) {
+    return (int)syscall(SYS_io_uring_enter, ring.descriptor, 0, 1, IORING_ENTER_GETEVENTS, NULL, 0);
+}
+
+static int take_completion(void) {
+    __atomic_store_n(ring.cq_head, *ring.cq_head + 1, __ATOMIC_RELEASE);
+    return 1;
+}
+
+static void on_alarm(int signal) { (void)signal; }
+
+static void *release(void *semaphore) {
+    struct sembuf up = {.sem_op = 1};
+    sleep_ms(STALL_MS);
+    semop((int)(intptr_t)semaphore, &up, 1);
+    return NULL;
+}
+// A wait that does not go on by itself after a stop: 0, or its error.
+static int wait_for_semaphore(void) {
+    int semaphore = semget(IPC_PRIVATE, 1, 0600);
+    struct sembuf down = {.sem_op = -1};
+    pthread_t thread;
+    pthread_create(&thread, NULL, release, (void *)(intptr_t)semaphore);
+    int result = semop(semaphore, &down, 1) == 0 ? 0 : errno;
+    pthread_join(thread, NULL);
+    semctl(semaphore, 0, IPC_RMID);
+    return result;
 }
 
 // `object KIND`: an instance that watches a descriptor. With each line on stdin it does what that says.
@@ -200,9 +293,15 @@ static int be_object(const char *kind) {
         sigprocmask(SIG_BLOCK, &signals, NULL);
         descriptor = signalfd(-1, &signals, SFD_CLOEXEC);
     }
-    if (strcmp(kind, "input") == 0) descriptor = STDIN_FILENO;
-    watch(descriptor, strcmp(kind, "edge") == 0 ? EPOLLIN | EPOLLET : strcmp(kind, "once") == 0 ? EPOLLIN | EPOLLONESHOT : EPOLLIN);
-    printf("%d %d\n", set, descriptor);
+    if (strcmp(kind, "ring") == 0) {
+        // The alarm ends the wait.
+        struct sigaction action = {.sa_handler = on_alarm};
+        sigaction(SIGALRM, &action, NULL);
+        if (!make_ring()) set = -1;
+        printf("%d %d\n", set < 0 ? -1 : ring.descriptor, descriptor);
+    } else if (strcmp(kind, "input") == 0) descriptor = STDIN_FILENO;
+    if (strcmp(kind, "ring") != 0) watch(descriptor, strcmp(kind, "edge") == 0 ? EPOLLIN | EPOLLET : strcmp(kind, "once") == 0 ? EPOLLIN | EPOLLONESHOT : EPOLLIN);
+    if (strcmp(kind, "ring") != 0) printf("%d %d\n", set, descriptor);
     fflush(stdout);
     for (char line[16]; fgets(line, sizeof(line), stdin) != NULL;) {
         struct epoll_event found;
@@ -213,6 +312,13 @@ static int be_object(const char *kind) {
         if (line[0] == 't') result = epoll_wait(set, &found, 1, 0);
         if (line[0] == 'e') result = epoll_wait(set, &found, 1, -1);
         if (line[0] == 'c') result = close(set);
+        if (line[0] == 'm') result = wait_for_semaphore();
+        if (line[0] == 'n') result = submit_nothing();
+        if (line[0] == 'h') result = take_completion();
+        if (line[0] == 'r') {
+            ualarm(300000, 0);
+            result = wait_on_ring() < 0;
+        }
         // Until work comes, and back.
         if (line[0] == 'p') result = poll(some, 2, 300);
         if (line[0] == 'o') result = poll(some + 1, 1, 300);
@@ -288,6 +394,50 @@ int run_places(int count, char **arguments) {
         turn_set(FIRST_TURNS);
         handler_that_naps(STALL_MS);
         turn_set(20);
+    } else if (strcmp(name, "modal") == 0 || strcmp(name, "modal-stalls") == 0) {
+        turn_set(FIRST_TURNS);
+        deeper(2048, run_dialog, 3000);
+        if (name[5] != 0) deeper(4096, handler_that_naps, 2 * STALL_MS);
+        deeper(2048, run_dialog, 1000);
+        turn_set(20);
+    } else if (strcmp(name, "shared-busy") == 0) {
+        pthread_t thread;
+        turn_epoll(FIRST_TURNS);
+        watch(event, EPOLLIN);
+        eventfd_write(event, 1);
+        pthread_create(&thread, NULL, fetch_busily, NULL);
+        turn_epoll(20);
+        deeper(2048, handler_that_computes_briefly, 2 * STALL_MS);
+        turn_epoll(20);
+        is_over = true;
+        pthread_join(thread, NULL);
+    } else if (strcmp(name, "helper") == 0 || strcmp(name, "helper-pending") == 0) {
+        // What a server forks for what is to be done now and then.
+        pid_t child = fork();
+        if (child == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            turn_epoll(FIRST_TURNS);
+            if (name[6] != 0 && write(ends[1], "x", 1) != 1) _exit(3);
+            deeper(2048, handler_that_naps, STALL_MS);
+            char byte;
+            if (name[6] != 0 && read(ends[0], &byte, 1) != 1) _exit(3);
+            turn_epoll(20);
+            _exit(0);
+        }
+        int status = 1;
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+        return WEXITSTATUS(status);
+    } else if (strcmp(name, "unseen") == 0) {
+        turn_unseen(FIRST_TURNS);
+        deeper(2048, handler_that_naps, STALL_MS);
+        turn_unseen(20);
+    } else if (strcmp(name, "sleeps") == 0) {
+        // A script that sleeps between its rounds, by the call that some languages have for it.
+        for (int i = 0; i < FIRST_TURNS / 5; i += is_watched()) {
+            struct timeval time = {.tv_usec = 100000};
+            select(0, NULL, NULL, NULL, &time);
+            deeper(512, handler_that_computes_briefly, 250);
+        }
     } else if (strcmp(name, "polls") == 0) {
         turn_set(FIRST_TURNS);
         deeper(2048, handler_that_polls, 1000);

@@ -22,7 +22,9 @@ private final class FakeExaminableLoop: ExaminableLoop {
     }
 
     var examinations: Int { count.load(ordering: .relaxed) }
-    func find(isQuiet: Bool, _ work: PendingWork) { found.withLock { $0 = LoopExamination(isQuiet: isQuiet, work: work) } }
+    func find(isQuiet: Bool, isResting: Bool = false, _ work: PendingWork) {
+        found.withLock { $0 = LoopExamination(isQuiet: isQuiet, isResting: isResting, work: work) }
+    }
 }
 
 /// What the watchdog makes of loops that can be examined, with beacons moved by hand.
@@ -75,6 +77,26 @@ struct ExaminationTests {
         // The looks are up to an eighth of five seconds apart.
         let looked = start + 5000 * millisecond...start + 5700 * millisecond
         #expect(reported.allSatisfy { looked.contains($0.since) }, "\(reported)")
+    }
+
+    /// As a loop within a handler is: for long at rest, and now and then at work.
+    @Test func `a moments work of a loop that was quiet for long is no stall and more is`() throws {
+        let bench = try WatchdogBench()
+        let loop = FakeExaminableLoop()
+        loop.find(isQuiet: true, isResting: true, .none)
+        let index = begin(loop, bench)
+        bench.run(until: start + 60_000 * millisecond)
+        for moment in 0..<20 as Range<UInt64> {
+            let begun = start + (60_000 + moment * 200) * millisecond
+            loop.find(isQuiet: false, .none)
+            bench.run(until: begun + 80 * millisecond)
+            loop.find(isQuiet: true, isResting: true, .none)
+            bench.run(until: begun + 200 * millisecond)
+        }
+        #expect(bench.counters(index) == WatchCounters())
+        loop.find(isQuiet: false, .none)
+        bench.run(until: start + 64_250 * millisecond)
+        #expect(bench.counters(index) == WatchCounters(stalls: 1))
     }
 
     /// The gap of one rest must not hide what comes after it.

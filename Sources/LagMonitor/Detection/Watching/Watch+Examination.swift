@@ -46,12 +46,16 @@ extension Watch {
         if found.isQuiet {
             cold.pointee.examination.quietWord = beacon.word
             cold.pointee.examination.quietCallout = beacon.calloutNanoseconds
-            let gap = min(max(age / 8, Examination.shortestQuietNanoseconds), Examination.longestQuietNanoseconds)
+            let longest = found.isResting ? Examination.shortestQuietNanoseconds : Examination.longestQuietNanoseconds
+            let gap = min(max(age / 8, Examination.shortestQuietNanoseconds), longest)
             cold.pointee.examination.next = scan.now.saturatingSum(gap)
         } else {
             if cold.pointee.examination.quietWord == beacon.word { cold.pointee.examination.resumed = scan.now }
             cold.pointee.examination.quietWord = .max
-            let gap = min(max(age / 64, Examination.shortestNanoseconds), Examination.longestQuietNanoseconds)
+            // Of what was quiet before, a moment's work is no stall: how long it lasts counts from then on.
+            let resumed = cold.pointee.examination.resumed
+            let stalling = resumed > 0 ? scan.now.saturatingDifference(resumed) : age
+            let gap = min(max(stalling / 64, Examination.shortestNanoseconds), Examination.longestQuietNanoseconds)
             cold.pointee.examination.next = scan.now.saturatingSum(gap)
         }
     }

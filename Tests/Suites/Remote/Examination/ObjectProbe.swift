@@ -14,6 +14,8 @@ final class ObjectProbe {
     private let lines: LineReader
     private let handle: ProcessHandle
     let object: WaitObject
+    /// The instance's descriptor, or the ring's; -1: the kernel gives none.
+    let number: Int32
 
     init(_ kind: String) throws {
         let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
@@ -25,7 +27,8 @@ final class ObjectProbe {
         handle = ProcessHandle(process.processIdentifier)
         lines = LineReader(output)
         let numbers = try #require(lines.next()).split(separator: " ").compactMap { Int32($0) }
-        object = WaitObject(epoll: try #require(numbers.first))
+        number = try #require(numbers.first)
+        object = WaitObject(epoll: number)
     }
 
     deinit {
@@ -45,7 +48,8 @@ final class ObjectProbe {
     func answer() throws -> Int { try #require(lines.next().flatMap { Int($0) }) }
 
     func look(_ object: WaitObject? = nil) -> WaitObject.Work {
-        (object ?? self.object).work(pidfd: handle.descriptor, process: pid, tid: pid)
+        var signals = WaitObject.SignalMembers()
+        return (object ?? self.object).work(pidfd: handle.descriptor, process: pid, tid: pid, signals: &signals)
     }
 
     /// The object of the wait that the letter stands for, while the program sleeps in it. On a busy machine it may be over before it is

@@ -21,7 +21,6 @@ struct QuietRuleTests {
     @Test func `a loop whose handler computes or sleeps is no quiet one`() {
         #expect(!Self.rule(.working).isQuiet)
         #expect(!Self.rule(.working, pending: nil).isQuiet)
-        #expect(!Self.rule(.working, of: .timer).isQuiet)
         #expect(!Self.rule(.sleeping).isQuiet && !Self.rule(.sleeping, pending: nil).isQuiet)
         #expect(!Self.rule(.sleeping, of: .unknown).isQuiet)
     }
@@ -62,8 +61,34 @@ struct QuietRuleTests {
         // Where the kernel refuses, a loop is what its process says to be one: good for a line, and not for an action.
         #expect(!Self.rule(.working, of: .unknown, pending: nil).isQuiet)
         #expect(!Self.rule(.working, of: .unknown, pending: nil).isProved)
-        // A sleep keeps nobody waiting.
-        #expect(!Self.rule(.working, of: .timer).isProved && Self.rule(.working).isProved)
+        #expect(Self.rule(.working).isProved)
+    }
+
+    /// A wait for no descriptor is a sleep: nothing but the clock can come.
+    @Test func `nothing waits for a thread that waits for time alone`() {
+        for doing in [QuietRule.Doing.working, .sleeping, .waiting(isFurtherOut: false)] {
+            #expect(Self.rule(doing, of: .timer).isQuiet && !Self.rule(doing, of: .timer).isProved)
+        }
+    }
+
+    @Test func `a loop within a handler that waits for all of it is a rest`() {
+        #expect(Self.rule(.waitingForAll).isQuiet && Self.rule(.waitingForAll, pending: nil).isQuiet)
+        // What was pending was fetched there.
+        #expect(Self.rule(.waitingForAll, pending: true).isQuiet && !Self.rule(.waitingForAll, pending: true).isProved)
+    }
+
+    @Test func `what computes while somebody types at its terminal keeps them waiting`() {
+        #expect(!Self.rule(.working, of: .terminal, pending: true).isQuiet)
+        #expect(!Self.rule(.working, of: .terminal, pending: true).isProved)
+        #expect(Self.rule(.working, of: .terminal).isQuiet)
+        // A shell that waits for the command which the line is for.
+        #expect(Self.rule(.waiting(isFurtherOut: false), of: .terminal, pending: true).isQuiet)
+    }
+
+    @Test func `a servers helper is quiet unless work is pending`() {
+        #expect(Self.rule(.working, of: .helper).isQuiet && Self.rule(.working, of: .helper, pending: nil).isQuiet)
+        #expect(!Self.rule(.working, of: .helper, pending: true).isQuiet)
+        #expect(!Self.rule(.working, of: .helper, pending: true).isProved)
     }
 
     /// A round trip of a start looks the same but for its object.

@@ -21,8 +21,10 @@ internal import Testing
     /// Whether it is ready depends on who asks: asked from here the kernel would drop it, and the program would never hear of its signal.
     @Test func `a signal that waits in a signalfd is not lost`() throws {
         let probe = try ObjectProbe("signalfd")
+        #expect(probe.look() == WaitObject.Work(pending: .none, kind: .loop))
         #expect(try probe.ask("s") == 0)
-        #expect(probe.look() == WaitObject.Work(pending: .unknown, kind: .loop, obstacle: .signalfd))
+        // What waits for the thread says it.
+        for _ in 0..<100 { #expect(probe.look() == WaitObject.Work(pending: .pending, kind: .loop)) }
         #expect(try probe.ask("t") == 1)
     }
 
@@ -58,12 +60,14 @@ internal import Testing
         let probe = try ObjectProbe("level")
         let examiner = probe.makeExaminer()
         func isQuiet(in letter: String, at now: UInt64) throws -> Bool {
-            let isQuiet = try probe.sleeping(in: letter) { call in
+            let isResting = try probe.sleeping(in: letter) { call in
                 examiner.recordRest(call, at: now)
-                return examiner.examine(limit: .max, at: now).isQuiet
+                return examiner.examine(limit: .max, at: now).isResting
             }
+            // A wait for less than what was recorded is none for all of it.
+            #expect(isResting == (now != 3))
             #expect(try probe.answer() == 0)
-            return isQuiet
+            return examiner.examine(limit: .max, at: now).isQuiet
         }
         #expect(try isQuiet(in: "d", at: 1))
         #expect(try !isQuiet(in: "p", at: 2))
@@ -72,10 +76,33 @@ internal import Testing
         #expect(try isQuiet(in: "o", at: 1_000_000_000))
     }
 
+    /// At full load a program takes completions without a call.
+    @Test func `a ring is asked and taking from it is a turn`() throws {
+        let probe = try ObjectProbe("ring")
+        guard probe.number >= 0 else { return }
+        let examiner = probe.makeExaminer()
+        let ring = try probe.sleeping(in: "r") { call in
+            examiner.recordRest(call, at: 1)
+            return WaitObject(process: probe.pid, of: call)
+        }
+        // The alarm has ended it.
+        #expect(try probe.answer() == 1)
+        #expect(probe.look(ring) == WaitObject.Work(pending: .none, kind: .loop, fetched: 0))
+        #expect(examiner.examine(limit: .max, at: 2) == LoopExamination(work: .none))
+        #expect(try probe.ask("n") == 1)
+        #expect(probe.look(ring).pending == .pending)
+        #expect(examiner.examine(limit: .max, at: 3) == LoopExamination(work: .pending))
+        #expect(examiner.proof(limit: .max, at: 3) == LoopProof(isLoop: true, isWorkPending: true))
+        #expect(try probe.ask("h") == 1)
+        #expect(examiner.examine(limit: .max, at: 4) == LoopExamination(isQuiet: true, work: .none))
+        #expect(examiner.examine(limit: .max, at: 100_000_000) == LoopExamination(work: .none))
+    }
+
     @Test func `where the kernel refuses it is not known`() throws {
         let probe = try ObjectProbe("level")
         // No process's.
-        let found = probe.object.work(pidfd: -1, process: probe.pid, tid: probe.pid)
+        var signals = WaitObject.SignalMembers()
+        let found = probe.object.work(pidfd: -1, process: probe.pid, tid: probe.pid, signals: &signals)
         #expect(found == WaitObject.Work(pending: .unknown, kind: .loop, obstacle: .refused))
     }
 }
