@@ -21,6 +21,8 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
         let startTicks: UInt64
         let handle: ProcessHandle
         let name: String
+        /// Which program it was when it was last found to have the table.
+        var image: ProgramImage?
         var loops: [UInt32: RemoteLoop] = [:]
         /// Those of them that were counted, because they are known to be loops.
         var confirmed: Set<UInt32> = []
@@ -233,12 +235,16 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
         }
     }
 
-    /// Also those that live on as another program, which never heard of the table. Who moves lives, and has the table: reading its map each
-    /// second would cost it, and us, up to a millisecond.
+    /// Also those that live on as another program, which never heard of the table. Who moves lives, and has the table, and so does who has not
+    /// executed a program since it was found to: reading its map each second would cost it, and us, up to a millisecond.
     private func endExitedProcesses() {
         for (process, watched) in processes where processes[process]?.hasMoved() == false {
+            // Before the map: what it becomes meanwhile is found at the next check.
+            let image = ProgramImage(of: process)
+            if let image, image.isKnown, image == watched.image, watched.handle.isAlive { continue }
             switch table.owner(of: process, stackPointer: 0) {
-            case .found(let owner) where owner.startTicks == watched.startTicks && owner.mapsTable: continue
+            case .found(let owner) where owner.startTicks == watched.startTicks && owner.mapsTable:
+                processes[process]?.image = image
             case .unknown: continue
             case .found(let owner):
                 end(process)

@@ -156,6 +156,9 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         recorder.close()
     }
 
+    /// Whether it rests, is woken seldom, and the beginning of its next stretch of work is recorded.
+    var isCalmlyResting: Bool { isOver || !finder.isAtWork && calm.isCalm && recorder.isRecording }
+
     /// Whether it is to be sampled closely.
     var isAtWork: Bool { finder.isAtWork && !isOver && !quiet.load(ordering: .relaxed) }
 
@@ -167,6 +170,8 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         quiet.store(found.isQuiet, ordering: .relaxed)
         return found
     }
+
+    package var quietWord: UInt64 { quiet.load(ordering: .relaxed) ? clb_beacon_word(beacon.raw) : .max }
 
     package func proof(at now: UInt64) -> LoopProof { examiner.proof(limit: limit, at: now) }
 

@@ -14,6 +14,9 @@ final class KernelSampler: ExternalSampler {
     /// So often a loop at work is sampled: so much is not known of when a stall began and ended.
     static let workingSampleNanoseconds: UInt64 = 10_000_000
 
+    /// So much longer where nothing at rest is lost by that: of loops that are woken seldom the kernel records each switch.
+    static let calmNanoseconds: UInt64 = 30_000_000
+
     /// Any thread.
     func add(_ loop: AttachedLoop) { state.withLock { $0.loops.append(loop) } }
 
@@ -30,7 +33,8 @@ final class KernelSampler: ExternalSampler {
         let now = clb_now_ns()
         return state.withLock { state in
             guard !state.loops.isEmpty else { return .max }
-            var due = now + state.pace.next()
+            let isCalm = state.loops.allSatisfy(\.isCalmlyResting)
+            var due = now + state.pace.next() + (isCalm ? Self.calmNanoseconds : 0)
             for loop in state.loops where loop.isAtWork {
                 loop.probeIterations(at: now)
                 due = now + Self.workingSampleNanoseconds

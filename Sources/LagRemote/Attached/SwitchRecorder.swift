@@ -12,7 +12,7 @@ struct SwitchRecorder: ~Copyable {
     private var switches = cll_switches()
     private var isOpen = false
     private var hasFailed = false
-    private var isRecording = false
+    private(set) var isRecording = false
     /// What was recorded since the last sample so far; nil: recording has begun since.
     private var next: SwitchTrace?
     /// More than a ring was switched between two samples: recording that is not worth what it costs the thread.

@@ -82,14 +82,19 @@ struct HealthPage {
             writer.beginArray()
             for process in target.processes { write(process, &writer) }
             writer.endArray()
-            if !target.unwatched.isEmpty { write(target.unwatched, &writer) }
+            if !target.unwatched.isEmpty { write(target.unwatched, as: "not_watched", &writer) }
+            if !target.withoutLoop.isEmpty { write(target.withoutLoop, as: "without_loop", &writer) }
+            if target.lacksPlaces {
+                writer.key("table_full")
+                writer.value(true)
+            }
             writer.endObject()
         }
         writer.endArray()
     }
 
-    private func write(_ unwatched: [WatchReporter.Unwatched], _ writer: inout JSONLineWriter) {
-        writer.key("not_watched")
+    private func write(_ unwatched: [WatchReporter.Unwatched], as key: StaticString, _ writer: inout JSONLineWriter) {
+        writer.key(key)
         writer.beginArray()
         for process in unwatched {
             writer.beginObject()

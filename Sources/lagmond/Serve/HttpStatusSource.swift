@@ -34,6 +34,10 @@ struct TargetStatus: Sendable {
     var processes: [Process] = []
     /// Those of its processes that cannot be watched.
     var unwatched: [WatchReporter.Unwatched] = []
+    /// Those that could be watched, and have no event loop so far.
+    var withoutLoop: [WatchReporter.Unwatched] = []
+    /// Whether loops have found no place in the shared table.
+    var lacksPlaces = false
 
     var loops: Int { processes.reduce(0) { $0 + $1.loops.count } }
     var labels: [(String, String)] { name.map { [("target", $0)] } ?? [] }
@@ -41,7 +45,7 @@ struct TargetStatus: Sendable {
 
 extension TargetStatus.Process {
     init(_ process: WatchedProcess) {
-        self.init(pid: process.pid, name: process.name, loops: process.loops.map { ($0.name, $0.lagNanoseconds) })
+        self.init(pid: process.pid, name: process.name, loops: process.loops.map { ($0.name, $0.busyNanoseconds) })
     }
 }
 

@@ -62,6 +62,10 @@ final class CommandWatch: Sendable {
                 tableWatch.isMapped(in: $0)
             } watched: {
                 tableWatch.watchedProcesses + outside.watchedProcesses
+            } publishes: {
+                tableWatch.table.hasClaim(of: $0)
+            } refusals: {
+                tableWatch.table.refusals
             } unselected: {
                 tableWatch.unselectedLoops
             }
@@ -186,6 +190,9 @@ final class CommandWatch: Sendable {
         return sum
     }
 
+    /// Whether loops have found no place in the table.
+    var lacksPlaces: Bool { tableWatch.table.refusals > 0 }
+
     /// Loops whose watch has begun so far.
     var begunLoops: UInt64 { tableWatch.begunLoops + outside.begunLoops }
 
@@ -219,7 +226,9 @@ final class CommandWatch: Sendable {
             signals: lifecycle.signals,
             fault: lifecycle.phase == .givenUp ? "the command was started again too often, and given up" : nil,
             processes: processes.map(TargetStatus.Process.init),
-            unwatched: reporter.unwatched
+            unwatched: reporter.unwatched,
+            withoutLoop: reporter.withoutLoop,
+            lacksPlaces: lacksPlaces
         )
     }
 }

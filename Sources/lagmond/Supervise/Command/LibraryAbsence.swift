@@ -9,6 +9,8 @@ enum LibraryAbsence: Equatable {
     case user(UInt32)
     /// `LD_PRELOAD` was taken out of its environment.
     case environment
+    /// It runs in a pid namespace of its own, where it has another number than lagmond sees: what it published could not be assigned to it.
+    case processNumbers
     /// It runs in another root folder or mount namespace, where the library's path leads nowhere.
     case rootFolder
     /// Below another `lagmond run`, which watches it.
@@ -29,6 +31,8 @@ enum LibraryAbsence: Equatable {
             self = .user(user)
         } else if environment == nil {
             self = .hidden
+        } else if Self.isElsewhere(process, "ns/pid") {
+            self = .processNumbers
         } else if Self.isElsewhere(process, "root") || Self.isElsewhere(process, "ns/mnt") {
             self = .rootFolder
         } else {
@@ -68,6 +72,7 @@ extension LibraryAbsence: CustomStringConvertible {
         case .user(let user):
             "the library is not active: it runs as user \(user); start lagmond as that user, behind what changes it"
         case .environment: "the library is not active: its environment lacks LD_PRELOAD; start lagmond behind what clears it"
+        case .processNumbers: "the library is not active: it runs in a pid namespace of its own; start lagmond inside it"
         case .rootFolder: "the library is not active: it runs in another root folder or mount namespace; start lagmond there"
         case .otherMonitor: "it runs below another lagmond"
         case .hidden: "the kernel does not show whether the library is active in it"

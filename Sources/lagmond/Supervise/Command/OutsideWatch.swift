@@ -73,10 +73,15 @@ final class OutsideWatch: Sendable {
         state.withLock { $0.present.contains { $0.process.watch.process == process && !$0.process.watch.isOver } }
     }
 
-    /// Ends the watch of each process that has become a program, by exec, in which the library is active: that publishes its loops itself.
-    func leave(where hasLibrary: (Int32) -> Bool?) {
+    /// Ends the watch of each process that has become a program, by exec, in which the library is active: that publishes its loops itself. And of
+    /// each that does so now, whatever it is.
+    func leave(publishes: (Int32) -> Bool, where hasLibrary: (Int32) -> Bool?) {
         for entry in state.withLock({ $0.present }) {
             let process = entry.process.watch.process
+            guard !publishes(process) else {
+                remove { $0.process === entry.process }
+                continue
+            }
             guard let image = ProgramImage(of: process), image.isKnown, image != entry.image else { continue }
             if hasLibrary(process) == true {
                 remove { $0.process === entry.process }

@@ -20,6 +20,8 @@ struct WatchReport {
         let name: String
         /// Whether a process of it may be watched in another way yet: then nothing is known of its loops.
         var isUndecided = false
+        /// Whether it is a program of Go.
+        var isGo = false
         /// The patterns by which loops are selected; empty: all are.
         var selection = ""
         /// What is not selected: loops, and processes.
@@ -71,6 +73,9 @@ struct WatchReport {
         return messages
     }
 
+    /// Whether that the command has no loop may be reported now.
+    func isSilenceDue(at now: MonotonicTime) -> Bool { !isSilenceReported && root.map { now - $0.since >= Self.patience } == true }
+
     private static func message(on process: Process) -> String {
         "watching \(list(process.loops, namesInLine)) of \(process.name) [\(process.id.pid)]"
     }
@@ -82,6 +87,7 @@ struct WatchReport {
             return "\(start) that is selected (\(command.selection)) \(wait): nothing is watched so far; "
                 + "left out are \(list(command.leftOut, leftOutInLine))"
         }
+        guard !command.isGo else { return "\(start) \(wait): it is \(GoProgram.notice)" }
         return "\(start) \(wait): no thread of it waits again and again in epoll, poll or select; "
             + "a thread that only computes or reads is not watched"
     }

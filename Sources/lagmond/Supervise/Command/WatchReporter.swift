@@ -21,6 +21,10 @@ final class WatchReporter: @unchecked Sendable {
     /// What was found out of a process.
     private enum Finding {
         case hasLibrary
+        /// It has the library, which has seen no wait of it, and one of its threads was found asleep in a wait: once so far.
+        case hasBlindLibrary
+        /// It runs below another lagmond, which watches it.
+        case isOthers
         /// Seen once so far: a short-lived one, or one between fork and exec, is no gap in the watch.
         case withoutLibrary
         case notSelected(name: String)
@@ -37,6 +41,10 @@ final class WatchReporter: @unchecked Sendable {
         let hasLibrary: @Sendable (Int32) -> Bool?
         /// The processes that are watched now.
         let watched: @Sendable () -> [WatchedProcess]
+        /// Whether a process publishes anything in the table.
+        let publishes: @Sendable (Int32) -> Bool
+        /// How often a loop has found no place in the table.
+        let refusals: @Sendable () -> UInt64
         /// Loops in the table that are not selected.
         let unselected: @Sendable () -> [UnselectedLoop]
     }
@@ -46,12 +54,17 @@ final class WatchReporter: @unchecked Sendable {
     private let surroundings: Surroundings
     private let isOver = Atomic(false)
     private let unwatchedNow = Mutex<[Unwatched]>([])
+    private let withoutLoopNow = Mutex<[Unwatched]>([])
     private let waiting = Mutex<[String]>([])
 
     private var report = WatchReport()
     private var listedAt = MonotonicTime.now
     private var findings: [ProcessID: Finding] = [:]
     private var linesLeft = WatchReport.lines
+    private var silenceLinesLeft = WatchReport.lines
+    /// Processes that were found to have no loop, and whether that was reported.
+    private var silent: [ProcessID: Bool] = [:]
+    private var isShortageReported = false
 
     /// A refused process is tried again after so many lists.
     private static let listsBeforeRetry = 12
@@ -80,28 +93,36 @@ final class WatchReporter: @unchecked Sendable {
     /// Those that run and are not watched. Any thread.
     var unwatched: [Unwatched] { unwatchedNow.withLock { $0 } }
 
+    /// Those that run, are watched, and have no event loop so far. Any thread.
+    var withoutLoop: [Unwatched] { withoutLoopNow.withLock { $0 } }
+
     private func poll() {
         let now = MonotonicTime.now
         let root = lifecycle.status.pid
         let selection = outside.selection
-        outside.leave { [surroundings] in selection.includes(process: $0) ? surroundings.hasLibrary($0) : true }
+        outside.leave(publishes: surroundings.publishes) { [surroundings] in
+            selection.includes(process: $0) ? surroundings.hasLibrary($0) : true
+        }
         let present = surroundings.watched()
         if now - listedAt >= WatchReport.patience {
             listedAt = now
             examineTree(below: root, Set(present.map(\.pid)), selection)
+            reportSilence(below: root, Set(present.lazy.filter { !$0.loops.isEmpty }.map(\.pid)))
         }
+        reportShortage()
         let isUndecided =
             present.contains { $0.loops.isEmpty }
             || findings.values.contains {
                 switch $0 {
-                case .hasLibrary, .notSelected: false
-                case .withoutLibrary, .failed: true
+                case .hasLibrary, .isOthers, .notSelected: false
+                case .withoutLibrary, .hasBlindLibrary, .failed: true
                 }
             }
         let command = WatchReport.Command(
             pid: root,
             name: Self.name(of: root),
             isUndecided: isUndecided,
+            isGo: root != 0 && report.isSilenceDue(at: now) && GoProgram.isRun(by: root),
             selection: selection.shown,
             leftOut: selection.includesAll ? [] : leftOut
         )
@@ -130,9 +151,13 @@ final class WatchReporter: @unchecked Sendable {
                 continue
             }
             switch findings[id] {
-            case .hasLibrary: continue
+            case .isOthers: continue
+            case .hasLibrary, .hasBlindLibrary: examineBlind(id)
             case .failed(let unwatched, let left) where left > 0: findings[id] = .failed(unwatched, listsLeft: left - 1)
-            case .withoutLibrary, .failed: watchFromOutside(id, isNew: !isRefused(id))
+            case .withoutLibrary where surroundings.hasLibrary(pid) == true: findings[id] = .hasLibrary
+            case .withoutLibrary, .failed:
+                let isBlind = surroundings.hasLibrary(pid) == true
+                watchFromOutside(id, isNew: !isRefused(id), because: isBlind ? Self.blindness : nil)
             case nil, .notSelected: findings[id] = surroundings.hasLibrary(pid) == true ? .hasLibrary : .withoutLibrary
             }
         }
@@ -143,14 +168,36 @@ final class WatchReporter: @unchecked Sendable {
 
     private func isRefused(_ id: ProcessID) -> Bool { if case .failed = findings[id] { true } else { false } }
 
-    private func watchFromOutside(_ id: ProcessID, isNew: Bool) {
-        let absence = LibraryAbsence(of: id.pid, table: surroundings.table)
-        // It watches that one.
-        guard absence != .otherMonitor else {
+    /// The library is active in a process, and nothing was published of it. Where a thread of it waits for events all the same, by calls that do not
+    /// pass the library, it is watched from outside.
+    private func examineBlind(_ id: ProcessID) {
+        guard !surroundings.publishes(id.pid), !outside.selection.threads.isEmpty || !GoProgram.isRun(by: id.pid) else {
             findings[id] = .hasLibrary
             return
         }
-        let reason = surroundings.obstacle ?? "\(absence)"
+        guard Int(cll_threads_use(id.pid)) == CLL_THREADS_WAIT else {
+            findings[id] = .hasLibrary
+            return
+        }
+        // A start waits here and there, and a helper once.
+        if case .hasBlindLibrary = findings[id] {
+            watchFromOutside(id, isNew: true, because: Self.blindness)
+        } else {
+            findings[id] = .hasBlindLibrary
+        }
+    }
+
+    private static let blindness =
+        "the library is active, and has found no loop where a thread waits for events: it may make its system calls itself"
+
+    private func watchFromOutside(_ id: ProcessID, isNew: Bool, because known: String? = nil) {
+        let absence: LibraryAbsence? = known == nil ? LibraryAbsence(of: id.pid, table: surroundings.table) : nil
+        // It watches that one.
+        guard absence != .otherMonitor else {
+            findings[id] = .isOthers
+            return
+        }
+        let reason = known ?? surroundings.obstacle ?? absence.map { "\($0)" } ?? ""
         let name = Self.name(of: id.pid)
         let message: String
         switch outside.watch(id.pid) {
@@ -165,6 +212,51 @@ final class WatchReporter: @unchecked Sendable {
         linesLeft -= 1
         say(message)
         if linesLeft == 0 { say("further processes without the library get no line; /healthz names those that are not watched") }
+    }
+
+    // MARK: Silence
+
+    /// Processes of which no loop is known, though they could be watched: each has a line, unless it does nothing but wait for its children.
+    private func reportSilence(below root: Int32, _ watched: Set<Int32>) {
+        var found: [ProcessID: Bool] = [:]
+        var list: [Unwatched] = []
+        for pid in root == 0 ? [] : ProcessTree.members(below: root) where !watched.contains(pid) {
+            guard let id = Self.identify(pid), isDecided(id), outside.selection.includes(process: pid) else { continue }
+            let use = Int(cll_threads_use(pid))
+            let isGo = GoProgram.isRun(by: pid)
+            let name = Self.name(of: pid)
+            list.append(Unwatched(pid: pid, name: name, reason: Self.silence(isGo, use)))
+            let isReported = silent[id]
+            // The command's own process has its line where nothing of it is watched, and of a Go program its watch says so.
+            let hasLine = pid == root || isGo && outside.isWatching(pid)
+            let isDue = isReported == false && !hasLine && use != CLL_THREADS_AWAIT_CHILDREN && silenceLinesLeft > 0
+            if isDue {
+                silenceLinesLeft -= 1
+                say("\(name) [\(pid)] has no event loop so far: \(Self.silence(isGo, use))")
+            }
+            found[id] = isReported == true || isDue
+        }
+        silent = found
+        withoutLoopNow.withLock { [list] in $0 = list }
+    }
+
+    private func isDecided(_ id: ProcessID) -> Bool {
+        guard !outside.isWatching(id.pid) else { return true }
+        if case .hasLibrary = findings[id] { return true }
+        return false
+    }
+
+    private static func silence(_ isGo: Bool, _ use: Int) -> String {
+        if isGo { return GoProgram.notice }
+        return use == CLL_THREADS_AWAIT_CHILDREN
+            ? "it waits for its children" : "no thread of it waits again and again in epoll, poll or select"
+    }
+
+    /// Loops that found no place in the table, which nothing else shows.
+    private func reportShortage() {
+        guard !isShortageReported, surroundings.refusals() > 0 else { return }
+        isShortageReported = true
+        say("more loops than the table has places for (\(SharedLoopTable.places)): the others are not watched until one is free")
     }
 
     // MARK: Messages

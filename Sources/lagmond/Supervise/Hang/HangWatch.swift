@@ -57,7 +57,7 @@ final class HangWatch: @unchecked Sendable {
                 let key = Key(pid: process.pid, startTicks: process.startTicks, loop: ObjectIdentifier(loop))
                 present.insert(key)
                 var meter = meters[key] ?? HangMeter(longestGap: interval * 2)
-                meter.add(.init(of: loop, in: process))
+                meter.add(.init(of: loop, in: process, isSuspect: meter.hung > .zero))
                 if meter.hung >= policy.onHangAfter, !meter.isHandled {
                     let hasLine = lines.hasBegun(process: process.pid, thread: loop.thread.tid)
                     if hasLine || meter.hung >= policy.onHangAfter + Self.lineWait {
@@ -93,16 +93,19 @@ final class HangWatch: @unchecked Sendable {
 }
 
 extension HangMeter.Reading {
-    /// Some 40 µs of a loop at work: some files of `/proc`, and what is pending.
-    init(of loop: any ForeignLoop, in process: WatchedProcess) {
+    /// Some 40 µs of a loop at work: some files of `/proc`, and what is pending. Of one that nothing is proved of, as of a pool's thread that rests, a
+    /// quarter of that.
+    /// - Parameter isSuspect: it may hang already.
+    init(of loop: any ForeignLoop, in process: WatchedProcess, isSuspect: Bool) {
         sequence = loop.beacon.sequence
         isWorking = loop.beacon.activity.isWorking
         time = .now
         let thread = loop.thread.tid
-        isStoppedOrTraced = isWorking && Self.isStoppedOrTraced(process.pid, thread)
-        (computed, waitedForProcessor) = isWorking ? Self.times(process.pid, thread) : (.zero, .zero)
         let proof = isWorking ? loop.proof(at: time.nanoseconds) : LoopProof(isLoop: false, isWorkPending: false)
         (isLoop, isWorkPending) = (proof.isLoop, proof.isWorkPending)
+        let mayHang = isWorking && (proof.isLoop || isSuspect)
+        isStoppedOrTraced = mayHang && Self.isStoppedOrTraced(process.pid, thread)
+        (computed, waitedForProcessor) = mayHang ? Self.times(process.pid, thread) : (.zero, .zero)
     }
 
     /// Stopped, or traced by another process.

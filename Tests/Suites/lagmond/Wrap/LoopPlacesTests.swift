@@ -108,6 +108,35 @@ struct LoopPlacesTests {
         #expect(lasted >= 900 && Self.functions(line).contains("handler_that_polls"), "\(line)")
     }
 
+    /// It waits for pipes alone, in a child of the same program.
+    @Test func `a servers helper is stalled only while work waits for it`() throws {
+        let idle = try Self.lines("helper", .run)
+        #expect(idle.isEmpty, "\(idle)")
+        let lines = try Self.lines("helper-pending", .run)
+        #expect(lines.count == 1 && lines.first?["pending"] as? Bool == true, "\(lines)")
+    }
+
+    /// It waits for all that the loop around it waits for.
+    @Test(arguments: Way.allCases) func `a loop within a handler is a rest`(way: Way) throws {
+        let dialog = try Self.lines("modal", way)
+        #expect(dialog.isEmpty, "\(dialog)")
+        // What keeps it from its wait is a stall all the same.
+        let lines = try Self.lines("modal-stalls", way)
+        #expect(lines.count == 1, "\(lines)")
+        #expect(lines.first.map { Self.functions($0).contains("handler_that_naps") } == true)
+    }
+
+    @Test(arguments: Way.allCases) func `a script that sleeps between its rounds has no loop`(way: Way) throws {
+        let lines = try Self.lines("sleeps", way)
+        #expect(lines.isEmpty, "\(lines)")
+    }
+
+    /// Neither of the threads ever sleeps in its wait.
+    @Test func `what another thread fetches waits for nobody`() throws {
+        let lines = try Self.lines("shared-busy", .run)
+        #expect(lines.isEmpty, "\(lines)")
+    }
+
     @Test(arguments: Way.allCases) func `work that waits is in the record`(way: Way) throws {
         let lines = try Self.lines("pending", way)
         let line = try #require(lines.first)

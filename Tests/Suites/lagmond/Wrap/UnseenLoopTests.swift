@@ -1,0 +1,57 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+/// Programs whose loops the preloaded library does not see, or that have none.
+@Suite("Loops that the library does not see", .serialized)
+struct UnseenLoopTests {
+    /// A program that makes its system calls itself.
+    @Test func `a process whose waits pass the library is watched from outside`() throws {
+        try withFolder { folder in
+            let output = folder + "/stalls"
+            let run = try RunningProbe([ProbeRun.lagmond, "run", "--output", output, "--", ProbeRun.probe, "places", "unseen"])
+            let message = try run.complaint(containing: " from outside: ")
+            #expect(message.contains("watching ForeignProbe [") && message.contains("has found no loop"), "\(message)")
+            _ = try run.complaint(containing: "watching main of ForeignProbe")
+            run.send("\n")
+            let end = try run.end()
+            #expect(end.status == 0, "\(end.errors)")
+            let lines = text(of: output)
+            #expect(lines.contains("handler_that_naps"), "\(lines)")
+        }
+    }
+
+    /// A program with the note that Go's linker leaves in each.
+    private static func withGoProgram(_ body: (_ path: String, _ folder: String) throws -> Void) throws {
+        let start: [UInt8] = [4, 0, 0, 0, 16, 0, 0, 0]
+        let abi = Data(start + [1, 0, 0, 0] + Array("GNU\0".utf8))
+        let go = Data(start + [4, 0, 0, 0] + Array("Go\0\0".utf8))
+        var program = try Data(contentsOf: URL(fileURLWithPath: ProbeRun.probe))
+        let found = try #require(program.range(of: abi))
+        program.replaceSubrange(found, with: go)
+        try withFolder { folder in
+            let path = folder + "/served"
+            #expect(FileManager.default.createFile(atPath: path, contents: program, attributes: [.posixPermissions: 0o755]))
+            try body(path, folder)
+        }
+    }
+
+    /// Its threads serve goroutines by turns.
+    @Test func `of a Go program no thread is a loop unless somebody says so`() throws {
+        try Self.withGoProgram { program, folder in
+            for options in [[], ["--thread", "main"]] {
+                let output = folder + "/stalls\(options.count)"
+                let running = try RunningProbe([program, "places", "lock"])
+                let attach = [ProbeRun.lagmond, "attach", "--pid", "\(running.pid)", "--output", output]
+                let watch = try RunningProbe(attach + options)
+                let expected = options.isEmpty ? "its goroutines are not watched" : "watching main of served"
+                _ = try watch.complaint(containing: expected)
+                running.send("\n")
+                #expect(try watch.end().status == 0)
+                #expect(try running.end().status == 0)
+                let lines = text(of: output)
+                #expect(lines.contains("handler_that_waits_for_a_lock") == !options.isEmpty, "\(lines)")
+            }
+        }
+    }
+}
