@@ -3,7 +3,7 @@
 # Everything that builds speaks on stderr, so that `make run | jq .` gets the records and nothing else.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run lagmond test test-arm64 pipeline wrap programs examples docs exports report-check dependencies dist deb dist-check bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries proof sanitize storm fuzz platforms lint
+.PHONY: help setup dist-setup run lagmond test test-arm64 pipeline wrap programs examples docs exports report-check dependencies dist deb dist-check bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries proof sanitize storm fuzz platforms lint
 .SILENT:
 
 SWIFT ?= swift
@@ -56,10 +56,15 @@ docs: setup ## build the documentation (DocC) below .build/docs; a link that lea
 dependencies: ## check what users of the library have to resolve: nothing, unless they turn on a trait (1 min)
 	Scripts/check-dependencies
 
-dist: setup ## make the archive of lagmond for machines without a toolchain, and say how large it is (10 min the first time)
+# The archives of libstdc++ are those of the compiler that is there.
+dist-setup: setup
+	Scripts/setup gcc binutils python3 xz-utils >&2
+	[ -e "$$(gcc -print-file-name=libstdc++.a)" ] || Scripts/setup libstdc++-12-dev >&2
+
+dist: dist-setup ## make the archive of lagmond for machines without a toolchain, and say how large it is (10 min the first time)
 	build=$$(Scripts/dist/build) && Scripts/dist/archive "$$build"
 
-deb: setup ## make lagmond's Debian packages, and check them with lintian
+deb: dist-setup ## make lagmond's Debian packages, and check them with lintian
 	Scripts/setup debhelper dpkg-dev lintian >&2
 	build=$$(Scripts/dist/build) && Scripts/dist/deb "$$build"
 

@@ -101,6 +101,7 @@ let package = Package(
         // C
         .target(name: "CLagBeacon"),
         .target(name: "CLagLinux", dependencies: ["CLagBeacon"], linkerSettings: [.linkedLibrary("dl")]),
+        .target(name: "CLagRemote", dependencies: cEdge),
         // libcurl, loaded when it is needed: OTLP's.
         .target(name: "CLagCurl", linkerSettings: [.linkedLibrary("dl")]),
         .target(name: "CLibunwind", dependencies: ["CLagLinux"], linkerSettings: [.linkedLibrary("dl")]),
@@ -134,10 +135,9 @@ let package = Package(
         adapter("Configuration", ["LagMonitor", configuration]),
         adapter("NIO", cEdge + ["LagMonitor"] + nio),
 
-        // lagmond
-        // Files and lines from a kept llvm-symbolizer.
-        .target(name: "LagSymbols", dependencies: cEdge + ["LagModel", "LagDiagnosis"]),
-        .target(name: "LagRemote", dependencies: cEdge + layers + ["LagMonitor"]),
+        // lagmond. LagSymbols: files and lines from a kept llvm-symbolizer.
+        .target(name: "LagSymbols", dependencies: cEdge + ["CLagRemote", "LagModel", "LagDiagnosis"]),
+        .target(name: "LagRemote", dependencies: cEdge + layers + ["CLagRemote", "LagMonitor"]),
         .target(name: "LagReader", dependencies: ["CZlib", "LagModel"]),
         // Linked as Embedded Swift is, which leaves the Swift runtime out; by lld, which imports nothing for the parts of CLagBeacon that
         // it drops (gold does, and other C libraries lack some of it).
@@ -155,7 +155,7 @@ let package = Package(
         .executableTarget(
             name: "lagmond",
             dependencies: cEdge + layers + [
-                "LagMonitor", "LagMonitorDelivery", "LagMonitorOTLP", "LagSymbols", "LagReader", "LagRemote", "LagWorkload",
+                "LagMonitor", "LagMonitorDelivery", "LagMonitorOTLP", "LagSymbols", "LagReader", "LagRemote", "CLagRemote", "LagWorkload",
                 argumentParser,
             ] + ["NIOCore", "NIOPosix", "NIOHTTP1"].map { .product(name: $0, package: "swift-nio") },
             exclude: ["Workload"],
@@ -187,7 +187,6 @@ let package = Package(
             cEdge + layers + ["TestSupport", "LagMonitor", "LagMonitorConcurrency", "LagRemote", "LagSymbols", "StallFixtures"]
         ),
         probe("AllocationProbe", cEdge + ["TestSupport", "LagMonitor", "LagCapture", "LagDiagnosis", "CountingMalloc"]),
-        probe("RunLoopProbe", cEdge + ["TestSupport", "LagRunLoop", "LagActivity"]),
         // Who runs the main queue is the program's choice: an asynchronous one is another program.
         probe("FoundationProbe", ["TestSupport", "LagMonitor", "LagMonitorFoundation"]),
         probe("MainActorProbe", ["TestSupport"]),
@@ -200,7 +199,7 @@ let package = Package(
         ),
 
         // A suite a layer; its folders are its parts.
-        suite("LagRunLoopTests", "RunLoop", cEdge + ["LagRunLoop", "LagActivity", "RunLoopProbe"]),
+        suite("LagRunLoopTests", "RunLoop", cEdge + ["LagRunLoop", "LagActivity", "MonitorProbe"]),
         suite("LagCaptureTests", "Capture", cEdge + ["LagCapture", "CaptureProbe"]),
         suite("LagDetectionTests", "Detection", cEdge + ["LagDetection", "LagActivity", "LagCapture", "StallFixtures"]),
         suite("LagDiagnosisTests", "Diagnosis", ["LagDiagnosis", "LagSymbols", "StallFixtures"]),
@@ -230,12 +229,12 @@ let package = Package(
                 product("UnixSignals", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
             ] + nio
         ),
-        suite("LagRemoteTests", "Remote", cEdge + layers + ["LagMonitor", "LagRemote", "MonitorProbe", "ForeignProbe"]),
+        suite("LagRemoteTests", "Remote", cEdge + layers + ["LagMonitor", "CLagRemote", "LagRemote", "MonitorProbe", "ForeignProbe"]),
         suite(
             "lagmondTests",
             "lagmond",
             cEdge + layers + [
-                "lagmond", "LagMonitor", "LagMonitorDelivery", "LagSymbols", "LagReader", "LagRemote", "LagWorkload",
+                "lagmond", "LagMonitor", "LagMonitorDelivery", "LagSymbols", "LagReader", "LagRemote", "CLagRemote", "LagWorkload",
                 "MonitorProbe", "ForeignProbe",
             ]
         ),

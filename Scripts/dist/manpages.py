@@ -8,8 +8,11 @@ import sys
 
 # What argument-parser does not know.
 FILES = [
-    ("/etc/lagmond/lagmond.json", "The configuration that the service runs with."),
-    ("/usr/share/doc/lagmond/", "All settings, outputs and fields, and an example with targets."),
+    ("/etc/lagmond/lagmond.json", "The configuration that the packaged service runs with."),
+    (
+        "/usr/share/doc/lagmond/",
+        "All settings, outputs and fields; in examples/ targets, containers, log readers, alerts and a dashboard. Of the archive: share/doc/lagmond/ in its folder.",
+    ),
 ]
 
 

@@ -5,7 +5,7 @@
 --lines      byte for byte the same lines
 --json       lines with equal JSON, whatever the order of members and the writing of numbers
 --journal    what `journalctl -o json` prints: the same bytes in MESSAGE
---projected  JSON lines with the members of --fields alone; absent ones may be null or empty,
+--projected  JSON lines with the members of --fields alone; absent ones may be null or empty ({} too),
              with --zero-is-absent 0 as well
 Each is a multiset: the order of lines is free. A line is accepted when every given file has it; lines nobody sent are an error.
 """
@@ -62,7 +62,7 @@ def main():
     parser.add_argument("--zero-is-absent", action="store_true")
     given = parser.parse_args()
     fields = given.fields.split(",")
-    absent = (None, "", 0) if given.zero_is_absent else (None, "")
+    absent = (None, "", {}, 0) if given.zero_is_absent else (None, "", {})
 
     sent = [line for path in given.sent for line in lines(path)]
     keys = {"lines": lambda line: line, "json": canonical, "journal": message, "projected": lambda l: projected(l, fields, absent)}

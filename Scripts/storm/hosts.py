@@ -58,7 +58,7 @@ def hostile_table(storm):
 
 TABLE = """
 import mmap, os, random, subprocess, sys
-path = os.environ.get("LAGMONITOR_PAGE")
+path = os.environ.get("LAGMONITOR_LOOP_TABLE")
 host = subprocess.Popen("{host}".split())
 if path:
     file = os.open(path, os.O_RDWR)

@@ -1,6 +1,6 @@
 // Going through a process's map, however long it is.
 #define _GNU_SOURCE
-#include "procfs_text.h"
+#include "cll_procfs_text.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 #include "cll_memory.h"
-#include "procfs_text.h"
+#include "cll_procfs_text.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 
 #include "clb_beacon.h"
 #include "cll_procfs.h"
-#include "procfs_text.h"
+#include "cll_procfs_text.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "cll_poller.h"
 #include "clb_beacon.h"
-#include "procfs_text.h"
+#include "cll_procfs_text.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 #include "cll_pool.h"
-#include "procfs_text.h"
+#include "cll_procfs_text.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 #include "cll_procfs.h"
-#include "procfs_text.h"
+#include "cll_procfs_text.h"
 
 #include <dirent.h>
 #include <errno.h>

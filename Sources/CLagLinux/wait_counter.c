@@ -17,7 +17,7 @@
 // How long the processor wants a breakpoint to be.
 #if defined(__x86_64__)
 enum { BREAKPOINT_BYTES = sizeof(long) };
-// The call's first argument and the stack pointer, in this order in a sample (cll_switches_next).
+// The call's first argument and the stack pointer, in this order in a sample (clr_switches_next).
 static const uint64_t registers = 1ull << PERF_REG_X86_DI | 1ull << PERF_REG_X86_SP;
 #else
 enum { BREAKPOINT_BYTES = HW_BREAKPOINT_LEN_4 };
@@ -47,7 +47,7 @@ int cll_breakpoint_open(pid_t tid, uint64_t address) {
     attributes.bp_type = HW_BREAKPOINT_X;
     attributes.bp_addr = address;
     attributes.bp_len = BREAKPOINT_BYTES;
-    // Each time it counts it leaves a stamp, where it has a ring for it (cll_switches_take).
+    // Each time it counts it leaves a stamp, where it has a ring for it (clr_switches_take).
     attributes.sample_period = 1;
     attributes.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER;
     attributes.sample_regs_user = registers;

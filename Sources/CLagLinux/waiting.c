@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cll_memory.h"
-#include "procfs_text.h"
+#include "cll_procfs_text.h"
 
 // Which argument of a system call says what; -1: none does.
 typedef struct shape {

@@ -13,6 +13,7 @@ static void clu_store(clu_unwinder *unwinder, clu_frame *frames, uint32_t capaci
         frame->pc = pc;
         frame->module = (int16_t)module;
         frame->flags = (uint16_t)((is_return_address ? CLU_FRAME_RETURN_ADDRESS : 0) | (is_signal_frame ? CLU_FRAME_SIGNAL : 0));
+        frame->function_distance = 0;
         result->stored++;
     }
     result->total++;

@@ -1,6 +1,7 @@
 internal import CLagBeacon
 public import Dispatch
 @_exported public import LagActivity
+package import LagCapture
 package import LagDetection
 internal import LagDiagnosis
 internal import LagModel
@@ -28,7 +29,7 @@ public final class StallMonitor: Sendable {
     /// A monitor for those who need only one: default configuration, no sinks, so give it a handler.
     public static let shared = StallMonitor()
 
-    private struct State {
+    struct State {
         var parts: MonitorEngine.Parts?
         /// The last run, if its lines were still on their way when ``stop()`` gave up waiting.
         var unfinished: MonitorEngine.Parts?
@@ -36,16 +37,16 @@ public final class StallMonitor: Sendable {
         var deferred: [DeferredWatch] = []
     }
 
-    private struct DeferredWatch {
+    struct DeferredWatch {
         let loop: any ObservableLoop
         let rules: StallRules
     }
 
     /// As it was given; it does not change.
     public let configuration: StallMonitorConfiguration
-    private let core: MonitorCore
-    private let engine: MonitorEngine
-    private let state = PthreadMutex(State())
+    let core: MonitorCore
+    let engine: MonitorEngine
+    let state = PthreadMutex(State())
     // It is never posted: waiting for it is a sleep on the monotonic clock.
     private let sleepSemaphore = WakeSemaphore()
 
@@ -68,10 +69,12 @@ public final class StallMonitor: Sendable {
     /// A monitor of another process's loops.
     /// - Parameters:
     ///   - process: as its records say it.
+    ///   - running: how its running threads are captured.
     ///   - semaphore: to be posted when one of the beacons answers.
     ///   - externalSampler: reports for loops that publish nothing themselves; nil: their beacons lie in memory that both processes share.
     package init(
         of process: ProcessContext,
+        running: any RunningThreadCapture.Type,
         semaphore: WakeSemaphore,
         externalSampler: (any ExternalSampler)? = nil,
         configuration: StallMonitorConfiguration,
@@ -79,7 +82,9 @@ public final class StallMonitor: Sendable {
     ) {
         self.configuration = configuration
         core = MonitorCore(configuration: configuration, sinks: sinks, target: process)
-        engine = MonitorEngine(target: .init(process: process.pid, semaphore: semaphore, externalSampler: externalSampler))
+        engine = MonitorEngine(
+            target: .init(process: process.pid, running: running, semaphore: semaphore, externalSampler: externalSampler)
+        )
     }
 
     deinit {
@@ -160,132 +165,6 @@ public final class StallMonitor: Sendable {
         }
         // Outside of the lock: resuming a task may run code of its executor, which may call this monitor.
         for finish in streams { finish() }
-    }
-
-    /// Watches a loop until ``unwatch(_:)``, ``stop()``, or its thread's end. Watching it again changes nothing.
-    /// - Parameters:
-    ///   - loop: kept until the watch ends.
-    ///   - name: what is in records as `loop`; the loop's own name when nil.
-    ///   - rules: what counts as a stall of this loop; the configuration's rules when nil.
-    /// - Throws: ``StallMonitorError/notRunning``; ``StallMonitorError/tooManyLoops(limit:)`` beyond 16,384;
-    ///   ``StallMonitorError/invalidConfiguration(key:value:allowed:)``; ``StallMonitorError/ruleNotPossible(rule:reason:)`` when the
-    ///   loop cannot do what a rule asks of it.
-    public func watch(
-        _ loop: any ObservableLoop,
-        named name: String? = nil,
-        rules: StallRules? = nil
-    ) throws(StallMonitorError) {
-        let rules = rules ?? configuration.rules
-        try rules.validate()
-        try state.withLock { state throws(StallMonitorError) in
-            guard let parts = state.parts else { throw .notRunning }
-            guard !parts.registry.isWatched(loop, by: core) else { return }
-            var rules = rules
-            if let pool = loop as? any WorkerPool, rules.callout != nil {
-                try watchWorkers(of: pool, named: name, rules, parts)
-                rules.callout = nil
-                guard rules != .empty else { return }
-            }
-            do throws(StallMonitorError) {
-                try add(loop, named: name ?? loop.name, rules, parts)
-            } catch {
-                // All of a pool is watched, or nothing of it.
-                parts.workers?.remove(loop, of: core)
-                throw error
-            }
-            parts.watchdog.wake()
-        }
-    }
-
-    private func add(
-        _ loop: any ObservableLoop,
-        named name: String,
-        _ rules: StallRules,
-        _ parts: MonitorEngine.Parts
-    ) throws(StallMonitorError) {
-        let helpers = try Self.helpers(of: loop, for: rules, parts)
-        let index = parts.registry.add(
-            loop,
-            name: name,
-            owner: core,
-            rules: configuration.watchRules(of: rules),
-            ticks: helpers?.ticks,
-            ticker: helpers?.ticker,
-            mirror: engine.isOwn ? BeaconMirror(of: loop, named: name) : nil,
-            now: clb_now_ns()
-        )
-        guard index != nil else {
-            helpers?.ticker.cancel()
-            throw .tooManyLoops(limit: WatchRegistry.capacity)
-        }
-    }
-
-    /// The same for a loop that may be named before ``start()``: it is watched then.
-    package func watchFromStart(_ loop: any ObservableLoop, rules: StallRules) throws(StallMonitorError) {
-        try rules.validate()
-        let isDeferred = state.withLock { state in
-            guard state.parts == nil else { return false }
-            state.deferred.append(DeferredWatch(loop: loop, rules: rules))
-            return true
-        }
-        if !isDeferred { try watch(loop, rules: rules) }
-    }
-
-    /// Watches each thread of a pool by itself: those that it has, and those that come.
-    private func watchWorkers(
-        of pool: any WorkerPool,
-        named name: String?,
-        _ rules: StallRules,
-        _ parts: MonitorEngine.Parts
-    ) throws(StallMonitorError) {
-        var own = StallRules.empty
-        own.callout = rules.callout
-        guard rules.starvationThreshold == nil, rules.sampling == nil else {
-            let rule = rules.sampling == nil ? "starvation" : "sampling"
-            throw .ruleNotPossible(rule: rule, reason: "the threads of '\(pool.name)' are sampled: only callout applies to them")
-        }
-        guard let workers = parts.workers, let jobs = pool.jobs else {
-            let reason = "where the threads of '\(pool.name)' keep what they run is not known of this Swift runtime"
-            throw .ruleNotPossible(rule: "callout", reason: reason)
-        }
-        try workers.add(
-            pool,
-            jobs: jobs,
-            name: name ?? pool.name,
-            owner: core,
-            rules: configuration.watchRules(of: own),
-            parts.watchdog
-        )
-    }
-
-    /// What the rules need besides the beacon: the pings' thread, the ticks.
-    private static func helpers(
-        of loop: any ObservableLoop,
-        for rules: StallRules,
-        _ parts: MonitorEngine.Parts
-    ) throws(StallMonitorError) -> (ticks: TickCell, ticker: any LoopTicker)? {
-        if !loop.publishesActivity, rules.ping == nil, rules.frame == nil {
-            let reason = "'\(loop.name)' publishes no activities, so only the rules ping and frame apply"
-            throw .ruleNotPossible(rule: "callout", reason: reason)
-        }
-        if rules.ping != nil || rules.pingWhileWaiting != nil {
-            guard let pingable = loop as? any PingableLoop else {
-                throw .ruleNotPossible(rule: "ping", reason: "'\(loop.name)' is no PingableLoop")
-            }
-            if !pingable.pingsWithoutLocking { try parts.startPings() }
-        }
-        if rules.sampling != nil, loop.thread.tid == 0 {
-            throw .ruleNotPossible(rule: "sampling", reason: "the thread of '\(loop.name)' is not known")
-        }
-        guard let frame = rules.frame else { return nil }
-        guard let ticking = loop as? any TickingLoop else {
-            throw .ruleNotPossible(rule: "frame", reason: "'\(loop.name)' is no TickingLoop")
-        }
-        let ticks = TickCell()
-        guard let ticker = ticking.startTicking(every: frame.period, { ticks.tick() }) else {
-            throw .ruleNotPossible(rule: "frame", reason: "'\(loop.name)' has ended")
-        }
-        return (ticks, ticker)
     }
 
     /// Ends the watch of a loop for a while; of every loop that this monitor watches now, when `loop` is nil. A stall in progress

@@ -13,16 +13,14 @@
 
 __thread loop_thread loop_self __attribute__((tls_model("initial-exec")));
 clb_loop_table *loop_table;
+const loop_thread *loop_main_thread;
 
 // Whether there is a table to publish to.
 static int is_active;
 static uint32_t last_process;
-static const loop_thread *main_thread;
 static pthread_key_t end_key;
 // Of threads that have withdrawn a claim: a wait may be in progress (this one's is in a signal handler) whose end they publish.
 static clb_beacon unread_beacon;
-// Provisional claims of threads other than the main thread.
-static uint32_t threads_claims;
 
 // MARK: Processes
 
@@ -32,7 +30,7 @@ static void begin_process(const loop_thread *thread) {
     uint32_t number = (last_process > thread->process ? last_process : thread->process) + 1;
     if (number == 0) number = 1;
     last_process = number;
-    __atomic_store_n(&threads_claims, 0, __ATOMIC_RELAXED);
+    loop_forget_claims();
     uint32_t wiped = 0;
     __atomic_compare_exchange_n(&hot.process, &wiped, number, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
@@ -41,7 +39,7 @@ static void begin_thread(loop_thread *thread) {
     if (hot_process() == 0) begin_process(thread);
     // Of a process that was forked the thread that forked.
     pid_t pid = getpid();
-    if ((pid_t)syscall(SYS_gettid) == pid) main_thread = thread;
+    if ((pid_t)syscall(SYS_gettid) == pid) loop_main_thread = thread;
     memset(thread, 0, sizeof(*thread));
     thread->pid = pid;
     thread->process = hot_process();
@@ -171,44 +169,11 @@ static loop_thread *handle_other_place(
 static int is_loop(loop_thread *thread, int32_t waits) {
     if (waits >= LOOP_WAITS) return 1;
     int rank = thread->other_rank;
-    if (waits <= 0 || (thread != main_thread && (rank <= LOOP_RANK_ONE || (waits > 1 && thread->claim == 0)))) return 0;
+    if (waits <= 0 || (thread != loop_main_thread && (rank <= LOOP_RANK_ONE || (waits > 1 && thread->claim == 0)))) return 0;
     uint64_t now_ns = clb_now_ns();
     if (waits == 1) thread->other_ns = now_ns;
-    int32_t few = thread == main_thread || rank == LOOP_RANK_EPOLL ? LOOP_FEW_WAITS : LOOP_FEW_SET_WAITS;
+    int32_t few = thread == loop_main_thread || rank == LOOP_RANK_EPOLL ? LOOP_FEW_WAITS : LOOP_FEW_SET_WAITS;
     return waits >= few && (int64_t)(now_ns - thread->other_ns) >= (int64_t)LOOP_FEW_MS * 1000000;
-}
-
-// What may be no loop leaves half of the table to those that are. Some 0.1 µs.
-static int has_room(void) {
-    int room = 0;
-    for (uint32_t index = 0; index < CLB_LOOP_TABLE_SLOTS; index++) {
-        room += clb_claim_state(__atomic_load_n(clb_loop_table_claim_word(loop_table, index), __ATOMIC_RELAXED)) == CLB_SLOT_FREE;
-    }
-    return room >= CLB_LOOP_TABLE_SLOTS / 2;
-}
-
-static uint8_t *claims_of(loop_thread *thread, int rank) {
-    return &thread->provisional_claims[rank == LOOP_RANK_ONE ? LOOP_KIND_ONE : LOOP_KIND_SEVERAL];
-}
-
-// Whether a candidate may have a claim before it is a loop; counts one that may.
-static int may_claim(loop_thread *thread, int rank, int purpose) {
-    if (purpose != LOOP_FOR_EVENTS) return 0;
-    uint8_t *claims = claims_of(thread, rank);
-    if (*claims >= LOOP_PROVISIONAL_CLAIMS || !has_room()) return 0;
-    if (thread != main_thread) {
-        // Jobs poll, mostly for one descriptor.
-        if (rank == LOOP_RANK_ONE || __atomic_load_n(&threads_claims, __ATOMIC_RELAXED) >= LOOP_THREADS_CLAIMS) return 0;
-        if (__atomic_fetch_add(&threads_claims, 1, __ATOMIC_RELAXED) >= LOOP_THREADS_CLAIMS) return 0;
-    }
-    ++*claims;
-    return 1;
-}
-
-// It may, and others were faster.
-static void uncount_claim(loop_thread *thread, int rank) {
-    if (thread != main_thread) __atomic_fetch_sub(&threads_claims, 1, __ATOMIC_RELAXED);
-    --*claims_of(thread, rank);
 }
 
 // What was claimed for a candidate is a loop. Before the rest that ends its work: who sees that, sees a loop.
@@ -242,9 +207,9 @@ static loop_thread *handle_candidate(
         return rest(thread);
     }
     if (is_claimed) return NULL;
-    if (waits <= 0 || !may_claim(thread, rank, purpose)) return NULL;
+    if (waits <= 0 || !loop_may_claim(thread, rank, purpose)) return NULL;
     loop_thread *claimed = claim_slot(thread, CLB_SLOT_PROVISIONAL, object, rank, address, sp);
-    if (claimed == NULL) uncount_claim(thread, rank);
+    if (claimed == NULL) loop_uncount_claim(thread, rank);
     return claimed;
 }
 
@@ -316,7 +281,7 @@ __attribute__((constructor)) static void begin(void) {
         if (madvise(&hot, sizeof(hot), MADV_WIPEONFORK) == 0 && pthread_key_create(&end_key, end_thread) == 0) {
             clb_loop_table_end_all(loop_table, getpid(), 0);
             last_process = 1;
-            main_thread = &loop_self;
+            loop_main_thread = &loop_self;
             __atomic_store_n(&hot.process, last_process, __ATOMIC_RELAXED);
             __atomic_store_n(&is_active, 1, __ATOMIC_RELEASE);
         }

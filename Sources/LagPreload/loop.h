@@ -107,6 +107,15 @@ static inline loop_thread *loop_enter(int32_t object, int rank, uint64_t address
 void loop_begin_object(int32_t object);
 
 extern clb_loop_table *loop_table;
+// Of a forked process the thread that forked.
+extern const loop_thread *loop_main_thread;
+
+// Whether a candidate may have a claim before it is a loop; counts one that may.
+int loop_may_claim(loop_thread *thread, int rank, int purpose);
+// It may, and others were faster.
+void loop_uncount_claim(loop_thread *thread, int rank);
+// In a process that was forked: its parent's do not count.
+void loop_forget_claims(void);
 
 // The thread has accepted a connection, or submitted something to a ring.
 void loop_accept(void);

@@ -1,4 +1,4 @@
-internal import CLagLinux
+internal import CLagRemote
 
 /// Programs of Go: their runtime waits for events by whichever thread is idle, and runs goroutines by all.
 package enum GoProgram {
@@ -7,5 +7,5 @@ package enum GoProgram {
 
     /// Whether a process runs one, by the note that Go's linker leaves in its file. False also where the kernel does not let us read that. Some
     /// 20 µs; any thread.
-    package static func isRun(by process: Int32) -> Bool { cll_is_go_program(process) != 0 }
+    package static func isRun(by process: Int32) -> Bool { clr_is_go_program(process) != 0 }
 }

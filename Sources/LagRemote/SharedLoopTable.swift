@@ -1,5 +1,6 @@
 internal import CLagBeacon
 internal import CLagLinux
+internal import CLagRemote
 internal import Glibc
 internal import LagActivity
 package import LagMonitor
@@ -51,7 +52,7 @@ package final class SharedLoopTable: @unchecked Sendable {
     }
 
     /// How many loops can be in it at a time.
-    package static let places = Int(CLB_LOOP_TABLE_SLOTS)
+    package static let slotCount = Int(CLB_LOOP_TABLE_SLOTS)
 
     /// Whether other processes can find it.
     package var isShared: Bool { descriptor >= 0 }
@@ -147,7 +148,7 @@ package final class SharedLoopTable: @unchecked Sendable {
         }
     }
 
-    /// How often a loop has found no place. What its process has not been given a place for is not watched.
+    /// How often a loop has found no slot. What its process has no slot for is not watched.
     package var refusals: UInt64 { clb_loop_table_refused(raw) }
 
     private static func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }
@@ -172,8 +173,8 @@ package final class SharedLoopTable: @unchecked Sendable {
 
     /// Two files of `/proc`; waits where the process holds its own map for long.
     func owner(of process: Int32, stackPointer: UInt64) -> OwnerLookup {
-        var owner = cll_mapping_owner()
-        switch cll_mapping_owner_find(descriptor, process, stackPointer, &owner) {
+        var owner = clr_mapping_owner()
+        switch clr_mapping_owner_find(descriptor, process, stackPointer, &owner) {
         case 0:
             let stack = (owner.stack_low, owner.stack_high)
             return .found(Owner(startTicks: owner.start_ticks, stack: stack, mapsTable: owner.maps_file != 0))

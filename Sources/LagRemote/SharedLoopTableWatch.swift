@@ -23,22 +23,8 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
         let name: String
         /// Which program it was when it was last found to have the table.
         var image: ProgramImage?
-        var loops: [UInt32: RemoteLoop] = [:]
-        /// Those of them that were counted, because they are known to be loops.
-        var confirmed: Set<UInt32> = []
-        /// Whether there was ever one: a process without is no watched one.
+        /// Whether a loop of it was ever counted: a process without is no watched one.
         var hasLoops = false
-        /// The loops' words at the last check, by place.
-        var words: [UInt32: UInt64] = [:]
-        /// Those of them that do not count at present.
-        var paused: Set<UInt32> = []
-
-        /// Whether a loop has moved since this was asked last.
-        mutating func hasMoved() -> Bool {
-            let before = words
-            words = loops.mapValues { clb_beacon_word($0.beacon.raw) }
-            return words != before
-        }
     }
 
     package let table: SharedLoopTable
@@ -49,14 +35,10 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     let reportError: @Sendable (String) -> Void
     let relay: SharedLoopTableRelay
     var processes: [Int32: Watched] = [:]
-    /// Loops that could not be watched, by their place: each is tried again once a second, and complained of once.
-    var refused: [UInt32: UInt64] = [:]
-    /// Processes that have places and no loop to be watched: their end would not be noticed otherwise.
+    /// What is known of the table's slots.
+    var slots: [UInt32: SharedLoopTableSlot] = [:]
+    /// Processes that have slots and no loop to be watched: their end would not be noticed otherwise.
     var unwatched: Set<Int32> = []
-    /// Loops that are not selected, by their place, as found since the last check.
-    var unselected: [UInt32: UnselectedLoop] = [:]
-    /// Provisional claims that are not watched, by their place: when they were first seen, and whether they are old enough by now.
-    var settling: [UInt32: (claim: UInt64, since: UInt64, isOver: Bool)] = [:]
     private let past = Mutex(StallMonitorStatistics())
     private let watching = Mutex<[StallMonitor]>([])
     private let present = Mutex<[WatchedProcess]>([])
@@ -182,13 +164,14 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
                 checked = now
                 table.checkClock()
                 endExitedProcesses()
-                unselected = [:]
+                forgetSelection()
             }
             scan()
-            loopCount.store(processes.values.reduce(0) { $0 + $1.confirmed.subtracting($1.paused).count }, ordering: .relaxed)
+            let counted = slots.values.count { $0.watched.map { $0.isConfirmed && !$0.isPaused } ?? false }
+            loopCount.store(counted, ordering: .relaxed)
             publishProcesses()
             probe.answer(call, by: .manager)
-            let isIdle = processes.isEmpty && refused.isEmpty && unwatched.isEmpty && unselected.isEmpty
+            let isIdle = processes.isEmpty && unwatched.isEmpty && !slots.values.contains(where: \.isToBeTriedAgain)
             _ = semaphore.wait(until: min(settlingDeadline, isIdle ? .max : checked &+ Self.checkNanoseconds))
         }
         for process in Array(processes.keys) { end(process) }
@@ -196,16 +179,16 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     }
 
     private func publishProcesses() {
-        let now = processes.lazy.filter(\.value.hasLoops).map { process, watched in
+        let now = processes.filter(\.value.hasLoops).map { process, watched in
             WatchedProcess(
                 pid: process,
                 startTicks: watched.startTicks,
                 name: watched.name,
-                loops: watched.loops.filter { watched.confirmed.contains($0.key) }.sorted { $0.key < $1.key }.map(\.value)
+                loops: loops(of: process).filter(\.watched.isConfirmed).sorted { $0.index < $1.index }.map(\.watched.loop)
             )
         }
         present.withLock { $0 = now.sorted { $0.pid < $1.pid } }
-        let unselected = unselected.sorted { $0.key < $1.key }.map(\.value).filter { !$0.isProvisional }
+        let unselected = slots.sorted { $0.key < $1.key }.compactMap(\.value.unselected).filter { !$0.isProvisional }
         leftOut.withLock { $0 = unselected }
     }
 
@@ -214,23 +197,23 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
         guard let next = nextConfiguration.withLock({ $0.take() }) else { return }
         let isSelectionSame = next.selection == configuration.selection
         configuration = next
-        unselected = [:]
+        forgetSelection()
         for (process, watched) in processes {
-            stop(watched)
-            processes[process] = nil
+            let loops = stop(process, watched)
             guard isSelectionSame else { continue }
             do throws(StallMonitorError) {
                 var made = try make(process, startTicks: watched.startTicks)
-                (made.confirmed, made.hasLoops) = (watched.confirmed, watched.hasLoops)
+                made.hasLoops = watched.hasLoops
                 processes[process] = made
-                for (index, loop) in watched.loops {
+                for (index, before) in loops {
+                    let loop = before.loop
                     try made.monitor.watch(loop, rules: loop.isFromMonitor ? nil : configuration.preloadRules)
-                    processes[process]?.loops[index] = loop
+                    slots[index] = .watched(.init(process: process, loop: loop, isConfirmed: before.isConfirmed))
                     relay.pass(loop, to: made.semaphore, at: index)
                 }
             } catch {
                 reportError("cannot watch process \(process) any more: \(error)")
-                if let made = processes.removeValue(forKey: process) { stop(made) }
+                if let made = processes[process] { stop(process, made) }
             }
         }
     }
@@ -238,7 +221,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     /// Also those that live on as another program, which never heard of the table. Who moves lives, and has the table, and so does who has not
     /// executed a program since it was found to: reading its map each second would cost it, and us, up to a millisecond.
     private func endExitedProcesses() {
-        for (process, watched) in processes where processes[process]?.hasMoved() == false {
+        for (process, watched) in processes where !hasMoved(process) {
             // Before the map: what it becomes meanwhile is found at the next check.
             let image = ProgramImage(of: process)
             if let image, image.isKnown, image == watched.image, watched.handle.isAlive { continue }
@@ -275,6 +258,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
         let context = configuration.context(of: process)
         let monitor = StallMonitor(
             of: context,
+            running: TraceCapture.self,
             semaphore: semaphore,
             configuration: configuration.monitor,
             sinks: [NonClosingSink(sink)] + processSinks(context)
@@ -291,18 +275,25 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     }
 
     func end(_ process: Int32) {
-        for index in processes[process]?.loops.keys.map({ $0 }) ?? [] { recordConfirmation(at: index, of: process) }
-        guard let watched = processes.removeValue(forKey: process) else { return }
-        stop(watched)
-        for index in watched.loops.keys {
+        for (index, _) in loops(of: process) { recordConfirmation(at: index) }
+        guard let watched = processes[process] else { return }
+        for (index, _) in stop(process, watched) {
             if let loop = table.loop(at: index), loop.process == process { table.free(loop) }
         }
     }
 
-    private func stop(_ watched: Watched) {
-        for index in watched.loops.keys { relay.forget(index) }
+    /// - Returns: the loops that were watched; their slots are free for another watch.
+    @discardableResult
+    private func stop(_ process: Int32, _ watched: Watched) -> [(index: UInt32, watched: SharedLoopTableSlot.WatchedLoop)] {
+        let loops = loops(of: process)
+        for (index, _) in loops {
+            relay.forget(index)
+            slots[index] = nil
+        }
+        processes[process] = nil
         watched.monitor.stop()
         watching.withLock { $0.removeAll { $0 === watched.monitor } }
         past.withLock { $0 += watched.monitor.statistics }
+        return loops
     }
 }

@@ -1,5 +1,5 @@
 internal import CLagBeacon
-internal import CLagLinux
+internal import CLagRemote
 internal import Glibc
 internal import LagDiagnosis
 internal import Synchronization
@@ -61,7 +61,7 @@ final class SymbolizerProcess: Sendable {
             close(ends.0)
             return nil
         }
-        let pidfd = cll_pidfd_open(pid)
+        let pidfd = clr_pidfd_open(pid)
         guard pidfd >= 0 else {
             // A kernel or a container without such descriptors. The child is a moment old and was not waited for.
             close(ends.0)
@@ -69,7 +69,7 @@ final class SymbolizerProcess: Sendable {
             while waitpid(pid, nil, 0) < 0, errno == EINTR {}
             return nil
         }
-        _ = cll_limit_data(pid, maximumDataBytes)
+        _ = clr_limit_data(pid, maximumDataBytes)
         return SymbolizerProcess(pid: pid, pidfd: pidfd, socket: ends.0)
     }
 
@@ -80,7 +80,7 @@ final class SymbolizerProcess: Sendable {
         guard posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO) == 0,
             posix_spawn_file_actions_adddup2(&actions, socket, STDOUT_FILENO) == 0,
             posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0) == 0,
-            cll_spawn_close_from(&actions, STDERR_FILENO + 1) == 0
+            clr_spawn_close_from(&actions, STDERR_FILENO + 1) == 0
         else { return nil }
 
         var attributes = posix_spawnattr_t()
@@ -168,10 +168,10 @@ final class SymbolizerProcess: Sendable {
         guard let child = child.withLock({ $0.take() }) else { return }
         close(child.socket)
         // What a wrapper has started is in its group. Before it is waited for: until then the group's number is not reused.
-        _ = cll_pidfd_kill_group(child.pidfd, pid, SIGKILL)
+        _ = clr_pidfd_kill_group(child.pidfd, pid, SIGKILL)
         var poller = pollfd(fd: child.pidfd, events: Int16(POLLIN), revents: 0)
         while poll(&poller, 1, Self.endMilliseconds) < 0, errno == EINTR {}
-        if cll_pidfd_reap(child.pidfd) == 0 {
+        if clr_pidfd_reap(child.pidfd) == 0 {
             Self.unreaped.withLock { $0.append(child.pidfd) }
         } else {
             close(child.pidfd)
@@ -181,7 +181,7 @@ final class SymbolizerProcess: Sendable {
     private static func reapLate() {
         unreaped.withLock { late in
             late.removeAll { pidfd in
-                guard cll_pidfd_reap(pidfd) != 0 else { return false }
+                guard clr_pidfd_reap(pidfd) != 0 else { return false }
                 close(pidfd)
                 return true
             }

@@ -18,14 +18,14 @@
 
 #include "check.h"
 #include "clb_loop_table.h"
-#include "cll_iteration_check.h"
+#include "clr_iteration_check.h"
 #include "cll_linux.h"
 #include "cll_perf_sample.h"
-#include "cll_switches.h"
-#include "cll_thread_sample.h"
-#include "cll_trace.h"
+#include "clr_switches.h"
+#include "clr_thread_sample.h"
+#include "clr_trace.h"
 #include "cll_wait_counter.h"
-#include "cll_wait_object.h"
+#include "clr_wait_object.h"
 #include "cll_waiting.h"
 #include "stack.h"
 #include "subjects.h"
@@ -192,9 +192,9 @@ static void check_registers(const char *way, int is_taken, int error) {
 }
 
 static void check_running(void) {
-    cll_tracer *tracer = cll_tracer_create();
+    clr_tracer *tracer = clr_tracer_create();
     pid_t process = begin(work_registers);
-    int taken = cll_tracer_capture(tracer, process, process, both->low, both->high, snapshot, clb_now_ns() + 5000000000u);
+    int taken = clr_tracer_capture(tracer, process, process, both->low, both->high, snapshot, clb_now_ns() + 5000000000u);
     check_registers("ptrace", taken == CLL_SIGNAL_TAKEN, taken);
     int error = cll_perf_sample(process, both->low, both->high, snapshot, 5000000000u);
     check_registers("perf", error == 0, error);
@@ -208,7 +208,7 @@ static void check_running(void) {
     const char *names = "subject_leaf subject_inner subject_middle subject_outer";
     uint64_t low = 0, high = 0;
     cll_thread_stack(pthread_self(), &low, &high);
-    taken = cll_tracer_capture(tracer, process, process, low, high, snapshot, clb_now_ns() + 5000000000u);
+    taken = clr_tracer_capture(tracer, process, process, low, high, snapshot, clb_now_ns() + 5000000000u);
     stack_walk_over(snapshot, process, &walk);
     check(taken == CLL_SIGNAL_TAKEN && stack_has(&walk, names), "ptrace-stack", "taken %d, frames %s", taken, walk.text);
     error = cll_perf_sample(process, low, high, snapshot, 5000000000u);
@@ -218,7 +218,7 @@ static void check_running(void) {
     int state = cll_procfs_syscall(process, process, &call);
     check(state == CLL_SYSCALL_RUNNING, "running-shows-no-call", "state %d", state);
     end(process);
-    cll_tracer_destroy(tracer);
+    clr_tracer_destroy(tracer);
 }
 
 // A signal finds a thread that was at work in the kernel right behind the call.
@@ -258,49 +258,49 @@ static void check_loop(void) {
     pid_t process = begin(work_loop);
     cll_thread_syscall call = {0};
     for (int index = 0; index < 4000 && cll_procfs_syscall(process, process, &call) != CLL_SYSCALL_BLOCKED; index++) usleep(500);
-    check(call.number == SYS_epoll_pwait && cll_wait_kind(call.number) == CLL_WAIT_EPOLL, "loop-wait-known", "call %ld", (long)call.number);
+    check(call.number == SYS_epoll_pwait && clr_wait_kind(call.number) == CLR_WAIT_EPOLL, "loop-wait-known", "call %ld", (long)call.number);
     int counter = cll_wait_counter_open(process, call.pc);
-    cll_switches switches;
-    int error = cll_switches_open(process, &switches);
+    clr_switches switches;
+    int error = clr_switches_open(process, &switches);
     check(counter >= 0, "wait-counter-opens", "%s", strerror(-counter));
     if (check(error == 0, "switches-open", "%s", strerror(error)) && counter >= 0) {
-        check(cll_switches_take(&switches, counter), "switches-take-counter", "%s", strerror(errno));
-        cll_switches_set(&switches, 1);
+        check(clr_switches_take(&switches, counter), "switches-take-counter", "%s", strerror(errno));
+        clr_switches_set(&switches, 1);
         cll_wait_counter_set(counter, 1);
         uint64_t turns = __atomic_load_n(&both->turns, __ATOMIC_ACQUIRE);
         usleep(600000);
         cll_wait_counter_set(counter, 0);
-        cll_switches_set(&switches, 0);
+        clr_switches_set(&switches, 0);
         turns = __atomic_load_n(&both->turns, __ATOMIC_ACQUIRE) - turns;
         uint64_t counted = cll_wait_counter_read(counter), last = 0;
         check(turns > 10 && counted + 3 >= turns && counted <= turns + 3, "wait-counter-counts", "%ld, the loop turned %ld times", (long)counted, (long)turns);
-        cll_switch found;
+        clr_switch found;
         int passes = 0, own = 0, sleeps = 0, backwards = 0;
-        while (cll_switches_next(&switches, UINT64_MAX, &found)) {
-            passes += found.kind == CLL_SWITCH_PASS;
-            own += found.kind == CLL_SWITCH_PASS && found.sp == call.sp && (int)found.first_argument == both->set;
-            sleeps += found.kind == CLL_SWITCH_ASLEEP;
+        while (clr_switches_next(&switches, UINT64_MAX, &found)) {
+            passes += found.kind == CLR_SWITCH_PASS;
+            own += found.kind == CLR_SWITCH_PASS && found.sp == call.sp && (int)found.first_argument == both->set;
+            sleeps += found.kind == CLR_SWITCH_ASLEEP;
             backwards += found.time_ns < last;
             last = found.time_ns;
         }
         check(passes > 5 && sleeps > 5 && backwards == 0, "switches-recorded", "%d passes, %d sleeps, %d backwards", passes, sleeps, backwards);
         check(own == passes, "passes-have-registers", "%d of %d", own, passes);
-        cll_switches_close(&switches);
+        clr_switches_close(&switches);
     }
     if (counter >= 0) close(counter);
     int status = 0;
     check(waitpid(process, &status, WNOHANG) == 0, "wait-counter-does-no-harm", "the program ended with %x", (unsigned)status);
     // It is asked while it works.
-    int seen = CLL_ITERATION_UNSEEN;
-    for (int attempt = 0; attempt < 20 && seen != CLL_ITERATION_SEEN; attempt++) {
+    int seen = CLR_ITERATION_UNSEEN;
+    for (int attempt = 0; attempt < 20 && seen != CLR_ITERATION_SEEN; attempt++) {
         cll_thread_syscall present;
         for (int index = 0; index < 4000 && cll_procfs_syscall(process, process, &present) != CLL_SYSCALL_RUNNING; index++) usleep(200);
         uint64_t seen_ns;
-        cll_iteration_check *iteration = cll_iteration_check_begin(process, call.number, call.sp);
+        clr_iteration_check *iteration = clr_iteration_check_begin(process, call.number, call.sp);
         usleep(100000);
-        seen = cll_iteration_check_end(iteration, &seen_ns);
+        seen = clr_iteration_check_end(iteration, &seen_ns);
     }
-    check(seen == CLL_ITERATION_SEEN, "iteration-seen", "%d", seen);
+    check(seen == CLR_ITERATION_SEEN, "iteration-seen", "%d", seen);
     end(process);
 }
 
@@ -308,22 +308,22 @@ static void check_object(void) {
     pid_t process = begin(work_epoll);
     cll_thread_syscall call;
     int state = cll_procfs_syscall(process, process, &call), pidfd = (int)syscall(SYS_pidfd_open, process, 0);
-    cll_wait_object object;
-    cll_work before = {0}, after = {0};
-    int is_read = state == CLL_SYSCALL_BLOCKED && cll_wait_object_read(process, &call, &object);
+    clr_wait_object object;
+    clr_work before = {0}, after = {0};
+    int is_read = state == CLL_SYSCALL_BLOCKED && clr_wait_object_read(process, &call, &object);
     // Stopped, it does not fetch what comes.
     kill(process, SIGSTOP);
     usleep(50000);
-    if (is_read) cll_wait_object_poll(pidfd, process, process, &object, NULL, &before);
+    if (is_read) clr_wait_object_poll(pidfd, process, process, &object, NULL, &before);
     eventfd_write(both->event, 1);
-    if (is_read) cll_wait_object_poll(pidfd, process, process, &object, NULL, &after);
-    check(is_read && object.epoll == both->set && before.state == CLL_WORK_NONE && after.state == CLL_WORK_PENDING, "epoll-pending",
+    if (is_read) clr_wait_object_poll(pidfd, process, process, &object, NULL, &after);
+    check(is_read && object.epoll == both->set && before.state == CLR_WORK_NONE && after.state == CLR_WORK_PENDING, "epoll-pending",
           "read %d, instance %d, %d and %d", is_read, object.epoll, before.state, after.state);
     close(pidfd);
     end(process);
     process = begin(work_poll);
     state = cll_procfs_syscall(process, process, &call);
-    is_read = state == CLL_SYSCALL_BLOCKED && cll_wait_object_read(process, &call, &object);
+    is_read = state == CLL_SYSCALL_BLOCKED && clr_wait_object_read(process, &call, &object);
     check(is_read && object.epoll < 0 && object.count == 2 && object.waited[1].descriptor == both->event, "poll-descriptors", "read %d, %d of them", is_read,
           is_read ? (int)object.count : 0);
     end(process);
@@ -332,8 +332,8 @@ static void check_object(void) {
 // How much memory the events of a wait may take: they are not packed here.
 static void check_results(void) {
     cll_thread_syscall call = {.number = SYS_epoll_pwait, .arguments = {3, 4096, 5}};
-    check(cll_results_of_wait(&call).length == 5 * sizeof(struct epoll_event) && sizeof(struct epoll_event) == 16, "epoll-results", "%d bytes for 5",
-          (int)cll_results_of_wait(&call).length);
+    check(clr_results_of_wait(&call).length == 5 * sizeof(struct epoll_event) && sizeof(struct epoll_event) == 16, "epoll-results", "%d bytes for 5",
+          (int)clr_results_of_wait(&call).length);
 }
 
 // MARK: Locks

@@ -53,8 +53,8 @@ struct PreloadedWait: Benchmark {
 
     /// The page stays, for so does the library.
     private func load(_ descriptor: Int32) throws -> Wait {
-        setenv("LAGMONITOR_PAGE", "/proc/\(getpid())/fd/\(descriptor)", 1)
-        defer { unsetenv("LAGMONITOR_PAGE") }
+        setenv("LAGMONITOR_LOOP_TABLE", "/proc/\(getpid())/fd/\(descriptor)", 1)
+        defer { unsetenv("LAGMONITOR_LOOP_TABLE") }
         var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let length = max(0, readlink("/proc/self/exe", &buffer, buffer.count))
         let folder = String(decoding: buffer[..<length], as: UTF8.self).split(separator: "/").dropLast().joined(separator: "/")

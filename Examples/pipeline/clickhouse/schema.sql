@@ -26,6 +26,12 @@ CREATE TABLE IF NOT EXISTS lagmonitor.lines (
     host_name LowCardinality(String),
     service_name LowCardinality(String),
     service_version LowCardinality(String),
+    k8s_namespace_name LowCardinality(String),
+    k8s_pod_name String,
+    k8s_container_name LowCardinality(String),
+    k8s_node_name LowCardinality(String),
+    container_id String,
+    labels Map(LowCardinality(String), String),
     loop LowCardinality(String),
     cause LowCardinality(String),
     cpu_ms Nullable(Decimal(18, 3)),
@@ -75,6 +81,12 @@ CREATE TABLE IF NOT EXISTS lagmonitor.stalls (
     host_name LowCardinality(String),
     service_name LowCardinality(String),
     service_version LowCardinality(String),
+    k8s_namespace_name LowCardinality(String),
+    k8s_pod_name String,
+    k8s_container_name LowCardinality(String),
+    k8s_node_name LowCardinality(String),
+    container_id String,
+    labels Map(LowCardinality(String), String),
     loop LowCardinality(String),
     cause LowCardinality(String),
     cpu_ms Nullable(Decimal(18, 3)),
@@ -95,6 +107,7 @@ ORDER BY (hour, id);
 CREATE MATERIALIZED VIEW IF NOT EXISTS lagmonitor.lines_to_stalls TO lagmonitor.stalls AS
 SELECT id, transform(phase, ['begin', 'abandoned', 'end'], [1, 2, 3], 0) AS version, time, phase, message, kind, fingerprint,
        stack_hash, duration_ms, threshold_ms, mono_us, pid, thread_name, process_name, host_name, service_name, service_version,
+       k8s_namespace_name, k8s_pod_name, k8s_container_name, k8s_node_name, container_id, labels,
        loop, cause, cpu_ms, run_delay_ms, blocked_ms, syscall, syscall_target, lock_kind, culprit, culprit_confidence, seq,
        frames_total, frames
 FROM lagmonitor.lines WHERE event = 'stall';
@@ -113,6 +126,12 @@ CREATE TABLE IF NOT EXISTS lagmonitor.notices (
     message String,
     service_name LowCardinality(String),
     service_version LowCardinality(String),
+    k8s_namespace_name LowCardinality(String),
+    k8s_pod_name String,
+    k8s_container_name LowCardinality(String),
+    k8s_node_name LowCardinality(String),
+    container_id String,
+    labels Map(LowCardinality(String), String),
     dropped UInt64,
     suppressed UInt64,
     count UInt64,
@@ -125,6 +144,7 @@ PARTITION BY toMonday(hour)
 ORDER BY (hour, host_name, boot_id, pid, mono_us, event, reason, fingerprint, time);
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS lagmonitor.lines_to_notices TO lagmonitor.notices AS
-SELECT time, event, host_name, boot_id, pid, mono_us, reason, fingerprint, message, service_name, service_version, dropped,
-       suppressed, count, total_ms, longest_ms, first_time, last_time
+SELECT time, event, host_name, boot_id, pid, mono_us, reason, fingerprint, message, service_name, service_version,
+       k8s_namespace_name, k8s_pod_name, k8s_container_name, k8s_node_name, container_id, labels,
+       dropped, suppressed, count, total_ms, longest_ms, first_time, last_time
 FROM lagmonitor.lines WHERE event != 'stall';

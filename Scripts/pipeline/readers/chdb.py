@@ -16,8 +16,8 @@ import sql
 
 work = os.path.join(run, "chdb")
 sent = os.path.join(run, "all.jsonl")
-stall = ["id", "event", "phase", "message", "duration_ms", "mono_us", "host_name", "fingerprint", "frames_total", "culprit", "seq"]
-notice = ["event", "message", "mono_us", "host_name", "fingerprint", "dropped", "suppressed", "count", "total_ms", "reason"]
+stall = ["id", "event", "phase", "message", "duration_ms", "mono_us", "host_name", "fingerprint", "frames_total", "culprit", "seq", "k8s_pod_name", "labels"]
+notice = ["event", "message", "mono_us", "host_name", "fingerprint", "dropped", "suppressed", "count", "total_ms", "reason", "k8s_pod_name", "labels"]
 
 clickhouse = session.Session(os.path.join(work, "data"))
 for name in ("schema.sql", "hourly.sql", "sampling.sql"):

@@ -26,8 +26,8 @@
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     extension OutputSettings {
-        /// Where swift-configuration's sources want the lines: `output.path`, `output.max_bytes`, `output.max_files`; nil where they name
-        /// no path.
+        /// Where swift-configuration's sources want the lines: `output.path`, `output.max_bytes`, `output.max_files`, `output.mode`; nil where
+        /// they name no path.
         ///
         /// - Throws: ``StallMonitor/StallMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value that is not allowed, or
         ///   that the destination would ignore: `output.max_bytes` for a socket, `output.format` for OTLP.

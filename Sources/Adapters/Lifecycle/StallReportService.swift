@@ -32,10 +32,16 @@
         }
     }
 #else
+    public import LagMonitor
+
     @available(
         *,
         unavailable,
         message: "turn on the trait 'ServiceLifecycle' of the package LagMonitor: traits: [\"ServiceLifecycle\"]"
     )
-    public struct StallReportService {}
+    public struct StallReportService {
+        public let monitor: StallMonitor
+
+        public init(_ monitor: StallMonitor) { self.monitor = monitor }
+    }
 #endif

@@ -7,4 +7,10 @@
         /// Every field, with the line's exact numbers, and so many frames, innermost first; 0: none.
         case full(frames: Int = 16)
     }
+#else
+    /// Without the trait there is nothing that takes one; it has its cases, so that the error of what does names the trait.
+    public enum StallLogDetail: Sendable {
+        case short
+        case full(frames: Int = 16)
+    }
 #endif

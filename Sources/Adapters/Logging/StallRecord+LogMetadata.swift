@@ -41,25 +41,15 @@
 
         private static func owner(_ owner: LockOwner) -> Logger.MetadataValue {
             var value: Logger.Metadata = ["thread_id": "\(owner.threadID)"]
-            value["thread_name"] = text(owner.threadName)
+            value["thread_name"] = owner.threadName.map { .string(PlainText.sanitized($0)) }
             value["waits_for"] = hex(owner.waitsFor)
             return .dictionary(value)
         }
 
         private static func frame(_ frame: Frame) -> Logger.MetadataValue {
             var value: Logger.Metadata = [:]
-            value["pc"] = hex(frame.pc)
-            value["module"] = text(frame.module)
-            value["build_id"] = text(frame.buildID)
-            value["offset"] = hex(frame.offset)
-            value["symbol"] = text(frame.symbol)
-            value["file"] = text(frame.file)
-            value["line"] = text(frame.line)
+            for member in FrameMember.all { value["\(member.name)"] = member.value(frame).flatMap { metadata($0, frames: 0) } }
             return .dictionary(value)
-        }
-
-        private static func text(_ value: (some CustomStringConvertible & Sendable)?) -> Logger.MetadataValue? {
-            value.map { .string(PlainText.sanitized($0.description)) }
         }
 
         private static func hex(_ value: UInt64?) -> Logger.MetadataValue? {

@@ -61,12 +61,14 @@
     extension StallSource {
         @available(*, unavailable, message: "turn on the trait 'Logging' of the package LagMonitor: traits: [\"Logging\"]")
         @discardableResult
-        public func logStalls(to logger: Any, frames: Int = 16, on queue: DispatchQueue? = nil) -> StallHandler { fatalError() }
+        public func logStalls(to logger: Any, detail: StallLogDetail = .short, on queue: DispatchQueue? = nil) -> StallHandler {
+            fatalError()
+        }
     }
 
     extension StallRecord {
         @available(*, unavailable, message: "turn on the trait 'Logging' of the package LagMonitor: traits: [\"Logging\"]")
-        public func logMetadata(frames limit: Int = 16) -> Never { fatalError() }
+        public func logMetadata(_ detail: StallLogDetail = .full()) -> Never { fatalError() }
     }
 
     extension StallRecord.Severity {

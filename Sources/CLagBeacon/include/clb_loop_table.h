@@ -21,7 +21,7 @@
 //
 // Trust. Every process that maps the table can write all of it: to lagmond, each number in here is a claim. It follows no address
 // and takes no size from it, reads a slot by clb_loop_table_read (which copies and checks the form), and asks the kernel whether the process
-// that a slot names has this table mapped at all (cll_mapping_owner) before it reads anything of that process.
+// that a slot names has this table mapped at all (clr_mapping_owner) before it reads anything of that process.
 // The children take from it only what cannot hurt: the conversion of time (a wrong one gives wrong times), and which slots are free.
 #ifndef CLB_LOOP_TABLE_H
 #define CLB_LOOP_TABLE_H
@@ -37,7 +37,7 @@
 #define CLB_LOOP_TABLE_MAGIC "LAGPAGE"
 
 // The variable that holds the table's path.
-#define CLB_LOOP_TABLE_VARIABLE "LAGMONITOR_PAGE"
+#define CLB_LOOP_TABLE_VARIABLE "LAGMONITOR_LOOP_TABLE"
 
 enum {
     CLB_LOOP_TABLE_VERSION = 3,
@@ -67,7 +67,7 @@ enum {
 
 typedef struct clb_loop_table_slot {
     uint32_t kind;         // CLB_LOOP_…
-    int32_t pid;           // as the process sees itself: another number inside a pid namespace, where cll_mapping_owner refuses it
+    int32_t pid;           // as the process sees itself: another number inside a pid namespace, where clr_mapping_owner refuses it
     int32_t tid;
     int32_t wait_object;   // the descriptor of the epoll instance that the loop waits on, plus one; 0: it waits otherwise
     uint64_t claimed_ns;   // CLOCK_MONOTONIC: a process that began later is not the one

@@ -1,9 +1,9 @@
 // Linux calls that Swift's Glibc lacks: one header a concern.
-#include "cll_child.h"
+// First, so that sigset_t is of the C library for those that import both.
+#include <signal.h>
+
 #include "cll_epoll_wait.h"
-#include "cll_go_program.h"
 #include "cll_instruction.h"
-#include "cll_iteration_check.h"
 #include "cll_jobs.h"
 #include "cll_linux.h"
 #include "cll_memory.h"
@@ -11,17 +11,12 @@
 #include "cll_perf_sample.h"
 #include "cll_poller.h"
 #include "cll_pool.h"
-#include "cll_process.h"
 #include "cll_procfs.h"
+#include "cll_procfs_text.h"
 #include "cll_signal.h"
 #include "cll_snapshot.h"
-#include "cll_switches.h"
 #include "cll_symbols.h"
 #include "cll_thread.h"
-#include "cll_thread_sample.h"
-#include "cll_trace.h"
 #include "cll_wait_counter.h"
-#include "cll_wait_object.h"
 #include "cll_waiting.h"
 #include "cll_wake.h"
-#include "cll_wrap.h"

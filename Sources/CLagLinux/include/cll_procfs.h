@@ -76,15 +76,4 @@ long cll_procfs_schedstat(pid_t pid, pid_t tid, char *buffer, size_t size);
 // The mapping that holds `address`, [*low, *high); zeros where no mapping does. Reads all of `maps`: not for a hot path. 0, or an errno.
 int cll_procfs_mapping(pid_t pid, uint64_t address, uint64_t *low, uint64_t *high);
 
-// What the kernel knows of a process that claims to have a file mapped.
-typedef struct cll_mapping_owner {
-    uint64_t start_ticks;  // field 22 of /proc/<pid>/stat: since the machine started, without CLOCK_MONOTONIC's meaning
-    uint64_t stack_low;    // the mapping that holds `sp`; 0: none does
-    uint64_t stack_high;
-    uint32_t maps_file;    // whether it has the file of the descriptor mapped
-} cll_mapping_owner;
-
-// Reads /proc/<pid>/stat and maps; `sp` is an address in the stack in question. 0, or an errno (ESRCH: gone; EACCES, EPERM: not ours to see).
-int cll_mapping_owner_find(int descriptor, int32_t pid, uint64_t sp, cll_mapping_owner *owner);
-
 #endif

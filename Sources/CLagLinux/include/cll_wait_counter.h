@@ -3,7 +3,7 @@
 //
 // perf_event_open(2), PERF_TYPE_BREAKPOINT: the thread is neither stopped nor signalled, and nothing of its memory is changed. It
 // costs the thread about a µs each time it comes by while the counter counts, and 0.5 µs at each switch while it is open. Where it has a ring
-// for them (cll_switches_take) the counter leaves a stamp each time, with the registers that distinguish the loop's wait from a handler's by the same
+// for them (clr_switches_take) the counter leaves a stamp each time, with the registers that distinguish the loop's wait from a handler's by the same
 // function. The count has both. The counter is a descriptor of this process: however it ends, the breakpoint is gone with it.
 #ifndef CLL_WAIT_COUNTER_H
 #define CLL_WAIT_COUNTER_H

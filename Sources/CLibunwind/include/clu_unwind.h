@@ -58,6 +58,7 @@ typedef struct clu_frame {
     uint64_t pc;
     int16_t module;            // index into modules, -1 when in none
     uint16_t flags;
+    uint32_t function_distance;  // bytes from the first one of its function; 0: not asked for, or not known
 } clu_frame;
 
 typedef struct clu_unwind_result {

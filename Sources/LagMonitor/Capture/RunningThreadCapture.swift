@@ -1,9 +1,9 @@
 internal import CLagLinux
-internal import LagActivity
-internal import LagModel
+package import LagActivity
+package import LagModel
 
 /// What became of a request to a running thread.
-enum RunningThreadAnswer {
+package enum RunningThreadAnswer {
     case taken
     /// The thread got no processor yet. It answers when it does, before it goes on.
     case pending
@@ -18,7 +18,7 @@ enum RunningThreadAnswer {
     }
 
     /// - Parameter code: `CLL_SIGNAL_…`, as both ways of asking answer.
-    init(_ code: Int32) {
+    package init(_ code: Int32) {
         self =
             switch Int(code) {
             case Int(CLL_SIGNAL_TAKEN): .taken
@@ -34,7 +34,9 @@ enum RunningThreadAnswer {
 /// Takes the registers and the stack of a thread that runs, into a snapshot that exists already. One request at a time.
 ///
 /// For the watchdog alone; every wait is bounded.
-protocol RunningThreadCapture {
+package protocol RunningThreadCapture: SendableMetatype {
+    init(snapshot: Snapshot) throws(CaptureUnavailable)
+
     var method: CaptureMethod { get }
     var snapshot: Snapshot { get }
 
@@ -56,7 +58,7 @@ protocol RunningThreadCapture {
 }
 
 extension RunningThreadCapture {
-    func takeSample(_ target: ThreadIdentity, within nanoseconds: UInt64) -> Bool {
+    package func takeSample(_ target: ThreadIdentity, within nanoseconds: UInt64) -> Bool {
         cll_perf_sample(target.tid, target.stackLow, target.stackHigh, snapshot.raw, nanoseconds) == 0
     }
 }

@@ -42,3 +42,13 @@ struct SignalCapture: RunningThreadCapture {
         return RunningThreadAnswer(answer)
     }
 }
+
+/// The process's signal handlers for captures: shared by all, installed while anybody captures.
+package enum CaptureSignals {
+    /// Takes over the signals that have no handler; returns how many. Not from two threads at once.
+    @discardableResult
+    package static func install() -> Int { SignalCapture.install() }
+
+    /// Gives them back.
+    package static func remove() { SignalCapture.remove() }
+}

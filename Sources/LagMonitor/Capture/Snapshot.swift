@@ -1,14 +1,14 @@
-internal import CLagLinux
+package import CLagLinux
 internal import Glibc
 
 /// Memory for one snapshot, there before it is needed.
 ///
 /// The copy of the stack holds 128 KiB: enough for any stack that is not a deep recursion (whose outer frames are
 /// then read from the thread's memory), and little enough to copy within some microseconds.
-final class Snapshot {
+package final class Snapshot {
     static let stackCapacity = 128 * 1024
 
-    let raw: UnsafeMutablePointer<cll_snapshot>
+    package let raw: UnsafeMutablePointer<cll_snapshot>
     private let stack: UnsafeMutableRawPointer
 
     init?() {

@@ -5,23 +5,6 @@ internal import Glibc
 package import LagActivity
 package import LagModel
 
-/// How long a capture may take.
-package struct CaptureBudget: Sendable {
-    /// A thread that runs and sleeps by turns is polled so often, 0.1 ms apart, to find it asleep.
-    let attempts: Int
-    /// How long the answer to a signal is waited for. A thread on a processor answers within microseconds; one that waits for a
-    /// processor may need a few scheduling slices.
-    let answerNanoseconds: UInt64
-
-    /// Whether the kernel may be asked for a sample of a thread of this process that no signal reaches: making the event may take some milliseconds.
-    let allowsSample: Bool
-
-    /// For the first sample of a stall: 12 ms, or 50 ms.
-    package static let full = CaptureBudget(attempts: 120, answerNanoseconds: 50_000_000, allowsSample: true)
-    /// For what is worth less: further samples, and other threads. 2 ms, or 5 ms.
-    package static let brief = CaptureBudget(attempts: 20, answerNanoseconds: 5_000_000, allowsSample: false)
-}
-
 /// Takes another thread's backtrace: passively where the thread sleeps, by a signal where it runs, by a sample
 /// of the kernel's where no signal reaches it; in another process by such a sample, and by `ptrace` where there is none.
 ///
@@ -49,10 +32,11 @@ package final class ThreadCapture {
     private static let blockedAttempts = 3
 
     /// Loads libunwind, reads the module map and takes the memory for snapshots. Not for the watchdog's steady state.
-    package convenience init() throws(CaptureUnavailable) { try self.init(process: getpid()) }
+    package convenience init() throws(CaptureUnavailable) { try self.init(process: getpid(), running: SignalCapture.self) }
 
     /// The same for the threads of any process. Of another one everything is read from outside, so nothing is installed here.
-    package init(process: Int32) throws(CaptureUnavailable) {
+    /// - Parameter running: how threads that run are captured.
+    package init(process: Int32, running: any RunningThreadCapture.Type) throws(CaptureUnavailable) {
         self.process = process
         if let message = clu_loader_load() { throw CaptureUnavailable(reason: String(cString: message)) }
         let error = cll_memory_prepare()
@@ -67,12 +51,7 @@ package final class ThreadCapture {
         self.unwinder = unwinder
         // One for each way: a handler that answers too late still writes into its own, which is not read then.
         passive = PassiveCapture(snapshot: sleeping, check: again)
-        if process == getpid() {
-            running = SignalCapture(snapshot: other)
-        } else {
-            guard let tracer = TraceCapture(snapshot: other) else { throw CaptureUnavailable(reason: "no thread for ptrace") }
-            running = tracer
-        }
+        self.running = try running.init(snapshot: other)
         modules.refresh()
         main = process == getpid() ? ThreadIdentity.main : nil
     }
@@ -224,6 +203,11 @@ package final class ThreadCapture {
     /// Names need files, and so the reporter; this distinguishes functions without them. About 1 µs.
     package func function(of frame: FrameBuffer.Frame) -> UInt64 { unwinder.function(of: frame, modules: modules) }
 
+    /// Keeps with a frame of the last capture where its function begins.
+    package func findFunction(at index: Int, in frames: FrameBuffer) {
+        frames.setFunctionStart(function(of: frames[index]), at: index)
+    }
+
     /// Walks the last snapshot that was taken this way again: for the benchmark, to time the walk alone.
     package func walkAgain(_ method: CaptureMethod, into frames: FrameBuffer) -> CaptureOutcome {
         switch method {
@@ -295,20 +279,4 @@ package final class ThreadCapture {
         let now = clb_now_ns()
         sleptNanoseconds += min(now.saturatingDifference(begun), most)
     }
-}
-
-/// Why stacks cannot be captured in this process at all.
-package struct CaptureUnavailable: Error, CustomStringConvertible {
-    package let reason: String
-    package var description: String { reason }
-}
-
-/// The process's signal handlers for captures: shared by all, installed while anybody captures.
-package enum CaptureSignals {
-    /// Takes over the signals that have no handler; returns how many. Not from two threads at once.
-    @discardableResult
-    package static func install() -> Int { SignalCapture.install() }
-
-    /// Gives them back.
-    package static func remove() { SignalCapture.remove() }
 }

@@ -1,5 +1,6 @@
 package import CLibunwind
 internal import Glibc
+internal import LagModel
 
 /// Room for the frames of one stack, leaf first. Memory that exists before it is needed; not for two threads at once.
 package final class FrameBuffer {
@@ -24,18 +25,26 @@ package final class FrameBuffer {
         package let isReturnAddress: Bool
         /// Whether this is a signal handler's trampoline.
         package let isSignalFrame: Bool
+        /// Where its function begins; ``pc`` where that is not known, or was not asked for.
+        package let functionStart: UInt64
 
         package init(_ frame: clu_frame) {
             pc = frame.pc
             module = frame.module < 0 ? nil : Int(frame.module)
             isReturnAddress = Int32(frame.flags) & Int32(CLU_FRAME_RETURN_ADDRESS) != 0
             isSignalFrame = Int32(frame.flags) & Int32(CLU_FRAME_SIGNAL) != 0
+            functionStart = frame.pc &- UInt64(frame.function_distance)
         }
     }
 
     package subscript(index: Int) -> Frame {
         precondition(index >= 0 && index < capacity, "frame \(index) of a buffer for \(capacity)")
         return Frame(raw[index])
+    }
+
+    /// Keeps where the function of a frame begins.
+    func setFunctionStart(_ start: UInt64, at index: Int) {
+        raw[index].function_distance = UInt32(exactly: raw[index].pc.saturatingDifference(start)) ?? 0
     }
 
     /// Copies the first frames to other memory, at most `count`. Allocates nothing.

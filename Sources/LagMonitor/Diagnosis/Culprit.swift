@@ -9,8 +9,11 @@
 /// 1. code of the program;
 /// 2. the program's entry function (`main`), when no run loop or queue stands between it and the leaf: it did the work itself;
 /// 3. code in the program's files that has no name;
-/// 4. code of a library, first what has a name;
+/// 4. code of a library, first what has a name; then that of the C library and of languages' runtimes, where every program ends up;
 /// 5. the entry function, else what runs the callbacks: so the time went to many things.
+///
+/// What runs the callbacks is known by its names, and, of a loop of another process, by its stack while it waits: of a stalled stack what is on
+/// that too.
 ///
 /// So when a function calls three others for a third each, it is blamed, and when it calls only one, that one is. Where
 /// nothing covers, the same order is applied to the heaviest stack alone. Thunks are never blamed.

@@ -2,15 +2,21 @@
 package struct CulpritFrame: Sendable, Hashable {
     /// The simplified name; nil or empty when there is none.
     package var symbol: String?
-    /// What names it where there is no symbol: file and offset.
+    /// What names it where there is no symbol: file and offset of the function, of the frame itself where its beginning is not known.
     package var place: String
     /// By ``InAppRules``.
     package var inApp: Bool
+    /// Code of the C library, the loader or a language's runtime: whatever a program does ends there.
+    package var isRuntime: Bool
+    /// The loop's own code, or what called that: on its stack while it waits, too.
+    package var isLoopCode: Bool
 
-    package init(symbol: String?, place: String, inApp: Bool) {
+    package init(symbol: String?, place: String, inApp: Bool, isRuntime: Bool = false, isLoopCode: Bool = false) {
         self.symbol = symbol
         self.place = place
         self.inApp = inApp
+        self.isRuntime = isRuntime
+        self.isLoopCode = isLoopCode
     }
 
     /// What two frames of one function share: the symbol or, without one, the place.

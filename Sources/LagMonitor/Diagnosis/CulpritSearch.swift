@@ -22,7 +22,7 @@ struct CulpritSearch {
 
     /// The order in which frames are considered.
     private enum Kind: CaseIterable {
-        case programCode, workingEntry, unnamedProgramCode, libraryCode, unnamedLibraryCode, entry, machinery
+        case programCode, workingEntry, unnamedProgramCode, libraryCode, unnamedLibraryCode, runtimeCode, entry, machinery
     }
 
     private let stacks: [CulpritStack]
@@ -40,6 +40,8 @@ struct CulpritSearch {
         var known: [String: FrameRole] = [:]
         roles = stacks.map { stack in
             stack.frames.map { frame in
+                // Not by its name: a handler may call what called the loop.
+                if frame.isLoopCode { return .machinery }
                 if let role = known[frame.function] { return role }
                 let role = FrameRole(symbol: frame.symbol)
                 known[frame.function] = role
@@ -125,13 +127,14 @@ struct CulpritSearch {
 
     private func isFrame(_ kind: Kind, at position: Int, of index: Int) -> Bool {
         let role = roles[index][position]
-        let inApp = stacks[index].frames[position].inApp
+        let (inApp, isRuntime) = (stacks[index].frames[position].inApp, stacks[index].frames[position].isRuntime)
         return switch kind {
         case .programCode: role == .code && inApp
         case .workingEntry: role == .entry && inApp && !roles[index][..<position].contains(.machinery)
         case .unnamedProgramCode: role == .unnamed && inApp
-        case .libraryCode: role == .code && !inApp
-        case .unnamedLibraryCode: role == .unnamed && !inApp
+        case .libraryCode: role == .code && !inApp && !isRuntime
+        case .unnamedLibraryCode: role == .unnamed && !inApp && !isRuntime
+        case .runtimeCode: (role == .code || role == .unnamed) && !inApp && isRuntime
         case .entry: role == .entry
         case .machinery: role == .machinery
         }

@@ -13,18 +13,31 @@ enum FileLocation: Equatable {
     private static let folders = [
         "/usr/lib/", "/usr/lib64/", "/usr/lib32/", "/usr/libx32/", "/usr/libexec/", "/usr/local/lib/", "/usr/local/lib64/",
         "/lib/x86_64-linux-gnu/", "/lib/aarch64-linux-gnu/", "/lib/arm-linux-gnueabihf/", "/lib/i386-linux-gnu/",
-        "/lib/riscv64-linux-gnu/", "/usr/share/dotnet/", "/.linuxbrew/", "/conda/lib/",
+        "/lib/riscv64-linux-gnu/", "/usr/share/dotnet/", "/.dotnet/", "/.linuxbrew/", "/vcpkg/installed/", "/bitnami/",
+        // Languages, each with a folder for a version: /opt/java/openjdk/lib/server, ~/.pyenv/versions/3.12.1/lib.
+        "/jvm/", "/jdk", "/openjdk", "/.pyenv/versions/", "/.rbenv/versions/", "/.nvm/versions/", "/.rustup/toolchains/",
+        "/uv/python/",
+        // conda: ~/miniconda3/lib, …/envs/x/lib.
+        "conda/lib/", "conda3/lib/", "/envs/",
     ]
     /// Folders of packages of a language, which are never the program's own, wherever they lie.
     private static let packageFolders = ["/site-packages/", "/dist-packages/", "/lib-dynload/", "/node_modules/", "/gems/"]
     /// Folders of libraries at the root of a file system; below other folders these names are anyone's: `/opt/shop/lib`.
-    private static let rootFolders = ["/lib/", "/lib64/", "/lib32/", "/libx32/"] + stores
+    private static let rootFolders = ["/lib/", "/lib64/", "/lib32/", "/libx32/", "/snap/"] + stores
     /// Package managers with a folder for each package.
     private static let stores = ["/nix/store/", "/gnu/store/"]
 
-    /// Folders of headers, which compilers name with their whole paths.
-    private static let headerFolders = [
+    /// What is called by its program's name, but is everybody's: the modules of a language.
+    private static let interpreters: Set<String> = [
+        "perl", "python", "pypy", "ruby", "node", "nodejs", "php", "php-fpm", "php-cgi", "lua", "luajit", "java", "tclsh", "wish",
+        "beam.smp", "guile", "R",
+    ]
+
+    /// Folders of headers and of libraries' sources, which compilers name with their whole paths.
+    private static let sourceFolders = [
         "/usr/include/", "/usr/local/include/", "/usr/lib/gcc/", "/usr/lib/llvm-", "/usr/lib/clang/", "/usr/lib/swift/",
+        // Rust's standard library and crates; Go's, and modules.
+        "/rustc/", "/.cargo/registry/", "/.cargo/git/", "/usr/lib/go-", "/usr/local/go/src/", "/pkg/mod/",
     ]
 
     /// - Parameters:
@@ -54,15 +67,20 @@ enum FileLocation: Equatable {
 
     /// Whether a source file is a header or a library's: what was inlined from it is not the program's own.
     static func isSystemSource(_ path: String) -> Bool {
-        headerFolders.contains { path.contains($0) }
+        sourceFolders.contains { path.contains($0) }
     }
 
-    /// Whether a file lies in a folder that has the executable's name, or in the executable's package of a store.
+    /// Whether a file lies in a folder of libraries that has the executable's name, or in the executable's package of a store.
     private static func isOfItsPackage(_ path: Substring, _ executable: Substring) -> Bool {
         for store in stores where path.hasPrefix(store) && executable.hasPrefix(store) {
             return path.dropFirst(store.count).prefix { $0 != "/" } == executable.dropFirst(store.count).prefix { $0 != "/" }
         }
         let name = ModuleName.base(String(executable))
-        return path.split(separator: "/").dropLast().contains { $0 == name }
+        // `python3.11`, `php-fpm8.2`.
+        let version: Set<Character> = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", ".", "-"]
+        guard !interpreters.contains(name), !interpreters.contains(String(name.reversed().drop { version.contains($0) }.reversed()))
+        else { return false }
+        // Below `lib`, `lib64`, `libexec`: what lies above may hold everything that the program needs.
+        return path.split(separator: "/").dropLast().drop { !$0.hasPrefix("lib") }.contains { $0 == name }
     }
 }

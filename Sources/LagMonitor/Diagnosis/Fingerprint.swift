@@ -11,21 +11,34 @@ package struct Fingerprint: Sendable, Hashable {
         package var buildID: String?
         /// The ELF virtual address.
         package var offset: UInt64?
+        /// The same of its function's first byte, where that is known.
+        package var functionOffset: UInt64?
         /// The simplified name.
         package var symbol: String?
         /// By ``InAppRules``.
         package var inApp: Bool
 
-        package init(modulePath: String?, buildID: String?, offset: UInt64?, symbol: String?, inApp: Bool) {
+        package init(
+            modulePath: String?,
+            buildID: String?,
+            offset: UInt64?,
+            functionOffset: UInt64? = nil,
+            symbol: String?,
+            inApp: Bool
+        ) {
             self.modulePath = modulePath
             self.buildID = buildID
             self.offset = offset
+            self.functionOffset = functionOffset
             self.symbol = symbol
             self.inApp = inApp
         }
 
+        /// The function: its symbol, or else where it begins.
+        var function: String { symbol.flatMap { $0.isEmpty ? nil : $0 } ?? place(functionOffset ?? offset) }
+
         /// Build-id and offset; without a build-id the file's base name instead.
-        var place: String {
+        func place(_ offset: UInt64?) -> String {
             let id = buildID.flatMap { $0.isEmpty ? nil : $0.lowercased() }
             let module = id ?? modulePath.map(ModuleName.base) ?? "?"
             return "\(module)+\(offset.map { String($0, radix: 16) } ?? "?")"
@@ -38,7 +51,7 @@ package struct Fingerprint: Sendable, Hashable {
     /// `v1:` and sixteen hex digits, over the leaf-most ``depth`` in-app symbols.
     ///
     /// A symbol counts once, where it is nearest to the leaf: so recursion of any period and depth gives the same
-    /// fingerprint. A frame without a symbol counts as build-id and offset. A stack without any in-app frame is
+    /// fingerprint. A frame without a symbol counts as build-id and offset of its function. A stack without any in-app frame is
     /// taken by its leaf-most frames of any kind, and a stall without a stack by the words that stand for it.
     package let text: String
     /// Sixteen hex digits over build-id and offset of all frames.
@@ -54,7 +67,7 @@ package struct Fingerprint: Sendable, Hashable {
         var seen: Set<String> = []
         var hash = StableHash()
         for frame in app.isEmpty ? frames : app {
-            let token = frame.symbol.flatMap { $0.isEmpty ? nil : $0 } ?? frame.place
+            let token = frame.function
             guard seen.insert(token).inserted else { continue }
             hash.combine(token)
             if seen.count == Self.depth { break }
@@ -63,7 +76,7 @@ package struct Fingerprint: Sendable, Hashable {
         text = "v1:" + hash.text
 
         var exact = StableHash()
-        for frame in frames { exact.combine(frame.place) }
+        for frame in frames { exact.combine(frame.place(frame.offset)) }
         stackHash = exact.text
     }
 }

@@ -4,9 +4,9 @@
 /// 2. where the file lies (``FileLocation``): the executable and what lies beside it are the program's, system, toolchain and package
 ///    folders never are, other folders are;
 /// 3. the file's name, for libraries of the system and the toolchain wherever they were copied;
-/// 4. the source file, where it is known: headers of the system and what was checked out as a dependency are not (``DependencyModules``);
-/// 5. the symbol, for system code and packages that were linked into the program: a list of well-known ones, and what the program's own
-///    debug information says was checked out as a dependency.
+/// 4. the source file, where it is known: headers of the system and what was checked out as a dependency are not (``SourceModules``);
+/// 5. the symbol, for system code and packages that were linked into the program: what the program's own debug information says of its module,
+///    then a list of well-known ones.
 ///
 /// Any thread; some microseconds a frame.
 package struct InAppRules: Sendable, Hashable {
@@ -17,29 +17,38 @@ package struct InAppRules: Sendable, Hashable {
         "liblagmonitor-preload", "libasan", "libtsan", "libubsan", "libswift", "lib_Swift", "lib_String", "libFoundation",
         "lib_Foundation",
         "libdispatch", "libBlocksRuntime", "libCoreFoundation", "linux-vdso", "linux-gate", "[vdso]", "[vsyscall]",
+        "libpython", "libruby", "libperl", "libnode", "libjvm", "libcoreclr", "libclrjit", "libhostfxr", "libhostpolicy", "libmono",
     ]
 
     /// Beginnings of names of system code that is linked into the program: the Swift libraries when they are linked
-    /// statically, generic code of theirs and templates of C++ that the compiler made for the program, start-up code, our
-    /// own rooms, and the packages that servers are built on, which are always linked in: SwiftNIO and what goes with it.
+    /// statically, generic code of theirs, templates of C++ and generic code of Rust that the compiler made for the program, start-up code, and
+    /// our own modules.
     package static let systemSymbols = [
         "Swift.", "_Concurrency.", "_StringProcessing.", "_RegexParser.", "Synchronization.", "Foundation.",
         "FoundationEssentials.", "FoundationInternationalization.", "FoundationNetworking.", "Dispatch.", "Glibc.",
-        "CoreFoundation.", "swift_", "_swift_", "__swift_", "swift::", "std::", "__gnu_cxx::", "__cxxabiv1::", "_dispatch_",
-        "dispatch_", "__CFRunLoop", "__CFRUNLOOP_IS_", "CFRunLoopRun", "_start", "__libc_",
+        "CoreFoundation.", "swift_", "_swift_", "__swift_", "swift::", "std::", "__gnu_cxx::", "__cxxabiv1::", "core::", "alloc::",
+        "_dispatch_", "dispatch_", "__CFRunLoop", "__CFRUNLOOP_IS_", "CFRunLoopRun", "_start", "__libc_",
         "LagModel.", "LagActivity.", "LagRunLoop.", "LagCapture.", "LagDetection.", "LagDiagnosis.", "LagOutput.", "LagMonitor.",
         "LagRemote.",
-        "clb_", "cll_", "clu_",
+        "clb_", "cll_", "clr_", "clu_",
+    ]
+
+    /// The same of the packages that servers are built on, which are always linked in. Some have names that a program's own module may have: what
+    /// the program's debug information says goes before this list.
+    package static let packageSymbols = [
         "NIOCore.", "_NIOBase64.", "_NIODataStructures.", "NIOPosix.", "NIOConcurrencyHelpers.", "NIOEmbedded.",
         "NIOFoundationCompat.", "_NIOFileSystem.", "NIOFileSystem.", "NIOTLS.", "NIOSSL.", "NIOHTTP1.", "NIOHTTP2.", "NIOHPACK.",
         "NIOWebSocket.", "NIOExtras.", "NIOHTTPTypes.", "NIOHTTPTypesHTTP1.", "HTTPTypes.", "Hummingbird.", "HummingbirdCore.",
         "AsyncHTTPClient.", "ServiceLifecycle.", "UnixSignals.", "Logging.", "CoreMetrics.", "Metrics.", "ArgumentParser.",
         "NIOTransportServices.", "NIOHTTPCompression.", "NIOAsyncRuntime.", "NIOSSH.", "NIOCertificateReloading.", "AsyncKit.",
-        "Vapor.", "RoutingKit.", "ConsoleKit.", "MultipartKit.", "WebSocketKit.", "Fluent", "SQLKit.", "Leaf.", "LeafKit.",
+        "Vapor.", "RoutingKit.", "ConsoleKit.", "MultipartKit.", "WebSocketKit.", "Fluent.", "FluentKit.", "FluentSQL.",
+        "FluentPostgresDriver.", "FluentMySQLDriver.", "FluentSQLiteDriver.", "SQLKit.", "Leaf.", "LeafKit.",
         "PostgresNIO.", "PostgresKit.", "MySQLNIO.", "MySQLKit.", "SQLiteNIO.", "SQLiteKit.", "RediStack.", "Valkey.",
         "MongoKitten.",
         "GRDB.", "SQLite.", "Yams.", "Crypto.", "CryptoExtras.", "_CryptoExtras.", "X509.", "SwiftASN1.", "JWTKit.", "Jobs.",
-        "GRPC", "SwiftProtobuf.", "Tracing.", "Instrumentation.", "ServiceContextModule.", "OTel", "Prometheus.", "Atomics.",
+        "GRPC.", "GRPCCore.", "GRPCNIOTransport", "GRPCInProcessTransport.", "GRPCProtobuf.", "GRPCServiceLifecycle.",
+        "GRPCHealthService.", "GRPCReflectionService.", "GRPCOTel", "SwiftProtobuf.", "Tracing.", "Instrumentation.",
+        "ServiceContextModule.", "OTel.", "OTelCore.", "OTLPCore.", "OTLPGRPC.", "Prometheus.", "Atomics.",
         "Algorithms.", "AsyncAlgorithms.", "Collections.", "OrderedCollections.", "DequeModule.", "HeapModule.",
         "HashTreeCollections.",
         "Numerics.", "SystemPackage.", "Subprocess.", "Configuration.", "OpenAPIRuntime.", "OpenAPIAsyncHTTPClient.", "Mustache.",
@@ -49,6 +58,7 @@ package struct InAppRules: Sendable, Hashable {
 
     private static let systemModulePrefixes = PrefixSet(systemModules)
     private static let systemSymbolPrefixes = PrefixSet(systemSymbols)
+    private static let packageSymbolPrefixes = PrefixSet(packageSymbols)
 
     /// Beginnings of paths, of base names or of symbols that are the program's own although the rules say otherwise.
     package var inAppPrefixes: [String]
@@ -88,14 +98,21 @@ package struct InAppRules: Sendable, Hashable {
         case .executable: if ["ld-linux", "ld-musl", "ld.so"].contains(where: base.hasPrefix) { return false }
         case .program, .unknown: if Self.systemModulePrefixes.holdsPrefix(of: base) { return false }
         }
-        if let file, FileLocation.isSystemSource(file) || DependencyModules.holdsSource(file) { return false }
+        if let file, FileLocation.isSystemSource(file) || SourceModules.holdsSource(file) { return false }
         return owner.map(isProgramSymbol) ?? true
+    }
+
+    /// Whether a file is the C library, the loader or a language's runtime.
+    package static func isRuntime(modulePath: String?) -> Bool {
+        modulePath.map { systemModulePrefixes.holdsPrefix(of: ModuleName.base($0)) } ?? false
     }
 
     private func isProgramSymbol(_ owner: String) -> Bool {
         if Self.systemSymbolPrefixes.holdsPrefix(of: owner) { return false }
-        guard let dot = owner.utf8.firstIndex(of: UInt8(ascii: ".")) else { return true }
-        return !program.dependencies.contains(String(owner[..<dot]))
+        let module = owner.utf8.firstIndex(of: UInt8(ascii: ".")).map { String(owner[..<$0]) }
+        if let module, program.modules.dependencies.contains(module) { return false }
+        if let module, program.modules.own.contains(module) { return true }
+        return !Self.packageSymbolPrefixes.holdsPrefix(of: owner)
     }
 
     private static func matches(_ names: [String], _ prefixes: [String]) -> Bool {

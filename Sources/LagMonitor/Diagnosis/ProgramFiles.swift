@@ -1,12 +1,12 @@
 internal import Glibc
 internal import LagModel
 
-/// The program that a process runs, as ``InAppRules`` needs it: its file, and the modules in it that are dependencies.
+/// The program that a process runs, as ``InAppRules`` needs it: its file, and whose the modules in it are.
 package struct ProgramFiles: Sendable, Hashable {
     /// The executable's path, as the process's memory map shows it; nil where it cannot be read.
     package var executable: String?
-    /// Names of modules that were built from a checked-out package.
-    package var dependencies: Set<String>
+    /// As far as its debug information says.
+    package var modules: SourceModules
     /// What it was started as, where that is a link to the executable: on Debian `redis-server` is one to `redis-check-rdb`, `python3` one to
     /// `python3.11`. Nil: the file's own name.
     package var linkName: String?
@@ -17,9 +17,9 @@ package struct ProgramFiles: Sendable, Hashable {
     /// Where a link is looked for, beside the executable's own folder.
     private static let linkFolders = ["/usr/bin", "/usr/sbin", "/usr/local/bin"]
 
-    package init(executable: String?, dependencies: Set<String> = [], linkName: String? = nil) {
+    package init(executable: String?, modules: SourceModules = SourceModules(), linkName: String? = nil) {
         self.executable = executable
-        self.dependencies = dependencies
+        self.modules = modules
         self.linkName = linkName
     }
 
@@ -29,7 +29,7 @@ package struct ProgramFiles: Sendable, Hashable {
         return ModuleName.base(path)
     }
 
-    /// Reads it of a process; the dependencies only where the executable is another one than before. One thread; it searches up to
+    /// Reads it of a process; the modules only where the executable is another one than before. One thread; it searches up to
     /// 256 MB of line tables, some 10 ms for 30 MB; 2 µs when nothing changed.
     package static func read(of process: Int32, after last: ProgramFiles?) -> ProgramFiles {
         // A process that has ended has no executable any more; its last records are of the same one.
@@ -40,7 +40,7 @@ package struct ProgramFiles: Sendable, Hashable {
         // By number: the file that runs, also where its path is another process's or it was replaced.
         return ProgramFiles(
             executable: path,
-            dependencies: DependencyModules.names(inFile: "/proc/\(process)/exe"),
+            modules: SourceModules(inFile: "/proc/\(process)/exe"),
             linkName: linkName(of: process, executable: whole)
         )
     }

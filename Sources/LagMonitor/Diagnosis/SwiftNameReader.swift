@@ -110,6 +110,8 @@ enum SwiftNameReader {
 
     private static func join(_ parts: [ArraySlice<UInt8>]) -> [UInt8] {
         var names: [[UInt8]] = []
+        // The numbers of closures in one another, the innermost first.
+        var closures: [ArraySlice<UInt8>] = []
         for part in parts {
             if part.starts(with: "conformance ") {
                 if let last = names.popLast() { names.append(witness(last, conformance: part.dropFirst(12))) }
@@ -117,26 +119,30 @@ enum SwiftNameReader {
             }
             var cursor = NameCursor(part)
             while dropPrefix(&cursor) {}
-            if let closure = closure(cursor) {
-                // Closures in closures are the outermost one: their nesting changes more often than what they do.
-                if let last = names.last, last.elementsEqual("closure".utf8) || last.starts(with: "closure #".utf8) {
-                    names.removeLast()
-                }
-                names.append(closure)
+            if let number = closureNumber(cursor) {
+                closures.append(number)
                 continue
             }
+            if !closures.isEmpty { names.append(closure(closures)) }
+            closures = []
             let name = entityOrPhrase(cursor)
             if !name.isEmpty { names.append(name) }
         }
+        if !closures.isEmpty { names.append(closure(closures)) }
         return Array(names.joined(separator: " in ".utf8))
     }
 
-    /// `closure` for the first one of a declaration, `closure #2` for the second: a list of handlers is a function of its own each.
-    private static func closure(_ cursor: NameCursor) -> [UInt8]? {
+    private static func closureNumber(_ cursor: NameCursor) -> ArraySlice<UInt8>? {
         var ahead = cursor
-        guard ahead.skip("closure #") else { return nil }
-        let digits = ahead.rest.prefix(while: isDigit)
-        return Array("closure".utf8) + (digits.elementsEqual("1".utf8) ? [] : Array(" #".utf8) + digits)
+        return ahead.skip("closure #") ? ahead.rest.prefix(while: isDigit) : nil
+    }
+
+    /// `closure` for the first one of a declaration, `closure #2` for the second, `closure #2.3` for the third one in that: each of a list of
+    /// handlers is a function of its own. The first closure in a closure is not distinguished from it: such nesting changes more often than what
+    /// they do.
+    private static func closure(_ numbers: [ArraySlice<UInt8>]) -> [UInt8] {
+        let path = numbers.drop { $0.elementsEqual("1".utf8) }.reversed()
+        return Array("closure".utf8) + (path.isEmpty ? [] : Array(" #".utf8) + path.joined(separator: ".".utf8))
     }
 
     private static func entityOrPhrase(_ cursor: NameCursor) -> [UInt8] {

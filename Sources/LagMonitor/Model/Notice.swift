@@ -71,7 +71,7 @@ public struct Notice: Sendable, Equatable {
     private static func message(of count: UInt64, _ reason: DropReason) -> String {
         let records = count == 1 ? "1 record" : "\(count) records"
         return switch reason {
-        case .queueFull: "\(records) lost: there was no room to prepare them"
+        case .queueFull: "\(records) lost: the queue of stalls to report was full"
         case .sinkFailed: "\(records) lost: the output did not take them"
         case .sinkSlow: "\(records) lost: the output's reader was too slow"
         case .unfinishedRefused:

@@ -1,14 +1,17 @@
 /// What is the same in all records of a process: read once, at start.
 public struct ProcessContext: Sendable, Equatable {
+    /// `pid`: the process's number, in the PID namespace of the monitor.
     public var pid: Int32
     /// `process_name`: the base name of the executable file.
     public var processName: String
+    /// `host_name`.
     public var hostName: String
     /// `boot_id`: 32 lower-case hex digits; all zero where the kernel does not say. Times of `mono_us` compare only
     /// within the same boot.
     public var bootID: String
     /// `service_name` as OpenTelemetry means it.
     public var serviceName: String?
+    /// `service_version`.
     public var serviceVersion: String?
     /// `labels`: the operator's own.
     package var labels = RecordLabels.none

@@ -15,12 +15,16 @@ extension StallRecord {
         public var function: String?
         /// `symbol_offset`: bytes from the symbol's start, a number in the line.
         public var symbolOffset: UInt64?
+        /// `file`: the source file, where lines are looked up.
         public var file: String?
+        /// `line`: the line in it.
         public var line: Int?
         /// `inlined`: the frame has no return address of its own.
         public var inlined: Bool?
         /// `in_app`: the program's own code, not a system library's.
         public var inApp: Bool?
+        /// ``offset`` of the function's first byte, where there is no ``symbol`` that says as much. In no line.
+        package var functionOffset: UInt64?
 
         public init(
             pc: UInt64,

@@ -1,7 +1,9 @@
 extension StallRecord {
     /// The thread that holds the lock: an object of its own in the line (`thread_id`, `thread_name`, `waits_for`, `frames`).
     public struct LockOwner: Sendable, Equatable {
+        /// `thread_id`: the kernel's number.
         public var threadID: Int32
+        /// `thread_name`.
         public var threadName: String?
         /// `waits_for`: the address of the lock that it waits for itself; hex in the line.
         public var waitsFor: UInt64?

@@ -68,7 +68,7 @@ struct FrameBuilder {
         -> StallRecord.Frame
     {
         let inApp = rules.isInApp(modulePath: module.path, symbol: name.simplified, file: name.file)
-        return StallRecord.Frame(
+        var frame = StallRecord.Frame(
             pc: captured.pc,
             module: rules.program.name(ofModule: module.path),
             buildID: module.buildID.isEmpty ? nil : module.buildID,
@@ -82,6 +82,8 @@ struct FrameBuilder {
             inlined: name.isInlined ? true : nil,
             inApp: inApp
         )
+        if name.simplified == nil { frame.functionOffset = captured.functionStart &- module.bias }
+        return frame
     }
 
     private mutating func info(of index: Int) -> ModuleInfo? {

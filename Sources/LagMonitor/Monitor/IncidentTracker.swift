@@ -17,10 +17,10 @@ struct IncidentTracker {
         let id: StallID
         var start: UInt64
         var end: UInt64
-        /// A stall of it that was reported to go on.
-        var open: StallID?
+        /// Stalls of it that were reported to go on.
+        var open: Set<StallID> = []
 
-        var latest: UInt64 { open == nil ? end : .max }
+        var latest: UInt64 { open.isEmpty ? end : .max }
     }
 
     /// More at a time are hardly one machine's; then the one that ended first goes.
@@ -42,9 +42,9 @@ struct IncidentTracker {
         incident.start = min(incident.start, start)
         incident.end = max(incident.end, end)
         if record.phase == .begin {
-            incident.open = record.id
-        } else if incident.open == record.id {
-            incident.open = nil
+            incident.open.insert(record.id)
+        } else {
+            incident.open.remove(record.id)
         }
         incidents[incident.id] = incident
         for holder in own { holders[holder] = incident.id }

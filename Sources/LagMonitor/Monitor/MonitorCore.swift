@@ -143,14 +143,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
 
     /// What the watchdog has noticed of the process since it began; kept for when it is gone.
     func recordPauses(_ pauses: ProcessPauses) {
-        var noted = StallMonitorStatistics.Pauses()
-        noted.processPauses = pauses.processPauses
-        noted.paused = .nanoseconds(Int64(clamping: pauses.pausedNanoseconds))
-        noted.throttled = .nanoseconds(Int64(clamping: pauses.throttledNanoseconds))
-        noted.suspensions = pauses.suspensions
-        noted.suspended = .nanoseconds(Int64(clamping: pauses.suspendedNanoseconds))
-        noted.clockSteps = pauses.clockSteps
-        shared.withLock { [noted] in $0.pauses = noted }
+        shared.withLock { $0.pauses = StallMonitorStatistics.Pauses(pauses) }
     }
 
     // MARK: Reporter thread

@@ -16,6 +16,8 @@ final class MonitorEngine: Sendable {
     /// Another process whose loops are watched.
     struct Target: Sendable {
         let process: Int32
+        /// How its running threads are captured.
+        let running: any RunningThreadCapture.Type
         /// Posted when one of its beacons answers.
         let semaphore: WakeSemaphore
         /// Reports for its loops, where they publish nothing themselves.
@@ -96,7 +98,11 @@ final class MonitorEngine: Sendable {
     private func start() throws(StallMonitorError) -> Parts {
         let capture: ThreadCapture
         do throws(CaptureUnavailable) {
-            capture = try ThreadCapture(process: target?.process ?? getpid())
+            capture = if let target {
+                try ThreadCapture(process: target.process, running: target.running)
+            } else {
+                try ThreadCapture()
+            }
         } catch {
             throw .captureUnavailable(reason: error.reason)
         }

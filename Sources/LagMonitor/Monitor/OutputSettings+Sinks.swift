@@ -26,7 +26,7 @@ extension OutputSettings {
         let sink: any RecordSink
         switch destination {
         case .stdout: sink = try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")
-        case .file(let path): sink = try FileSink(path: path, rotation: rotation)
+        case .file(let path): sink = try FileSink(path: path, rotation: rotation, permissions: permissions)
         case .journald(let path): sink = try parts().journal(path)
         case .stream(let address): sink = try parts().stream(address)
         case .otlp(let endpoint):

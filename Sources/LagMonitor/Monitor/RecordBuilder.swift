@@ -125,7 +125,7 @@ package struct RecordBuilder {
         if configuration.samples == .all { record.sampleTree = findings.tree }
         record.workers = findings.workers(of: episode.tally, maxFrames: configuration.maxFrames)
         if let culprit = findings.culprit, let index = culprit.frameIndex {
-            record.culprit = namedStack.levels[index].symbol ?? namedStack.levels[index].place
+            record.culprit = namedStack.levels[index].symbol ?? namedStack.levels[index].functionPlace
             record.culpritConfidence = culprit.confidence
         }
     }

@@ -16,6 +16,25 @@ struct StallFindings {
         /// Where it is in the tally.
         let index: Int
         let waitKind: StallRecord.LockKind?
+        /// How many of the outermost frames are on the loop's stack while it waits, too.
+        let loopFrames: Int
+
+        /// The levels as the search for the culprit sees them.
+        var culpritFrames: [CulpritFrame] {
+            // The innermost of them runs the loop. Where it is the program's own, it may be at work itself.
+            var (frame, callbacks) = (0, frames.count - loopFrames)
+            if loopFrames > 0, frames[callbacks].inApp == true { callbacks += 1 }
+            return levels.map { level in
+                defer { if level.inlined != true { frame += 1 } }
+                return CulpritFrame(
+                    symbol: level.symbol,
+                    place: level.functionPlace,
+                    inApp: level.inApp ?? false,
+                    isRuntime: InAppRules.isRuntime(modulePath: level.module),
+                    isLoopCode: frame >= callbacks
+                )
+            }
+        }
 
         /// The levels of the first frames.
         func levels(of count: Int) -> [StallRecord.Frame] {
@@ -103,13 +122,15 @@ struct StallFindings {
             let captured = (0..<stack.outcome.stored).map { tally.frame($0, of: index) }
             let frames = builder.frames(captured, rules)
             let outer = frames.prefix { $0.inApp != true }.map(\.symbol)
+            let isWhole = stack.outcome.end == .complete && stack.outcome.stored == stack.outcome.total
             seen.append(
                 NamedStack(
                     stack: stack,
                     frames: frames,
                     levels: withLines ? builder.framesWithLines(captured, rules) : frames,
                     index: index,
-                    waitKind: StallRecord.LockKind.of(outer)
+                    waitKind: StallRecord.LockKind.of(outer),
+                    loopFrames: isWhole ? episode.facts.loopStack.commonFrames(with: captured.map(\.functionStart)) : 0
                 )
             )
         }
@@ -140,7 +161,7 @@ struct StallFindings {
         var stacks = seen.map { namedStack in
             CulpritStack(
                 weightNanoseconds: namedStack.stack.weightNanoseconds,
-                frames: namedStack.levels.map { CulpritFrame(symbol: $0.symbol, place: $0.place, inApp: $0.inApp ?? false) },
+                frames: namedStack.culpritFrames,
                 isComplete: namedStack.stack.outcome.end == .complete,
                 samples: namedStack.stack.count
             )
@@ -209,5 +230,11 @@ extension StallRecord.Frame {
     var place: String {
         guard let module, let offset else { return "0x" + String(pc, radix: 16) }
         return "\(module)+0x" + String(offset, radix: 16)
+    }
+
+    /// The same of its function, where its beginning is known.
+    var functionPlace: String {
+        guard let module, let functionOffset else { return place }
+        return "\(module)+0x" + String(functionOffset, radix: 16)
     }
 }

@@ -40,7 +40,8 @@ extension StallMonitorConfiguration {
         var watchRules = rules.watchRules
         watchRules.restoreNanoseconds = UInt64(restoreInterval.wholeNanoseconds)
         watchRules.hangNanoseconds = UInt64(hangAfter.wholeNanoseconds)
-        watchRules.reportsOpened = unfinishedPath != nil
+        // Lines are asked for at detection as well: whoever knows them has them when the stall is over.
+        watchRules.reportsOpened = unfinishedPath != nil || symbols == .lines
         watchRules.graceNanoseconds = UInt64(startupGrace.wholeNanoseconds)
         return watchRules
     }

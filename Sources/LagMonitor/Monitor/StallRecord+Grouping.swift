@@ -12,6 +12,7 @@ extension StallRecord {
                     modulePath: $0.module,
                     buildID: $0.buildID,
                     offset: $0.offset,
+                    functionOffset: $0.functionOffset,
                     symbol: $0.symbol,
                     inApp: $0.inApp ?? false
                 )

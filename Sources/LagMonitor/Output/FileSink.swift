@@ -13,8 +13,8 @@ internal import LagModel
 ///
 /// With a ``FileRotation`` the file does not grow beyond a size: it becomes `path.1`, `path.1` becomes `path.2`, and so on.
 ///
-/// A file that is created has mode 0600; what takes the place of a file (rotation, a file that was moved away) has that one's permissions. So
-/// who wants others to read it creates it, or changes its mode, once. A symbolic link at the end of the path is followed if this user or
+/// A file that is created has mode 0600, or that of its ``FilePermissions``; what takes the place of a file (rotation, a file that was moved away)
+/// has that one's permissions. A file that is there already keeps its mode. A symbolic link at the end of the path is followed if this user or
 /// root made it: another user's is refused.
 ///
 /// A path that leads to a pipe works if it has a reader; then the rules of ``DescriptorSink`` hold. A disk that hangs
@@ -35,6 +35,7 @@ public final class FileSink: RecordSink {
     /// The path as given; relative ones are looked up from the process's working directory each time.
     public let name: String
     private let rotation: FileRotation?
+    private let permissions: FilePermissions
     private let choice: LineFile.Choice
     private let timeoutNanoseconds: UInt64
     private let limit = SharedDeadline()
@@ -43,14 +44,16 @@ public final class FileSink: RecordSink {
     /// Opens, and creates when missing.
     /// - Parameters:
     ///   - rotation: how large the file may become; nil: somebody else sees to that.
+    ///   - permissions: who may read it.
     ///   - timeout: how long a line waits when the path leads to a pipe.
     /// - Throws: ``SinkError/Reason/cannotOpen`` with the path and the system's reason.
     public convenience init(
         path: String,
         rotation: FileRotation? = nil,
+        permissions: FilePermissions = .owner,
         timeout: Duration = DescriptorSink.defaultTimeout
     ) throws(SinkError) {
-        try self.init(path: path, .named, rotation: rotation, timeout: timeout)
+        try self.init(path: path, .named, rotation: rotation, permissions: permissions, timeout: timeout)
     }
 
     /// - Parameter choice: who chose the path.
@@ -58,14 +61,16 @@ public final class FileSink: RecordSink {
         path: String,
         _ choice: LineFile.Choice,
         rotation: FileRotation? = nil,
+        permissions: FilePermissions = .owner,
         timeout: Duration = DescriptorSink.defaultTimeout
     ) throws(SinkError) {
         name = path
         self.rotation = rotation
+        self.permissions = permissions
         self.choice = choice
         timeoutNanoseconds = timeout.clampedNanoseconds
         var initial = State()
-        try Self.open(path, choice, into: &initial)
+        try Self.open(path, choice, as: permissions.mode, into: &initial)
         state = PthreadMutex(initial)
     }
 
@@ -124,7 +129,7 @@ public final class FileSink: RecordSink {
     /// Opens the path; on success the old file's last line is finished and the old file released.
     private func reopen(_ state: inout State, deadline: WriteDeadline) throws(SinkError) {
         var fresh = State()
-        try Self.open(name, choice, insteadOf: state.isFile ? state.permissions : nil, into: &fresh)
+        try Self.open(name, choice, as: state.isFile ? state.permissions : permissions.mode, into: &fresh)
         Self.release(&state, path: name, deadline: deadline)
         fresh.abandoned = state.abandoned
         state = fresh
@@ -141,11 +146,11 @@ public final class FileSink: RecordSink {
     private static func open(
         _ path: String,
         _ choice: LineFile.Choice,
-        insteadOf permissions: mode_t? = nil,
+        as mode: mode_t?,
         into state: inout State
     ) throws(SinkError) {
         let (descriptor, isNew) = try LineFile.open(path, choice)
-        if isNew, let permissions { fchmod(descriptor, permissions) }
+        if isNew, let mode { fchmod(descriptor, mode) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
             let code = errno
@@ -181,5 +186,16 @@ public final class FileSink: RecordSink {
         var status = stat()
         guard stat(path, &status) == 0 else { return errno == ENOENT }
         return status.st_dev != state.device || status.st_ino != state.inode
+    }
+}
+
+extension FilePermissions {
+    /// Nil: as ``LineFile`` makes it, under the umask.
+    fileprivate var mode: mode_t? {
+        switch self {
+        case .owner: nil
+        case .group: 0o640
+        case .everyone: 0o644
+        }
     }
 }

@@ -28,7 +28,7 @@ extension JSONLineWriter {
     mutating func writeFrames(of record: borrowing StallRecord, withFunctions: Bool, maxLineBytes: Int) -> Int {
         for index in 0..<record.frames.count {
             let place = mark
-            write(record.frames[index], withFunction: withFunctions)
+            write(record.frames[index], withOptional: withFunctions)
             if count + Self.tailBytes > maxLineBytes {
                 rollBack(to: place)
                 return index
@@ -131,41 +131,20 @@ extension JSONLineWriter {
         guard limits.frames > 0, !frames.isEmpty else { return }
         key("frames")
         beginArray()
-        for frame in frames.prefix(limits.frames) where count <= limits.maxLineBytes { write(frame, withFunction: false) }
+        for frame in frames.prefix(limits.frames) where count <= limits.maxLineBytes { write(frame, withOptional: false) }
         endArray()
     }
 
-    private mutating func write(_ frame: StallRecord.Frame, withFunction: Bool) {
+    private mutating func write(_ frame: StallRecord.Frame, withOptional: Bool) {
         beginObject()
-        key("pc")
-        value(hex: frame.pc)
-        if let module = frame.module {
-            key("module")
-            value(module, maxBytes: StringCaps.path, keepingEnd: true)
-        }
-        optional("build_id", frame.buildID, StringCaps.buildID)
-        if let offset = frame.offset {
-            key("offset")
-            value(hex: offset)
-        }
-        optional("symbol", frame.symbol, LineLimits.maximumSymbolBytes)
-        if withFunction { optional("function", frame.function, LineLimits.maximumSymbolBytes) }
-        if let offset = frame.symbolOffset { field("symbol_offset", offset) }
-        if let file = frame.file {
-            key("file")
-            value(file, maxBytes: StringCaps.path, keepingEnd: true)
-        }
-        if let line = frame.line {
-            key("line")
-            value(Int64(line))
-        }
-        if let inlined = frame.inlined {
-            key("inlined")
-            value(inlined)
-        }
-        if let inApp = frame.inApp {
-            key("in_app")
-            value(inApp)
+        for member in FrameMember.all where withOptional || member.priority != .optional {
+            guard let value = member.value(frame) else { continue }
+            key(member.name)
+            if case .text(let path) = value, case .path = member.content {
+                self.value(path, maxBytes: StringCaps.path, keepingEnd: true)
+            } else {
+                write(value, maxBytes: StringCaps.widest[member.cap])
+            }
         }
         endObject()
     }

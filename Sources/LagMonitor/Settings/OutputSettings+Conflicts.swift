@@ -48,6 +48,11 @@ extension OutputSettings.Destination {
             let reason = "without output.max_bytes no file is ever renamed"
             conflicts.append(OutputConflict(key: .outputFiles, reason: reason, allowed: "only with output.max_bytes"))
         }
+        if !isFile, names.contains(SettingKey.outputMode.path) {
+            conflicts.append(
+                OutputConflict(key: .outputMode, reason: "\(text) is no file", allowed: "only where output.path is a file")
+            )
+        }
         let spool = [SettingKey.spool, .spoolBytes].filter { names.contains($0.path) }
         if !isNetwork {
             let allowed = "only where output.path is unix:SOCKET, tcp:HOST:PORT or otlp:URL"
@@ -66,7 +71,7 @@ extension OutputSettings.Destination {
 
 extension OutputSettings {
     /// Settings that only some destinations have.
-    private static let conflictingKeys = [SettingKey.outputBytes, .outputFiles, .spool, .spoolBytes, .format]
+    private static let conflictingKeys = [SettingKey.outputBytes, .outputFiles, .outputMode, .spool, .spoolBytes, .format]
 
     /// Settings of the output that would be ignored, of one that is checked.
     /// - Parameters:

@@ -30,6 +30,8 @@ public struct OutputSettings: Sendable, Equatable {
     public var destination: Destination
     /// For files; no other destination is opened with one.
     public var rotation: FileRotation?
+    /// Who may read a file that is made.
+    public var permissions = FilePermissions.owner
     /// Where lines are kept that a ``Destination/stream(_:)`` or ``Destination/otlp(endpoint:)`` does not take; nil: they are lost.
     public var spool: SpoolSettings?
 
@@ -70,7 +72,12 @@ public struct OutputSettings: Sendable, Equatable {
         if destination.isNetwork, let folder = reader.string(for: .spool) {
             spool = SpoolSettings(folder: folder, maxBytes: reader.int(for: .spoolBytes) ?? SpoolSettings.defaultBytes)
         }
-        if destination.isFile { rotation = Self.rotation(reader) }
+        if destination.isFile { (rotation, permissions) = (Self.rotation(reader), Self.permissions(reader)) }
+    }
+
+    /// Of a file, by checked settings.
+    package static func permissions(_ reader: SettingsReader) -> FilePermissions {
+        reader.string(for: .outputMode).flatMap(FilePermissions.init) ?? .owner
     }
 
     /// Of a file, by checked settings; nil: they set no size.

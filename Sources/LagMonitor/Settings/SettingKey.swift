@@ -59,7 +59,9 @@ package struct SettingKey: Sendable {
     package static let environmentPrefix = "LAGMONITOR_"
 
     /// Has the prefix of a setting but is not one: lagmond's shared loop table for the programs that it starts.
-    package static let sharedLoopTableName = "LAGMONITOR_PAGE"
+    package static let sharedLoopTableName = "LAGMONITOR_LOOP_TABLE"
+    /// Names with the prefix that are no settings; the second chooses what Package.swift builds, and may be left in a shell.
+    package static let reservedNames: Set = [sharedLoopTableName, "LAGMONITOR_UNSUPPORTED"]
 
     package static let hourMilliseconds = 3_600_000
     /// No useful value exceeds a day.
@@ -85,6 +87,7 @@ package struct SettingKey: Sendable {
         .wholeNumber(FileRotation.allowedFiles),
         option: "--max-files"
     )
+    package static let outputMode = SettingKey("output.mode", .choice(FilePermissions.allCases.map(\.rawValue)))
     package static let spool = SettingKey("output.spool_path", .folder, option: "--spool")
     package static let spoolBytes = SettingKey("output.spool_max_bytes", .wholeNumber(SpoolSettings.allowedBytes))
     package static let unfinished = SettingKey("output.unfinished_path", .file)
@@ -142,7 +145,7 @@ package struct SettingKey: Sendable {
     package static let serviceVersion = SettingKey("service.version", .text)
 
     /// Where the lines go.
-    package static let outputSettings = [output, outputBytes, outputFiles, spool, spoolBytes, unfinished]
+    package static let outputSettings = [output, outputBytes, outputFiles, outputMode, spool, spoolBytes, unfinished]
 
     /// The settings of a monitor itself.
     package static let monitorSettings = [

@@ -6,7 +6,7 @@ extension SettingValidationError {
         let known = Dictionary(uniqueKeysWithValues: keys.map { ($0.environmentName, $0) })
         let ours =
             environment
-            .filter { $0.key.hasPrefix(SettingKey.environmentPrefix) && $0.key != SettingKey.sharedLoopTableName }
+            .filter { $0.key.hasPrefix(SettingKey.environmentPrefix) && !SettingKey.reservedNames.contains($0.key) }
             .sorted { $0.key < $1.key }
         return ours.compactMap { name, word in
             guard let key = known[name] else {

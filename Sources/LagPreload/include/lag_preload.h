@@ -1,7 +1,7 @@
 // liblagmonitor-preload.so: publishes to lagmond the loops of a program that knows nothing of lagmond.
 //
 // Loaded by LD_PRELOAD, it stands before the C library's calls that wait for events (and that make epoll instances), and writes into the shared loop table whose path
-// the variable LAGMONITOR_PAGE holds (clb_loop_table.h): at a rest, at work again. Without that table it passes every call on.
+// the variable LAGMONITOR_LOOP_TABLE holds (clb_loop_table.h): at a rest, at work again. Without that table it passes every call on.
 //
 // What a loop is. A thread that waits again and again at the same place of the same activation: the same return address and the
 // same stack pointer. After LOOP_WAITS such waits in a row it gets a slot of the table, after a few where the first is long ago; what never loops

@@ -14,19 +14,9 @@ package struct NestedField: Sendable {
         self.documentation = documentation
     }
 
-    package static let frame = [
-        NestedField("pc", .address, isRequired: true, "The address in the process."),
-        NestedField("module", .text, "The file the address lies in."),
-        NestedField("build_id", .text, "That file's build-id."),
-        NestedField("offset", .address, "The address in the file, wherever it was loaded."),
-        NestedField("symbol", .text, "The function, simplified."),
-        NestedField("function", .text, "The function in full, where that says more."),
-        NestedField("symbol_offset", .count, "Bytes from the function's start."),
-        NestedField("file", .text, "Source file."),
-        NestedField("line", .integer, "Line in it."),
-        NestedField("inlined", .flag, "The function was inlined into the one of the next frame."),
-        NestedField("in_app", .flag, "The program's own code."),
-    ]
+    package static let frame = FrameMember.all.map {
+        NestedField($0.name, $0.content, isRequired: $0.isRequired, $0.documentation)
+    }
 
     package static let thread = [
         NestedField("thread_id", .taskID, isRequired: true, "The kernel's number."),
@@ -45,7 +35,7 @@ package struct NestedField: Sendable {
     ]
 
     package static let sampleNode = [
-        NestedField("ms", .milliseconds, isRequired: true, "The stretch of the stall that these samples stand for."),
+        NestedField("ms", .milliseconds, isRequired: true, "The time of the stall that these samples cover."),
         NestedField("samples", .count, isRequired: true, "How many samples went through here."),
         NestedField("frames", .texts, isRequired: true, "The functions, root to leaf."),
         NestedField("frames_total", .count, "How many there were, where some were left out."),

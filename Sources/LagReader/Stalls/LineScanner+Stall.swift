@@ -37,49 +37,16 @@ extension LineScanner {
         stall.samples = count(.samples) ?? 0
         stall.samplesMatched = count(.samplesMatched) ?? 0
         stall.framesTotal = count(.framesTotal) ?? 0
-        if let span = span(.frames), span.kind == .array {
-            stall.frames = StackReader.frames(UnsafeRawBufferPointer(bytes(of: span)))
-        }
+        if let span = span(.frames) { stall.frames = LineValue(bytes, span).frames }
         if let span = span(.sampleTree), span.kind == .array {
-            stall.sampleTree = StackReader.samples(UnsafeRawBufferPointer(bytes(of: span)))
+            stall.sampleTree = SampleReader.samples(UnsafeRawBufferPointer(bytes(of: span)))
         }
         return stall
     }
 }
 
-/// Reads arrays of frames and of samples, whose grammar was checked before. Elements of another form are left out.
-enum StackReader {
-    static func frames(_ text: UnsafeRawBufferPointer) -> [ParsedStall.Frame] {
-        var frames: [ParsedStall.Frame] = []
-        var cursor = JSONCursor(text)
-        _ = cursor.elements { cursor in
-            guard cursor.byte == UInt8(ascii: "{") else { return cursor.skipValue(depth: 0) }
-            var frame = ParsedStall.Frame()
-            let isWhole = cursor.members { cursor, name, hasEscapes in
-                guard let span = cursor.value() else { return false }
-                let value = Value(text: text, span: span)
-                switch JSONString.text(name, hasEscapes: hasEscapes) {
-                case "pc": frame.pc = value.string ?? ""
-                case "module": frame.module = value.string
-                case "build_id": frame.buildID = value.string
-                case "offset": frame.offset = value.string
-                case "symbol": frame.symbol = value.string
-                case "function": frame.function = value.string
-                case "symbol_offset": frame.symbolOffset = value.count
-                case "file": frame.file = value.string
-                case "line": frame.line = value.count
-                case "inlined": frame.isInlined = value.isTrue
-                case "in_app": frame.isInApp = value.isTrue
-                default: break
-                }
-                return true
-            }
-            frames.append(frame)
-            return isWhole
-        }
-        return frames
-    }
-
+/// Reads an array of samples, whose grammar was checked before. Elements of another form are left out.
+enum SampleReader {
     static func samples(_ text: UnsafeRawBufferPointer) -> [ParsedStall.Sample] {
         var cursor = JSONCursor(text)
         return samples(&cursor, text)
@@ -100,17 +67,17 @@ enum StackReader {
                 if name == "frames", cursor.byte == UInt8(ascii: "[") {
                     return cursor.elements { cursor in
                         guard let span = cursor.value() else { return false }
-                        sample.frames.append(Value(text: text, span: span).string ?? "")
+                        sample.frames.append(LineValue(text, span).text ?? "")
                         return true
                     }
                 }
                 guard let span = cursor.value() else { return false }
-                let value = Value(text: text, span: span)
+                let value = LineValue(text, span)
                 switch name {
-                case "ms": sample.nanoseconds = value.nanoseconds ?? 0
+                case "ms": sample.nanoseconds = value.milliseconds ?? 0
                 case "samples": sample.samples = value.count ?? 0
                 case "frames_total": sample.framesTotal = value.count
-                case "pruned_ms": sample.prunedNanoseconds = value.nanoseconds ?? 0
+                case "pruned_ms": sample.prunedNanoseconds = value.milliseconds ?? 0
                 default: break
                 }
                 return true
@@ -119,20 +86,5 @@ enum StackReader {
             return isWhole
         }
         return samples
-    }
-
-    private struct Value {
-        let bytes: UnsafeBufferPointer<UInt8>
-        let span: JSONCursor.Span
-
-        init(text: UnsafeRawBufferPointer, span: JSONCursor.Span) {
-            bytes = UnsafeBufferPointer(rebasing: text.bindMemory(to: UInt8.self)[span.offset..<span.offset + span.count])
-            self.span = span
-        }
-
-        var string: String? { span.kind == .string ? JSONString.text(bytes, hasEscapes: span.hasEscapes) : nil }
-        var count: UInt64? { span.kind == .number ? JSONNumber.count(bytes) : nil }
-        var nanoseconds: UInt64? { span.kind == .number ? JSONNumber.nanoseconds(ofMilliseconds: bytes) : nil }
-        var isTrue: Bool { span.kind == .boolean && bytes.first == UInt8(ascii: "t") }
     }
 }

@@ -33,26 +33,11 @@ package struct ParsedStall: Sendable {
     /// How deep the stack was; more than ``frames`` when the line had no room for all.
     package var framesTotal: UInt64 = 0
     /// Leaf first.
-    package var frames: [Frame] = []
-    /// All looks at the thread, merged; empty when the line has none.
+    package var frames: [StallRecord.Frame] = []
+    /// All samples of the thread, merged; empty when the line has none.
     package var sampleTree: [Sample] = []
 
-    /// One frame of a stack. Numbers are as in the line: `pc` and `offset` hex texts.
-    package struct Frame: Sendable, Hashable {
-        package var pc = ""
-        package var module: String?
-        package var buildID: String?
-        package var offset: String?
-        package var symbol: String?
-        package var function: String?
-        package var symbolOffset: UInt64?
-        package var file: String?
-        package var line: UInt64?
-        package var isInlined = false
-        package var isInApp = false
-    }
-
-    /// A run of calls that looks have in common.
+    /// A run of calls that samples have in common.
     package struct Sample: Sendable, Hashable {
         package var nanoseconds: UInt64 = 0
         package var samples: UInt64 = 0

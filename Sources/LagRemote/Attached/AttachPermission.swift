@@ -1,4 +1,5 @@
 internal import CLagLinux
+internal import CLagRemote
 internal import Glibc
 
 /// Finds out, before anything is begun, whether a process can be watched from outside: by doing once what will be done.
@@ -39,9 +40,9 @@ struct AttachPermission {
 
     /// What decides, read once: the kernel applies the same rules to all of it, a container's filter each by itself.
     private func checkAccess() throws(AttachRefusal) {
-        var files = cll_thread_files()
-        switch cll_thread_files_open(process, process, &files) {
-        case 0: cll_thread_files_close(&files)
+        var files = clr_thread_files()
+        switch clr_thread_files_open(process, process, &files) {
+        case 0: clr_thread_files_close(&files)
         case ESRCH where access("/proc/\(process)/syscall", F_OK) != 0 && access("/proc/self/syscall", F_OK) != 0:
             throw .notPermitted(
                 process,
@@ -54,7 +55,7 @@ struct AttachPermission {
         var word: UInt64 = 0
         guard cll_memory_prepare() == 0, let image = ProgramImage(of: process),
             cll_memory_read(process, image.firstStack & ~7, &word, MemoryLayout<UInt64>.size) > 0,
-            cll_tracer_may_seize(process) != 0
+            clr_tracer_may_seize(process) != 0
         else { throw refusal() }
     }
 

@@ -11,7 +11,7 @@ internal import Synchronization
 ///
 /// One thread finds the loops and notices the process's end; another, the watchdog, samples them (``KernelSampler``). The process is
 /// neither stopped nor changed; a thread that stalls on a processor is sampled by the kernel, or held for some µs while its stack is copied,
-/// one that may be going around unseen is held at its system calls (cll_iteration_check.h). However this process ends, the kernel lets go of what is held.
+/// one that may be going around unseen is held at its system calls (clr_iteration_check.h). However this process ends, the kernel lets go of what is held.
 // Unchecked: what `run` uses is touched by its thread alone; the rest is immutable, atomic or in a Mutex.
 package final class AttachWatch: @unchecked Sendable {
     package let process: Int32
@@ -168,6 +168,7 @@ package final class AttachWatch: @unchecked Sendable {
         _ = cll_procfs_start_ticks(process, &startTicks)
         let monitor = StallMonitor(
             of: context,
+            running: TraceCapture.self,
             semaphore: wake,
             externalSampler: view,
             configuration: configuration.monitor,

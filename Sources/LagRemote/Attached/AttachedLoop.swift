@@ -1,5 +1,6 @@
 internal import CLagBeacon
 internal import CLagLinux
+internal import CLagRemote
 internal import Glibc
 package import LagActivity
 internal import LagDetection
@@ -18,14 +19,14 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     /// Where the loop waited last: for threads other than the watchdog's.
     private let waitStackPointer = Atomic<UInt64>(0)
     private let quiet = Atomic<Bool>(false)
-    private var files: cll_thread_files
+    private var files: clr_thread_files
     private var finder: IterationDetector
     private var iterationProbe: IterationProbe
     private var recorder: SwitchRecorder
     private var calm = CalmMeter()
     /// The watchdog's thread, between two samples.
     package private(set) var sampledStretches = SampledStretches()
-    private var results = cll_wait_results()
+    private var results = clr_wait_results()
     private var contents: UInt64 = 0
     /// What the process was when it was found.
     private let image: ProgramImage?
@@ -53,7 +54,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     init(
         _ thread: ThreadIdentity,
         at place: RestPlace,
-        files: cll_thread_files,
+        files: clr_thread_files,
         semaphore: WakeSemaphore,
         hold: UInt64,
         mayCount: Bool,
@@ -73,7 +74,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         semaphore.attach(beacon)
     }
 
-    deinit { cll_thread_files_close(&files) }
+    deinit { clr_thread_files_close(&files) }
 
     package func modeName(_ number: UInt32) -> String? { nil }
 
@@ -81,8 +82,8 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     /// - Returns: whether the thread is still there.
     func sample(at now: UInt64) -> Bool {
         guard !isOver else { return false }
-        var found = cll_thread_sample()
-        switch cll_thread_files_sample(&files, &found) {
+        var found = clr_thread_sample()
+        switch clr_thread_files_sample(&files, &found) {
         case 0: break
         case ESRCH: return finish()
         // Of one that has ended, and was not waited for, it says that this is not permitted.
@@ -136,7 +137,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         } else {
             restRecording(observation, at: now, wasAtWork: wasAtWork)
             contents = 0
-            results = cll_results_of_wait(&found.call)
+            results = clr_results_of_wait(&found.call)
             waitStackPointer.store(found.call.sp, ordering: .relaxed)
             examiner.recordRest(found.call, at: now)
             quiet.store(false, ordering: .relaxed)
@@ -230,7 +231,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
 
     private func recordContents(at now: UInt64) {
         guard results.length > 0 else { return }
-        let found = cll_read_results(thread.process, results)
+        let found = clr_read_results(thread.process, results)
         if contents != 0, found != 0, found != contents {
             changedNanoseconds = now
             sameNanoseconds.beforeChange = sameNanoseconds.last

@@ -1,10 +1,11 @@
 internal import CLagLinux
+internal import CLagRemote
 internal import Glibc
 
 /// Finds out whether a loop that was seen at work goes around, for as long as that is in doubt.
 ///
 /// By a counter at the loop's wait where the kernel gives one (cll_wait_counter.h): the thread notices nothing. Otherwise by holding
-/// the thread at its system calls, for as few of them as possible (cll_iteration_check.h). The watchdog's thread alone.
+/// the thread at its system calls, for as few of them as possible (clr_iteration_check.h). The watchdog's thread alone.
 struct IterationProbe: ~Copyable {
     /// What was found since it began.
     enum Outcome: Equatable {
@@ -37,7 +38,7 @@ struct IterationProbe: ~Copyable {
         if let counter { Glibc.close(counter.descriptor) }
         if let check {
             var seen: UInt64 = 0
-            _ = cll_iteration_check_end(check, &seen)
+            _ = clr_iteration_check_end(check, &seen)
         }
     }
 
@@ -53,7 +54,7 @@ struct IterationProbe: ~Copyable {
     /// From now on. Some µs, and 50 once, or where the thread has to be held.
     mutating func begin(at place: RestPlace, _ recorder: inout SwitchRecorder) {
         if hasNoCounter {
-            if check == nil { check = cll_iteration_check_begin(tid, place.call ?? -1, place.stackPointer) }
+            if check == nil { check = clr_iteration_check_begin(tid, place.call ?? -1, place.stackPointer) }
             return
         }
         // Without one the thread is held from now on: not at once, for that takes one that may be held (``IterationDetector``).
@@ -76,9 +77,9 @@ struct IterationProbe: ~Copyable {
         guard let ended = check else { return .nothing }
         check = nil
         var seen: UInt64 = 0
-        switch cll_iteration_check_end(ended, &seen) {
-        case Int32(CLL_ITERATION_SEEN): return .iteration(seen)
-        case Int32(CLL_ITERATION_EXHAUSTED): return .tooManyCalls
+        switch clr_iteration_check_end(ended, &seen) {
+        case Int32(CLR_ITERATION_SEEN): return .iteration(seen)
+        case Int32(CLR_ITERATION_EXHAUSTED): return .tooManyCalls
         default: return .nothing
         }
     }

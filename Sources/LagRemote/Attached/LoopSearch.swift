@@ -1,4 +1,5 @@
 internal import CLagLinux
+internal import CLagRemote
 internal import Glibc
 internal import LagActivity
 internal import LagDetection
@@ -108,14 +109,14 @@ struct LoopSearch {
     private mutating func consider(_ tid: Int32) -> AttachedLoop? {
         // Read each time: a thread may get its name late.
         guard selection.includes(thread: tid, of: process) else { return nil }
-        var files = cll_thread_files()
-        var sample = cll_thread_sample()
-        guard cll_thread_files_open(process, tid, &files) == 0 else { return nil }
+        var files = clr_thread_files()
+        var sample = clr_thread_sample()
+        guard clr_thread_files_open(process, tid, &files) == 0 else { return nil }
         let trust: RestPlaceFinder.Trust = named.contains(tid) ? .named : tid == process ? .first : .some
         var finder = candidates[tid] ?? RestPlaceFinder(trust)
-        guard cll_thread_files_sample(&files, &sample) == 0, let place = finder.observe(ThreadObservation(sample)) else {
+        guard clr_thread_files_sample(&files, &sample) == 0, let place = finder.observe(ThreadObservation(sample)) else {
             candidates[tid] = finder
-            cll_thread_files_close(&files)
+            clr_thread_files_close(&files)
             return nil
         }
         candidates[tid] = nil

@@ -15,7 +15,7 @@ struct RestPlace: Sendable, Equatable {
     /// How likely the wait is an event loop's: 0 for at most one descriptor, 1 for several, 2 for epoll. Handlers poll as well, mostly for one
     /// descriptor.
     var rank = 0
-    /// Of a wait for events, which kind of call it is (`cll_wait_kind`): two functions of the C library may by chance wait at one stack pointer. Nil: not
+    /// Of a wait for events, which kind of call it is (`clr_wait_kind`): two functions of the C library may by chance wait at one stack pointer. Nil: not
     /// known.
     var kind: Int32?
 

@@ -1,15 +1,15 @@
-internal import CLagLinux
+internal import CLagRemote
 internal import Glibc
 internal import Synchronization
 
-/// Has the kernel record when a thread leaves and gets its processor, and comes by its wait (cll_switches.h).
+/// Has the kernel record when a thread leaves and gets its processor, and comes by its wait (clr_switches.h).
 ///
 /// The ring is made when it is wanted, and kept until ``close()``. Where the kernel gives none, nothing is recorded, and samples are all
 /// that is known.
 /// The watchdog's thread alone.
 struct SwitchRecorder: ~Copyable {
     private let tid: Int32
-    private var switches = cll_switches()
+    private var switches = clr_switches()
     private var isOpen = false
     private var hasFailed = false
     private(set) var isRecording = false
@@ -29,14 +29,14 @@ struct SwitchRecorder: ~Copyable {
     deinit {
         guard isOpen else { return }
         var switches = switches
-        cll_switches_close(&switches)
+        clr_switches_close(&switches)
         Self.open.subtract(1, ordering: .relaxed)
     }
 
     /// Gives the ring back: also an event that is off costs a thread that is switched often. Some µs.
     mutating func close() {
         guard isOpen else { return }
-        cll_switches_close(&switches)
+        clr_switches_close(&switches)
         Self.open.subtract(1, ordering: .relaxed)
         (isOpen, isRecording, next) = (false, false, nil)
     }
@@ -44,8 +44,8 @@ struct SwitchRecorder: ~Copyable {
     /// Records switches from now on, or not any more. Some µs, and some ten for the first time.
     mutating func record(_ wanted: Bool) {
         guard wanted != isRecording, !wanted || !isOverrun && prepare() else { return }
-        if wanted { cll_switches_discard(&switches) }
-        cll_switches_set(&switches, wanted ? 1 : 0)
+        if wanted { clr_switches_discard(&switches) }
+        clr_switches_set(&switches, wanted ? 1 : 0)
         isRecording = wanted
         next = nil
     }
@@ -54,10 +54,10 @@ struct SwitchRecorder: ~Copyable {
     mutating func forgetOverrun() { isOverrun = false }
 
     /// Has a counter leave a stamp each time it counts. Whether it will.
-    mutating func stamp(_ counter: Int32) -> Bool { prepare() && cll_switches_take(&switches, counter) != 0 }
+    mutating func stamp(_ counter: Int32) -> Bool { prepare() && clr_switches_take(&switches, counter) != 0 }
 
     /// Counters that were given a ring begin to leave their stamps.
-    mutating func beginStamps() { if isOpen, !isRecording { cll_switches_discard(&switches) } }
+    mutating func beginStamps() { if isOpen, !isRecording { clr_switches_discard(&switches) } }
 
     /// Takes what was recorded since the last call: 20 ns each, of which there are some hundred at most.
     /// - Parameters:
@@ -80,10 +80,10 @@ struct SwitchRecorder: ~Copyable {
         trace.end(sampled: sampled, isRecorded: isComplete, stamps: stamps)
         // What came after the sample, or may have, is the next one's as well.
         var late: SwitchTrace?
-        let isFull = cll_switches_is_full(&switches) != 0
-        var found = cll_switch()
+        let isFull = clr_switches_is_full(&switches) != 0
+        var found = clr_switch()
         var count = 0
-        while count < Self.mostRecords, cll_switches_next(&switches, until, &found) != 0 {
+        while count < Self.mostRecords, clr_switches_next(&switches, until, &found) != 0 {
             count += 1
             guard let event = SwitchTrace.Event(found, of: place) else { continue }
             let isLate = trace.isLate(event, at: found.time_ns)
@@ -102,7 +102,7 @@ struct SwitchRecorder: ~Copyable {
     /// What is left is older than the next trace.
     private mutating func stop(_ trace: inout SwitchTrace) {
         trace.recordFull()
-        cll_switches_discard(&switches)
+        clr_switches_discard(&switches)
         next = nil
         guard isRecording else { return }
         record(false)
@@ -115,7 +115,7 @@ struct SwitchRecorder: ~Copyable {
         if Self.open.add(1, ordering: .relaxed).newValue > Self.mostOpen {
             error = EMFILE
         } else {
-            error = cll_switches_open(tid, &switches)
+            error = clr_switches_open(tid, &switches)
         }
         guard error == 0 else {
             Self.open.subtract(1, ordering: .relaxed)

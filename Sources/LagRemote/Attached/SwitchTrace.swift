@@ -1,4 +1,4 @@
-internal import CLagLinux
+internal import CLagRemote
 
 /// What the kernel recorded of a thread between one sample and the next. Values in, values out.
 ///
@@ -94,15 +94,15 @@ struct SwitchTrace: Sendable, Equatable {
 
 extension SwitchTrace.Event {
     /// - Parameter place: where the loop waits: the pass of a handler's own wait is no event.
-    init?(_ found: cll_switch, of place: RestPlace) {
+    init?(_ found: clr_switch, of place: RestPlace) {
         switch found.kind {
-        case Int32(CLL_SWITCH_IN): self = .running
-        case Int32(CLL_SWITCH_PREEMPTED): self = .preempted
-        case Int32(CLL_SWITCH_ASLEEP): self = .asleep
-        case Int32(CLL_SWITCH_PASS):
+        case Int32(CLR_SWITCH_IN): self = .running
+        case Int32(CLR_SWITCH_PREEMPTED): self = .preempted
+        case Int32(CLR_SWITCH_ASLEEP): self = .asleep
+        case Int32(CLR_SWITCH_PASS):
             guard place.isLoopsOwn(stackPointer: found.sp, firstArgument: found.first_argument) else { return nil }
             self = .pass
-        case Int32(CLL_SWITCH_LOST): self = .lost
+        case Int32(CLR_SWITCH_LOST): self = .lost
         default: return nil
         }
     }

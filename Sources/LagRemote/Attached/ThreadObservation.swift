@@ -1,4 +1,5 @@
 internal import CLagLinux
+internal import CLagRemote
 internal import Glibc
 
 /// What the kernel said of a thread in one sample from outside.
@@ -25,7 +26,7 @@ struct ThreadObservation: Sendable, Equatable {
         guard case .blocked(let call, let stackPointer, let programCounter, let epoll, let isOfSeveral) = doing, call >= 0 else {
             return nil
         }
-        let kind = cll_wait_kind(call)
+        let kind = clr_wait_kind(call)
         let isEventWait = kind != 0
         return RestPlace(
             call: isEventWait ? nil : call,
@@ -41,7 +42,7 @@ struct ThreadObservation: Sendable, Equatable {
     var canBeHeld: Bool {
         switch doing {
         case .running: true
-        case .blocked(let call, _, _, _, _): cll_resumes_after_stop(call) != 0
+        case .blocked(let call, _, _, _, _): clr_resumes_after_stop(call) != 0
         }
     }
 }
@@ -49,13 +50,13 @@ struct ThreadObservation: Sendable, Equatable {
 extension ThreadObservation {
     /// Whether a call waits by `poll` for several descriptors, or by `select` for any: how many is in the thread's memory.
     private static func isOfSeveral(_ call: inout cll_thread_syscall) -> Bool {
-        let results = cll_results_of_wait(&call)
+        let results = clr_results_of_wait(&call)
         // A poll leaves its results in its first argument, a select in others.
         guard results.address == call.arguments.0 else { return results.length > 0 && call.arguments.0 > 0 }
         return Int(results.length) > MemoryLayout<pollfd>.size
     }
 
-    init(_ sample: cll_thread_sample) {
+    init(_ sample: clr_thread_sample) {
         let isBlocked = sample.state == Int32(CLL_SYSCALL_BLOCKED)
         var call = sample.call
         doing =
@@ -64,7 +65,7 @@ extension ThreadObservation {
                 call: call.number,
                 stackPointer: call.sp,
                 programCounter: call.pc,
-                epoll: cll_epoll_of_wait(&call),
+                epoll: clr_epoll_of_wait(&call),
                 isOfSeveral: Self.isOfSeveral(&call)
             ) : .running
         cpuNanoseconds = sample.cpu_ns

@@ -1,5 +1,6 @@
 internal import CLagBeacon
 internal import CLagLinux
+internal import CLagRemote
 package import LagActivity
 internal import LagMonitor
 internal import Synchronization
@@ -69,7 +70,7 @@ package final class LoopExaminer: Sendable {
             let object = WaitObject(process: process.pid, of: found)
             guard isAsleep(in: found), isStillThere() else { return }
             guard let object else {
-                state.isRing = cll_wait_kind(found.number) != 0
+                state.isRing = clr_wait_kind(found.number) != 0
                 return
             }
             state.object = object
@@ -158,9 +159,9 @@ package final class LoopExaminer: Sendable {
         guard let epoll = state.object?.epoll else { return nil }
         if epoll != state.service.epoll || now >= state.service.nanoseconds &+ Self.serviceNanoseconds {
             let found: WaitObject.Kind? =
-                switch Int(cll_service(process.descriptor, process.pid, epoll)) {
-                case CLL_SERVES_ONE_PEER: .peer
-                case CLL_SERVES_ITSELF: .helper
+                switch Int(clr_service(process.descriptor, process.pid, epoll)) {
+                case CLR_SERVES_ONE_PEER: .peer
+                case CLR_SERVES_ITSELF: .helper
                 default: nil
                 }
             state.service = (found, epoll, now)
@@ -171,10 +172,10 @@ package final class LoopExaminer: Sendable {
     private func doing(limit: UInt64, of object: WaitObject?) -> QuietRule.Doing {
         var call = cll_thread_syscall()
         guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), call.number >= 0 else { return .working }
-        if cll_wait_kind(call.number) != 0, object?.isWaited(in: &call, of: process.pid) == true { return .waitingForAll }
-        return switch Int(cll_call_use(process.pid, &call)) {
-        case CLL_CALL_RESTS: .waiting(isFurtherOut: call.sp > limit)
-        case CLL_CALL_SLEEPS: .sleeping
+        if clr_wait_kind(call.number) != 0, object?.isWaited(in: &call, of: process.pid) == true { return .waitingForAll }
+        return switch Int(clr_call_use(process.pid, &call)) {
+        case CLR_CALL_RESTS: .waiting(isFurtherOut: call.sp > limit)
+        case CLR_CALL_SLEEPS: .sleeping
         default: .working
         }
     }
@@ -182,7 +183,7 @@ package final class LoopExaminer: Sendable {
     private func hasOtherWaiter(_ epoll: Int32, _ state: inout State, at now: UInt64) -> Bool {
         let gap = state.otherWaiter.found ? Self.searchNanoseconds : Self.searchAgainNanoseconds
         guard now >= state.otherWaiter.nanoseconds &+ gap else { return state.otherWaiter.found }
-        state.otherWaiter = (cll_epoll_has_other_waiter(process.pid, tid, epoll) != 0, now)
+        state.otherWaiter = (clr_epoll_has_other_waiter(process.pid, tid, epoll) != 0, now)
         return state.otherWaiter.found
     }
 }

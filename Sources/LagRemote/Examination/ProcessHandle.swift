@@ -1,4 +1,4 @@
-internal import CLagLinux
+internal import CLagRemote
 internal import Glibc
 
 /// One process by its descriptor: another one that gets the same number is not meant. Closed with the last reference. Any thread.
@@ -9,7 +9,7 @@ final class ProcessHandle: Sendable {
 
     init(_ pid: Int32) {
         self.pid = pid
-        let opened = cll_pidfd_open(pid)
+        let opened = clr_pidfd_open(pid)
         descriptor = opened >= 0 ? opened : -errno
     }
 

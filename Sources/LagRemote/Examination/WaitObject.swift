@@ -1,4 +1,5 @@
 internal import CLagLinux
+internal import CLagRemote
 package import LagActivity
 
 /// What a thread of another process waits on for events: an epoll instance, or the descriptors of its last `poll` or `select`.
@@ -39,7 +40,7 @@ package struct WaitObject: Sendable {
 
     /// Whether an epoll instance watches a signalfd: kept from one look to the next, for that takes time.
     package struct SignalMembers: Sendable {
-        fileprivate var raw = cll_signal_members()
+        fileprivate var raw = clr_signal_members()
 
         package init() {}
     }
@@ -53,7 +54,7 @@ package struct WaitObject: Sendable {
         package var fetched: UInt32?
     }
 
-    private var raw = cll_wait_object()
+    private var raw = clr_wait_object()
 
     /// The epoll instance's descriptor; nil: another kind of wait.
     package var epoll: Int32? { raw.epoll >= 0 ? raw.epoll : nil }
@@ -62,13 +63,13 @@ package struct WaitObject: Sendable {
 
     /// Whether a thread that sleeps in this call waits there for all of it: in a loop within a handler.
     func isWaited(in call: inout cll_thread_syscall, of process: Int32) -> Bool {
-        withUnsafePointer(to: raw) { cll_wait_contains(process, &call, $0) != 0 }
+        withUnsafePointer(to: raw) { clr_wait_contains(process, &call, $0) != 0 }
     }
 
     /// The object of a thread that sleeps in a call; nil: the call is no wait for events, or cannot be read.
     init?(process: Int32, of call: cll_thread_syscall) {
         var call = call
-        guard cll_wait_object_read(process, &call, &raw) != 0 else { return nil }
+        guard clr_wait_object_read(process, &call, &raw) != 0 else { return nil }
     }
 
     /// Asks the kernel. Consumes no event, keeps nothing open. Waits only as long as the kernel copies
@@ -78,29 +79,29 @@ package struct WaitObject: Sendable {
     ///   - tid: the thread whose wait it is.
     ///   - signals: what was found of its signalfd a moment ago.
     package func work(pidfd: Int32, process: Int32, tid: Int32, signals: inout SignalMembers) -> Work {
-        var found = cll_work()
-        withUnsafePointer(to: raw) { cll_wait_object_poll(pidfd, process, tid, $0, &signals.raw, &found) }
+        var found = clr_work()
+        withUnsafePointer(to: raw) { clr_wait_object_poll(pidfd, process, tid, $0, &signals.raw, &found) }
         let kind: Kind =
             switch Int(found.kind) {
-            case CLL_OBJECT_LOOP: .loop
-            case CLL_OBJECT_TIMER: .timer
-            case CLL_OBJECT_PEER: .peer
-            case CLL_OBJECT_TERMINAL: .terminal
-            case CLL_OBJECT_GONE: .gone
+            case CLR_OBJECT_LOOP: .loop
+            case CLR_OBJECT_TIMER: .timer
+            case CLR_OBJECT_PEER: .peer
+            case CLR_OBJECT_TERMINAL: .terminal
+            case CLR_OBJECT_GONE: .gone
             default: .unknown
             }
         let fetched = found.is_ring != 0 ? found.fetched : nil
         switch Int(found.state) {
-        case CLL_WORK_NONE: return Work(pending: .none, kind: kind, fetched: fetched)
-        case CLL_WORK_PENDING: return Work(pending: .pending, kind: kind, fetched: fetched)
+        case CLR_WORK_NONE: return Work(pending: .none, kind: kind, fetched: fetched)
+        case CLR_WORK_PENDING: return Work(pending: .pending, kind: kind, fetched: fetched)
         default: return Work(pending: .unknown, kind: kind, obstacle: Self.obstacle(found.reason))
         }
     }
 
     private static func obstacle(_ reason: Int32) -> Obstacle {
         switch Int(reason) {
-        case CLL_UNKNOWN_SIGNALFD: .signalfd
-        case CLL_UNKNOWN_DESCRIPTORS: .descriptors
+        case CLR_UNKNOWN_SIGNALFD: .signalfd
+        case CLR_UNKNOWN_DESCRIPTORS: .descriptors
         default: .refused
         }
     }

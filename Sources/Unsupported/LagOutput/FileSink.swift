@@ -5,6 +5,7 @@ public final class FileSink: RecordSink {
     public convenience init(
         path: String,
         rotation: FileRotation? = nil,
+        permissions: FilePermissions = .owner,
         timeout: Duration = DescriptorSink.defaultTimeout
     ) throws(SinkError) { self.init(path) }
 

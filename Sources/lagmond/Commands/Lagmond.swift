@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import CLagLinux
+internal import CLagRemote
 internal import Glibc
 internal import LagMonitor
 internal import LagSymbols
@@ -13,11 +13,12 @@ struct Lagmond: ParsableCommand {
         commandName: "lagmond",
         abstract: "Reports the stalls of run loops and event loops, one JSON line each.",
         discussion: """
-            Records go to stdout (or --output), everything else to stderr.
+            Records of a command or of targets go to lagmond-stalls.jsonl (or --output): stdout and stderr are theirs. All others go to stdout (or \
+            --output), everything else to stderr.
 
             Exit codes: 0 the run ended in order (time over, SIGTERM, SIGINT, or the reader of stdout went away); \
-            1 check found damage; 64 usage; 66 an input is missing or cannot be read; 69 libunwind (or the named symbolizer) is missing; 71 the system refused a thread, socket or file; \
-            73 the output cannot be opened; 77 a process may not be read; 78 a setting is wrong or unknown.
+            1 check found damage, or a target failed; 64 usage; 66 an input is missing or cannot be read; 69 libunwind (or the named symbolizer) is missing; 71 the system refused a thread, socket or file; \
+            73 the output cannot be opened; 77 a process may not be read; 78 a setting is wrong or unknown; with a command the command's own, 126 it cannot be run, 127 there is none of that name.
             """,
         version: version,
         subcommands: [
@@ -30,7 +31,7 @@ struct Lagmond: ParsableCommand {
 
     static func main() {
         Diagnostics.reserveStandardDescriptors()
-        cll_process_report_crashes("lagmond")
+        clr_process_report_crashes("lagmond")
         LineSymbols.enable()
         let arguments = Array(ProcessArguments.all.dropFirst())
         // `run` is the default subcommand: its options belong to the general help.

@@ -89,7 +89,7 @@ struct ReportPage {
         parts.append(bad == 0 ? "no line left out" : "damaged or not ours: \(HTMLText.number(bad))")
         if report.lostLines > 0 { parts.append("lost by monitors: \(HTMLText.number(report.lostLines))") }
         if report.all.openCount > 0 { parts.append("still going: \(HTMLText.number(report.all.openCount))") }
-        if !report.inputErrors.isEmpty { parts.append("trouble with inputs: \(report.inputErrors.count)") }
+        if !report.inputErrors.isEmpty { parts.append("errors of inputs: \(report.inputErrors.count)") }
         return parts.joined(separator: " · ")
     }
 

@@ -108,6 +108,7 @@ extension Settings {
             choosesOutput = true
         }
         defaultRotation = OutputSettings.rotation(sources.reader)
+        defaultPermissions = OutputSettings.permissions(sources.reader)
         choosesUnfinished = sources.isSet(.unfinished)
         choosesRules = sources.isSet(.rules) || sources.isSet(.starvation)
         truthPath = sources.string(.truth)

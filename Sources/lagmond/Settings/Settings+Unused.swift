@@ -28,9 +28,13 @@ extension Settings {
             (what, allowed) = ("targets", "only without them; a target's name is its service's")
             if !steps.isEmpty { others.append(SettingsFile.stepsKey) }
         case .process:
-            unused = [.truth, .requireWatch]
+            unused = [.truth]
             (what, allowed) = ("a process that runs already", "only with a workload")
-            others = explicitPolicyKeys.map(Self.shown)
+            // What is done with a command is nothing that is done with somebody else's process.
+            let ofCommands = (requiresWatch ? [SettingKey.requireWatch] : []) + explicitPolicyKeys
+            if !ofCommands.isEmpty {
+                throw Self.withoutEffect(ofCommands.map(Self.shown), what, allowed: "only with a command or with targets")
+            }
             if !steps.isEmpty { others.append(SettingsFile.stepsKey) }
             if !targets.isEmpty { others.append(SettingsFile.targetsKey) }
         case .workload:
@@ -40,12 +44,7 @@ extension Settings {
         }
         let names =
             given.filter { key, isGiven in isGiven && unused.contains { $0.path == key.path } }.map { Self.shown($0.0) } + others
-        guard names.isEmpty else {
-            throw StartFailure(
-                status: ExitStatus.configuration,
-                message: "\(names.joined(separator: ", ")): without effect on \(what) (allowed: \(allowed))"
-            )
-        }
+        guard names.isEmpty else { throw Self.withoutEffect(names, what, allowed: allowed) }
         if subject == .command, policy.onHang == .report,
             explicitPolicyKeys.contains(where: { $0.path == SettingKey.onHangAfter.path })
         {
@@ -55,6 +54,13 @@ extension Settings {
                     "\(Self.shown(.onHangAfter)): without effect while command.on_hang is report (allowed: with signal:NAME or restart)"
             )
         }
+    }
+
+    private static func withoutEffect(_ names: [String], _ what: String, allowed: String) -> StartFailure {
+        StartFailure(
+            status: ExitStatus.configuration,
+            message: "\(names.joined(separator: ", ")): without effect on \(what) (allowed: \(allowed))"
+        )
     }
 
     private static func shown(_ key: SettingKey) -> String { key.option.map { "\($0) (\(key.path))" } ?? key.path }

@@ -10,6 +10,7 @@ struct Settings: Sendable, WatchSettings {
     var choosesOutput = false
     /// Of the file that commands' lines go to where no source sets ``output``.
     var defaultRotation: FileRotation?
+    var defaultPermissions = FilePermissions.owner
     /// Whether a source sets where stalls in progress are kept.
     var choosesUnfinished = false
     /// Whether a source sets what counts as a stall.

@@ -8,7 +8,7 @@ struct WatchOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Where the records go: a path, - for stdout, journald, unix:SOCKET, tcp:HOST:PORT, otlp:URL.",
+            "Where the records go: a path, - for stdout (not with a command or targets), journald, unix:SOCKET, tcp:HOST:PORT, otlp:URL. With a command lagmond-stalls.jsonl unless named.",
             valueName: "destination"
         )
     )
@@ -59,7 +59,7 @@ struct WatchOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Detection rules, separated by commas: callout, starvation, ping_while_waiting, ping, frame, sample (callout,starvation).",
+            "Detection rules, separated by commas: callout, starvation, ping_while_waiting, ping, frame, sample (callout; of lagmond's own main thread callout,starvation).",
             valueName: "names"
         )
     )

@@ -1,4 +1,4 @@
-internal import CLagLinux
+internal import CLagRemote
 
 /// The command line of this process, where `/proc` is missing, too: `CommandLine` reads it there, and finds no arguments then, so that a run
 /// that was to watch a command would watch itself.
@@ -6,7 +6,7 @@ enum ProcessArguments {
     /// As the kernel passed them, ended by nil. They stay.
     static var raw: (pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>, count: Int) {
         var count: Int32 = 0
-        guard let pointers = cll_process_arguments(&count), count > 0 else {
+        guard let pointers = clr_process_arguments(&count), count > 0 else {
             return (CommandLine.unsafeArgv, Int(CommandLine.argc))
         }
         return (pointers, Int(count))

@@ -36,7 +36,7 @@ static int run_honest(void) {
 
 int run_hostile(int count, char **arguments) {
     if (count > 1) return run_honest();
-    const char *path = getenv("LAGMONITOR_PAGE");
+    const char *path = getenv("LAGMONITOR_LOOP_TABLE");
     int fd = path == NULL ? -1 : open(path, O_RDWR | O_CLOEXEC);
     struct stat status;
     if (fd < 0 || fstat(fd, &status) != 0) return 3;

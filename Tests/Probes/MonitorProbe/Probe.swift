@@ -24,6 +24,9 @@ import TestSupport
         case "from-environment": return FromEnvironment.run()
         case "linked": return try LinkedProgram.run()
         case "attach": return try Attach.run(arguments: Array(CommandLine.arguments.dropFirst(2)))
+        case "main-loop": Checks.end { MainLoopProbe.run() }
+        case "threads": Checks.end { ThreadsProbe.run() }
+        case "descriptors": Checks.end { DescriptorsProbe.run() }
         case "lines": return try Lines.write(arguments: Array(CommandLine.arguments.dropFirst(2)))
         default: fail("no such check")
         }

@@ -12,6 +12,17 @@ struct CulpritTests {
         return CulpritStack(weightNanoseconds: weight, frames: frames, isComplete: isComplete)
     }
 
+    /// The same, in which `{loop}` is on the loop's stack while it waits, too, and `<memcpy>` is a runtime's.
+    private func loopStack(_ names: String) -> CulpritStack {
+        var stack = stack(1, names.replacing("<", with: "[").replacing(">", with: "]").replacing("{", with: "").replacing("}", with: ""))
+        for (index, name) in names.split(separator: " ").enumerated() {
+            stack.frames[index].isRuntime = name.contains("<")
+            stack.frames[index].isLoopCode = name.hasPrefix("{")
+            if name.contains("?") { stack.frames[index].symbol = nil }
+        }
+        return stack
+    }
+
     private func blamed(_ stacks: [CulpritStack]) -> String? {
         Culprit(stacks: stacks).flatMap { culprit in
             culprit.frameIndex.map { stacks[culprit.representative].frames[$0].function }
@@ -116,6 +127,24 @@ struct CulpritTests {
         #expect(isClose(Culprit(stacks: stacks)?.confidence, 0.5 * 0.7))
         let spread = [stack(1, "[a] [sort] [clone3]"), stack(1, "[b] [sort] [clone3]"), stack(1, "[c] [sort] [clone3]")]
         #expect(blamed(spread) == "sort")
+    }
+
+    /// As in samba: `main` calls a library's loop, which calls a library's handler; or the program's own loop has no name.
+    @Test func `what called the loop is not blamed for a handler in a library`() {
+        #expect(blamed([loopStack("<poll> [handle] {[tevent_loop]} {main}")]) == "handle")
+        #expect(blamed([loopStack("<poll> [handle] {[tevent_loop]} {?main}")]) == "handle")
+        #expect(blamed([loopStack("<poll> [handle] {[tevent_loop]} {serve} {main}")]) == "handle")
+        #expect(blamed([loopStack("<poll> work [handle] {[tevent_loop]} {main}")]) == "work")
+        // Without the loop's stack it cannot be told from one that works itself.
+        #expect(blamed([loopStack("<poll> [handle] [tevent_loop] main")]) == "main")
+        // A handler may call what called the loop.
+        #expect(blamed([loopStack("serve [handle] {[tevent_loop]} {serve} {main}")]) == "serve")
+    }
+
+    @Test func `of libraries alone the runtime is blamed last`() {
+        #expect(blamed([loopStack("<memcpy> [deflate] <start_thread>")]) == "deflate")
+        #expect(blamed([loopStack("<memcpy> [?x] <start_thread>")]) == "aa+[?x]", "a place says more than memcpy")
+        #expect(blamed([loopStack("<memcpy> <start_thread>")]) == "memcpy")
     }
 
     @Test func `thunk is never blamed`() {

@@ -154,6 +154,15 @@ struct FileLocationTests {
         ("/nix/store/h1-shop-1/bin/shop", "/nix/store/h2-glibc-2.39/lib/libm.so"),
         ("/lib64/ld-linux-x86-64.so.2", "/lib64/ld-linux-x86-64.so.2"),
         ("/opt/shop/shop", "ery/long/merged/usr/lib/x86_64-linux-gnu/libz.so.1"),
+        // What lies below the program's folder may be everybody's, too.
+        ("/opt/shop/bin/shop", "/opt/shop/usr/lib/libssl.so.3"), ("/snap/shop/12/bin/shop", "/snap/shop/12/lib/libssl.so.3"),
+        ("/opt/bitnami/redis/bin/redis-server", "/opt/bitnami/common/lib/libssl.so.3"),
+        ("/srv/app/worker", "/root/miniconda3/lib/libcrypto.so.3"), ("/srv/app/worker", "/data/envs/x/lib/libssl.so"),
+        ("/opt/java/openjdk/bin/java", "/opt/java/openjdk/lib/server/libjvm.so"),
+        ("/root/.pyenv/versions/3.11.7/bin/python3.11", "/root/.pyenv/versions/3.11.7/lib/libpython3.11.so.1.0"),
+        ("/srv/app/worker", "/srv/app/libpython3.12.so.1.0"), ("/root/app", "/root/.dotnet/shared/x/libcoreclr.so"),
+        ("/usr/bin/perl", "/usr/lib/x86_64-linux-gnu/perl/5.36/auto/Socket/Socket.so"),
+        ("/usr/bin/php8.2", "/usr/lib/php/20220829/opcache.so"),
     ])
     func `libraries of the system and of package managers are not the program's`(executable: String, path: String) {
         let rules = InAppRules(program: ProgramFiles(executable: executable))
@@ -181,17 +190,36 @@ struct FileLocationTests {
     }
 
     @Test func `modules that the debug information shows as checked out are dependencies`() {
-        let rules = InAppRules(program: ProgramFiles(executable: "/opt/shop/shop", dependencies: ["Fancy"]))
+        let modules = SourceModules(dependencies: ["Fancy", "Logging"], own: ["Jobs", "Foundation"])
+        let rules = InAppRules(program: ProgramFiles(executable: "/opt/shop/shop", modules: modules))
         #expect(!rules.isInApp(modulePath: "/opt/shop/shop", symbol: "closure in Fancy.Parser.parse"))
         #expect(rules.isInApp(modulePath: "/opt/shop/shop", symbol: "FancyShop.parse"))
         #expect(rules.isInApp(modulePath: "/opt/shop/shop", symbol: "parse"))
+        // A module of the program that is called like a well-known package.
+        #expect(rules.isInApp(modulePath: "/opt/shop/shop", symbol: "closure in Jobs.Queue.run"))
+        #expect(!rules.isInApp(modulePath: "/opt/shop/shop", symbol: "Logging.Logger.log"))
+        #expect(!rules.isInApp(modulePath: "/opt/shop/shop", symbol: "Foundation.Data.init"))
+        #expect(!InAppRules(program: ProgramFiles(executable: "/opt/shop/shop")).isInApp(modulePath: "/opt/shop/shop", symbol: "Jobs.f"))
+    }
+
+    @Test(arguments: ["FluentShop.Order.save", "GRPCGateway.serve", "OTelShop.flush", "alloc_buffer"])
+    func `a name that begins like a package's is the program's`(symbol: String) {
+        #expect(InAppRules(program: ProgramFiles(executable: "/opt/shop/shop")).isInApp(modulePath: "/opt/shop/shop", symbol: symbol))
+    }
+
+    @Test(arguments: ["/rustc/90c5/library/core/src/slice/sort.rs", "/root/.cargo/registry/src/x/ring-0.17/src/lib.rs"])
+    func `a library that was compiled into the program is known by its source file`(file: String) {
+        let rules = InAppRules(program: ProgramFiles(executable: "/opt/shop/shop"))
+        #expect(!rules.isInApp(modulePath: "/opt/shop/shop", symbol: "sort", file: file))
     }
 
     /// This suite's own program is linked with a package that SwiftPM checked out.
     @Test func `a program's line tables name its dependencies`() throws {
         let program = ProgramFiles.read(of: getpid(), after: nil)
-        #expect(program.dependencies.contains("ArgumentParser"), "\(program)")
-        #expect(!program.dependencies.contains("LagDiagnosis") && !program.dependencies.contains("Sources"), "\(program)")
+        #expect(program.modules.dependencies.contains("ArgumentParser"), "\(program)")
+        #expect(!program.modules.dependencies.contains("LagDiagnosis"), "\(program)")
+        #expect(!program.modules.dependencies.contains("Sources") && !program.modules.own.contains("ArgumentParser"))
+        #expect(program.modules.own.contains("LagReader"), "\(program)")
         #expect(ProgramFiles.read(of: getpid(), after: program) == program)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 /// Our own frames, on a thread that belongs to the host, are not the host's.
 struct OwnCodeTests {
-    private static let prefixes = ["CLagBeacon": "clb_", "CLagLinux": "cll_", "CLibunwind": "clu_"]
+    private static let prefixes = ["CLagBeacon": "clb_", "CLagLinux": "cll_", "CLagRemote": "clr_", "CLibunwind": "clu_"]
 
     /// Also those that no other file sees: a symbol table holds them all the same.
     @Test func `every c function carries the prefix`() throws {
@@ -36,10 +36,13 @@ struct ServerPackagesTests {
     @Test(arguments: [
         "NIOCore.ChannelPipeline.fireChannelRead", "closure in NIOPosix.SelectableEventLoop.run", "NIOHTTP1.HTTPDecoder.decode",
         "Hummingbird.Router.respond", "HummingbirdCore.Server.run", "ServiceLifecycle.ServiceGroup.run",
+        "GRPCCore.GRPCServer.serve", "closure in GRPCNIOTransportCore.CommonHTTP2ServerTransport.listen",
     ])
     func `are not in app`(symbol: String) { #expect(!InAppRules().isInApp(modulePath: "/opt/shop", symbol: symbol)) }
 
-    @Test(arguments: ["NIOEchoExample.EchoHandler.channelRead", "HummingbirdShop.Cart.add", "LoggingShop.run", "NIO.run"])
+    @Test(arguments: [
+        "NIOEchoExample.EchoHandler.channelRead", "HummingbirdShop.Cart.add", "LoggingShop.run", "NIO.run", "GRPCShop.Cart.add",
+    ])
     func `others of such names are`(symbol: String) { #expect(InAppRules().isInApp(modulePath: "/opt/shop", symbol: symbol)) }
 }
 

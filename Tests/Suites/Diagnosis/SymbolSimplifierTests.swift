@@ -17,8 +17,9 @@ struct SymbolSimplifierTests {
         ("App.Box.__deallocating_deinit", "App.Box.__deallocating_deinit"),
         ("App.globalThing.unsafeMutableAddressor : [Swift.Int]", "App.globalThing.unsafeMutableAddressor"),
         ("closure #1 (Swift.Int) -> () in App.f(x: Swift.Int) -> ()", "closure in App.f"),
-        ("closure #2 @Sendable () -> () in closure #3 () -> Swift.Int in static App.f() -> ()", "closure #3 in App.f"),
-        ("closure #1 () -> () in closure #12 () -> () in closure #1 () -> () in App.f() -> ()", "closure in App.f"),
+        ("closure #2 @Sendable () -> () in closure #3 () -> Swift.Int in static App.f() -> ()", "closure #3.2 in App.f"),
+        ("closure #1 () -> () in closure #12 () -> () in closure #1 () -> () in App.f() -> ()", "closure #1.12 in App.f"),
+        ("closure #1 () -> () in closure #1 () -> () in closure #2 () -> () in App.f() -> ()", "closure #2 in App.f"),
         ("closure #4 () -> Swift.Int in m", "closure #4 in m"),
         ("implicit closure #1 () -> () in App.f() -> ()", "closure in App.f"),
         (
@@ -82,7 +83,7 @@ struct SymbolSimplifierTests {
             "(1) await resume partial function for partial apply forwarder for closure #2 () async throws -> Swift.Int in closure #1"
                 + " (inout Swift.ThrowingTaskGroup<Swift.Int, Swift.Error>) async throws -> Swift.Int in App.Circle.draw(Swift.String)"
                 + " async throws -> Swift.Int",
-            "closure in App.Circle.draw"
+            "closure #1.2 in App.Circle.draw"
         ),
         (
             "(10) suspend resume partial function for function signature specialization <Arg[0] = Dead> of static"

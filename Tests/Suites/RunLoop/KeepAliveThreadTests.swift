@@ -192,7 +192,7 @@ struct KeepAliveThreadTests {
     }
 
     @Test func `hundred thousand threads leave nothing behind`() throws {
-        let output = try Probe.run("threads", "100000")
+        let output = try Probe.run("threads")
         #expect(output.status == 0, "\(output.text)")
     }
 }
@@ -217,7 +217,7 @@ enum Probe {
         let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         let process = Process()
         let pipe = Pipe()
-        process.executableURL = folder.appendingPathComponent("RunLoopProbe")
+        process.executableURL = folder.appendingPathComponent("MonitorProbe")
         process.arguments = arguments
         process.standardOutput = pipe
         try process.run()

@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 
 /// State that somebody put on the main actor, because it was at hand.
 @MainActor final class Totals {

@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import LagMonitor
 
 /// What both programs do with a line from standard input. Answers go to standard error; records have standard output to themselves.

@@ -1,6 +1,6 @@
 import Answers
 import Dispatch
-import Glibc
+import Foundation
 import LagMonitor
 
 // The same under `dispatchMain()`, by the environment: LAGMONITOR_OUTPUT_PATH=- LAGMONITOR_MONITOR_RULES=ping

@@ -1,6 +1,6 @@
 import Answers
 import Dispatch
-import Glibc
+import Foundation
 import LagMonitor
 
 /// An asynchronous program: `main` suspends, the main actor runs now on one thread, now on another, and the process's main thread on none.

@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import NIOCore
 
 /// Echoes what it is sent. A message that begins with `block` is looked up first, in a way that no event loop should be made to wait for.

@@ -6,8 +6,8 @@ internal import LagActivity
 ///
 /// The thread's CPU clock is read at every scan; two readings around the beginning of the present callout, and of the present
 /// stretch without a rest, bound what it stood at then. What the scheduler and the memory management say is dearer to read:
-/// it is read at the first sign of a stall, and what came before is taken to have gone as it went afterwards. Where there is a quota the run
-/// delay is read with the clock: the watchdog is held up together with the loop, and the first sign may be close to the end.
+/// it is read at the first sign of a stall, and what came before is taken to have gone as it went afterwards. The run delay is read with the
+/// clock: where a quota holds up the watchdog together with the loop, the first sign may be close to the end.
 struct UsageMeter {
     /// The CPU clock at some time.
     struct Reading: Equatable {
@@ -112,6 +112,12 @@ struct UsageMeter {
         )
     }
 
+    /// For how long the thread has waited for a processor since the latest reading; 0 where that is not known.
+    func waited(until reading: Reading) -> UInt64 {
+        guard let then = latest?.runDelay, let now = reading.runDelay else { return 0 }
+        return now.saturatingDifference(then)
+    }
+
     /// A scan of the loop.
     mutating func record(_ reading: Reading, _ beacon: BeaconReading) {
         if beacon.word != word, !isHeld(callout, stalled == .callout) { callout = anchor(at: beacon.calloutNanoseconds, reading) }
@@ -164,8 +170,7 @@ struct UsageMeter {
         let guessed = begin.after.cpu.saturatingDifference(Self.scaled(seenCPU, by: unseen, of: seen))
         let before = begin.after.cpu - min(max(guessed, bounds.lowerBound), bounds.upperBound)
         var usage = ThreadUsage()
-        // What came after the end is not the stall's.
-        let cpu = min(before + seenCPU, length)
+        let cpu = min((before + seenCPU).saturatingDifference(afterwards(until, begin, last.reading)), length)
         usage.cpuNanoseconds = cpu
         usage.blockedNanoseconds = length - cpu
         if let measured = runDelay(since, until, begin, first, last) {
@@ -181,6 +186,18 @@ struct UsageMeter {
             usage.systemNanoseconds = Self.scaled(min(now.system_ns.saturatingDifference(then.system_ns), own), by: cpu, of: own)
         }
         return usage
+    }
+
+    /// How much the thread ran between the end and the reading after it, which is not the stall's: as busy as since the reading before, within what
+    /// is possible.
+    private func afterwards(_ until: UInt64, _ begin: Anchor, _ last: Reading) -> UInt64 {
+        let after = last.time.saturatingDifference(until)
+        var reading = begin.after
+        if let latest, latest.time > reading.time, latest.time <= until, latest.cpu >= reading.cpu { reading = latest }
+        let time = last.time.saturatingDifference(reading.time)
+        let ran = last.cpu.saturatingDifference(reading.cpu)
+        let least = ran.saturatingDifference(time.saturatingDifference(after))
+        return max(least, min(Self.scaled(ran, by: after, of: time), after))
     }
 
     /// For how long the thread waited for a processor.

@@ -115,7 +115,13 @@ struct PauseMeter {
         guard let processPause else { return nil }
         recordPauses()
         // It may also have waited for the kernel, as for a map of memory that another thread holds.
-        return ProcessPause(from: processPause.from, to: processPause.to, atLeast: 0, atMost: processPause.atMost)
+        return ProcessPause(
+            from: processPause.from,
+            to: processPause.to,
+            atLeast: 0,
+            atMost: processPause.atMost,
+            mostRun: processPause.mostRun
+        )
     }
 
     /// How often the thread has gone to sleep by itself (`ru_nvcsw` of getrusage(2)): 0.3 µs.

@@ -12,28 +12,50 @@ package struct ProcessPause: Sendable, Equatable {
     /// Bounds of its length in nanoseconds; the upper one is at most `to - from`.
     package let atLeast: UInt64
     package let atMost: UInt64
+    /// For how long a thread of the process can have run between the two times if this was a pause at all: until the watchdog was due, and
+    /// while the watchdog itself waited for a processor.
+    package let mostRun: UInt64
 
-    package init(from: UInt64, to: UInt64, atLeast: UInt64, atMost: UInt64) {
+    /// - Parameter mostRun: nil: what is not the pause for certain.
+    package init(from: UInt64, to: UInt64, atLeast: UInt64, atMost: UInt64, mostRun: UInt64? = nil) {
         let window = to.saturatingDifference(from)
         self.from = from
         self.to = to
         self.atMost = min(atMost, window)
         self.atLeast = min(atLeast, self.atMost)
+        self.mostRun = mostRun ?? window - self.atLeast
     }
 
-    /// The same, known to be no longer than that: a thread of the process was seen to run for the rest.
-    func limited(to length: UInt64) -> ProcessPause {
-        ProcessPause(from: from, to: to, atLeast: min(atLeast, length), atMost: min(atMost, length))
+    /// The same with what is known of the loop's thread; nil when that leaves no pause.
+    ///
+    /// A thread that ran for longer than a pause leaves it shows that there was none: the watchdog waited for something else, as for a map of
+    /// memory that a `fork` holds. Then neither what the thread ran nor what it waited for a processor is the pause's. (Otherwise the latter may
+    /// be: Linux 6.18 counts some of a stop as such.)
+    /// - Parameters:
+    ///   - window: from ``from`` to when the thread's clock was read.
+    ///   - ran: for how long the thread ran meanwhile at least.
+    ///   - waited: for how long it waited for a processor.
+    func limited(in window: UInt64, ran: UInt64, waited: UInt64) -> ProcessPause? {
+        let rest = window.saturatingDifference(ran)
+        guard ran > mostRun.saturatingSum(LatenessGuard.mostToleranceNanoseconds) else {
+            guard rest > 0 else { return nil }
+            return ProcessPause(from: from, to: to, atLeast: min(atLeast, rest), atMost: min(atMost, rest), mostRun: mostRun)
+        }
+        let unexplained = min(rest.saturatingDifference(waited), atMost)
+        guard unexplained > LatenessGuard.mostToleranceNanoseconds else { return nil }
+        return ProcessPause(from: from, to: to, atLeast: 0, atMost: unexplained, mostRun: mostRun)
     }
 
     /// Both, one after the other, as one.
     package static func joined(_ one: ProcessPause?, _ other: ProcessPause?) -> ProcessPause? {
         guard let one, let other else { return one ?? other }
+        let between = max(one.from, other.from).saturatingDifference(min(one.to, other.to))
         return ProcessPause(
             from: min(one.from, other.from),
             to: max(one.to, other.to),
             atLeast: one.atLeast.saturatingSum(other.atLeast),
-            atMost: one.atMost.saturatingSum(other.atMost)
+            atMost: one.atMost.saturatingSum(other.atMost),
+            mostRun: one.mostRun.saturatingSum(other.mostRun).saturatingSum(between)
         )
     }
 

@@ -15,8 +15,6 @@ package struct ThrottleMeter: Sendable {
     /// How many nested groups are read where each must be; the innermost ones are taken.
     static let levelLimit = 8
 
-    /// Whether one of the groups that can be seen had a quota when they were found.
-    package let hasQuota: Bool
     /// C strings, made beforehand so that a reading allocates nothing.
     private let files: [[CChar]]
 
@@ -43,12 +41,6 @@ package struct ThrottleMeter: Sendable {
         } else {
             files = folders.map { Self.cString($0 + "/cpu.stat") }.filter { KernelFile.withText(at: $0) { _ in true } ?? false }
             guard files.first == Self.cString(group + "/cpu.stat") else { return nil }
-        }
-        // Without a quota `cpu.max` begins with `max`, and the file of version 1 is negative.
-        hasQuota = folders.contains { folder in
-            ["/cpu.max", "/cpu.cfs_quota_us"].contains { name in
-                Self.reads(Self.cString(folder + name)) { KernelFile.number(in: $0, at: 0) }
-            }
         }
         guard read() != nil else { return nil }
     }

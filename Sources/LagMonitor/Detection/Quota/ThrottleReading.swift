@@ -9,15 +9,12 @@ package struct ThrottleReading: Sendable, Equatable {
     ///
     /// The kernel adds a wait when it ends. Those of a thread that runs again are in it; one that lasts at this moment is not yet.
     package let throttledNanoseconds: UInt64
-    /// Whether there is a quota, or has been one that ran out.
-    package let isLimited: Bool
     /// Which groups' these are: those of others say nothing about them.
     let groups: UInt64
 
-    package init(time: UInt64, throttledNanoseconds: UInt64, isLimited: Bool, groups: UInt64 = 0) {
+    package init(time: UInt64, throttledNanoseconds: UInt64, groups: UInt64 = 0) {
         self.time = time
         self.throttledNanoseconds = throttledNanoseconds
-        self.isLimited = isLimited
         self.groups = groups
     }
 

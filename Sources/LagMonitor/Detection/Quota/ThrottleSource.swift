@@ -32,12 +32,7 @@ package final class ThrottleSource: @unchecked Sendable {
         guard !isTaken.exchange(true, ordering: .acquiring) else { return nil }
         defer { isTaken.store(false, ordering: .releasing) }
         guard let meter, let throttled = meter.read() else { return nil }
-        return ThrottleReading(
-            time: time,
-            throttledNanoseconds: throttled,
-            isLimited: meter.hasQuota || throttled > 0,
-            groups: groups
-        )
+        return ThrottleReading(time: time, throttledNanoseconds: throttled, groups: groups)
     }
 
     /// Whether the process is still in the groups that were read. If not, the readings to come are of those that it is in now.

@@ -45,6 +45,10 @@ extension Watch {
         var examination = Examination()
         /// What its waits say of its rests.
         let waits: PublishedWaits
+        /// What runs it, where its functions' names do not say so.
+        var loopStack = LoopStack()
+        /// When that is to be taken again.
+        var loopStackDue: UInt64 = 0
         /// Where they do not say enough, and a rule wants to know.
         var rests = RestMeter()
         /// Whether the rules saw it last as if it rested (``BeaconReading/atRest``).

@@ -30,7 +30,10 @@ extension Watch {
         guard let loop = cold.pointee.examinable else { return }
         let beacon = BeaconReading(hot.pointee.beacon)
         guard beacon.isWorking else {
-            if beacon.activity == .waiting { loop.recordRest(at: scan.now) }
+            if beacon.activity == .waiting {
+                loop.recordRest(at: scan.now)
+                recordLoopStack(beacon, at: scan.now)
+            }
             return
         }
         guard beacon.word == hot.pointee.lastWord else { return }

@@ -11,15 +11,13 @@ extension Watch {
         cold.pointee.usage.record(clockReading(), reading)
     }
 
-    /// Where a quota may hold up this thread together with the loop's, a stall may be all but over when it is first seen: then the run delay is
-    /// read at every scan as well, 1 µs.
+    /// With the run delay, 1 µs: where a quota or a lock of the kernel holds up this thread together with the loop's, a stall may be all but over
+    /// when it is first seen.
     private func clockReading() -> UsageMeter.Reading {
-        let isLimited = services.isLimited
+        let times = cold.pointee.times.flatMap { ThreadTimes($0) }
         let isForeign = cold.pointee.target.process != services.ownProcess
-        var times: ThreadTimes?
-        if isForeign || isLimited, let file = cold.pointee.times { times = ThreadTimes(file) }
         let cpu = isForeign ? times?.cpuNanoseconds ?? 0 : cll_thread_cpu_ns(cold.pointee.target.tid)
-        return UsageMeter.Reading(time: services.clock(), cpu: cpu, runDelay: isLimited ? times?.runDelayNanoseconds : nil)
+        return UsageMeter.Reading(time: services.clock(), cpu: cpu, runDelay: times?.runDelayNanoseconds)
     }
 
     /// The part of a pause that is possible: while the loop's thread ran, the process was not stopped. A large process that forks holds its
@@ -32,8 +30,11 @@ extension Watch {
         reading.time = services.clock()
         let ran = cold.pointee.usage.ran(since: processPause.from, reading, self.reading)
         guard ran > 0 else { return processPause }
-        let limit = max(reading.time, processPause.to).saturatingDifference(processPause.from).saturatingDifference(ran)
-        return limit > 0 ? processPause.limited(to: limit) : nil
+        return processPause.limited(
+            in: max(reading.time, processPause.to).saturatingDifference(processPause.from),
+            ran: ran,
+            waited: cold.pointee.usage.waited(until: reading)
+        )
     }
 
     /// Finds the thread that works for an unpinned loop.

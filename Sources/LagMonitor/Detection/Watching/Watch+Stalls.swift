@@ -129,6 +129,7 @@ extension Watch {
         episode.facts = Episode.Facts()
         episode.facts.watch = index
         episode.facts.activity = activity
+        episode.facts.loopStack = cold.pointee.loopStack
         episode.facts.startRealtimeNanoseconds = Self.realtime(of: since)
         episode.facts.identityRealtimeNanoseconds = episode.facts.startRealtimeNanoseconds
         episode.facts.interval = StallInterval(since: since, seen: since)

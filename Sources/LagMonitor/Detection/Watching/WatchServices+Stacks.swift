@@ -9,9 +9,13 @@ extension WatchServices {
 
     /// How much of a stack distinguishes it from others: deeper, a recursion would be another stack at every depth.
     private static let framesOfKey = 64
+    /// Of so many of the outermost frames it is known as well which functions they are (``LoopStack``).
+    private static let outermostFrames = LoopStack.capacity
 
-    /// Stacks of the same functions have the same key, if the thread runs or sleeps in both. Some 1 µs a frame.
+    /// Stacks of the same functions have the same key, if the thread runs or sleeps in both. Keeps with the frames in ``scratch`` which functions
+    /// they are. Some 1 µs a frame.
     func key(of outcome: CaptureOutcome) -> UInt64 {
+        findFunctions(of: outcome.stored)
         var key: UInt64 =
             switch outcome.state {
             case .unknown: 0
@@ -24,13 +28,23 @@ extension WatchServices {
         var previous: UInt64 = 0
         var index = 0
         while index < min(outcome.stored, Self.framesOfKey) {
-            let function = capture.function(of: scratch[index])
+            let function = scratch[index].functionStart
             // FNV-1a by words, with the high bits folded in; a recursion counts once.
             if function != previous { key = (key ^ function) &* 0x0000_0100_0000_01b3 ^ key >> 29 }
             previous = function
             index += 1
         }
         return key
+    }
+
+    /// Finds out of the frames in ``scratch`` which functions they are: of those that make a key, and of the outermost ones.
+    func findFunctions(of stored: Int) {
+        var index = 0
+        while index < stored {
+            if index == Self.framesOfKey { index = max(index, stored - Self.outermostFrames) }
+            capture.findFunction(at: index, in: scratch)
+            index += 1
+        }
     }
 
     /// A thread of which the kernel says no more than that it sleeps, and perhaps in which of its functions.

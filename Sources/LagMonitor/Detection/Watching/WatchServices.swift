@@ -103,9 +103,6 @@ final class WatchServices: @unchecked Sendable {
     /// So old is at most, while a loop works, what is known of quotas when a stall begins.
     private static let throttlesAgeNanoseconds: UInt64 = 1_000_000_000
 
-    /// Whether the process has a quota, or had one that ran out.
-    var isLimited: Bool { throttles.latest?.isLimited ?? false }
-
     /// After a scan: reads what quotas took, if that was long ago.
     func refreshThrottling(at now: UInt64) {
         if let last = throttles.latest?.time, now.saturatingDifference(last) <= Self.throttlesAgeNanoseconds { return }
@@ -162,7 +159,7 @@ final class WatchServices: @unchecked Sendable {
         var history = ThrottleHistory()
         for second in 1...3 as ClosedRange<UInt64> {
             let time = second * 1_000_000_000
-            let reading = ThrottleReading(time: time, throttledNanoseconds: time, isLimited: true)
+            let reading = ThrottleReading(time: time, throttledNanoseconds: time)
             _ = history.add(reading)
             _ = history.growth(since: 0, to: reading)
         }

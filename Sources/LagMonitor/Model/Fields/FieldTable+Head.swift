@@ -82,7 +82,7 @@ extension FieldTable {
             required: .stall,
             keep: .essential,
             value: .word(\.kind),
-            "Which rule found it; of several, the one whose times stand here."
+            "Which rule found it; of several, the one whose times the record has."
         ),
         FieldDefinition(
             .foundBy,
@@ -101,7 +101,7 @@ extension FieldTable {
             cap: .hash,
             keep: .always,
             value: .text(\.fingerprint).andNotice { $0.fingerprint.map(FieldValue.text) },
-            "Groups stalls by what was called: the same for one cause of trouble on all hosts and in all builds."
+            "Groups stalls by what was called: the same for one cause on all hosts and in all builds."
         ),
         FieldDefinition(
             .stackHash,

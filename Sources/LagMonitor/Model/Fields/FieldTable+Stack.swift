@@ -61,7 +61,7 @@ extension FieldTable {
             .share,
             in: .fields,
             value: .share(\.samplesShare),
-            "How much of the stall's time this stack stands for."
+            "The share of the stall's time that this stack covers."
         ),
         FieldDefinition(
             .workersTotal,

@@ -7,10 +7,12 @@ extension ProcessResource {
     private static let maximumMountBytes = 256 << 10
 
     /// Reads two or three files of `/proc`, some 100 µs; never on a hot path. What cannot be read is nil.
-    /// - Parameter process: a process's number, or `self`.
-    package init(of process: String) {
+    /// - Parameters:
+    ///   - process: a process's number, or `self`.
+    ///   - observer: the same of who asks.
+    package init(of process: String, observer: String = "self") {
         self.init(
-            environment: Self.environment(of: process),
+            environment: Self.environment(of: process, observer: observer),
             controlGroups: Self.text(Self.content(of: "/proc/\(process)/cgroup", Self.maximumControlGroupBytes)),
             mounts: Self.text(Self.content(of: "/proc/\(process)/mountinfo", Self.maximumMountBytes))
         )
@@ -20,8 +22,9 @@ extension ProcessResource {
     private static let maximumStatusBytes = 4 << 10
 
     /// As the process was started with it. Programs that write their title over it (redis-server, nginx) leave zero bytes; then it is that of the
-    /// nearest ancestor which has one, where this process is an ancestor, too: what was started from here has inherited it.
-    private static func environment(of process: String) -> [UInt8] {
+    /// nearest ancestor which has one, where this process is an ancestor, too: what was started from here has inherited it. Of any other process that
+    /// has the observer's host name, and so is in its pod, it is what the observer's environment says of the pod.
+    private static func environment(of process: String, observer: String) -> [UInt8] {
         let own = content(of: "/proc/\(process)/environ", maximumEnvironmentBytes)
         guard !own.isEmpty, own.allSatisfy({ $0 == 0 }) else { return own }
         var inherited: [UInt8]?
@@ -33,7 +36,19 @@ extension ProcessResource {
             if inherited == nil, !environment.allSatisfy({ $0 == 0 }) { inherited = environment }
             if parent == getpid() { return inherited ?? [] }
         }
-        return []
+        guard sharesHostName(process, observer) else { return [] }
+        return podVariables(content(of: "/proc/\(observer)/environ", maximumEnvironmentBytes))
+    }
+
+    /// The containers of a pod have one UTS namespace, pods have different ones.
+    private static func sharesHostName(_ process: String, _ observer: String) -> Bool {
+        guard let theirs = namespace(process), let own = namespace(observer) else { return false }
+        return theirs == own
+    }
+
+    private static func namespace(_ process: String) -> ino_t? {
+        var status = stat()
+        return stat("/proc/\(process)/ns/uts", &status) == 0 ? status.st_ino : nil
     }
 
     private static func parent(of process: String) -> Int32? {

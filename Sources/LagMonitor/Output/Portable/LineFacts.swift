@@ -2,6 +2,7 @@
 public struct LineFacts: Sendable, Equatable {
     /// `event`: `stall`, `dropped`, `suppressed`, `recurring`.
     public var event: String
+    /// `severity`.
     public var severity: StallRecord.Severity
     /// One line for people.
     public var message: String
@@ -9,20 +10,28 @@ public struct LineFacts: Sendable, Equatable {
     public var stall: Stall?
     /// What groups stalls; nil where the line is about several groups, or none.
     public var fingerprint: String?
+    /// `culprit`: the function to blame.
     public var culprit: String?
     /// Of a line that is no stall.
     public var notice: Notice?
 
     /// The one stall that a line is about.
     public struct Stall: Sendable, Equatable {
+        /// `id`.
         public var id: StallID
+        /// `phase`: whether the stall is over.
         public var phase: StallRecord.Phase
+        /// `kind`: the rule that found it.
         public var kind: StallRecord.Kind
+        /// `cause`: why the thread stalled.
         public var cause: StallRecord.Cause
+        /// `loop`: the loop's name.
         public var loop: String
+        /// `thread_id`: the kernel's number of the stalled thread.
         public var threadID: Int32
         package var durationNanoseconds: UInt64
 
+        /// `duration_ms`: how long it was, so far where it is not over.
         public var duration: Duration { Duration(clampingNanoseconds: durationNanoseconds) }
     }
 

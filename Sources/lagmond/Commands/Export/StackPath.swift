@@ -20,7 +20,7 @@ struct StackPath {
         let root = root(of: stall.processName)
         guard stall.sampleTree.isEmpty else { return walk(treeOf: stall, root: root, take) }
         var frames = stall.frames.prefix(maximumFrames).reversed().map(ExportFrame.init)
-        let depth = stall.frames.count { !$0.isInlined }
+        let depth = stall.frames.count { $0.inlined != true }
         if stall.frames.count > maximumFrames || (stall.framesTotal > UInt64(depth) && depth > 0) {
             frames.insert(ExportFrame(name: trimmed), at: 0)
         }
@@ -95,26 +95,24 @@ struct ExportFrame: Hashable {
 
     init(name: String) { self.name = Self.sanitized(name) }
 
-    init(_ frame: ParsedStall.Frame) {
-        let place = frame.offset.map { "\(frame.module?.split(separator: "/").last ?? "?")+\($0)" }
-        name = Self.sanitized(frame.symbol.flatMap { $0.isEmpty ? nil : $0 } ?? place ?? (frame.pc.isEmpty ? "?" : frame.pc))
+    init(_ frame: StallRecord.Frame) {
+        let place = frame.offset.map { "\(frame.module?.split(separator: "/").last ?? "?")+\(Self.hex($0))" }
+        name = Self.sanitized(frame.symbol.flatMap { $0.isEmpty ? nil : $0 } ?? place ?? (frame.pc == 0 ? "?" : Self.hex(frame.pc)))
         function = frame.function
         module = frame.module
         buildID = frame.buildID
-        offset = frame.offset.flatMap(Self.address)
-        pc = Self.address(frame.pc)
+        offset = frame.offset
+        pc = frame.pc
         symbolOffset = frame.symbolOffset
         file = frame.file
-        line = frame.line
-        isInApp = frame.isInApp
+        line = frame.line.flatMap(UInt64.init(exactly:))
+        isInApp = frame.inApp == true
     }
 
     /// The same place of a program: frames of one are merged, whatever process they were in.
     var identity: String { "\(name)\u{1}\(buildID ?? "")\u{1}\(module ?? "")\u{1}\(file ?? "")\u{1}\(line ?? 0)" }
 
-    private static func address(_ text: String) -> UInt64? {
-        text.hasPrefix("0x") ? UInt64(text.dropFirst(2), radix: 16) : nil
-    }
+    private static func hex(_ number: UInt64) -> String { "0x" + String(number, radix: 16) }
 
     /// Without what readers of text formats split at: `;`, `->`, ends of lines.
     static func sanitized(_ name: String) -> String {

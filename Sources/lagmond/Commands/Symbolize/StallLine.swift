@@ -21,7 +21,7 @@ struct StallLine {
     }
 
     let text: JSONText
-    /// Those of the stalled thread, of the lock's owner, and of the threads of a cycle or chain, as they follow each other in
+    /// Those of the stalled thread, of the lock's owner, of the threads of a cycle or chain, and of a pool's, as they follow each other in
     /// the line: an editor goes through its bytes once.
     let frames: [Frame]
 
@@ -32,7 +32,7 @@ struct StallLine {
         else { return nil }
         self.text = text
         let owner = text.member("lock_owner", of: text.root).map { [$0] } ?? []
-        let others = ["lock_cycle", "lock_chain"].flatMap { text.elements($0, of: text.root) }
+        let others = ["lock_cycle", "lock_chain", "workers"].flatMap { text.elements($0, of: text.root) }
         let threads = [text.root] + owner + others
         frames = threads.flatMap { Self.frames(of: text.elements("frames", of: $0), in: text) }
             .sorted { $0.value.range.lowerBound < $1.value.range.lowerBound }

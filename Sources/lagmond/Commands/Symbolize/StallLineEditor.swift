@@ -1,16 +1,17 @@
 internal import LagDiagnosis
+internal import LagModel
 internal import LagOutput
 
 /// Adds names and places to a stall line's frames. Every byte that was there stays, in its order.
 struct StallLineEditor {
-    private static let maximumFileBytes = 512
-
-    /// What stands before names and places in a frame, in the schema's order.
-    private static let leadingMembers: Set<String> = [
-        "pc", "module", "build_id", "offset", "symbol", "function", "symbol_offset",
-    ]
+    /// What stands before names and places in a frame.
+    private static let leadingMembers = members(before: "file")
     /// What an inlined frame has in common with the one that it lies in.
-    private static let sharedMembers: Set<String> = ["pc", "module", "build_id", "offset"]
+    private static let sharedMembers = members(before: "symbol")
+
+    private static func members(before end: String) -> Set<String> {
+        Set(FrameMember.all.lazy.map { "\($0.name)" }.prefix { $0 != end })
+    }
 
     private let rules: InAppRules
     private var writer = JSONLineWriter()
@@ -107,7 +108,7 @@ struct StallLineEditor {
     private mutating func place(_ level: ResolvedFrame, without present: Set<String> = []) {
         if let file = level.file {
             writer.key("file")
-            writer.value(file, maxBytes: Self.maximumFileBytes, keepingEnd: true)
+            writer.value(file, maxBytes: StringCaps.path, keepingEnd: true)
         }
         if let line = level.line, !present.contains("line") {
             writer.key("line")

@@ -22,6 +22,7 @@ struct StallText {
         if let owner = text.member("lock_owner", of: record) { lines += thread(owner, as: "lock owner") }
         for member in text.elements("lock_cycle", of: record) { lines += thread(member, as: "in the cycle") }
         for member in text.elements("lock_chain", of: record) { lines += thread(member, as: "in the chain") }
+        for group in text.elements("workers", of: record) { lines += workers(group) }
         // A line a fact: a name must not begin one of its own.
         return lines.map { PlainText.sanitized($0) + "\n" }.joined()
     }
@@ -77,6 +78,12 @@ struct StallText {
         let id = text.number(text.member("thread_id", of: value)) ?? "?"
         let name = text.string(text.member("thread_name", of: value)).map { " \($0)" } ?? ""
         return ["  \(role): thread \(id)\(name)"] + stack(of: value, total: nil)
+    }
+
+    /// Threads of a pool that were found doing the same. The group of the record's own stack has none.
+    private func workers(_ group: JSONText.Value) -> [String] {
+        let ids = text.elements("thread_ids", of: group).compactMap { text.number($0) }
+        return ["  workers: \(ids.count == 1 ? "thread" : "threads") \(ids.joined(separator: " "))"] + stack(of: group, total: nil)
     }
 
     private func stack(of thread: JSONText.Value, total: Int?) -> [String] {

@@ -2,7 +2,8 @@
 
 // Members that have a place of their own; what is left is listed as it stands.
 const placed = new Set(['schema', 'event', 'message', 'time', 'id', 'phase', 'severity', 'kind', 'found_by', 'fingerprint', 'duration_ms',
-  'duration_min_ms', 'duration_max_ms', 'excluded_ms', 'threshold_ms', 'cause', 'cpu_ms', 'run_delay_ms', 'blocked_ms', 'system_ms',
+  'duration_min_ms', 'duration_max_ms', 'excluded_ms', 'threshold_ms', 'cause', 'cpu_ms', 'run_delay_ms', 'throttled_ms', 'blocked_ms',
+  'pending', 'pending_ms', 'system_ms',
   'minor_faults', 'major_faults', 'syscall', 'syscall_fd', 'syscall_target', 'wchan', 'lock_kind', 'lock_address', 'lock_owner', 'lock_readers', 'lock_cycle',
   'lock_chain', 'culprit', 'culprit_confidence', 'samples', 'samples_matched', 'samples_share', 'frames', 'frames_total', 'sample_tree',
   'workers', 'workers_total', 'host_name', 'process_name', 'pid', 'thread_id', 'thread_name', 'service_name', 'service_version', 'loop',
@@ -90,7 +91,7 @@ function showGroup(panel, stall) {
 }
 
 function showCause(panel, stall) {
-  panel.append(make('h3', {}, 'Why it stood still'));
+  panel.append(make('h3', {}, 'Why it stalled'));
   const known = data.causes.includes(stall.cause) ? stall.cause : 'unknown';
   panel.append(make('p', {}, make('strong', { class: 'cause cause-' + known }, visible(stall.cause ?? 'unknown').replace('_', ' '))));
   const parts = [['cpu', 'on a processor', stall.cpu_ms], ['runqueue', 'waiting for a processor', stall.run_delay_ms], ['blocked', 'blocked', stall.blocked_ms]];
@@ -109,7 +110,9 @@ function showCause(panel, stall) {
   }
   const call = stall.syscall && stall.syscall + (isNumber(stall.syscall_fd) ? ' on descriptor ' + stall.syscall_fd : '');
   fields(panel, [
+    ['By the CPU quota', isNumber(stall.throttled_ms) && stall.throttled_ms > 0 ? duration(stall.throttled_ms) + ' of the wait for a processor' : null],
     ['System call', call], ['Its target', stall.syscall_target], ['Kernel function', stall.wchan],
+    ['Events that are ready', typeof stall.pending !== 'boolean' ? null : !stall.pending ? 'none' : isNumber(stall.pending_ms) ? 'for at least ' + duration(stall.pending_ms) : 'yes'],
     ['In the kernel', isNumber(stall.system_ms) && stall.system_ms > 0 ? duration(stall.system_ms) + ' of the processor’s time' : null],
     ['Page faults', stall.major_faults || stall.minor_faults ? (stall.major_faults ?? 0) + ' with reading, ' + (stall.minor_faults ?? 0) + ' without' : null],
     ['Lock', stall.lock_kind && stall.lock_kind + (stall.lock_address ? ' at ' + stall.lock_address : '')],
@@ -123,8 +126,8 @@ function showCulprit(panel, stall) {
   panel.append(make('p', { class: 'mono text' }, visible(stall.culprit)));
   fields(panel, [
     ['Confidence', isNumber(stall.culprit_confidence) ? (100 * stall.culprit_confidence).toFixed(0) + ' %' : null],
-    ['Looks at the thread', isNumber(stall.samples) ? stall.samples + (isNumber(stall.samples_matched) ? ', ' + stall.samples_matched + ' of them found this stack' : '') : null],
-    ['Time it stands for', isNumber(stall.samples_share) ? (100 * stall.samples_share).toFixed(0) + ' % of the stall' : null],
+    ['Samples of the thread', isNumber(stall.samples) ? stall.samples + (isNumber(stall.samples_matched) ? ', ' + stall.samples_matched + ' of them with this stack' : '') : null],
+    ['Share of the time', isNumber(stall.samples_share) ? (100 * stall.samples_share).toFixed(0) + ' % of the stall' : null],
   ]);
 }
 
@@ -183,10 +186,10 @@ function showWorkers(panel, stall) {
   });
 }
 
-/** All looks merged: a list in lists, with the time that each stands for. */
+/** All samples merged: a list in lists, with the time of each. */
 function showTree(panel, stall) {
   if (list(stall.sample_tree).length === 0) return;
-  panel.append(make('h3', {}, 'All looks at the thread, merged (root first)'));
+  panel.append(make('h3', {}, 'All samples, merged (root first)'));
   const element = make('ol', { class: 'stack' });
   // Of a name alone it is not known whose it is, but where the stack has it as well.
   const own = new Set(list(stall.frames).filter((frame) => frame?.in_app).map((frame) => frame.symbol));
@@ -217,7 +220,7 @@ function showPlace(panel, stall) {
     ['Fingerprint', stall.fingerprint], ['Id', stall.id], ['Incident', stall.incident], ['Found by', list(stall.found_by).join(', ') || stall.kind], ['Severity', stall.severity],
     ['Duration known', isNumber(stall.duration_min_ms) ? 'between ' + duration(stall.duration_min_ms) + ' and ' + duration(stall.duration_max_ms ?? stall.duration_ms) : null],
     ['Not counted', isNumber(stall.excluded_ms) && stall.excluded_ms > 0 ? duration(stall.excluded_ms) + ' in which the process could not run' : null],
-    ['Stack taken by', stall.capture], ['Stack trouble', stall.capture_error], ['Stack ends early', stall.unwind_end],
+    ['Stack taken by', stall.capture], ['Stack error', stall.capture_error], ['Stack ends early', stall.unwind_end],
     ...rest.map(([name, value]) => [name, typeof value === 'object' ? JSON.stringify(value) : value]),
   ]);
 }

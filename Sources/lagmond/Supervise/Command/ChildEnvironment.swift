@@ -1,5 +1,6 @@
 internal import CLagLinux
 internal import Glibc
+internal import LagMonitor
 
 /// The environment of a wrapped command: our own, byte for byte, and what the preloaded library needs.
 struct ChildEnvironment {
@@ -23,7 +24,7 @@ struct ChildEnvironment {
         guard !library.contains(where: { $0 == ":" || $0.isWhitespace }), !library.contains("$") else { return false }
         let present = value(of: "LD_PRELOAD")
         set("LD_PRELOAD", to: present.isEmpty ? Self.bytes(library) : present + Self.bytes(":" + library))
-        set("LAGMONITOR_PAGE", to: Self.bytes(loopTable))
+        set(SettingKey.sharedLoopTableName, to: Self.bytes(loopTable))
         return true
     }
 

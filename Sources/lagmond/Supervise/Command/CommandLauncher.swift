@@ -69,7 +69,7 @@ struct CommandLauncher: @unchecked Sendable {
     /// - Returns: why no program can load the library, or nil.
     private static func preload(_ library: String?, into environment: inout ChildEnvironment, loopTable: String) -> String? {
         guard let library else {
-            environment.set("LAGMONITOR_PAGE", to: loopTable.utf8.map { CChar(bitPattern: $0) })
+            environment.set(SettingKey.sharedLoopTableName, to: loopTable.utf8.map { CChar(bitPattern: $0) })
             return "\(PreloadLibrary.name) is not installed"
         }
         // Also where the program itself will not load it: programs that it starts may.

@@ -15,7 +15,7 @@ struct CommandOutput {
             if let obstacle = Self.obstacle(to: path) {
                 Diagnostics.report("\(obstacle): stalls will not be written (--output names another place)")
             }
-            return LazyFileSink(path: path, rotation: settings.defaultRotation)
+            return LazyFileSink(path: path, rotation: settings.defaultRotation, permissions: settings.defaultPermissions)
         }
         return try settings.openOutput()
     }

@@ -6,14 +6,17 @@ internal import Synchronization
 final class LazyFileSink: RecordSink {
     let name: String
     private let rotation: FileRotation?
+    private let permissions: FilePermissions
     private let sink = Mutex<FileSink?>(nil)
 
-    init(path: String, rotation: FileRotation? = nil) { (name, self.rotation) = (path, rotation) }
+    init(path: String, rotation: FileRotation? = nil, permissions: FilePermissions = .owner) {
+        (name, self.rotation, self.permissions) = (path, rotation, permissions)
+    }
 
     func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {
         try sink.withLock { sink throws(SinkError) in
             if let sink { return try sink.write(line) }
-            let made = try FileSink(path: name, .byDefault, rotation: rotation)
+            let made = try FileSink(path: name, .byDefault, rotation: rotation, permissions: permissions)
             sink = made
             try made.write(line)
         }

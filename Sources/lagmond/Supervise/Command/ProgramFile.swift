@@ -1,4 +1,4 @@
-internal import CLagLinux
+internal import CLagRemote
 internal import Glibc
 
 /// A program file: how the kernel and the loader will run it, as far as that decides how it is watched.
@@ -38,7 +38,7 @@ struct ProgramFile: Equatable {
             return .setgid
         }
         // Root gains nothing by them.
-        if geteuid() != 0, cll_file_has_capabilities(file) != 0 { return .capabilities }
+        if geteuid() != 0, clr_file_has_capabilities(file) != 0 { return .capabilities }
         return nil
     }
 

@@ -1,5 +1,5 @@
 internal import CLagBeacon
-internal import CLagLinux
+internal import CLagRemote
 internal import Glibc
 
 /// Decides which signals to lagmond are forwarded to the command, and when lagmond stops with it.
@@ -20,7 +20,7 @@ struct SignalRelay {
         switch signal {
         case SIGCHLD:
             // A child's change of state has its own code; a SIGCHLD sent by another process is for the command.
-            return code == CLL_SIGNAL_OF_PROCESS && sender != child
+            return code == CLR_SIGNAL_OF_PROCESS && sender != child
         case SIGCONT:
             // The kernel continues the receivers by itself; WrappedProcess checks whether the command was one of them.
             return false
@@ -29,8 +29,8 @@ struct SignalRelay {
         default: break
         }
         // The terminal's go to the whole group, and so do those that the command sends to its group.
-        if code == CLL_SIGNAL_OF_KERNEL || sender == child { return false }
-        return code == CLL_SIGNAL_OF_PROCESS || code == CLL_SIGNAL_QUEUED || code == CLL_SIGNAL_OF_THREAD
+        if code == CLR_SIGNAL_OF_KERNEL || sender == child { return false }
+        return code == CLR_SIGNAL_OF_PROCESS || code == CLR_SIGNAL_QUEUED || code == CLR_SIGNAL_OF_THREAD
     }
 
     /// The command has stopped: the signal by which lagmond stops as well; nil when it goes on.

@@ -1,4 +1,5 @@
 internal import CLagLinux
+internal import CLagRemote
 internal import Glibc
 internal import LagMonitor
 internal import LagRemote
@@ -43,7 +44,7 @@ final class WatchReporter: @unchecked Sendable {
         let watched: @Sendable () -> [WatchedProcess]
         /// Whether a process publishes anything in the table.
         let publishes: @Sendable (Int32) -> Bool
-        /// How often a loop has found no place in the table.
+        /// How often a loop has found no slot in the table.
         let refusals: @Sendable () -> UInt64
         /// Loops in the table that are not selected.
         let unselected: @Sendable () -> [UnselectedLoop]
@@ -175,7 +176,7 @@ final class WatchReporter: @unchecked Sendable {
             findings[id] = .hasLibrary
             return
         }
-        guard Int(cll_threads_use(id.pid)) == CLL_THREADS_WAIT else {
+        guard Int(clr_threads_use(id.pid)) == CLR_THREADS_WAIT else {
             findings[id] = .hasLibrary
             return
         }
@@ -222,14 +223,14 @@ final class WatchReporter: @unchecked Sendable {
         var list: [Unwatched] = []
         for pid in root == 0 ? [] : ProcessTree.members(below: root) where !watched.contains(pid) {
             guard let id = Self.identify(pid), isDecided(id), outside.selection.includes(process: pid) else { continue }
-            let use = Int(cll_threads_use(pid))
+            let use = Int(clr_threads_use(pid))
             let isGo = GoProgram.isRun(by: pid)
             let name = Self.name(of: pid)
             list.append(Unwatched(pid: pid, name: name, reason: Self.silence(isGo, use)))
             let isReported = silent[id]
             // The command's own process has its line where nothing of it is watched, and of a Go program its watch says so.
             let hasLine = pid == root || isGo && outside.isWatching(pid)
-            let isDue = isReported == false && !hasLine && use != CLL_THREADS_AWAIT_CHILDREN && silenceLinesLeft > 0
+            let isDue = isReported == false && !hasLine && use != CLR_THREADS_AWAIT_CHILDREN && silenceLinesLeft > 0
             if isDue {
                 silenceLinesLeft -= 1
                 say("\(name) [\(pid)] has no event loop so far: \(Self.silence(isGo, use))")
@@ -248,15 +249,15 @@ final class WatchReporter: @unchecked Sendable {
 
     private static func silence(_ isGo: Bool, _ use: Int) -> String {
         if isGo { return GoProgram.notice }
-        return use == CLL_THREADS_AWAIT_CHILDREN
+        return use == CLR_THREADS_AWAIT_CHILDREN
             ? "it waits for its children" : "no thread of it waits again and again in epoll, poll or select"
     }
 
-    /// Loops that found no place in the table, which nothing else shows.
+    /// Loops that found no slot in the table, which nothing else shows.
     private func reportShortage() {
         guard !isShortageReported, surroundings.refusals() > 0 else { return }
         isShortageReported = true
-        say("more loops than the table has places for (\(SharedLoopTable.places)): the others are not watched until one is free")
+        say("more loops than the shared loop table has slots (\(SharedLoopTable.slotCount)): the others are not watched until one is free")
     }
 
     // MARK: Messages

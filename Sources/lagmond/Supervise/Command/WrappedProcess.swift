@@ -1,4 +1,5 @@
 internal import CLagLinux
+internal import CLagRemote
 internal import Glibc
 internal import LagMonitor
 
@@ -32,13 +33,13 @@ struct WrappedProcess {
         var (pid, pidfd): (pid_t, Int32) = (0, -1)
         var state = signals.state
         var code = environment.withPointers { pointers in
-            cll_wrap_start(program.path, command.arguments, pointers, &state, session, &pid, &pidfd)
+            clr_wrap_start(program.path, command.arguments, pointers, &state, session, &pid, &pidfd)
         }
         if code == ENOEXEC {
             // A script without `#!` is run by a shell, as execvp(3) does.
             code = environment.withPointers { pointers in
                 ShellScript.withArguments(program.path, command.arguments) { arguments in
-                    cll_wrap_start("/bin/sh", arguments, pointers, &state, session, &pid, &pidfd)
+                    clr_wrap_start("/bin/sh", arguments, pointers, &state, session, &pid, &pidfd)
                 }
             }
         }
@@ -54,15 +55,15 @@ struct WrappedProcess {
         var relay = SignalRelay(child: pid)
         while true {
             if let end = followChanges(&relay) { return end }
-            cll_wrap_reap_orphans()
-            var event = cll_signal_event()
-            cll_wrap_wait(&event)
+            clr_wrap_reap_orphans()
+            var event = clr_signal_event()
+            clr_wrap_wait(&event)
             let isEndSignal = [SIGTERM, SIGINT, SIGQUIT].contains(event.signal)
             if isEndSignal { onEndSignal() }
             if event.signal == SIGCONT {
                 continueCommand()
             } else if relay.forwards(signal: event.signal, code: event.code, sender: event.sender) {
-                _ = cll_wrap_forward(pid, pidfd, &event)
+                _ = clr_wrap_forward(pid, pidfd, &event)
             }
             if isEndSignal { afterEndSignal() }
         }
@@ -72,10 +73,10 @@ struct WrappedProcess {
     func ended() -> Termination? {
         while true {
             var value: Int32 = 0
-            switch cll_wrap_change(pid, pidfd, &value) {
-            case Int32(CLL_CHANGE_EXITED): return .exited(value)
-            case Int32(CLL_CHANGE_KILLED): return .killed(value)
-            case Int32(CLL_CHANGE_STOPPED), Int32(CLL_CHANGE_CONTINUED): continue
+            switch clr_wrap_change(pid, pidfd, &value) {
+            case Int32(CLR_CHANGE_EXITED): return .exited(value)
+            case Int32(CLR_CHANGE_KILLED): return .killed(value)
+            case Int32(CLR_CHANGE_STOPPED), Int32(CLR_CHANGE_CONTINUED): continue
             default: return nil
             }
         }
@@ -84,17 +85,17 @@ struct WrappedProcess {
     /// Call it when the process has ended and was waited for.
     func closeDescriptor() { if pidfd >= 0 { close(pidfd) } }
 
-    func send(_ signal: Int32) { _ = cll_wrap_send(pid, pidfd, signal) }
+    func send(_ signal: Int32) { _ = clr_wrap_send(pid, pidfd, signal) }
 
     private func followChanges(_ relay: inout SignalRelay) -> Termination? {
         while true {
             var value: Int32 = 0
-            switch cll_wrap_change(pid, pidfd, &value) {
-            case Int32(CLL_CHANGE_EXITED): return .exited(value)
-            case Int32(CLL_CHANGE_KILLED): return .killed(value)
-            case Int32(CLL_CHANGE_STOPPED):
+            switch clr_wrap_change(pid, pidfd, &value) {
+            case Int32(CLR_CHANGE_EXITED): return .exited(value)
+            case Int32(CLR_CHANGE_KILLED): return .killed(value)
+            case Int32(CLR_CHANGE_STOPPED):
                 if let signal = relay.stopSignal(childStoppedBy: value) { stop(by: signal) }
-            case Int32(CLL_CHANGE_CONTINUED): continue
+            case Int32(CLR_CHANGE_CONTINUED): continue
             default: return nil
             }
         }
@@ -103,7 +104,7 @@ struct WrappedProcess {
     /// Returns when lagmond is continued.
     private func stop(by signal: Int32) {
         var state = signals.state
-        let count = cll_wrap_stop_by(signal, &state)
+        let count = clr_wrap_stop_by(signal, &state)
         // Stopped twice and continued twice: then a later stop of the command's was in between, and is over as well.
         continueCommand(alsoLaterStops: count > 1)
     }
@@ -112,9 +113,9 @@ struct WrappedProcess {
     private func continueCommand(alsoLaterStops: Bool = false) {
         for _ in 0..<Self.continuePolls {
             // It has yet to stop for what stopped lagmond as well: the signal that continued lagmond did not reach it, or would have taken that back.
-            if !isStopped, cll_wrap_has_terminal_stop(pid) != 0, cll_wrap_has_terminal_stop(0) == 0 { return send(SIGCONT) }
+            if !isStopped, clr_wrap_has_terminal_stop(pid) != 0, clr_wrap_has_terminal_stop(0) == 0 { return send(SIGCONT) }
             // A change that was not reported yet is a later one: it was continued, and perhaps stopped again, which has to stay.
-            guard isStopped, alsoLaterStops || cll_wrap_has_later_change(pid, pidfd) == 0 else { return }
+            guard isStopped, alsoLaterStops || clr_wrap_has_later_change(pid, pidfd) == 0 else { return }
             usleep(Self.continuePollMicroseconds)
         }
         send(SIGCONT)
@@ -135,10 +136,10 @@ struct WrappedProcess {
         let deadline = MonotonicTime.now + time
         while true {
             let left = (deadline - .now).wholeNanoseconds
-            var event = cll_signal_event()
-            cll_wrap_reap_orphans()
+            var event = clr_signal_event()
+            clr_wrap_reap_orphans()
             guard left > 0 else { return nil }
-            if cll_wrap_wait_for(&event, left) != 0, [SIGTERM, SIGINT, SIGHUP, SIGQUIT].contains(event.signal) {
+            if clr_wrap_wait_for(&event, left) != 0, [SIGTERM, SIGINT, SIGHUP, SIGQUIT].contains(event.signal) {
                 return event.signal
             }
         }
@@ -148,24 +149,24 @@ struct WrappedProcess {
     static func exitProcess(as end: Termination) -> Never {
         switch end {
         case .exited(let status): _exit(status)
-        case .killed(let signal): cll_wrap_die_by(signal)
+        case .killed(let signal): clr_wrap_die_by(signal)
         }
     }
 }
 
 /// The blocked and ignored signals and the open descriptors with which this process started; the command inherits them.
 struct InheritedSignals: Sendable {
-    fileprivate let state: cll_signal_state
+    fileprivate let state: clr_signal_state
 
     /// Call it first in `main`, before anything is changed.
     static func take() -> InheritedSignals {
-        var state = cll_signal_state()
-        cll_signal_state_save(&state)
+        var state = clr_signal_state()
+        clr_signal_state_save(&state)
         return InheritedSignals(state: state)
     }
 
     /// Blocks all that may be forwarded in this thread and in those that it starts: before any other exists.
-    func block() { cll_wrap_block() }
+    func block() { clr_wrap_block() }
 }
 
 /// `sh FILE ARGUMENTS…`

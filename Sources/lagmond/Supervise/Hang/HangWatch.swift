@@ -1,4 +1,5 @@
 internal import CLagLinux
+internal import CLagRemote
 internal import Glibc
 internal import LagMonitor
 internal import LagRemote
@@ -77,12 +78,12 @@ final class HangWatch: @unchecked Sendable {
         case .report: break
         case .restart: _ = lifecycle.restart(because: what)
         case .signal(let signal):
-            let pidfd = cll_pidfd_open(process.pid)
+            let pidfd = clr_pidfd_open(process.pid)
             guard pidfd >= 0 else { return }
             defer { close(pidfd) }
             var ticks: UInt64 = 0
             guard cll_procfs_start_ticks(process.pid, &ticks) == 0, ticks == process.startTicks else { return }
-            if cll_pidfd_kill(pidfd, signal.number) == 0 {
+            if clr_pidfd_kill(pidfd, signal.number) == 0 {
                 lifecycle.recordSignal()
                 lifecycle.say("\(what): sent it \(signal)")
             } else {

@@ -1,4 +1,4 @@
-internal import CLagLinux
+internal import CLagRemote
 internal import Glibc
 internal import LagRemote
 
@@ -18,7 +18,7 @@ struct ProcessTree: ~Copyable {
         let parents = Self.parents()
         for pid in Self.members(below: root, parents)
         where pid != getpid() && !members.contains(where: { $0.pid == pid && !Self.hasEnded($0.pidfd) }) {
-            let pidfd = cll_pidfd_open(pid)
+            let pidfd = clr_pidfd_open(pid)
             guard pidfd >= 0 else { continue }
             // Between the list and the descriptor the number may have been reused.
             guard pid == root || Self.parent(of: pid) == parents[pid] else {
@@ -54,7 +54,7 @@ struct ProcessTree: ~Copyable {
 
     var living: Int { members.count { !Self.hasEnded($0.pidfd) } }
 
-    func kill() { for member in members { _ = cll_pidfd_kill(member.pidfd, SIGKILL) } }
+    func kill() { for member in members { _ = clr_pidfd_kill(member.pidfd, SIGKILL) } }
 
     static func hasEnded(_ pidfd: Int32) -> Bool {
         var entry = pollfd(fd: pidfd, events: Int16(POLLIN), revents: 0)

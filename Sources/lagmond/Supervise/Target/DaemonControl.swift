@@ -1,4 +1,4 @@
-internal import CLagLinux
+internal import CLagRemote
 internal import Dispatch
 internal import Glibc
 internal import LagMonitor
@@ -53,7 +53,7 @@ struct DaemonControl {
                 // When those that were added run.
                 if manager != nil { nextStatus = .now + .seconds(1) }
             case .child:
-                cll_wrap_reap_orphans()
+                clr_wrap_reap_orphans()
                 if allEnded { end() }
             case .deadlineReached: if MonotonicTime.now >= deadline { end() }
             }
@@ -199,6 +199,7 @@ extension Settings {
         let changed: [(SettingKey, Bool)] = [
             (.output, output != old.output || choosesOutput != old.choosesOutput), (.headers, outputHeaders != old.outputHeaders),
             (.outputBytes, !choosesOutput && !old.choosesOutput && defaultRotation != old.defaultRotation),
+            (.outputMode, !choosesOutput && !old.choosesOutput && defaultPermissions != old.defaultPermissions),
             // Where nobody names it, it goes with the output.
             (.unfinished, (choosesUnfinished || old.choosesUnfinished) && monitor.unfinishedPath != old.monitor.unfinishedPath),
             (.listen, listen != old.listen), (.duration, duration != old.duration),

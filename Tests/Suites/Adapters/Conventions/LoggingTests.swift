@@ -65,7 +65,7 @@
                 Issue.record("\(entry.metadata)")
                 return
             }
-            #expect(frames.count == 2 && leaf["symbol"] == "Cache.load()" && leaf["pc"] == "0x401000")
+            #expect(frames.count == 2 && leaf["symbol"] == "Cache.load()" && leaf["pc"] == "0x401000" && leaf["in_app"] == "true")
         }
 
         @Test func `every key is one of the line`() throws {

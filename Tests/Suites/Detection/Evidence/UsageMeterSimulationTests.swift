@@ -38,8 +38,8 @@ struct UsageMeterSimulationTests {
             )
         }
 
-        func reading(at time: UInt64, isLimited: Bool = false) -> UsageMeter.Reading {
-            let delay = isLimited ? self.time(.ready, until: time) : nil
+        func reading(at time: UInt64, withDelay: Bool = false) -> UsageMeter.Reading {
+            let delay = withDelay ? self.time(.ready, until: time) : nil
             return .init(time: time, cpu: 5_000_000_000 + self.time(.running, until: time), runDelay: delay)
         }
     }
@@ -49,7 +49,7 @@ struct UsageMeterSimulationTests {
         var random = SeededGenerator(seed: seed)
         for round in 0..<100 {
             let favourite = [nil, Doing.running, .ready, .asleep][round % 4]
-            let isLimited = round % 3 == 0
+            let withDelay = round % 3 != 0
             let schedule = Schedule(until: 3000 * millisecond, favourite, &random)
             let since = UInt64.random(in: 200 * millisecond...800 * millisecond, using: &random)
             let until = since + UInt64.random(in: 100 * millisecond...1500 * millisecond, using: &random)
@@ -64,7 +64,7 @@ struct UsageMeterSimulationTests {
                 let isStalled = now >= since
                 let began = isStalled ? since : now - 1
                 let beacon = BeaconReading(word: isStalled ? 0 : now, calloutNanoseconds: began, wokeNanoseconds: began)
-                meter.record(schedule.reading(at: now, isLimited: isLimited), beacon)
+                meter.record(schedule.reading(at: now, withDelay: withDelay), beacon)
                 guard isStalled, gap == nil else { continue }
                 gap = now - before
                 // The first sign is that look or a later one.
@@ -87,13 +87,13 @@ struct UsageMeterSimulationTests {
                 let waited = schedule.time(.ready, until: end) - schedule.time(.ready, until: since)
                 // Scaled from the part that was seen: not exact, but none where there was none.
                 #expect(delay <= until - since - cpu)
-                if waited == 0, !isLimited { #expect(delay == 0) }
-                // With a quota it is read at every look, and so as exact as the gap between two of them.
+                if waited == 0, !withDelay { #expect(delay == 0) }
+                // Where it is read at every scan it is as exact as the gap between two of them.
                 let own = schedule.time(.ready, until: until) - schedule.time(.ready, until: since)
                 let error = delay > own ? delay - own : own - delay
-                if isLimited { #expect(error <= gap + (end - until), "seed \(seed), round \(round): \(delay), truly \(own)") }
+                if withDelay { #expect(error <= gap + (end - until), "seed \(seed), round \(round): \(delay), truly \(own)") }
             } else {
-                #expect(!isLimited)
+                #expect(!withDelay)
             }
         }
     }

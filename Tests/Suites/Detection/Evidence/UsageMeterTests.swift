@@ -216,9 +216,54 @@ struct UsageMeterTests {
 
     @Test func `a pause is no longer than what the thread did not run`() {
         let pause = ProcessPause(from: 100, to: 400, atLeast: 200, atMost: 280)
-        #expect(pause.limited(to: 10) == ProcessPause(from: 100, to: 400, atLeast: 10, atMost: 10))
-        #expect(pause.limited(to: 250) == ProcessPause(from: 100, to: 400, atLeast: 200, atMost: 250))
-        #expect(pause.limited(to: .max) == pause)
+        func limited(_ ran: UInt64) -> ProcessPause? { pause.limited(in: 300, ran: ran, waited: 0) }
+        #expect(limited(290) == ProcessPause(from: 100, to: 400, atLeast: 10, atMost: 10, mostRun: 100))
+        #expect(limited(50) == ProcessPause(from: 100, to: 400, atLeast: 200, atMost: 250, mostRun: 100))
+        #expect(limited(0) == pause && limited(300) == nil)
+    }
+
+    /// A `fork` of a large process held the watchdog up for 700 ms, of which the loop's thread ran 350 and waited 340 for its processor.
+    @Test func `a thread that ran for longer than a pause leaves it shows that there was none`() {
+        func pause(atLeast: UInt64, atMost: UInt64, mostRun: UInt64? = nil) -> ProcessPause {
+            ProcessPause(
+                from: 0,
+                to: 700 * millisecond,
+                atLeast: atLeast * millisecond,
+                atMost: atMost * millisecond,
+                mostRun: mostRun.map { $0 * millisecond }
+            )
+        }
+        func limited(_ pause: ProcessPause, ran: UInt64, waited: UInt64) -> ProcessPause? {
+            pause.limited(in: 700 * millisecond, ran: ran * millisecond, waited: waited * millisecond)
+        }
+        let late = pause(atLeast: 690, atMost: 700)
+        #expect(limited(late, ran: 350, waited: 340) == nil)
+        // What neither explains may be a pause, of which no more is known.
+        #expect(limited(late, ran: 350, waited: 200) == pause(atLeast: 0, atMost: 150, mostRun: 10))
+        // Until the wait was due the thread could run before it was stopped. Linux 6.18 counts some of a stop as waiting for a processor.
+        #expect(limited(late, ran: 10, waited: 690) == pause(atLeast: 690, atMost: 690, mostRun: 10))
+        // Nor is a scan a pause that took so long because the watchdog waited for the kernel.
+        #expect(limited(pause(atLeast: 0, atMost: 700, mostRun: 5), ran: 350, waited: 340) == nil)
+    }
+
+    @Test func `what a thread waited since the latest reading is known where both say so`() {
+        var meter = UsageMeter()
+        #expect(meter.waited(until: .init(time: 9, cpu: 9, runDelay: 9)) == 0)
+        meter.record(.init(time: 10, cpu: 10, runDelay: 100), BeaconReading(7, .beforeSources, at: 0, woke: 0))
+        #expect(meter.waited(until: .init(time: 20, cpu: 11, runDelay: 130)) == 30)
+        #expect(meter.waited(until: .init(time: 20, cpu: 11, runDelay: nil)) == 0)
+    }
+
+    @Test func `what the thread ran after the end is not the stall's`() {
+        // Asleep to the end at 300; the watchdog came 100 ms late, which the thread computed.
+        var meter = meter(cpuAt100: 1000, cpuAt150: 1000)
+        let beacon = BeaconReading(word: 0, calloutNanoseconds: 130 * millisecond, wokeNanoseconds: 130 * millisecond)
+        meter.record(Self.reading(290, 1000), beacon)
+        let usage = usage(meter, 130, 300, Self.totals(400, cpu: 1100))
+        #expect((usage.cpuNanoseconds ?? .max) < 10 * millisecond)
+        // No clock runs faster than time: so much of it was before the end.
+        let busy = self.usage(meter, 130, 300, Self.totals(400, cpu: 1110))
+        #expect(busy.cpuNanoseconds == 10 * millisecond)
     }
 
     // MARK: What is read at the first sign

@@ -7,7 +7,6 @@ struct ThrottleHistoryTests {
         ThrottleReading(
             time: milliseconds * millisecond,
             throttledNanoseconds: throttled * millisecond,
-            isLimited: true,
             groups: groups
         )
     }

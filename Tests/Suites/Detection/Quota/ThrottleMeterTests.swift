@@ -84,23 +84,6 @@ struct ThrottleMeterTests {
         #expect(try #require(ThrottleMeter(root: tree.root)).read() == 7_000)
     }
 
-    @Test(
-        arguments: [
-            ("cpu.max", "10000 100000\n", true), ("cpu.max", "max 100000\n", false), ("cpu.cfs_quota_us", "10000\n", true),
-            ("cpu.cfs_quota_us", "-1\n", false),
-        ]
-    )
-    func `a quota is known before it runs out`(file: String, text: String, isQuota: Bool) throws {
-        for group in ["/a", "/a/b"] {
-            let tree = try FakeTree(
-                cgroup: "0::/a/b\n",
-                mountinfo: unifiedMount,
-                files: ["/sys/fs/cgroup/a/b/cpu.stat": "usage_usec 5\n", "/sys/fs/cgroup\(group)/\(file)": text]
-            )
-            #expect(try #require(ThrottleMeter(root: tree.root)).hasQuota == isQuota)
-        }
-    }
-
     /// Of a process in a container `mountinfo` shows the container's folders, which here are others or none.
     @Test func `another process has groups of its own in folders of ours`() throws {
         let tree = try FakeTree(

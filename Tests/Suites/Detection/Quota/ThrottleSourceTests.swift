@@ -21,19 +21,10 @@ struct ThrottleSourceTests {
         let tree = try tree()
         let source = ThrottleSource(root: tree.root)
         let before = try #require(source.read(at: 10))
-        #expect(before == ThrottleReading(time: 10, throttledNanoseconds: 100_000, isLimited: true))
+        #expect(before == ThrottleReading(time: 10, throttledNanoseconds: 100_000))
         try tree.write("throttled_usec 180\n", to: "/sys/fs/cgroup/a/cpu.stat.local")
         let after = try #require(source.read(at: 20))
         #expect(after.growth(since: before) == 80_000 && before.growth(since: after) == 0)
-    }
-
-    @Test func `a quota that was never there limits nothing`() throws {
-        let tree = try tree()
-        try tree.write("throttled_usec 0\n", to: "/sys/fs/cgroup/a/cpu.stat.local")
-        let source = ThrottleSource(root: tree.root)
-        #expect(source.read(at: 10)?.isLimited == false)
-        try tree.write("throttled_usec 1\n", to: "/sys/fs/cgroup/a/cpu.stat.local")
-        #expect(source.read(at: 11)?.isLimited == true)
     }
 
     @Test func `a process that was moved is followed and its readings are not mixed`() throws {

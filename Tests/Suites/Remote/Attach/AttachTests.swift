@@ -1,4 +1,5 @@
 internal import CLagLinux
+internal import CLagRemote
 internal import Foundation
 internal import Synchronization
 internal import TestSupport
@@ -170,9 +171,9 @@ private let canCount: Bool = {
             #expect(least <= duration && duration <= most && least <= outer && inner <= most + 0.001, "\(measured): \(line)")
             errors.append(abs(duration - inner) / inner)
         }
-        var switches = cll_switches()
-        guard canCount, cll_switches_open(process.pid, &switches) == 0 else { return }
-        cll_switches_close(&switches)
+        var switches = clr_switches()
+        guard canCount, clr_switches_open(process.pid, &switches) == 0 else { return }
+        clr_switches_close(&switches)
         // Samples alone are off by 10 ms, 4 % of these stalls.
         #expect(errors.sorted()[errors.count / 2] < 0.01, "\(errors)")
     }

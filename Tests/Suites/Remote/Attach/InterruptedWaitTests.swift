@@ -1,5 +1,6 @@
 internal import CLagBeacon
 internal import CLagLinux
+internal import CLagRemote
 internal import Foundation
 internal import LagActivity
 internal import TestSupport
@@ -42,15 +43,15 @@ internal import Testing
         }
 
         private static func capture(_ pid: pid_t) throws {
-            let tracer = try #require(cll_tracer_create())
-            defer { cll_tracer_destroy(tracer) }
+            let tracer = try #require(clr_tracer_create())
+            defer { clr_tracer_destroy(tracer) }
             let stack = UnsafeMutablePointer<UInt8>.allocate(capacity: 1 << 16)
             defer { stack.deallocate() }
             var snapshot = cll_snapshot()
             snapshot.stack = stack
             snapshot.capacity = 1 << 16
             let deadline = clb_now_ns() + 10_000_000_000
-            let answer = cll_tracer_capture(tracer, pid, pid, 0, 0, &snapshot, deadline)
+            let answer = clr_tracer_capture(tracer, pid, pid, 0, 0, &snapshot, deadline)
             #expect(Int(answer) == Int(CLL_SIGNAL_TAKEN) && snapshot.stack_length > 0)
         }
 
@@ -58,10 +59,10 @@ internal import Testing
             let events = try Self.withWaiter { pid in
                 var call = cll_thread_syscall()
                 try #require(cll_procfs_syscall(pid, pid, &call) == Int32(CLL_SYSCALL_BLOCKED))
-                let check = try #require(cll_iteration_check_begin(pid, call.number, call.sp))
+                let check = try #require(clr_iteration_check_begin(pid, call.number, call.sp))
                 usleep(200_000)
                 var seen: UInt64 = 0
-                #expect(Int(cll_iteration_check_end(check, &seen)) == Int(CLL_ITERATION_SEEN))
+                #expect(Int(clr_iteration_check_end(check, &seen)) == Int(CLR_ITERATION_SEEN))
             }
             #expect(events == 1)
         }

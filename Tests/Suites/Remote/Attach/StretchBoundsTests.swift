@@ -1,4 +1,4 @@
-internal import CLagLinux
+internal import CLagRemote
 internal import LagActivity
 internal import Testing
 
@@ -184,7 +184,7 @@ internal import Testing
 
     /// The kernel's record of a thread that came by the function that its loop waits by.
     private static func pass(at pointer: UInt64, _ argument: UInt64 = 0, epoll: Int32? = nil) -> SwitchTrace.Event? {
-        let found = cll_switch(time_ns: 1, kind: Int32(CLL_SWITCH_PASS), sp: pointer, first_argument: argument)
+        let found = clr_switch(time_ns: 1, kind: Int32(CLR_SWITCH_PASS), sp: pointer, first_argument: argument)
         return SwitchTrace.Event(found, of: RestPlace(call: nil, stackPointer: 1000, programCounter: 7, epoll: epoll))
     }
 

@@ -1,4 +1,5 @@
 internal import CLagLinux
+internal import CLagRemote
 internal import Foundation
 internal import LagActivity
 internal import TestSupport
@@ -72,7 +73,7 @@ final class ObjectProbe {
     private func currentCall() -> cll_thread_syscall? {
         for _ in 0..<2000 {
             var call = cll_thread_syscall()
-            if cll_procfs_syscall(pid, pid, &call) == Int32(CLL_SYSCALL_BLOCKED), cll_wait_kind(call.number) != 0 { return call }
+            if cll_procfs_syscall(pid, pid, &call) == Int32(CLL_SYSCALL_BLOCKED), clr_wait_kind(call.number) != 0 { return call }
             usleep(100)
         }
         return nil

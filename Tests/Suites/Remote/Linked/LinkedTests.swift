@@ -223,9 +223,10 @@ internal import Testing
         #expect(slots(process).isEmpty)
     }
 
-    /// Its name begins like those of the settings.
-    @Test func `the page is no setting`() {
-        let environment = ["LAGMONITOR_PAGE": "/proc/1/fd/9"]
+    /// Their names begin like those of the settings.
+    @Test(arguments: ["LAGMONITOR_LOOP_TABLE", "LAGMONITOR_UNSUPPORTED"])
+    func `names for others are no settings`(name: String) {
+        let environment = [name: "1"]
         #expect(SettingValidationError.validationErrors(inEnvironment: environment, known: SettingKey.monitorSettings).isEmpty)
         #expect(EnvironmentActivation().start(environment, []) { Issue.record("\($0)") } == nil)
     }

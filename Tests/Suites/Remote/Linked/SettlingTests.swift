@@ -27,17 +27,17 @@ struct SettlingTests {
         clb_loop_table_publish(table.raw, place, UInt32(CLB_SLOT_PROVISIONAL), &claim)
         watch.scan()
         let deadline = watch.settlingDeadline
-        #expect(deadline != .max && watch.unselected.isEmpty)
+        #expect(deadline != .max && watch.slots.values.allSatisfy { $0.unselected == nil })
         while clb_now_ns() < deadline { usleep(1000) }
         // As the thread does it: what is not selected is asked for anew each second.
         for round in 1...4 {
-            if round == 3 { watch.unselected = [:] }
+            if round == 3 { watch.forgetSelection() }
             watch.scan()
-            #expect(watch.settlingDeadline == .max && watch.unselected.count == 1)
+            #expect(watch.settlingDeadline == .max && watch.slots[place]?.unselected != nil)
         }
         // What is gone is forgotten.
         _ = clb_loop_table_free(table.raw, place, claim)
         watch.scan()
-        #expect(watch.settling.isEmpty)
+        #expect(watch.slots.isEmpty)
     }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+import Glibc
 internal import LagModel
 internal import TestSupport
 internal import Testing
@@ -19,6 +20,34 @@ struct OverwrittenEnvironmentTests {
         try #require(words.first == "written")
         // Behind the shell it is the shell's. Else nobody has it any more: this process was started with another one.
         #expect(ProcessResource(of: String(words[1])).serviceName == (isBehindShell ? "shop" : nil))
+        try input.fileHandleForWriting.close()
+        process.waitUntilExit()
+    }
+
+    @Test(arguments: [true, false])
+    func `an overwritten environment has the pod of the observer in the same pod`(isSamePod: Bool) throws {
+        // A UTS namespace of its own needs root.
+        guard isSamePod || getuid() == 0 else { return }
+        let (process, observer, input, output) = (Process(), Process(), Pipe(), Pipe())
+        let probe = WatchedProbe.folder.appendingPathComponent("ForeignProbe")
+        process.executableURL = isSamePod ? probe : URL(fileURLWithPath: "/usr/bin/unshare")
+        process.arguments = (isSamePod ? [] : ["--uts", probe.path]) + ["waits", "title"]
+        (process.standardInput, process.standardOutput) = (input, output)
+        observer.executableURL = URL(fileURLWithPath: "/bin/cat")
+        observer.environment = ["POD_NAME": "shop-7d9c", "POD_NAMESPACE": "store", "OTEL_SERVICE_NAME": "lagmond"]
+        (observer.standardInput, observer.standardOutput) = (Pipe(), FileHandle.nullDevice)
+        try observer.run()
+        defer { observer.terminate() }
+        try process.run()
+        let lines = LineReader(output)
+        let words = try #require(lines.next()).split(separator: " ")
+        try #require(words.first == "written")
+        var expected = ProcessResource()
+        if isSamePod { (expected.podName, expected.namespaceName) = ("shop-7d9c", "store") }
+        var found = ProcessResource(of: String(words[1]), observer: "\(observer.processIdentifier)")
+        // Of the machine that the test runs on.
+        found.containerID = nil
+        #expect(found == expected)
         try input.fileHandleForWriting.close()
         process.waitUntilExit()
     }

@@ -87,7 +87,7 @@ struct ProvisionalClaimTests {
         let watch = SharedLoopTableWatch(table: table, configuration: configuration, sink: MemorySink()) { Issue.record("\($0)") }
         if !isProvisional { change(to: CLB_SLOT_LIVE) }
         watch.scan()
-        #expect((table.loop(at: index) != nil) == isProvisional && watch.settling.count == (isProvisional ? 1 : 0))
+        #expect((table.loop(at: index) != nil) == isProvisional && watch.slots.count == (isProvisional ? 1 : 0))
         usleep(UInt32(SharedLoopTableWatch.settleNanoseconds / 1000))
         watch.scan()
         #expect(table.loop(at: index) == nil && watch.settlingDeadline == .max)
@@ -99,6 +99,6 @@ struct ProvisionalClaimTests {
         watch.scan()
         change(to: CLB_SLOT_ENDED)
         watch.scan()
-        #expect(table.loop(at: index) == nil && watch.settling.isEmpty)
+        #expect(table.loop(at: index) == nil && watch.slots.isEmpty)
     }
 }

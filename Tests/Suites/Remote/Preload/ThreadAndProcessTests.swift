@@ -1,5 +1,5 @@
 internal import CLagBeacon
-internal import CLagLinux
+internal import CLagRemote
 internal import Foundation
 internal import TestSupport
 internal import Testing
@@ -143,15 +143,15 @@ struct ThreadAndProcessTests {
         let probe = try WatchedProbe("loop")
         _ = try probe.word("looped")
         let loop = try #require(probe.table.live.first)
-        var owner = cll_mapping_owner()
-        #expect(cll_mapping_owner_find(probe.table.descriptor, loop.pid, loop.wait_sp, &owner) == 0)
+        var owner = clr_mapping_owner()
+        #expect(clr_mapping_owner_find(probe.table.descriptor, loop.pid, loop.wait_sp, &owner) == 0)
         #expect(owner.maps_file == 1 && owner.start_ticks > 0)
         #expect(owner.stack_low <= loop.wait_sp && loop.wait_sp < owner.stack_high)
         // Any other process that a slot may name.
-        #expect(cll_mapping_owner_find(probe.table.descriptor, getppid(), 0, &owner) == 0)
+        #expect(clr_mapping_owner_find(probe.table.descriptor, getppid(), 0, &owner) == 0)
         #expect(owner.maps_file == 0 && owner.stack_high == 0)
         probe.goOn()
         #expect(try probe.end() == (0, ""))
-        #expect(cll_mapping_owner_find(probe.table.descriptor, loop.pid, loop.wait_sp, &owner) == ESRCH)
+        #expect(clr_mapping_owner_find(probe.table.descriptor, loop.pid, loop.wait_sp, &owner) == ESRCH)
     }
 }

@@ -33,7 +33,7 @@ final class WatchedProbe {
         process.executableURL = program
         process.arguments = ["waits"] + arguments
         process.environment = ProcessInfo.processInfo.environment
-            .merging(["LD_PRELOAD": preload, "LAGMONITOR_PAGE": path ?? table.path]) { _, new in new }
+            .merging(["LD_PRELOAD": preload, "LAGMONITOR_LOOP_TABLE": path ?? table.path]) { _, new in new }
         process.standardInput = input
         process.standardOutput = output
         process.standardError = errors

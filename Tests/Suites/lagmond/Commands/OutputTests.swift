@@ -96,7 +96,7 @@ internal import Testing
         let unknown = SettingsFile(path: "F", bytes: Array(#"{"output": {"size": 1}}"#.utf8)).problems.map(\.description)
         #expect(
             unknown == [
-                "F: output.size: unknown key; allowed: path, max_bytes, max_files, spool_path, spool_max_bytes, unfinished_path, headers, format"
+                "F: output.size: unknown key; allowed: path, max_bytes, max_files, mode, spool_path, spool_max_bytes, unfinished_path, headers, format"
             ]
         )
     }
@@ -118,12 +118,35 @@ internal import Testing
             problems(["output.path": .string("x"), "output.max_files": .int(2)])
                 == ["option --max-files: without output.max_bytes no file is ever renamed; allowed: only with output.max_bytes"]
         )
+        #expect(
+            problems([:], ["LAGMONITOR_OUTPUT_PATH": "journald", "LAGMONITOR_OUTPUT_MODE": "0640"])
+                == ["environment variable LAGMONITOR_OUTPUT_MODE: journald is no file; \(file)"]
+        )
+        #expect(
+            problems([:], ["LAGMONITOR_OUTPUT_PATH": "x", "LAGMONITOR_OUTPUT_MODE": "0666"])
+                == ["environment variable LAGMONITOR_OUTPUT_MODE: unknown name \"0666\"; allowed: 0600, 0640, 0644"]
+        )
         let network = "allowed: only where output.path is unix:SOCKET, tcp:HOST:PORT or otlp:URL"
         #expect(problems(["output.spool_path": .string("/s")]) == ["option --spool: lines for - are not kept; \(network)"])
         #expect(
             problems(["output.path": .string("otlp:http://h"), "output.format": .string("ecs")])
                 == ["option --format: otlp:http://h takes no lines of format ecs; allowed: otlp"]
         )
+    }
+
+    @Test(arguments: [(nil, 0o600), ("0600", 0o600), ("0640", 0o640), ("0644", 0o644)] as [(String?, mode_t)])
+    func `a mode says who may read the file`(mode: String?, expected: mode_t) throws {
+        try TemporaryDirectory.with { directory in
+            var values = ["output.path": JSONValue.string(directory.file("o")), "output.max_bytes": .int(4096)]
+            values["output.mode"] = mode.map(JSONValue.string)
+            let sink = try #require(try OutputSettings(SettingsReader(values))?.makeSink())
+            let line = Array(String(repeating: "x", count: 2999).utf8) + [10]
+            for _ in 0..<2 { try line.withUnsafeBytes { try sink.write($0) } }
+            for name in ["o", "o.1"] {
+                var status = stat()
+                #expect(stat(directory.file(name), &status) == 0 && status.st_mode & 0o777 == expected)
+            }
+        }
     }
 
     @Test func `sizes hold for the file that commands have by default`() throws {

@@ -119,14 +119,14 @@ struct StallLineEditorTests {
         #expect(try edited(before, Array(repeating: [function], count: 5)) == after)
     }
 
-    @Test func `stacks of owner and cycle are found`() throws {
+    @Test func `stacks of owner cycle chain and workers are found`() throws {
         let frames = #""frames":[{"pc":"0x1","offset":"0x5","build_id":"ab"},{"pc":"0x2"}]"#
         let line = try line(
             Self.head + #""lock_owner":{"thread_id":2,"# + frames + #"},"lock_cycle":[{"thread_id":3},{"#
-                + frames + #"}],"lock_chain":[{"# + frames + #"}],"other":{"# + frames + "}," + frames + "}"
+                + frames + #"}],"lock_chain":[{"# + frames + #"}],"workers":[{"thread_ids":[4]},{"# + frames + #"}],"other":{"# + frames + "}," + frames + "}"
         )
-        #expect(line.frames.count == 8)
-        #expect(line.frames.map(\.isReturnAddress) == [false, true, false, true, false, true, false, true])
+        #expect(line.frames.count == 10)
+        #expect(line.frames.map(\.isReturnAddress) == Array(repeating: [false, true], count: 5).flatMap { $0 })
         #expect(line.frames[0].offset == 5)
         #expect(line.frames[0].buildID == "ab")
     }
@@ -135,6 +135,7 @@ struct StallLineEditorTests {
     @Test(arguments: [
         [#""lock_owner":{FRAMES}"#, #""lock_chain":[{FRAMES}]"#, #""frames":7,FRAMES"#],
         [#""lock_cycle":[{FRAMES},{FRAMES}]"#, "FRAMES"],
+        [#""workers":[{"thread_ids":[1]},{"thread_ids":[2,3],FRAMES}]"#, "FRAMES"],
         [#""lock_chain":[{FRAMES}]"#, "FRAMES", #""lock_cycle":[{FRAMES}]"#, #""lock_owner":{FRAMES}"#],
     ])
     func `stacks are edited wherever they stand in the line`(members: [String]) throws {
@@ -171,7 +172,8 @@ struct StallLineEditorTests {
             "blocked_ms":349.000,"syscall":"futex","major_faults":0,"culprit":"App.run","culprit_confidence":0.900,
             "frames_total":9,"frames":[{"symbol":"lock","symbol_offset":3,"module":"libc.so.6"},
             {"symbol":"inner","file":"/a.swift","line":4,"inlined":true},{"symbol":"App.run","file":"/a.swift","line":9},
-            {"pc":"0x5"}],"lock_owner":{"thread_id":8,"thread_name":"worker","frames":[{"symbol":"hold","file":"/b.swift"}]}}
+            {"pc":"0x5"}],"lock_owner":{"thread_id":8,"thread_name":"worker","frames":[{"symbol":"hold","file":"/b.swift"}]},
+            "workers":[{"thread_ids":[7,9]},{"thread_ids":[8],"frames":[{"symbol":"job"}]}]}
             """#
         #expect(
             StallText(try line(json)).paragraph == """
@@ -187,6 +189,9 @@ struct StallLineEditorTests {
                    … 6 more, left out of the record
                   lock owner: thread 8 worker
                 #0 hold at /b.swift
+                  workers: threads 7 9
+                  workers: thread 8
+                #0 job
 
                 """
         )

@@ -96,6 +96,16 @@ struct SelectionSettingsTests {
         for subject in [Settings.Subject.command, .targets, .process] { try settings.rejectUnusedSettings(on: subject) }
     }
 
+    @Test func `what is for commands is refused for a process, and what takes it is named`() throws {
+        let environment = ["LAGMONITOR_COMMAND_REQUIRE_WATCH": "yes", "LAGMONITOR_COMMAND_RESTART": "on-failure"]
+        let settings = try Settings.load(commandLine: [:], environment: environment)
+        let failure = #expect(throws: StartFailure.self) { try settings.rejectUnusedSettings(on: .process) }
+        #expect(
+            failure?.message == "--require-watch (command.require_watch), --restart (command.restart): "
+                + "without effect on a process that runs already (allowed: only with a command or with targets)"
+        )
+    }
+
     // MARK: What is said of a command
 
     private static func run(_ options: [String]) throws -> RunningProbe {

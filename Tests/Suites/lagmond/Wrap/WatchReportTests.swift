@@ -85,12 +85,12 @@ struct WatchReportTests {
         }
     }
 
-    private static let table = (name: "LAGMONITOR_PAGE", value: "/proc/1/fd/3")
+    private static let table = (name: "LAGMONITOR_LOOP_TABLE", value: "/proc/1/fd/3")
 
     @Test(arguments: [
         (["-i", "/bin/sleep", "60"], LibraryAbsence.environment),
         (["LD_PRELOAD=/nowhere/\(PreloadLibrary.name)", "/bin/sleep", "60"], .unknown),
-        (["LAGMONITOR_PAGE=/proc/2/fd/3", "/bin/sleep", "60"], .otherMonitor),
+        (["LAGMONITOR_LOOP_TABLE=/proc/2/fd/3", "/bin/sleep", "60"], .otherMonitor),
     ])
     func `why the library is not in a process`(arguments: [String], expected: LibraryAbsence) throws {
         let process = Process()

@@ -1,4 +1,5 @@
-internal import CLagLinux
+internal import CLagBeacon
+internal import CLagRemote
 internal import Foundation
 internal import Testing
 
@@ -16,7 +17,7 @@ struct WrapPartsTests {
         #expect(
             environment.entries == [
                 strange, Self.chars("NOVALUE"), Self.chars("LD_PRELOAD=/a.so /b.so:/lib/p.so"),
-                Self.chars("LAGMONITOR_PAGE=/proc/1/fd/9"),
+                Self.chars("\(CLB_LOOP_TABLE_VARIABLE)=/proc/1/fd/9"),
             ]
         )
     }
@@ -34,7 +35,7 @@ struct WrapPartsTests {
             return relay.forwards(signal: signal, code: code, sender: sender)
         }
         for signal in [SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGWINCH] {
-            #expect(!forwards(signal, code: Int32(CLL_SIGNAL_OF_KERNEL), sender: 0))
+            #expect(!forwards(signal, code: Int32(CLR_SIGNAL_OF_KERNEL), sender: 0))
             #expect(!forwards(signal, code: 0, sender: 77))
             #expect(forwards(signal, code: 0, sender: 78))
         }

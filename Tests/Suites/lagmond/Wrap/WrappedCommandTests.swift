@@ -154,12 +154,12 @@ struct WrappedCommandTests {
         let run = try ProbeRun(ProbeRun.wrapper + ["/usr/bin/env"], environment: ["LD_PRELOAD": "libm.so.6"])
         let line = try #require(run.text.split(separator: "\n").first { $0.hasPrefix("LD_PRELOAD=") })
         #expect(line.hasPrefix("LD_PRELOAD=libm.so.6:/") && line.hasSuffix("/liblagmonitor-preload.so"))
-        #expect(run.text.contains("\nLAGMONITOR_PAGE=/proc/"))
+        #expect(run.text.contains("\nLAGMONITOR_LOOP_TABLE=/proc/"))
     }
 
     @Test func `its loop is in our table`() throws {
         let probe = ProbeRun.folder.appendingPathComponent("ForeignProbe").path
-        let running = try RunningProbe(ProbeRun.wrapper + ["/bin/sh", "-c", "echo $LAGMONITOR_PAGE; exec \(probe) waits loop"])
+        let running = try RunningProbe(ProbeRun.wrapper + ["/bin/sh", "-c", "echo $LAGMONITOR_LOOP_TABLE; exec \(probe) waits loop"])
         let path = try #require(running.line())
         let word = try #require(running.line()).split(separator: " ").compactMap { Int32($0) }
         // As any process that has the path may; the first slot is the only one.

@@ -1,0 +1,69 @@
+import Foundation
+import GRPCCore
+import GRPCNIOTransportHTTP2Posix
+import LagMonitor
+import LagMonitorLifecycle
+import Logging
+import ServiceLifecycle
+import UnixSignals
+
+/// A gRPC server on the loopback interface that is watched. Says its port on standard error, writes a line for each stall to standard output, and
+/// ends on SIGTERM. `ShopServer call PORT METHOD` is a client.
+@main struct Server {
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 1 else { return try await call(Array(arguments.dropFirst())) }
+
+        // All that it takes, with the service in the list below.
+        let monitor = StallMonitor(sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")])
+
+        let group = ServiceGroup(
+            services: [StallMonitorService(monitor), GRPCService()],
+            gracefulShutdownSignals: [.sigterm],
+            logger: Logger(label: "server")
+        )
+        try await group.run()
+    }
+
+    private static func call(_ arguments: [String]) async throws {
+        guard arguments.count == 3, arguments[0] == "call", let port = Int(arguments[1]) else {
+            fatalError("usage: ShopServer [call PORT METHOD]")
+        }
+        let transport = try HTTP2ClientTransport.Posix(
+            target: .ipv4(address: "127.0.0.1", port: port),
+            transportSecurity: .plaintext
+        )
+        try await withGRPCClient(transport: transport) { client in
+            let answer = try await client.unary(
+                request: ClientRequest(message: []),
+                descriptor: MethodDescriptor(fullyQualifiedService: "shop.Shop", method: arguments[2]),
+                serializer: Bytes(),
+                deserializer: Bytes(),
+                options: .defaults
+            ) { try $0.message }
+            print(String(decoding: answer, as: UTF8.self))
+        }
+    }
+}
+
+/// The server as a service of the group.
+struct GRPCService: Service {
+    func run() async throws {
+        let server = GRPCServer(
+            transport: .http2NIOPosix(address: .ipv4(host: "127.0.0.1", port: 0), transportSecurity: .plaintext),
+            services: [Shop()]
+        )
+        try await withGracefulShutdownHandler {
+            try await withThrowingTaskGroup { tasks in
+                tasks.addTask { try await server.serve() }
+                if let address = try await server.listeningAddress?.ipv4 { say("port \(address.port)") }
+                try await tasks.waitForAll()
+            }
+        } onGracefulShutdown: {
+            server.beginGracefulShutdown()
+        }
+    }
+
+    /// To standard error; records have standard output to themselves.
+    private func say(_ text: String) { FileHandle.standardError.write(Data("\(text)\n".utf8)) }
+}

@@ -1,0 +1,44 @@
+// A descriptor of another process: what it refers to, and a duplicate of it.
+#ifndef CLR_FOREIGN_DESCRIPTOR_H
+#define CLR_FOREIGN_DESCRIPTOR_H
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cll_procfs_text.h"
+
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438
+#endif
+
+enum { LINK_BYTES = 64 };
+
+// What a descriptor refers to, cut to LINK_BYTES. Its length; negative: it is closed, or not ours to see.
+static inline ssize_t clr_link(pid_t pid, int descriptor, char link[LINK_BYTES]) {
+    if (descriptor < 0) return -1;
+    ssize_t length = cll_procfs_link(pid, descriptor, link, LINK_BYTES - 1);
+    if (length >= 0) link[length] = 0;
+    return length;
+}
+
+static inline int clr_begins(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
+
+static inline int clr_is_signalfd(const char *link) { return strcmp(link, "anon_inode:[signalfd]") == 0; }
+static inline int clr_is_terminal(const char *link) { return clr_begins(link, "/dev/pts/") || clr_begins(link, "/dev/tty"); }
+
+// Whether the end of a duplicate does nothing that can wait: closing a file of a network or of a user's file system may.
+static inline int clr_may_duplicate(const char *link) {
+    return clr_begins(link, "socket:") || clr_begins(link, "pipe:") || clr_begins(link, "anon_inode:[eventfd]")
+        || clr_begins(link, "anon_inode:[timerfd]") || clr_begins(link, "anon_inode:inotify") || clr_begins(link, "anon_inode:[pidfd]")
+        || clr_is_terminal(link);
+}
+
+// A descriptor of this process, or a negative errno.
+static inline int clr_duplicate(int pidfd, int descriptor) {
+    int duplicate = (int)syscall(SYS_pidfd_getfd, pidfd, descriptor, 0);
+    return duplicate < 0 ? -errno : duplicate;
+}
+
+#endif

@@ -1,0 +1,11 @@
+// Other processes: their threads, waits and descriptors, and the command that one runs. What embeds the library has none of it.
+#include "clr_child.h"
+#include "clr_go_program.h"
+#include "clr_iteration_check.h"
+#include "clr_mapping_owner.h"
+#include "clr_process.h"
+#include "clr_switches.h"
+#include "clr_thread_sample.h"
+#include "clr_trace.h"
+#include "clr_wait_object.h"
+#include "clr_wrap.h"

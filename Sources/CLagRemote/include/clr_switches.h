@@ -1,0 +1,51 @@
+// When a thread of another process left and got its processor, and came by its wait: stamped by the kernel, without the thread's taking part.
+//
+// perf_event_open(2): a software event that counts nothing (PERF_COUNT_SW_DUMMY) with PERF_RECORD_SWITCH records, and, into the same ring,
+// the samples of a counter at the thread's wait (cll_wait_counter.h). It opens without privileges where kernel.perf_event_paranoid is 2 or
+// less. Each time the thread leaves its processor and gets one again costs it 1.1 µs more while that is recorded, and 0.5 µs while the event (as any
+// of perf's, a counter's too) is open and off; nothing once it is closed, and other threads nothing that could be measured. All of it are descriptors
+// and a mapping of this process: however it ends, nothing is left in the other.
+#ifndef CLR_SWITCHES_H
+#define CLR_SWITCHES_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+enum {
+    CLR_SWITCH_IN = 1,
+    CLR_SWITCH_PREEMPTED = 2,  // it left its processor, ready to run on
+    CLR_SWITCH_ASLEEP = 3,     // it left its processor to sleep
+    CLR_SWITCH_PASS = 4,       // it came by its wait
+    CLR_SWITCH_LOST = 5,       // records before this one were lost: the ring was full
+};
+
+typedef struct clr_switch {
+    uint64_t time_ns;         // CLOCK_MONOTONIC
+    int32_t kind;
+    uint64_t sp;              // of a pass; UINT64_MAX: not known
+    uint64_t first_argument;  // of the call that it came by, where `sp` is known
+} clr_switch;
+
+typedef struct clr_switches {
+    int event;       // -1: not open
+    uint64_t bytes;  // of the mapping
+    void *ring;
+} clr_switches;
+
+// Not recording yet. 0, or an errno: EACCES or EPERM where perf events are not allowed (kernel.perf_event_paranoid, any seccomp filter,
+// because many end the process for the call; the limit of locked memory), EMFILE, ESRCH. Maps three pages (two where pages
+// are larger than 4 KB), for 500 switches or 200 passes.
+int clr_switches_open(pid_t tid, clr_switches *switches);
+void clr_switches_close(clr_switches *switches);
+// Records from now on, or not any more. Some µs.
+void clr_switches_set(const clr_switches *switches, int records);
+// Has a counter of cll_wait_counter_open leave a stamp each time it counts. Whether it will.
+int clr_switches_take(const clr_switches *switches, int counter);
+// The next record, in order of time, if it is not younger than that. 0: there is none. No system call, no wait; one thread at a time.
+int clr_switches_next(const clr_switches *switches, uint64_t until_ns, clr_switch *found);
+// Whether the ring has no space for another record: what came since is lost, and the record that says so comes with the next one.
+int clr_switches_is_full(const clr_switches *switches);
+// Forgets what was recorded so far.
+void clr_switches_discard(const clr_switches *switches);
+
+#endif

@@ -1,0 +1,34 @@
+// Taking the registers and the stack of a running thread of another process: ptrace(2), by PTRACE_SEIZE and PTRACE_INTERRUPT.
+//
+// A tracer is a thread of its own, because only the thread that seized another may let it go, and because it may have to wait for
+// one that gets no processor: whoever asks does not. The target is let go as soon as it is copied, or when it stops at last, whether
+// or not the answer is still wanted; and the kernel itself lets it go when the tracer's thread or process ends, however it ends.
+// An interrupt cuts a wait short that a thread is in; the kernel or this makes most of them again (wait_restart.h), and the others return EINTR:
+// only threads that do not wait are to be asked.
+#ifndef CLR_TRACE_H
+#define CLR_TRACE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cll_signal.h"
+#include "cll_snapshot.h"
+
+typedef struct clr_tracer clr_tracer;
+
+// Starts the thread, with all signals blocked. NULL when no thread can be made.
+clr_tracer *clr_tracer_create(void);
+// Ends it. One that waits for a target stays until that stops, and frees itself then; it writes into no snapshot any more.
+void clr_tracer_destroy(clr_tracer *tracer);
+
+// Whether the kernel lets this process hold that one: tried, without stopping it. 1 also where another tracer has it at present, which
+// the asking at hand will find out.
+int clr_tracer_may_seize(pid_t pid);
+
+// As cll_signal_capture, with its answers. One thread at a time asks.
+int clr_tracer_capture(clr_tracer *tracer, pid_t pid, pid_t tid, uint64_t stack_low, uint64_t stack_high, cll_snapshot *snapshot,
+                       uint64_t deadline_ns);
+int clr_tracer_has_answer(clr_tracer *tracer);
+int clr_tracer_withdraw(clr_tracer *tracer);
+
+#endif

@@ -1,0 +1,110 @@
+// What a thread of another process waits on for events, and whether work is pending there that it does not fetch.
+//
+// The object is read while the thread sleeps in its wait: then the call's arguments and the memory that they point to are the ones that the kernel
+// uses. Afterwards it is asked for by duplicates (pidfd_getfd(2)) of the process's descriptors and poll(2) with time-out 0, which consumes
+// no event, whether it is level-triggered, edge-triggered or one-shot. A duplicate lives for one look: none keeps open what the program closes.
+//
+// A signalfd is never asked, nor an epoll instance that may watch one: whether it is ready depends on who asks (signalfd(2)), and the kernel takes
+// an item that is not ready for the asker off the instance's list. The program would miss its signal. Of such an instance the members are asked
+// one by one, and the signals that wait for the thread.
+#ifndef CLR_WAIT_OBJECT_H
+#define CLR_WAIT_OBJECT_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cll_procfs.h"
+
+enum { CLR_WAITED_MAX = 64 };
+
+typedef struct clr_waited {
+    int32_t descriptor;
+    int32_t events;      // of poll(2)
+    uint64_t identity;   // of what the descriptor refers to, as far as /proc names it
+} clr_waited;
+
+typedef struct clr_wait_object {
+    int32_t epoll;        // the descriptor of an epoll instance; -1: poll(2) or select(2), or a ring
+    uint32_t is_ring;     // 1: `waited` is the ring of io_uring, alone
+    uint32_t count;       // of `waited`
+    uint32_t is_complete; // 0: the wait has more descriptors than that
+    clr_waited waited[CLR_WAITED_MAX];
+} clr_wait_object;
+
+// The epoll instance's descriptor of a thread that sleeps in `call`; -1: that is no wait on one.
+int32_t clr_epoll_of_wait(const cll_thread_syscall *call);
+
+// Reads the object of a thread that sleeps in `call`: 1, or 0 when that is no wait for events, or cannot be read. The process may have written
+// anything there: what is read is bounded, and none of it is an address. Some 2 µs a descriptor; of epoll less than 1.
+int clr_wait_object_read(pid_t pid, const cll_thread_syscall *call, clr_wait_object *object);
+
+enum {
+    CLR_WORK_NONE = 0,
+    CLR_WORK_PENDING = 1,
+    CLR_WORK_UNKNOWN = 2,
+};
+
+// Why it is not known.
+enum {
+    CLR_UNKNOWN_REFUSED = 1,     // the kernel does not permit it, or has no pidfd_getfd (before Linux 5.6)
+    CLR_UNKNOWN_SIGNALFD = 2,    // see above
+    CLR_UNKNOWN_DESCRIPTORS = 3, // some of the descriptors cannot be asked, or they are too many
+};
+
+// What kind of an object it is.
+enum {
+    CLR_OBJECT_LOOP = 0,   // several descriptors, or one that many others reach: a listening socket, an eventfd
+    CLR_OBJECT_TIMER = 1,  // no descriptor: a sleep
+    CLR_OBJECT_PEER = 2,   // one connection or pipe: a blocking read with a time-out
+    CLR_OBJECT_GONE = 3,   // the program has closed it
+    CLR_OBJECT_UNKNOWN = 4,
+    CLR_OBJECT_TERMINAL = 5,  // a terminal alone
+};
+
+typedef struct clr_work {
+    int32_t state;   // CLR_WORK_…
+    int32_t reason;  // CLR_UNKNOWN_…, where the state is unknown
+    int32_t kind;    // CLR_OBJECT_…
+    uint32_t is_ring;
+    uint32_t fetched;  // of a ring: how many completions the program has taken from it so far, as it says itself
+} clr_work;
+
+// Whether an epoll instance may watch a signalfd, as it was found a moment ago. Zeroed: not known yet.
+typedef struct clr_signal_members {
+    uint64_t asked_ns;     // then
+    uint64_t blocked;      // what has changed otherwise since begins it anew: signals that the thread blocks,
+    uint64_t descriptors;  // how many descriptors are open
+    int32_t epoll;
+    int32_t may_have;
+} clr_signal_members;
+
+// Asks. `tid` is the thread whose wait it is. `known`, if not NULL, is kept from one call to the next. Never waits. 4 µs for epoll, some 3 µs for
+// each descriptor of a set.
+void clr_wait_object_poll(int pidfd, pid_t pid, pid_t tid, const clr_wait_object *object, clr_signal_members *known, clr_work *work);
+
+// Whether a thread that sleeps in `call` waits there for all that `object` is: a loop within a handler (a modal dialog), which fetches it. By poll
+// or select with all of its descriptors, and each for the same events; by an instance that watches them all. Some 2 µs a descriptor.
+int clr_wait_contains(pid_t pid, const cll_thread_syscall *call, const clr_wait_object *object);
+
+// What a process of one thread waits for by this epoll instance, where that shows that it runs no loop: one connection that was accepted, and else
+// what is its own (pipes, signals, timers): who waits while it is at work is the one who asked. A connection that the process made itself (a
+// broker's, an X server's), a second one, or a listening socket anywhere make a loop. Or pipes and signals alone, in a child of the same program: a
+// helper of a server, which does what it has to do by the clock. What cannot be seen makes a loop. 10 µs, and some for each descriptor of such a process.
+enum { CLR_SERVES_LOOP = 0, CLR_SERVES_ONE_PEER = 1, CLR_SERVES_ITSELF = 2 };
+int clr_service(int pidfd, pid_t pid, int32_t epoll);
+
+// What a call in which a thread sleeps says of it: it may wait for work (a lock or condition, an event, a child, a byte of a connection or pipe), it
+// lets time pass, or it does some work (a file, an attempt to write or to connect).
+enum { CLR_CALL_WORKS = 0, CLR_CALL_RESTS = 1, CLR_CALL_SLEEPS = 2 };
+
+int32_t clr_call_use(pid_t pid, const cll_thread_syscall *call);
+
+// Whether a thread of the process, of the first 64, sleeps in a wait for events that may be a loop's: on an epoll instance, a ring, or for several
+// descriptors. Or whether all of them wait for children. For who wants to know why no loop is known of it. Some 5 µs a thread.
+enum { CLR_THREADS_OTHERWISE = 0, CLR_THREADS_WAIT = 1, CLR_THREADS_AWAIT_CHILDREN = 2 };
+int clr_threads_use(pid_t pid);
+
+// Whether another thread of the process, of the first 64, sleeps in a wait on this epoll instance: then it fetches what comes. Some 5 µs a thread.
+int clr_epoll_has_other_waiter(pid_t pid, pid_t tid, int32_t epoll);
+
+#endif

@@ -1,0 +1,144 @@
+// Whether a process is there for one connection, a session that was forked for a client, as PostgreSQL's backends and sshd's are; or for none, as
+// the helpers that servers fork for what is to be done now and then.
+#define _GNU_SOURCE
+#include "clr_wait_object.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "epoll_members.h"
+#include "foreign_descriptor.h"
+#include "cll_procfs_text.h"
+
+static int clr_visit_second_thread(unsigned tid, void *context) { return (pid_t)tid != *(const pid_t *)context; }
+
+// The first port that connect(2) chooses by itself (ip_sysctl, ip_local_port_range); below it a port was asked for, as a server's is.
+static unsigned clr_first_chosen_port(void) {
+    static unsigned first;
+    unsigned known = __atomic_load_n(&first, __ATOMIC_RELAXED);
+    if (known != 0) return known;
+    char text[32] = {0};
+    int fd = open("/proc/sys/net/ipv4/ip_local_port_range", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        if (read(fd, text, sizeof(text) - 1) < 0) text[0] = 0;
+        close(fd);
+    }
+    const char *at = text;
+    known = (unsigned)cll_parse_number(&at, 10);
+    if (known == 0) known = 32768;
+    __atomic_store_n(&first, known, __ATOMIC_RELAXED);
+    return known;
+}
+
+// A connected socket that accept(2) made has its listener's address: a name, or a server's port. One that connect(2) made has none, or one that the
+// kernel chose.
+static int clr_was_accepted(int socket) {
+    union {
+        struct sockaddr any;
+        struct sockaddr_un local;
+        struct sockaddr_in ip4;
+        struct sockaddr_in6 ip6;
+        struct sockaddr_storage room;
+    } own, other;
+    socklen_t length = sizeof(other);
+    if (getpeername(socket, &other.any, &length) != 0) return 0;
+    length = sizeof(own);
+    if (getsockname(socket, &own.any, &length) != 0) return 0;
+    switch (own.any.sa_family) {
+        case AF_UNIX: return length > offsetof(struct sockaddr_un, sun_path);
+        case AF_INET: return ntohs(own.ip4.sin_port) < clr_first_chosen_port();
+        case AF_INET6: return ntohs(own.ip6.sin6_port) < clr_first_chosen_port();
+        default: return 0;
+    }
+}
+
+// What a member of an epoll instance is to this question.
+enum { MEMBER_QUIET, MEMBER_OWN, MEMBER_CLIENT, MEMBER_OTHER };
+
+static int clr_member(int pidfd, pid_t pid, int descriptor) {
+    static const char *const own[] = {
+        "pipe:", "anon_inode:[signalfd]", "anon_inode:[pidfd]", "anon_inode:inotify", "anon_inode:[eventfd]", "anon_inode:[timerfd]",
+    };
+    enum { QUIET = 4 };
+    char link[LINK_BYTES];
+    if (clr_link(pid, descriptor, link) < 0) return MEMBER_OTHER;
+    for (size_t index = 0; index < sizeof(own) / sizeof(own[0]); index++) {
+        if (clr_begins(link, own[index])) return index < QUIET ? MEMBER_QUIET : MEMBER_OWN;
+    }
+    if (!clr_begins(link, "socket:")) return MEMBER_OTHER;
+    int duplicate = clr_duplicate(pidfd, descriptor);
+    if (duplicate < 0) return MEMBER_OTHER;
+    int was_accepted = clr_was_accepted(duplicate);
+    close(duplicate);
+    return was_accepted ? MEMBER_CLIENT : MEMBER_OTHER;
+}
+
+typedef struct clr_owner {
+    int pidfd;
+    pid_t pid;
+} clr_owner;
+
+// Whether a descriptor is a listening socket, or a socket that cannot be asked.
+static int clr_visit_listener(unsigned descriptor, void *context) {
+    const clr_owner *owner = context;
+    char link[LINK_BYTES];
+    if (clr_link(owner->pid, (int)descriptor, link) < 0 || !clr_begins(link, "socket:")) return 0;
+    int duplicate = clr_duplicate(owner->pidfd, (int)descriptor);
+    if (duplicate < 0) return 1;
+    int listens = 1;
+    socklen_t size = sizeof(listens);
+    if (getsockopt(duplicate, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0) listens = 0;
+    close(duplicate);
+    return listens;
+}
+
+typedef struct clr_members {
+    clr_owner owner;
+    int clients, own, others;
+} clr_members;
+
+static int clr_visit_served(const clr_epoll_member *member, void *context) {
+    clr_members *members = context;
+    switch (clr_member(members->owner.pidfd, members->owner.pid, member->descriptor)) {
+        case MEMBER_QUIET: break;
+        case MEMBER_OWN: members->own++; break;
+        case MEMBER_CLIENT: members->clients++; break;
+        default: members->others++;
+    }
+    return members->others != 0;
+}
+
+static int clr_program(pid_t pid, struct stat *file) {
+    char path[40] = "/proc/";
+    memcpy(cll_append_number(path + 6, (unsigned)pid), "/exe", 5);
+    return stat(path, file) == 0;
+}
+
+// Whether the process was forked by one that runs the same program.
+static int clr_is_forked(pid_t pid) {
+    char text[1024];
+    if (cll_procfs_read(pid, 0, "status", text, sizeof(text)) <= 0) return 0;
+    const char *parent = cll_status_field(text, "\nPPid:\t");
+    struct stat own, theirs;
+    if (parent == NULL || !clr_program(pid, &own) || !clr_program((pid_t)cll_parse_number(&parent, 10), &theirs)) return 0;
+    return own.st_ino == theirs.st_ino && own.st_dev == theirs.st_dev;
+}
+
+int clr_service(int pidfd, pid_t pid, int32_t epoll) {
+    enum { MOST_THREADS = 1, MOST_MEMBERS = 8, MOST_DESCRIPTORS = 1024 };
+    if (cll_procfs_each(pid, "task", MOST_THREADS, clr_visit_second_thread, &pid) != 0) return CLR_SERVES_LOOP;
+    clr_members members = {.owner = {.pidfd = pidfd, .pid = pid}};
+    // A longer list is a loop's.
+    if (clr_epoll_members_each(pid, epoll, MOST_MEMBERS, clr_visit_served, &members) != 0) return CLR_SERVES_LOOP;
+    if (members.clients == 0 && members.own == 0) return clr_is_forked(pid) ? CLR_SERVES_ITSELF : CLR_SERVES_LOOP;
+    // A listener that is out of the set for a while is a server's all the same.
+    int serves = members.clients == 1 && cll_procfs_each(pid, "fd", MOST_DESCRIPTORS, clr_visit_listener, &members.owner) == 0;
+    return serves ? CLR_SERVES_ONE_PEER : CLR_SERVES_LOOP;
+}

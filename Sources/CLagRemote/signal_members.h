@@ -1,0 +1,14 @@
+// Epoll instances that watch a signalfd, which must not be asked (clr_wait_object.h).
+#ifndef CLR_SIGNAL_MEMBERS_H
+#define CLR_SIGNAL_MEMBERS_H
+
+#include "clr_wait_object.h"
+
+// Whether an instance watches a signalfd, another instance that may, or more than can be looked at.
+int clr_may_have_signalfd(pid_t pid, pid_t tid, int32_t epoll, clr_signal_members *known);
+
+// What is ready of such an instance, CLR_WORK_…, each member asked by itself. Of a signalfd its list of signals and those that wait for the thread
+// say it. Unknown: a member that is reported once for each event is ready, which it may have been before; or one cannot be asked.
+int clr_members_state(int pidfd, pid_t pid, pid_t tid, int32_t epoll);
+
+#endif

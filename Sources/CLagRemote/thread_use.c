@@ -1,0 +1,95 @@
+// What the threads of another process do, as far as the calls in which they sleep say it.
+#define _GNU_SOURCE
+#include "clr_wait_object.h"
+
+#include <sys/syscall.h>
+
+#include "clr_thread_sample.h"
+#include "foreign_descriptor.h"
+#include "cll_procfs_text.h"
+
+int32_t clr_call_use(pid_t pid, const cll_thread_syscall *call) {
+    char link[LINK_BYTES];
+    if (clr_wait_kind(call->number) != 0) return CLR_CALL_RESTS;
+    switch (call->number) {
+        case SYS_futex:
+        case SYS_accept:
+        case SYS_accept4:
+        case SYS_rt_sigtimedwait:
+        case SYS_rt_sigsuspend:
+        case SYS_wait4:
+        case SYS_waitid:
+        case SYS_msgrcv:
+        case SYS_mq_timedreceive:
+        case SYS_semop:
+        case SYS_semtimedop:
+        case SYS_io_getevents:
+        case SYS_flock:
+        case SYS_fcntl:
+        // A wait with a time-out after a stop.
+        case SYS_restart_syscall:
+#ifdef SYS_pause
+        case SYS_pause:
+#endif
+            return CLR_CALL_RESTS;
+        case SYS_clock_nanosleep:
+#ifdef SYS_nanosleep
+        case SYS_nanosleep:
+#endif
+            return CLR_CALL_SLEEPS;
+        case SYS_read:
+        case SYS_readv:
+        case SYS_recvfrom:
+        case SYS_recvmsg:
+        case SYS_recvmmsg:
+            if (clr_link(pid, (int)call->arguments[0], link) < 0) return CLR_CALL_WORKS;
+            if (clr_begins(link, "socket:") || clr_begins(link, "pipe:") || clr_begins(link, "anon_inode:")) return CLR_CALL_RESTS;
+            return clr_is_terminal(link) ? CLR_CALL_RESTS : CLR_CALL_WORKS;
+        default: return CLR_CALL_WORKS;
+    }
+}
+
+typedef struct clr_use_search {
+    pid_t pid;
+    int use, threads, await_child;
+} clr_use_search;
+
+static int clr_visit_use(unsigned tid, void *context) {
+    clr_use_search *search = context;
+    cll_thread_syscall call;
+    search->threads++;
+    if (cll_procfs_syscall(search->pid, (pid_t)tid, &call) != CLL_SYSCALL_BLOCKED) return 0;
+    search->await_child += call.number == SYS_wait4 || call.number == SYS_waitid;
+    int kind = clr_wait_kind(call.number);
+    int is_loops = kind == CLR_WAIT_EPOLL || kind == CLR_WAIT_RING || (kind == CLR_WAIT_POLL && call.arguments[1] > 1)
+        || (kind == CLR_WAIT_SELECT && call.arguments[0] > 0);
+    if (!is_loops) return 0;
+    search->use = CLR_THREADS_WAIT;
+    return 1;
+}
+
+int clr_threads_use(pid_t pid) {
+    enum { MOST = 64 };
+    clr_use_search search = {.pid = pid};
+    cll_procfs_each(pid, "task", MOST, clr_visit_use, &search);
+    if (search.use != 0) return search.use;
+    return search.threads > 0 && search.await_child == search.threads ? CLR_THREADS_AWAIT_CHILDREN : CLR_THREADS_OTHERWISE;
+}
+
+typedef struct clr_waiter_search {
+    pid_t pid, tid;
+    int32_t epoll;
+} clr_waiter_search;
+
+static int clr_visit_waiter(unsigned tid, void *context) {
+    const clr_waiter_search *search = context;
+    cll_thread_syscall call;
+    if ((pid_t)tid == search->tid || cll_procfs_syscall(search->pid, (pid_t)tid, &call) != CLL_SYSCALL_BLOCKED) return 0;
+    return clr_epoll_of_wait(&call) == search->epoll;
+}
+
+int clr_epoll_has_other_waiter(pid_t pid, pid_t tid, int32_t epoll) {
+    enum { MOST = 64 };
+    clr_waiter_search search = {.pid = pid, .tid = tid, .epoll = epoll};
+    return epoll >= 0 && cll_procfs_each(pid, "task", MOST, clr_visit_waiter, &search) > 0;
+}

@@ -1,0 +1,277 @@
+#define _GNU_SOURCE
+#include "clr_trace.h"
+
+#include "clb_beacon.h"
+#include "cll_linux.h"
+#include "cll_memory.h"
+#include "cll_procfs.h"
+#include "cll_procfs_text.h"
+#include "wait_restart.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// What a request goes through. The asker moves IDLE to REQUESTED and REQUESTED to WITHDRAWN; the tracer the rest.
+enum { IDLE, REQUESTED, COPYING, DONE, FAILED, WITHDRAWN };
+
+struct clr_tracer {
+    uint32_t state;
+    uint32_t busy;       // a request is with the tracer, be it withdrawn
+    uint32_t ending;
+    uint32_t owners;     // the asker and the thread: who is last frees it
+    int error;           // of FAILED
+    pid_t pid, tid;
+    uint64_t stack_low, stack_high;
+    uint64_t asked_ns;       // when it was asked
+    cll_snapshot *snapshot;  // the asker's; only the asker touches it
+    cll_snapshot copy;       // what was copied while the target stood still
+    sem_t asked, answered;
+};
+
+enum {
+    MAXIMUM_STACK_BYTES = 128 * 1024,     // how much of a stack is copied, for as long as its thread stands still
+    COPY_GRACE_NS = 100000000,   // a copy that has begun is waited for so long
+};
+
+static void clr_tracer_release(clr_tracer *tracer) {
+    if (__atomic_sub_fetch(&tracer->owners, 1, __ATOMIC_ACQ_REL) != 0) return;
+    sem_destroy(&tracer->asked);
+    sem_destroy(&tracer->answered);
+    free(tracer->copy.stack);
+    free(tracer);
+}
+
+// The registers of a stopped thread, in DWARF's order, as in signal.c.
+static int clr_read_registers(pid_t tid, cll_snapshot *snapshot) {
+    struct user_regs_struct found;
+    struct iovec place = {.iov_base = &found, .iov_len = sizeof(found)};
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &place) != 0) return errno;
+#if defined(__x86_64__)
+    const uint64_t order[CLL_REGISTERS] = {found.rax, found.rdx, found.rcx, found.rbx, found.rsi, found.rdi, found.rbp, found.rsp, found.r8,
+                                           found.r9,  found.r10, found.r11, found.r12, found.r13, found.r14, found.r15, found.rip};
+    memcpy(snapshot->registers, order, sizeof(order));
+#else
+    memcpy(snapshot->registers, found.regs, sizeof(found.regs));
+    snapshot->registers[CLL_REGISTER_SP] = found.sp;
+    snapshot->registers[CLL_REGISTER_PC] = found.pc;
+#endif
+    snapshot->known = (1ull << CLL_REGISTERS) - 1;
+    return 0;
+}
+
+static void clr_read_stack(const clr_tracer *tracer, cll_snapshot *snapshot) {
+    uint64_t begin = snapshot->registers[CLL_REGISTER_SP] - CLL_RED_ZONE;
+    int is_known = begin >= tracer->stack_low && begin < tracer->stack_high;
+    uint64_t length = is_known ? tracer->stack_high - begin : MAXIMUM_STACK_BYTES;
+    if (length > snapshot->capacity) length = snapshot->capacity;
+    snapshot->stack_begin = begin;
+    snapshot->stack_high = is_known ? tracer->stack_high : 0;
+    snapshot->stack_length = cll_memory_read(tracer->pid, begin, snapshot->stack, length);
+}
+
+// Whether this thread still holds the target, which has neither ended nor become another by exec.
+static int clr_is_held(const clr_tracer *tracer) {
+    char text[4096];
+    long length = cll_procfs_read(tracer->pid, tracer->tid, "status", text, sizeof(text));
+    // Without a descriptor, or memory, nothing is known: it is read again.
+    if (length < 0) return length != -ESRCH && length != -ENOENT;
+    const char *state = cll_status_field(text, "\nState:\t"), *holder = cll_status_field(text, "\nTracerPid:\t");
+    if (state == NULL || holder == NULL) return 1;
+    return *state != 'Z' && *state != 'X' && (pid_t)cll_parse_number(&holder, 10) == cll_gettid();
+}
+
+// Waits until the thread has stopped, for as long as it takes. Not by waitpid: the target may be a child of this process, whose
+// changes another thread waits for, and each would take what the other waits for. A request that needs a stop says as much.
+// 0 with the reason for the stop, or an errno.
+static int clr_await_stop(const clr_tracer *tracer, siginfo_t *stop) {
+    for (uint64_t attempt = 0;; attempt++) {
+        if (ptrace(PTRACE_GETSIGINFO, tracer->tid, NULL, stop) == 0) return 0;
+        // A stop of its whole process has no such information (ptrace(2), "Group-stop").
+        if (errno == EINVAL) {
+            memset(stop, 0, sizeof(*stop));
+            stop->si_code = PTRACE_EVENT_STOP << 8;
+            return 0;
+        }
+        if (errno != ESRCH) return errno;
+        if (attempt % 8 == 7 && !clr_is_held(tracer)) return ESRCH;
+        // A running thread stops within microseconds; one that gets no processor may take long.
+        struct timespec pause = {.tv_sec = 0, .tv_nsec = attempt < 50 ? 5000 : 500000};
+        nanosleep(&pause, NULL);
+    }
+}
+
+// Stops the thread, copies, lets it go. 0, or an errno. `*holds` where it may still be seized, by whatever it has become: then only
+// the end of this thread lets it go for sure, and reports a dead one to its parent.
+static int clr_trace(clr_tracer *tracer, int *holds) {
+    pid_t tid = tracer->tid;
+    // Withdrawn before it was begun: the thread need not stop.
+    if (__atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE) != REQUESTED) return 0;
+    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0) return errno;
+    siginfo_t stop;
+    int error = ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0 ? errno : clr_await_stop(tracer, &stop);
+    if (error != 0) {
+        *holds = 1;
+        return error;
+    }
+    uint32_t expected = REQUESTED;
+    if (__atomic_compare_exchange_n(&tracer->state, &expected, COPYING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+        error = clr_read_registers(tid, &tracer->copy);
+        if (error == 0) clr_read_stack(tracer, &tracer->copy);
+    }
+    clr_restart_wait(tid, &stop, tracer->asked_ns);
+    // What it stopped for may have been a signal of its own, which is not ours to keep.
+    long signal = stop.si_code >> 8 == PTRACE_EVENT_STOP ? 0 : stop.si_signo;
+    if (ptrace(PTRACE_DETACH, tid, NULL, (void *)signal) != 0) *holds = 1;
+    return error;
+}
+
+static int clr_tracer_start(clr_tracer *tracer);
+
+static void *clr_tracer_run(void *context) {
+    clr_tracer *tracer = context;
+    int holds = 0;
+    for (;;) {
+        while (sem_wait(&tracer->asked) != 0) continue;
+        if (__atomic_load_n(&tracer->ending, __ATOMIC_ACQUIRE)) break;
+        tracer->error = clr_trace(tracer, &holds);
+        uint32_t state = __atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE);
+        if (state != WITHDRAWN) {
+            uint32_t next = tracer->error == 0 && state == COPYING ? DONE : FAILED;
+            if (!__atomic_compare_exchange_n(&tracer->state, &state, next, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) state = WITHDRAWN;
+        }
+        if (state == WITHDRAWN) __atomic_store_n(&tracer->state, IDLE, __ATOMIC_RELEASE);
+        __atomic_store_n(&tracer->busy, 0u, __ATOMIC_RELEASE);
+        sem_post(&tracer->answered);
+        // The next thread takes over what this one has of the tracer, which this one does not touch any more. Where no thread can be
+        // made, this one has to stay.
+        if (holds && clr_tracer_start(tracer) == 0) return NULL;
+    }
+    clr_tracer_release(tracer);
+    return NULL;
+}
+
+static int clr_tracer_start(clr_tracer *tracer) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_t thread;
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&thread, NULL, clr_tracer_run, tracer);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error != 0) return error;
+    pthread_setname_np(thread, "lag-tracer");
+    pthread_detach(thread);
+    return 0;
+}
+
+typedef struct {
+    pid_t pid;
+    int may;
+} clr_trial;
+
+// The thread's end lets go.
+static void *clr_try_to_seize(void *context) {
+    clr_trial *trial = context;
+    trial->may = ptrace(PTRACE_SEIZE, trial->pid, NULL, NULL) == 0;
+    return NULL;
+}
+
+int clr_tracer_may_seize(pid_t pid) {
+    char text[4096];
+    long length = cll_procfs_read(pid, 0, "status", text, sizeof(text));
+    const char *holder = length > 0 ? cll_status_field(text, "\nTracerPid:\t") : NULL;
+    if (holder != NULL && *holder != '0') return 1;
+    clr_trial trial = {.pid = pid};
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, clr_try_to_seize, &trial) != 0) return 1;
+    pthread_join(thread, NULL);
+    return trial.may;
+}
+
+clr_tracer *clr_tracer_create(void) {
+    clr_tracer *tracer = calloc(1, sizeof(clr_tracer));
+    if (tracer == NULL) return NULL;
+    sem_init(&tracer->asked, 0, 0);
+    sem_init(&tracer->answered, 0, 0);
+    tracer->copy.stack = malloc(MAXIMUM_STACK_BYTES);
+    tracer->copy.capacity = MAXIMUM_STACK_BYTES;
+    tracer->owners = 2;
+    if (tracer->copy.stack != NULL && clr_tracer_start(tracer) == 0) return tracer;
+    tracer->owners = 1;
+    clr_tracer_release(tracer);
+    return NULL;
+}
+
+void clr_tracer_destroy(clr_tracer *tracer) {
+    clr_tracer_withdraw(tracer);
+    __atomic_store_n(&tracer->ending, 1u, __ATOMIC_RELEASE);
+    sem_post(&tracer->asked);
+    clr_tracer_release(tracer);
+}
+
+static int clr_tracer_settle(clr_tracer *tracer) {
+    uint32_t state = __atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE);
+    if (state != DONE && state != FAILED) return CLL_SIGNAL_TIMED_OUT;
+    int error = tracer->error;
+    if (state == DONE) {
+        cll_snapshot *snapshot = tracer->snapshot;
+        memcpy(snapshot->registers, tracer->copy.registers, sizeof(snapshot->registers));
+        snapshot->known = tracer->copy.known;
+        snapshot->stack_begin = tracer->copy.stack_begin;
+        snapshot->stack_high = tracer->copy.stack_high;
+        uint64_t length = tracer->copy.stack_length;
+        snapshot->stack_length = length < snapshot->capacity ? length : snapshot->capacity;
+        memcpy(snapshot->stack, tracer->copy.stack, snapshot->stack_length);
+    }
+    __atomic_store_n(&tracer->state, IDLE, __ATOMIC_RELEASE);
+    if (state == DONE) return CLL_SIGNAL_TAKEN;
+    return error == ESRCH || error == 0 ? CLL_SIGNAL_NO_THREAD : CLL_SIGNAL_REFUSED;
+}
+
+int clr_tracer_has_answer(clr_tracer *tracer) {
+    uint32_t state = __atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE);
+    return state == DONE || state == FAILED;
+}
+
+int clr_tracer_withdraw(clr_tracer *tracer) {
+    uint32_t expected = REQUESTED;
+    if (__atomic_compare_exchange_n(&tracer->state, &expected, WITHDRAWN, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+        return CLL_SIGNAL_TIMED_OUT;
+    }
+    uint64_t deadline = clb_now_ns() + COPY_GRACE_NS;
+    while (__atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE) == COPYING && clb_sem_wait_until(&tracer->answered, deadline)) continue;
+    return clr_tracer_settle(tracer);
+}
+
+int clr_tracer_capture(clr_tracer *tracer, pid_t pid, pid_t tid, uint64_t stack_low, uint64_t stack_high, cll_snapshot *snapshot,
+                       uint64_t deadline_ns) {
+    if (__atomic_load_n(&tracer->busy, __ATOMIC_ACQUIRE)) return CLL_SIGNAL_BUSY;
+    while (sem_trywait(&tracer->answered) == 0) continue;
+    tracer->pid = pid;
+    tracer->tid = tid;
+    tracer->stack_low = stack_low;
+    tracer->stack_high = stack_high;
+    tracer->snapshot = snapshot;
+    tracer->asked_ns = clb_now_ns();
+    tracer->busy = 1;
+    __atomic_store_n(&tracer->state, REQUESTED, __ATOMIC_RELEASE);
+    sem_post(&tracer->asked);
+    while (__atomic_load_n(&tracer->busy, __ATOMIC_ACQUIRE)) {
+        if (clb_sem_wait_until(&tracer->answered, deadline_ns)) continue;
+        if (__atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE) == REQUESTED) return CLL_SIGNAL_PENDING;
+        // It copies: that is soon over.
+        uint64_t grace = clb_now_ns() + COPY_GRACE_NS;
+        while (__atomic_load_n(&tracer->busy, __ATOMIC_ACQUIRE) && clb_sem_wait_until(&tracer->answered, grace)) continue;
+        break;
+    }
+    return clr_tracer_settle(tracer);
+}

@@ -1,0 +1,250 @@
+#define _GNU_SOURCE
+#include "clr_wait_object.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cll_memory.h"
+#include "clr_thread_sample.h"
+#include "epoll_members.h"
+#include "foreign_descriptor.h"
+#include "cll_procfs_text.h"
+#include "signal_members.h"
+
+// MARK: Descriptors
+
+static uint64_t clr_identity(const char *link, ssize_t length) {
+    if (length < 0) return 0;
+    uint64_t sum = 0xcbf29ce484222325;
+    for (ssize_t index = 0; index < length; index++) sum = (sum ^ (uint8_t)link[index]) * 0x100000001b3;
+    return sum | 1;
+}
+
+static int clr_is_epoll(const char *link) { return strcmp(link, "anon_inode:[eventpoll]") == 0; }
+
+// MARK: Reading
+
+static void clr_add(clr_wait_object *object, pid_t pid, int descriptor, int events) {
+    if (object->count == CLR_WAITED_MAX) {
+        object->is_complete = 0;
+        return;
+    }
+    char link[LINK_BYTES];
+    ssize_t length = clr_link(pid, descriptor, link);
+    object->waited[object->count++] = (clr_waited){.descriptor = descriptor, .events = events, .identity = clr_identity(link, length)};
+}
+
+static int clr_read_poll(pid_t pid, const cll_thread_syscall *call, clr_wait_object *object) {
+    struct pollfd entries[CLR_WAITED_MAX];
+    uint64_t total = call->arguments[1];
+    size_t count = total < CLR_WAITED_MAX ? (size_t)total : CLR_WAITED_MAX;
+    if (count > 0 && cll_memory_read(pid, call->arguments[0], entries, count * sizeof(entries[0])) != count * sizeof(entries[0])) return 0;
+    object->is_complete = total == count;
+    for (size_t index = 0; index < count; index++) {
+        // Negative ones are ignored (poll(2)).
+        if (entries[index].fd >= 0) clr_add(object, pid, entries[index].fd, entries[index].events);
+    }
+    return 1;
+}
+
+static int clr_read_select(pid_t pid, const cll_thread_syscall *call, clr_wait_object *object) {
+    enum { WORDS = 1024 / 64 };
+    static const int events[3] = {POLLIN, POLLOUT, POLLPRI};
+    uint64_t sets[3][WORDS];
+    uint64_t total = call->arguments[0];
+    size_t words = total >= 1024 ? WORDS : (size_t)(total + 63) / 64;
+    memset(sets, 0, sizeof(sets));
+    for (int set = 0; set < 3; set++) {
+        uint64_t address = call->arguments[1 + set];
+        if (address != 0 && words > 0 && cll_memory_read(pid, address, sets[set], words * 8) != words * 8) return 0;
+    }
+    object->is_complete = total <= 1024;
+    for (size_t word = 0; word < words; word++) {
+        for (uint64_t rest = sets[0][word] | sets[1][word] | sets[2][word]; rest != 0; rest &= rest - 1) {
+            int bit = __builtin_ctzll(rest), wanted = 0;
+            if (word * 64 + (size_t)bit >= total) break;
+            for (int set = 0; set < 3; set++) {
+                if (sets[set][word] >> bit & 1) wanted |= events[set];
+            }
+            clr_add(object, pid, (int)(word * 64) + bit, wanted);
+        }
+    }
+    return 1;
+}
+
+int32_t clr_epoll_of_wait(const cll_thread_syscall *call) {
+    return clr_wait_kind(call->number) == CLR_WAIT_EPOLL ? (int32_t)call->arguments[0] : -1;
+}
+
+// One that has a number of its own kind, which no other process can ask for, is not read.
+static int clr_read_ring(pid_t pid, const cll_thread_syscall *call, clr_wait_object *object) {
+    enum { REGISTERED = 1 << 4 };  // IORING_ENTER_REGISTERED_RING
+    if ((call->arguments[3] & REGISTERED) != 0) return 0;
+    object->is_ring = 1;
+    clr_add(object, pid, (int)call->arguments[0], 0);
+    return 1;
+}
+
+int clr_wait_object_read(pid_t pid, const cll_thread_syscall *call, clr_wait_object *object) {
+    object->epoll = clr_epoll_of_wait(call);
+    object->is_ring = 0;
+    object->count = 0;
+    object->is_complete = 1;
+    switch (clr_wait_kind(call->number)) {
+        case CLR_WAIT_EPOLL: return 1;
+        case CLR_WAIT_POLL: return clr_read_poll(pid, call, object);
+        case CLR_WAIT_SELECT: return clr_read_select(pid, call, object);
+        case CLR_WAIT_RING: return clr_read_ring(pid, call, object);
+        default: return 0;
+    }
+}
+
+// MARK: Asking
+
+static clr_work clr_unknown(int reason, int kind) {
+    return (clr_work){.state = CLR_WORK_UNKNOWN, .reason = reason, .kind = kind};
+}
+
+static clr_work clr_poll_epoll(int pidfd, pid_t pid, pid_t tid, int32_t epoll, clr_signal_members *known) {
+    char link[LINK_BYTES];
+    if (clr_link(pid, epoll, link) < 0) {
+        if (errno == ENOENT) return (clr_work){.kind = CLR_OBJECT_GONE};
+        return clr_unknown(CLR_UNKNOWN_REFUSED, CLR_OBJECT_UNKNOWN);
+    }
+    if (!clr_is_epoll(link)) return (clr_work){.kind = CLR_OBJECT_GONE};
+    if (clr_may_have_signalfd(pid, tid, epoll, known)) {
+        int state = clr_members_state(pidfd, pid, tid, epoll);
+        return state == CLR_WORK_UNKNOWN ? clr_unknown(CLR_UNKNOWN_SIGNALFD, CLR_OBJECT_LOOP) : (clr_work){.state = state, .kind = CLR_OBJECT_LOOP};
+    }
+    int duplicate = clr_duplicate(pidfd, epoll);
+    if (duplicate < 0) return clr_unknown(CLR_UNKNOWN_REFUSED, CLR_OBJECT_LOOP);
+    clr_work work = {.kind = CLR_OBJECT_LOOP};
+    // It may be another by now.
+    char path[64] = "/proc/self/fd/";
+    *cll_append_number(path + 14, (unsigned)duplicate) = 0;
+    ssize_t length = readlink(path, link, sizeof(link) - 1);
+    link[length > 0 ? length : 0] = 0;
+    if (!clr_is_epoll(link)) {
+        work.kind = CLR_OBJECT_GONE;
+    } else {
+        struct pollfd entry = {.fd = duplicate, .events = POLLIN};
+        work.state = poll(&entry, 1, 0) > 0 && (entry.revents & POLLIN) ? CLR_WORK_PENDING : CLR_WORK_NONE;
+    }
+    close(duplicate);
+    return work;
+}
+
+// What one descriptor is that is waited for alone.
+static int clr_kind_of_one(int duplicate, const char *link) {
+    if (clr_is_terminal(link)) return CLR_OBJECT_TERMINAL;
+    if (clr_begins(link, "pipe:")) return CLR_OBJECT_PEER;
+    if (!clr_begins(link, "socket:")) return CLR_OBJECT_LOOP;
+    struct sockaddr_storage address;
+    socklen_t length = sizeof(address);
+    return getpeername(duplicate, (struct sockaddr *)&address, &length) == 0 ? CLR_OBJECT_PEER : CLR_OBJECT_LOOP;
+}
+
+static clr_work clr_poll_set(int pidfd, pid_t pid, const clr_wait_object *object) {
+    clr_work work = {.kind = object->count > 0 ? CLR_OBJECT_LOOP : CLR_OBJECT_TIMER};
+    struct pollfd entries[CLR_WAITED_MAX];
+    uint32_t asked = 0, gone = 0, refused = 0;
+    uint32_t count = object->count < CLR_WAITED_MAX ? object->count : CLR_WAITED_MAX;
+    for (uint32_t index = 0; index < count; index++) {
+        char link[LINK_BYTES];
+        const clr_waited *waited = &object->waited[index];
+        ssize_t length = clr_link(pid, waited->descriptor, link);
+        if (length < 0 && errno != ENOENT) refused++;
+        // Closed, or another file under the same number.
+        if (waited->identity == 0 || clr_identity(link, length) != waited->identity) {
+            gone++;
+            continue;
+        }
+        if (!clr_may_duplicate(link)) continue;
+        int duplicate = clr_duplicate(pidfd, waited->descriptor);
+        if (duplicate < 0) {
+            refused++;
+            continue;
+        }
+        if (count == 1 && object->is_complete) work.kind = clr_kind_of_one(duplicate, link);
+        entries[asked++] = (struct pollfd){.fd = duplicate, .events = (short)waited->events};
+    }
+    int ready = asked > 0 ? poll(entries, asked, 0) : 0;
+    for (uint32_t index = 0; index < asked; index++) close(entries[index].fd);
+    if (ready > 0) work.state = CLR_WORK_PENDING;
+    else if (count > 0 && gone == count && object->is_complete) work.kind = CLR_OBJECT_GONE;
+    else if (refused > 0) work = clr_unknown(CLR_UNKNOWN_REFUSED, work.kind);
+    else if (asked + gone < count || !object->is_complete) work = clr_unknown(CLR_UNKNOWN_DESCRIPTORS, work.kind);
+    return work;
+}
+
+// What the kernel shows of a ring: how far its completions go, and how far the program has taken them.
+static clr_work clr_poll_ring(pid_t pid, const clr_wait_object *object) {
+    char link[LINK_BYTES], name[24] = "fdinfo/", text[512];
+    int descriptor = object->waited[0].descriptor;
+    ssize_t length = clr_link(pid, descriptor, link);
+    if (length < 0 && errno != ENOENT) return clr_unknown(CLR_UNKNOWN_REFUSED, CLR_OBJECT_UNKNOWN);
+    if (length < 0 || clr_identity(link, length) != object->waited[0].identity) return (clr_work){.kind = CLR_OBJECT_GONE};
+    *cll_append_number(name + 7, (unsigned)descriptor) = 0;
+    if (cll_procfs_read(pid, 0, name, text, sizeof(text)) <= 0) return clr_unknown(CLR_UNKNOWN_REFUSED, CLR_OBJECT_LOOP);
+    const char *head = cll_status_field(text, "\nCqHead:\t"), *tail = cll_status_field(text, "\nCqTail:\t");
+    if (head == NULL || tail == NULL) return clr_unknown(CLR_UNKNOWN_DESCRIPTORS, CLR_OBJECT_LOOP);
+    clr_work work = {.kind = CLR_OBJECT_LOOP, .is_ring = 1, .fetched = (uint32_t)cll_parse_number(&head, 10)};
+    work.state = work.fetched != (uint32_t)cll_parse_number(&tail, 10) ? CLR_WORK_PENDING : CLR_WORK_NONE;
+    return work;
+}
+
+void clr_wait_object_poll(int pidfd, pid_t pid, pid_t tid, const clr_wait_object *object, clr_signal_members *known, clr_work *work) {
+    int saved = errno;
+    *work = object->is_ring != 0 ? clr_poll_ring(pid, object)
+        : object->epoll >= 0 ? clr_poll_epoll(pidfd, pid, tid, object->epoll, known)
+                             : clr_poll_set(pidfd, pid, object);
+    errno = saved;
+}
+
+// MARK: Loops within handlers
+
+typedef struct clr_member_list {
+    uint32_t count;
+    clr_epoll_member members[CLR_WAITED_MAX];
+} clr_member_list;
+
+static int clr_visit_listed(const clr_epoll_member *member, void *context) {
+    clr_member_list *list = context;
+    if (list->count < CLR_WAITED_MAX) list->members[list->count++] = *member;
+    return 0;
+}
+
+// Whether a wait, or the instance that it is on, is for these events of a descriptor.
+static int clr_is_for(const clr_wait_object *wait, const clr_member_list *list, int32_t descriptor, int32_t events) {
+    for (uint32_t index = 0; index < wait->count; index++) {
+        if (wait->waited[index].descriptor == descriptor && (wait->waited[index].events & events) == events) return 1;
+    }
+    for (uint32_t index = 0; index < list->count; index++) {
+        if (list->members[index].descriptor == descriptor && ((int32_t)list->members[index].events & events) == events) return 1;
+    }
+    return 0;
+}
+
+int clr_wait_contains(pid_t pid, const cll_thread_syscall *call, const clr_wait_object *object) {
+    clr_wait_object wait;
+    clr_member_list list = {0};
+    if (!clr_wait_object_read(pid, call, &wait)) return 0;
+    if (wait.epoll >= 0 && wait.epoll == object->epoll) return 1;
+    if (wait.epoll >= 0 && clr_epoll_members_each(pid, wait.epoll, CLR_WAITED_MAX, clr_visit_listed, &list) == -1) return 0;
+    if (object->epoll >= 0) return clr_is_for(&wait, &list, object->epoll, POLLIN);
+    uint32_t open = 0;
+    for (uint32_t index = 0; index < object->count; index++) {
+        char link[LINK_BYTES];
+        const clr_waited *waited = &object->waited[index];
+        ssize_t length = clr_link(pid, waited->descriptor, link);
+        // What the program has closed nothing can come from.
+        if (waited->identity == 0 || clr_identity(link, length) != waited->identity) continue;
+        if (!clr_is_for(&wait, &list, waited->descriptor, waited->events)) return 0;
+        open++;
+    }
+    return open > 0 && object->is_complete;
+}

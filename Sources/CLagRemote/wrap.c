@@ -1,0 +1,263 @@
+#define _GNU_SOURCE
+#include "clr_wrap.h"
+#include "clr_child.h"
+#include "cll_procfs_text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+enum { SIGNALS = 64 };
+
+int clr_file_has_capabilities(const char *path) { return getxattr(path, "security.capability", NULL, 0) > 0; }
+
+// The kernel's own calls: glibc hides two signals, which it takes for itself with the first thread; they are inherited like the others.
+typedef struct clr_kernel_action {
+    uint64_t handler, flags, restorer, mask;
+} clr_kernel_action;
+
+static int clr_is_ignored(int signal) {
+    clr_kernel_action action = {0};
+    return syscall(SYS_rt_sigaction, signal, NULL, &action, sizeof(uint64_t)) == 0 && action.handler == (uint64_t)(uintptr_t)SIG_IGN;
+}
+
+static void clr_set_ignored(int signal, int ignored) {
+    clr_kernel_action action = {.handler = (uint64_t)(uintptr_t)(ignored ? SIG_IGN : SIG_DFL)};
+    syscall(SYS_rt_sigaction, signal, &action, NULL, sizeof(uint64_t));
+}
+
+static void clr_save_descriptors(clr_signal_state *state) {
+    DIR *folder = opendir("/proc/self/fd");
+    // Where the kernel does not say which there are, those that a library opens count as the command's.
+    state->descriptors_end = folder == NULL ? UINT32_MAX : CLR_KEPT_DESCRIPTORS;
+    if (folder == NULL) memset(state->descriptors, 0xff, sizeof(state->descriptors));
+    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
+        unsigned number = (unsigned)atoi(entry->d_name);
+        int flags = fcntl((int)number, F_GETFD);
+        if (flags < 0 || (flags & FD_CLOEXEC) != 0) continue;
+        if (number < CLR_KEPT_DESCRIPTORS) state->descriptors[number / 64] |= UINT64_C(1) << number % 64;
+        else if (number >= state->descriptors_end) state->descriptors_end = number + 1;
+    }
+    if (folder != NULL) closedir(folder);
+}
+
+void clr_signal_state_save(clr_signal_state *state) {
+    memset(state, 0, sizeof(*state));
+    pthread_sigmask(SIG_BLOCK, NULL, &state->mask);
+    for (int signal = 1; signal <= SIGNALS; signal++) {
+        if (clr_is_ignored(signal)) state->ignored |= clr_signal_bit(signal);
+    }
+    clr_save_descriptors(state);
+}
+
+// Before exec, which then closes them: in the child alone, whose table is a copy.
+static void clr_close_on_exec(unsigned first, unsigned last) {
+    enum { CLOEXEC = 1 << 2 };
+    // Linux 5.11.
+    if (syscall(SYS_close_range, first, last, CLOEXEC) == 0) return;
+    // Before it: as many as a library can have opened.
+    if (last > 65535) last = 65535;
+    for (unsigned number = first; number <= last; number++) {
+        int flags = fcntl((int)number, F_GETFD);
+        if (flags >= 0) fcntl((int)number, F_SETFD, flags | FD_CLOEXEC);
+    }
+}
+
+static void clr_drop_descriptors(const clr_signal_state *state) {
+    unsigned first = 3;
+    for (unsigned number = 3; number < CLR_KEPT_DESCRIPTORS; number++) {
+        if ((state->descriptors[number / 64] >> number % 64 & 1) == 0) continue;
+        if (first < number) clr_close_on_exec(first, number - 1);
+        first = number + 1;
+    }
+    if (first < CLR_KEPT_DESCRIPTORS && state->descriptors_end > CLR_KEPT_DESCRIPTORS) {
+        clr_close_on_exec(first, CLR_KEPT_DESCRIPTORS - 1);
+    }
+    if (state->descriptors_end > CLR_KEPT_DESCRIPTORS || first == CLR_KEPT_DESCRIPTORS) first = state->descriptors_end;
+    if (first < UINT32_MAX) clr_close_on_exec(first, UINT32_MAX);
+}
+
+// Variables that name a process by its number.
+static const char *const clr_own_pid_variables[] = {"LISTEN_PID=", "WATCHDOG_PID="};
+enum { OWN_PID_VARIABLES = 2, OWN_PID_BYTES = 32 };
+
+// Entries of an environment that name this process, with room for another number.
+typedef struct clr_own_pids {
+    char **entries[OWN_PID_VARIABLES];
+    char *before[OWN_PID_VARIABLES];
+    char texts[OWN_PID_VARIABLES][OWN_PID_BYTES];
+} clr_own_pids;
+
+static void clr_find_own_pids(clr_own_pids *found, char **environment) {
+    memset(found, 0, sizeof(*found));
+    for (char **entry = environment; *entry != NULL; entry++) {
+        for (int index = 0; index < OWN_PID_VARIABLES; index++) {
+            const char *name = clr_own_pid_variables[index];
+            if (strncmp(*entry, name, strlen(name)) == 0 && atoi(*entry + strlen(name)) == getpid()) {
+                found->entries[index] = entry;
+                found->before[index] = *entry;
+            }
+        }
+    }
+}
+
+// Runs in the memory of its parent, which waits: nothing here may outlast it but `error`.
+static void clr_wrap_become(
+    const char *path, char *const *arguments, char **environment, const clr_signal_state *state, int own_session, clr_own_pids *own
+) {
+    for (int number = 1; number <= SIGNALS; number++) {
+        int was_ignored = (state->ignored & clr_signal_bit(number)) != 0;
+        if (clr_is_ignored(number) != was_ignored && (was_ignored || number != SIGKILL)) clr_set_ignored(number, was_ignored);
+    }
+    for (int index = 0; index < OWN_PID_VARIABLES; index++) {
+        if (own->entries[index] == NULL) continue;
+        strcpy(own->texts[index], clr_own_pid_variables[index]);
+        *cll_append_number(own->texts[index] + strlen(own->texts[index]), (unsigned)getpid()) = 0;
+        *own->entries[index] = own->texts[index];
+    }
+    if (own_session) setsid();
+    clr_drop_descriptors(state);
+    pthread_sigmask(SIG_SETMASK, &state->mask, NULL);
+    execve(path, arguments, environment);
+}
+
+// MARK: Children
+
+// Those that were started here and not waited for: all others that end below process 1 are orphans. A fixed number, as many as there are
+// targets; beyond it nothing is reaped for others.
+enum { STARTED = 1024 };
+static pid_t started[STARTED];
+static int is_full;
+static pthread_mutex_t started_lock = PTHREAD_MUTEX_INITIALIZER;
+
+// With the lock.
+static void clr_replace_started(pid_t from, pid_t to) {
+    for (int index = 0; index < STARTED; index++) {
+        if (started[index] != from) continue;
+        started[index] = to;
+        return;
+    }
+    if (to != 0) is_full = 1;
+}
+
+static int clr_is_started(pid_t pid) {
+    for (int index = 0; index < STARTED; index++) {
+        if (started[index] == pid) return 1;
+    }
+    return 0;
+}
+
+void clr_wrap_reap_orphans(void) {
+    if (getpid() != 1) return;
+    pthread_mutex_lock(&started_lock);
+    while (!is_full) {
+        siginfo_t info = {0};
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) break;
+        // Its turn comes first, and then this is asked again.
+        if (clr_is_started(info.si_pid)) break;
+        waitid(P_PID, (id_t)info.si_pid, &info, WEXITED | WNOHANG);
+    }
+    pthread_mutex_unlock(&started_lock);
+}
+
+int clr_wrap_start(
+    const char *path, char *const *arguments, char **environment, const clr_signal_state *state, int own_session, pid_t *pid,
+    int *pidfd
+) {
+    clr_own_pids own;
+    clr_find_own_pids(&own, environment);
+    sigset_t all, before;
+    sigfillset(&all);
+    // No handler of ours may run in the child while it shares this memory.
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    volatile int error = 0;
+    pthread_mutex_lock(&started_lock);
+    pid_t child = vfork();
+    if (child == 0) {
+        clr_wrap_become(path, arguments, environment, state, own_session, &own);
+        error = errno;
+        _exit(127);
+    }
+    if (child < 0) error = errno;
+    // The child changed our memory.
+    for (int index = 0; index < OWN_PID_VARIABLES; index++) {
+        if (own.entries[index] != NULL) *own.entries[index] = own.before[index];
+    }
+    if (child > 0 && error != 0) {
+        while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
+    }
+    if (error == 0) clr_replace_started(0, child);
+    pthread_mutex_unlock(&started_lock);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error != 0) return error;
+    *pid = child;
+    // Where a container forbids it, the number does: it stays this child's until it is waited for, which is done here alone.
+    *pidfd = clr_pidfd_open(child);
+    return 0;
+}
+
+enum { WAIT_BY_PIDFD = 3 };
+
+static int clr_wait(pid_t pid, int pidfd, siginfo_t *info, int flags) {
+    memset(info, 0, sizeof(*info));
+    int result;
+    do {
+        result = pidfd >= 0 ? waitid((idtype_t)WAIT_BY_PIDFD, (id_t)pidfd, info, flags | WNOHANG)
+                            : waitid(P_PID, (id_t)pid, info, flags | WNOHANG);
+    } while (result < 0 && errno == EINTR);
+    return result;
+}
+
+// The signals by which a terminal stops a job, as bits.
+static uint64_t clr_terminal_stops(void) { return clr_signal_bit(SIGTSTP) | clr_signal_bit(SIGTTIN) | clr_signal_bit(SIGTTOU); }
+
+int clr_wrap_has_terminal_stop(pid_t pid) {
+    uint64_t pending = 0;
+    if (pid == 0) {
+        if (syscall(SYS_rt_sigpending, &pending, sizeof(pending)) != 0) return 0;
+    } else {
+        cll_thread_status status;
+        if (cll_procfs_status(pid, 0, &status) != 0) return 0;
+        pending = status.pending_signals;
+    }
+    return (pending & clr_terminal_stops()) != 0;
+}
+
+int clr_wrap_has_later_change(pid_t pid, int pidfd) {
+    siginfo_t info;
+    if (clr_wait(pid, pidfd, &info, WEXITED | WSTOPPED | WCONTINUED | WNOWAIT) != 0 || info.si_pid == 0) return 0;
+    // The terminal stops the whole group, and a SIGCONT takes back what stop waits for its receiver.
+    int is_terminal_stop = info.si_code == CLD_STOPPED && (clr_signal_bit(info.si_status) & clr_terminal_stops()) != 0;
+    if (is_terminal_stop) return clr_wrap_has_terminal_stop(0);
+    return 1;
+}
+
+int clr_wrap_change(pid_t pid, int pidfd, int *value) {
+    siginfo_t info;
+    if (clr_wait(pid, pidfd, &info, WEXITED | WSTOPPED | WCONTINUED) < 0) return -1;
+    if (info.si_pid == 0) return CLR_CHANGE_NONE;
+    *value = info.si_status;
+    if (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED) {
+        pthread_mutex_lock(&started_lock);
+        clr_replace_started(pid, 0);
+        pthread_mutex_unlock(&started_lock);
+    }
+    switch (info.si_code) {
+        case CLD_EXITED: return CLR_CHANGE_EXITED;
+        case CLD_KILLED:
+        case CLD_DUMPED: return CLR_CHANGE_KILLED;
+        case CLD_STOPPED: return CLR_CHANGE_STOPPED;
+        // A tracer's stop (our own, clr_trace.h, among others) is no news for others. There may be more to ask for.
+        case CLD_TRAPPED:
+        case CLD_CONTINUED: return CLR_CHANGE_CONTINUED;
+        default: return CLR_CHANGE_NONE;
+    }
+}

@@ -1,0 +1,8 @@
+/// Why stacks cannot be captured in this process at all.
+package struct CaptureUnavailable: Error, CustomStringConvertible {
+    package let reason: String
+
+    package init(reason: String) { self.reason = reason }
+
+    package var description: String { reason }
+}

@@ -1,0 +1,23 @@
+internal import LagActivity
+internal import LagCapture
+
+/// Which functions run the loop (``LoopStack``): of loops of other processes, whose names nobody knows beforehand.
+extension Watch {
+    /// A program may come from one loop to another; so long one is taken to be in the same: 0.1 ms a second of a busy loop.
+    private static let loopStackAgeNanoseconds: UInt64 = 1_000_000_000
+    /// A busy loop may not be asleep whenever it is visited.
+    private static let loopStackRetryNanoseconds: UInt64 = 50_000_000
+
+    /// Takes the stack of a loop that waits, if it sleeps there and it is time. The thread notices nothing.
+    func recordLoopStack(_ beacon: BeaconReading, at now: UInt64) {
+        guard countsSleeps, now >= cold.pointee.loopStackDue else { return }
+        cold.pointee.loopStackDue = now.saturatingSum(Self.loopStackRetryNanoseconds)
+        let target = cold.pointee.target
+        let outcome = services.capture.capture(target, earlier: nil, into: services.scratch, bySignal: false, budget: .once)
+        guard outcome.method == .passive, BeaconReading(hot.pointee.beacon).word == beacon.word else { return }
+        services.findFunctions(of: outcome.stored)
+        if cold.pointee.loopStack.record(outcome, in: services.scratch) {
+            cold.pointee.loopStackDue = now.saturatingSum(Self.loopStackAgeNanoseconds)
+        }
+    }
+}

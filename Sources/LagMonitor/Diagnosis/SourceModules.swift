@@ -1,0 +1,141 @@
+internal import CLagLinux
+
+/// Whose a program's modules are: SwiftPM and Xcode check packages out below `checkouts`, and the line tables name every source file.
+///
+///     /src/shop/.build/checkouts/swift-nio/Sources/NIOCore/Channel.swift    NIOCore, a dependency
+///     /src/shop/.build/checkouts/GRDB.swift/GRDB/Core/Database.swift        GRDB, a dependency
+///     /src/shop/Sources/Jobs/Worker.swift                                   Jobs, the program's own
+///
+/// The paths are plain text in `.debug_line`, `.debug_line_str` and `.debug_str`, so a search for a word finds them. A stripped program
+/// has none; then the list of well-known modules in ``InAppRules`` decides alone.
+package struct SourceModules: Sendable, Hashable {
+    /// Built from a checked-out package.
+    package var dependencies: Set<String>
+    /// Built from a folder of `Sources` elsewhere.
+    package var own: Set<String>
+
+    package init(dependencies: Set<String> = [], own: Set<String> = []) {
+        self.dependencies = dependencies
+        self.own = own
+    }
+
+    private static let sections: Set<String> = [".debug_line", ".debug_line_str", ".debug_str"]
+    private static let checkouts = Array("/checkouts/".utf8)
+    private static let sources = Array("/Sources/".utf8)
+    /// What the folder before it is called by SwiftPM (any scratch path that begins so) and by Xcode.
+    private static let parents = [".build", "SourcePackages"]
+    /// Folders between a package and its modules.
+    private static let sourceFolders: Set<String> = ["Sources", "Source", "src", "srcs", "Plugins", "Tests"]
+    /// More text is not searched: the largest server that we know has 60 MB.
+    private static let maximumBytes: UInt64 = 256 << 20
+    private static let pieceBytes = 1 << 20
+    /// A path that goes on in the next piece is found there.
+    private static let overlapBytes = 1024
+    /// No package has so many.
+    private static let maximumModules = 4096
+
+    /// Reads them of an executable; none where it cannot be read or has no line tables.
+    init(inFile path: String) {
+        self.init()
+        guard let source = ByteSource(path: path), let file = ELFFile(source) else { return }
+        var left = Self.maximumBytes
+        for section in file.sections(named: Self.sections) where section.size <= left {
+            left -= section.size
+            var offset: UInt64 = 0
+            while offset < section.size, dependencies.count + own.count < Self.maximumModules {
+                let count = Int(min(UInt64(Self.pieceBytes), section.size - offset))
+                guard let piece = file.source.bytes(at: section.offset + offset, count: count) else { break }
+                let isLast = offset + UInt64(count) >= section.size
+                // What the end of a piece may have cut is whole in the next one.
+                let end = isLast ? count : count - Self.overlapBytes / 2
+                piece.withUnsafeBytes { bytes in
+                    Self.forEach(Self.checkouts, in: bytes, before: end) { place, rest in
+                        if Self.isScratchFolder(bytes[..<place]), let name = Self.module(in: bytes[rest...]) {
+                            dependencies.insert(name)
+                        }
+                    }
+                    Self.forEach(Self.sources, in: bytes, before: end) { place, rest in
+                        if !Self.isCheckedOut(bytes[..<place]), let name = Self.folder(in: bytes[rest...]) { own.insert(name) }
+                    }
+                }
+                guard !isLast else { break }
+                offset += UInt64(Self.pieceBytes - Self.overlapBytes)
+            }
+        }
+    }
+
+    /// Where a word begins and what follows it, for each in `bytes`.
+    private static func forEach(_ word: [UInt8], in bytes: UnsafeRawBufferPointer, before end: Int, _ body: (Int, Int) -> Void) {
+        guard let start = bytes.baseAddress else { return }
+        var position = 0
+        while position < bytes.count {
+            let distance = cll_find(start + position, bytes.count - position, word, word.count)
+            guard distance >= 0 else { return }
+            let place = position + distance
+            position = place + word.count
+            guard position < end else { return }
+            body(place, position)
+        }
+    }
+
+    /// Whether a path that is cut here lies in a checked-out package.
+    private static func isCheckedOut(_ path: Slice<UnsafeRawBufferPointer>) -> Bool {
+        // A control character ends the path before it in a line table.
+        let path = path.suffix(overlapBytes / 2).reversed().prefix { $0 >= 0x20 }.reversed()
+        return String(decoding: path, as: UTF8.self).contains("/checkouts/")
+    }
+
+    /// The first folder of the rest of a path.
+    private static func folder(in path: Slice<UnsafeRawBufferPointer>) -> String? {
+        let name = path.prefix(overlapBytes / 2).prefix { $0 >= 0x20 && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: ".") }
+        return name.isEmpty ? nil : String(decoding: name, as: UTF8.self)
+    }
+
+    /// Whether a source file was checked out as a dependency. It recognises C code, whose names have no module.
+    static func holdsSource(_ path: String) -> Bool {
+        var path = path
+        return path.withUTF8 { text in
+            let bytes = UnsafeRawBufferPointer(text)
+            guard let start = bytes.baseAddress else { return false }
+            var position = 0
+            while position < bytes.count {
+                let distance = cll_find(start + position, bytes.count - position, checkouts, checkouts.count)
+                guard distance >= 0 else { return false }
+                if isScratchFolder(bytes[..<(position + distance)]) { return true }
+                position += distance + checkouts.count
+            }
+            return false
+        }
+    }
+
+    /// Whether a path ends in the folder that a build tool checks packages out in.
+    private static func isScratchFolder(_ path: Slice<UnsafeRawBufferPointer>) -> Bool {
+        let component = path.suffix(64).reversed().prefix { $0 != UInt8(ascii: "/") && $0 != 0 }
+        let name = String(decoding: component.reversed(), as: UTF8.self)
+        return parents.contains { name.hasPrefix($0) }
+    }
+
+    /// The folder of a module: of `swift-nio/Sources/NIOCore/…` the third, of `GRDB.swift/GRDB/…` the second.
+    private static func module(in path: Slice<UnsafeRawBufferPointer>) -> String? {
+        var components: [String] = []
+        var component: [UInt8] = []
+        for byte in path.prefix(overlapBytes / 2) {
+            // A control character ends a path in a line table.
+            guard byte >= 0x20 else { break }
+            if byte == UInt8(ascii: "/") {
+                components.append(String(decoding: component, as: UTF8.self))
+                component = []
+                if components.count == 3 { break }
+            } else {
+                component.append(byte)
+            }
+        }
+        // A directory ends without a slash.
+        if components.count < 3, !component.isEmpty, !component.contains(UInt8(ascii: ".")) {
+            components.append(String(decoding: component, as: UTF8.self))
+        }
+        guard components.count >= 2 else { return nil }
+        guard sourceFolders.contains(components[1]) else { return components[1] }
+        return components.count >= 3 ? components[2] : nil
+    }
+}

@@ -1,0 +1,38 @@
+// How many claims candidates may have before they are known to be loops.
+#include "loop.h"
+
+// Those of threads other than the main thread.
+static uint32_t threads_claims;
+
+void loop_forget_claims(void) { __atomic_store_n(&threads_claims, 0, __ATOMIC_RELAXED); }
+
+// What may be no loop leaves half of the table to those that are. Some 0.1 µs.
+static int has_room(void) {
+    int room = 0;
+    for (uint32_t index = 0; index < CLB_LOOP_TABLE_SLOTS; index++) {
+        room += clb_claim_state(__atomic_load_n(clb_loop_table_claim_word(loop_table, index), __ATOMIC_RELAXED)) == CLB_SLOT_FREE;
+    }
+    return room >= CLB_LOOP_TABLE_SLOTS / 2;
+}
+
+static uint8_t *claims_of(loop_thread *thread, int rank) {
+    return &thread->provisional_claims[rank == LOOP_RANK_ONE ? LOOP_KIND_ONE : LOOP_KIND_SEVERAL];
+}
+
+int loop_may_claim(loop_thread *thread, int rank, int purpose) {
+    if (purpose != LOOP_FOR_EVENTS) return 0;
+    uint8_t *claims = claims_of(thread, rank);
+    if (*claims >= LOOP_PROVISIONAL_CLAIMS || !has_room()) return 0;
+    if (thread != loop_main_thread) {
+        // Jobs poll, mostly for one descriptor.
+        if (rank == LOOP_RANK_ONE || __atomic_load_n(&threads_claims, __ATOMIC_RELAXED) >= LOOP_THREADS_CLAIMS) return 0;
+        if (__atomic_fetch_add(&threads_claims, 1, __ATOMIC_RELAXED) >= LOOP_THREADS_CLAIMS) return 0;
+    }
+    ++*claims;
+    return 1;
+}
+
+void loop_uncount_claim(loop_thread *thread, int rank) {
+    if (thread != loop_main_thread) __atomic_fetch_sub(&threads_claims, 1, __ATOMIC_RELAXED);
+    --*claims_of(thread, rank);
+}

@@ -1,0 +1,124 @@
+package import LagModel
+
+/// A value within a line, whose grammar was checked before. What is asked for as something that it is not is nil.
+package struct LineValue {
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private let span: JSONCursor.Span
+
+    /// - Parameter line: the text that the span counts in; it has to stay.
+    package init(_ line: UnsafeRawBufferPointer, _ span: JSONCursor.Span) {
+        bytes = UnsafeBufferPointer(rebasing: line.bindMemory(to: UInt8.self)[span.offset..<span.offset + span.count])
+        self.span = span
+    }
+
+    package var text: String? { span.kind == .string ? JSONString.text(bytes, hasEscapes: span.hasEscapes) : nil }
+    package var count: UInt64? { span.kind == .number ? JSONNumber.count(bytes) : nil }
+    /// A number of milliseconds, in nanoseconds.
+    package var milliseconds: UInt64? { span.kind == .number ? JSONNumber.nanoseconds(ofMilliseconds: bytes) : nil }
+    package var number: Double? { span.kind == .number ? JSONNumber.double(bytes) : nil }
+    package var flag: Bool? { span.kind == .boolean ? bytes.first == UInt8(ascii: "t") : nil }
+
+    /// A whole number that may be negative.
+    var integer: Int64? {
+        guard span.kind == .number else { return nil }
+        return Int64(String(decoding: bytes, as: UTF8.self))
+    }
+
+    package var threadID: Int32? { integer.flatMap(Int32.init(exactly:)) }
+
+    /// `0x` and hex digits.
+    var address: UInt64? {
+        guard let text, text.hasPrefix("0x") else { return nil }
+        return UInt64(text.dropFirst(2), radix: 16)
+    }
+
+    /// An array's elements, each as `read` has it; those of another form are left out.
+    package func elements<Element>(_ read: (LineValue) -> Element?) -> [Element] {
+        guard span.kind == .array else { return [] }
+        let text = UnsafeRawBufferPointer(bytes)
+        var elements: [Element] = []
+        var cursor = JSONCursor(text)
+        _ = cursor.elements { cursor in
+            guard let span = cursor.value() else { return false }
+            if let element = read(LineValue(text, span)) { elements.append(element) }
+            return true
+        }
+        return elements
+    }
+
+    /// An object's members, one after the other; false when it is no object.
+    @discardableResult
+    func members(_ take: (String, LineValue) -> Void) -> Bool {
+        guard span.kind == .object else { return false }
+        let text = UnsafeRawBufferPointer(bytes)
+        var cursor = JSONCursor(text)
+        return cursor.members { cursor, name, hasEscapes in
+            let name = JSONString.text(name, hasEscapes: hasEscapes)
+            guard let span = cursor.value() else { return false }
+            take(name, LineValue(text, span))
+            return true
+        }
+    }
+}
+
+extension LineValue {
+    /// What a field of that content has; nil for a value of another form.
+    package func fieldValue(_ content: FieldContent) -> FieldValue? {
+        switch content {
+        case .schema, .event, .oneOf, .word, .text, .path, .fingerprint, .stackHash, .bootID: text.map { .text($0) }
+        case .time: text.flatMap { UTCTime.nanoseconds($0) }.map { .time($0) }
+        case .stallID: text.flatMap { StallID($0) }.map { .id($0) }
+        case .address: address.map { .address($0) }
+        case .milliseconds: milliseconds.map { .milliseconds($0) }
+        case .seconds: milliseconds.map { .seconds($0.saturatingProduct(1000)) }
+        case .share: number.map { .share($0) }
+        case .count: count.map { .count($0) }
+        case .int32, .taskID, .integer: integer.map { .integer($0) }
+        case .flag: flag.map { .flag($0) }
+        case .kinds, .texts: span.kind == .array ? .texts(elements(\.text)) : nil
+        case .frames: .frames(frames)
+        case .thread: lockOwner.map { .thread($0) }
+        case .threads: .threads(elements(\.lockOwner))
+        case .workers: .workers(elements(\.workerGroup))
+        // The labels are the context's.
+        case .threadIDs, .sampleTree, .labels: nil
+        }
+    }
+
+    package var frame: StallRecord.Frame? {
+        var frame = StallRecord.Frame(pc: 0)
+        let isObject = members { name, value in
+            guard let member = FrameMember.named(name), let content = value.fieldValue(member.content) else { return }
+            member.store(&frame, content)
+        }
+        return isObject ? frame : nil
+    }
+
+    var frames: [StallRecord.Frame] { elements(\.frame) }
+
+    var lockOwner: StallRecord.LockOwner? {
+        var owner: StallRecord.LockOwner?
+        members { name, value in if name == "thread_id", let id = value.threadID { owner = StallRecord.LockOwner(threadID: id) } }
+        members { name, value in
+            switch name {
+            case "thread_name": owner?.threadName = value.text
+            case "waits_for": owner?.waitsFor = value.address
+            case "frames": owner?.frames = value.frames
+            default: break
+            }
+        }
+        return owner
+    }
+
+    var workerGroup: StallRecord.WorkerGroup? {
+        var group = StallRecord.WorkerGroup(threadIDs: [])
+        members { name, value in
+            switch name {
+            case "thread_ids": group.threadIDs = value.elements(\.threadID)
+            case "frames": group.frames = value.frames
+            default: break
+            }
+        }
+        return group.threadIDs.isEmpty ? nil : group
+    }
+}

@@ -1,0 +1,45 @@
+internal import CLagBeacon
+internal import CLagLinux
+internal import CLagRemote
+internal import LagActivity
+internal import LagCapture
+internal import LagModel
+
+/// Takes a running thread's registers and stack in another process: ptrace(2), by a thread of its own (clr_trace.h).
+///
+/// The thread is stopped for the copying alone, some 20 µs. Whatever becomes of this process meanwhile, SIGKILL included, the
+/// kernel lets the thread go on: nothing that this leaves behind keeps it stopped.
+struct TraceCapture: RunningThreadCapture {
+    let method = CaptureMethod.ptrace
+    let snapshot: Snapshot
+    /// A stop ends a system call that the thread has entered meanwhile, and epoll_wait for one returns EINTR then.
+    let prefersSample = true
+    private let tracer: OpaquePointer
+
+    init(snapshot: Snapshot) throws(CaptureUnavailable) {
+        guard let tracer = clr_tracer_create() else { throw CaptureUnavailable(reason: "no thread for ptrace") }
+        self.snapshot = snapshot
+        self.tracer = tracer
+    }
+
+    var hasAnswer: Bool { clr_tracer_has_answer(tracer) != 0 }
+
+    func withdraw() -> Bool { clr_tracer_withdraw(tracer) == Int32(CLL_SIGNAL_TAKEN) }
+
+    /// Ends the thread as well. It may still wait for a target that does not stop; its memory stays then, and the snapshot is not
+    /// written any more.
+    func forget() { clr_tracer_destroy(tracer) }
+
+    func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningThreadAnswer {
+        let answer = clr_tracer_capture(
+            tracer,
+            target.process,
+            target.tid,
+            target.stackLow,
+            target.stackHigh,
+            snapshot.raw,
+            clb_now_ns() + nanoseconds
+        )
+        return RunningThreadAnswer(answer)
+    }
+}

@@ -1,0 +1,44 @@
+/// What the watch of a table knows of one of its slots, by the claim that it belongs to. A slot that is free, or whose loop does not count, has
+/// none.
+enum SharedLoopTableSlot {
+    /// A provisional claim that is too young to be watched, and when it was first seen.
+    case settling(claim: UInt64, since: UInt64)
+    /// Old enough. Its names are to be read again, because it was not selected at the last check.
+    case settled(claim: UInt64)
+    /// Not selected, as found since the last check.
+    case unselected(UnselectedLoop)
+    /// It could not be watched, and was reported. Each scan tries again.
+    case refused(claim: UInt64)
+    case watched(WatchedLoop)
+
+    struct WatchedLoop {
+        let process: Int32
+        let loop: RemoteLoop
+        /// Counted, because it is known to be a loop.
+        var isConfirmed = false
+        /// It does not count at present.
+        var isPaused = false
+        /// The beacon's word at the last check.
+        var word: UInt64?
+    }
+
+    var claim: UInt64 {
+        switch self {
+        case .settling(let claim, _), .settled(let claim), .refused(let claim): claim
+        case .unselected(let loop): loop.claim
+        case .watched(let watched): watched.loop.claim
+        }
+    }
+
+    var watched: WatchedLoop? { if case .watched(let watched) = self { watched } else { nil } }
+    var settlingSince: UInt64? { if case .settling(_, let since) = self { since } else { nil } }
+    var unselected: UnselectedLoop? { if case .unselected(let loop) = self { loop } else { nil } }
+
+    /// Whether it is to be asked for once a second.
+    var isToBeTriedAgain: Bool {
+        switch self {
+        case .unselected, .refused: true
+        case .settling, .settled, .watched: false
+        }
+    }
+}

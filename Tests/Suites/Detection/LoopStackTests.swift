@@ -1,0 +1,47 @@
+internal import CLibunwind
+import Testing
+
+@testable import LagCapture
+@testable import LagDetection
+
+struct LoopStackTests {
+    /// Of functions that begin at these addresses, leaf first.
+    private func frames(_ functions: [UInt64]) throws -> FrameBuffer {
+        let frames = FrameBuffer(capacity: LoopStack.capacity + 1)
+        for (index, function) in functions.enumerated() {
+            frames.raw[index] = clu_frame(pc: function + 8, module: 0, flags: 0, function_distance: 8)
+        }
+        return frames
+    }
+
+    private func outcome(_ stored: Int, _ end: UnwindEnd = .complete, _ method: CaptureMethod = .passive) -> CaptureOutcome {
+        CaptureOutcome(method: method, stored: stored, total: stored, end: end)
+    }
+
+    @Test func `what a stack has in common with the loop's from the root on is the loop's`() throws {
+        var stack = LoopStack()
+        #expect(stack.commonFrames(with: [10, 20]) == 0)
+        // The wait, the function that waits, the loop, main.
+        stack.record(outcome(4), in: try frames([100, 90, 20, 10]))
+        #expect(stack.commonFrames(with: [300, 200, 20, 10]) == 2)
+        #expect(stack.commonFrames(with: [20, 10]) == 2)
+        #expect(stack.commonFrames(with: [100, 90, 20, 10]) == 4)
+        // A handler that calls the loop again.
+        #expect(stack.commonFrames(with: [90, 20, 200, 20, 10]) == 2)
+        #expect(stack.commonFrames(with: [20, 11]) == 0)
+    }
+
+    @Test func `a stack whose root is not known says nothing`() throws {
+        var stack = LoopStack()
+        let frames = try frames([30, 20, 10])
+        stack.record(outcome(3), in: frames)
+        let before = stack
+        let unknown = [
+            outcome(2, .badFrame), outcome(2, .limit), outcome(2, .complete, .signal), outcome(0), outcome(LoopStack.capacity + 1),
+        ]
+        for outcome in unknown {
+            let isTaken = stack.record(outcome, in: frames)
+            #expect(!isTaken && stack == before)
+        }
+    }
+}
