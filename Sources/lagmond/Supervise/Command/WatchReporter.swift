@@ -257,7 +257,8 @@ final class WatchReporter: @unchecked Sendable {
     private func reportShortage() {
         guard !isShortageReported, surroundings.refusals() > 0 else { return }
         isShortageReported = true
-        say("more loops than the shared loop table has slots (\(SharedLoopTable.slotCount)): the others are not watched until one is free")
+        let slots = SharedLoopTable.slotCount
+        say("more loops than the shared loop table has slots (\(slots)): the others are not watched until one is free")
     }
 
     // MARK: Messages
