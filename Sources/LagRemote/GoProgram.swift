@@ -1,4 +1,4 @@
-internal import CLagLinux
+internal import CLagRemote
 
 /// Programs of Go: their runtime waits for events by whichever thread is idle, and runs goroutines by all.
 package enum GoProgram {

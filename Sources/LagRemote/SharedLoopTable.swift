@@ -52,7 +52,7 @@ package final class SharedLoopTable: @unchecked Sendable {
     }
 
     /// How many loops can be in it at a time.
-    package static let places = Int(CLB_LOOP_TABLE_SLOTS)
+    package static let slotCount = Int(CLB_LOOP_TABLE_SLOTS)
 
     /// Whether other processes can find it.
     package var isShared: Bool { descriptor >= 0 }
@@ -148,7 +148,7 @@ package final class SharedLoopTable: @unchecked Sendable {
         }
     }
 
-    /// How often a loop has found no place. What its process has not been given a place for is not watched.
+    /// How often a loop has found no slot. What its process has no slot for is not watched.
     package var refusals: UInt64 { clb_loop_table_refused(raw) }
 
     private static func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }

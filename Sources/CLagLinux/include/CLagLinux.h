@@ -3,7 +3,6 @@
 #include <signal.h>
 
 #include "cll_epoll_wait.h"
-#include "clr_go_program.h"
 #include "cll_instruction.h"
 #include "cll_jobs.h"
 #include "cll_linux.h"

@@ -1,5 +1,6 @@
 // Other processes: their threads, waits and descriptors, and the command that one runs. What embeds the library has none of it.
 #include "clr_child.h"
+#include "clr_go_program.h"
 #include "clr_iteration_check.h"
 #include "clr_mapping_owner.h"
 #include "clr_process.h"

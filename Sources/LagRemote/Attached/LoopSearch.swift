@@ -82,7 +82,9 @@ struct LoopSearch {
 
     /// What to say when none is found.
     var nothingFound: String {
-        guard !isLeftAlone else { return "process \(process): \(GoProgram.notice); lagmond attach --loop or --thread names one that is a loop" }
+        guard !isLeftAlone else {
+            return "process \(process): \(GoProgram.notice); lagmond attach --loop or --thread names one that is a loop"
+        }
         let way = named.isEmpty ? "epoll_wait, poll or select" : "one place"
         guard selection.threads.isEmpty else {
             let names = Set(threads().compactMap { ThreadName.selectable($0, of: process) }).sorted()

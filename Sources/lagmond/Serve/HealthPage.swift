@@ -84,7 +84,7 @@ struct HealthPage {
             writer.endArray()
             if !target.unwatched.isEmpty { write(target.unwatched, as: "not_watched", &writer) }
             if !target.withoutLoop.isEmpty { write(target.withoutLoop, as: "without_loop", &writer) }
-            if target.lacksPlaces {
+            if target.lacksSlots {
                 writer.key("table_full")
                 writer.value(true)
             }

@@ -36,8 +36,8 @@ struct TargetStatus: Sendable {
     var unwatched: [WatchReporter.Unwatched] = []
     /// Those that could be watched, and have no event loop so far.
     var withoutLoop: [WatchReporter.Unwatched] = []
-    /// Whether loops have found no place in the shared table.
-    var lacksPlaces = false
+    /// Whether loops have found no slot in the shared table.
+    var lacksSlots = false
 
     var loops: Int { processes.reduce(0) { $0 + $1.loops.count } }
     var labels: [(String, String)] { name.map { [("target", $0)] } ?? [] }

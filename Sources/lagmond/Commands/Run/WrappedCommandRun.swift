@@ -48,7 +48,7 @@ struct WrappedCommandRun {
         let statistics = watch.statistics
         Diagnostics.report(
             "\(output.summary(statistics)); watched loops: \(watch.begunLoops)"
-                + (watch.lacksPlaces ? " (not all: the table was full)" : "")
+                + (watch.lacksSlots ? " (not all: the table was full)" : "")
                 + (statistics.stalls > 0 ? "; lines in \(output.sink.name)" : "")
         )
         WrappedProcess.exitProcess(as: end)

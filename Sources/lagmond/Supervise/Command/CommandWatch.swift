@@ -190,8 +190,8 @@ final class CommandWatch: Sendable {
         return sum
     }
 
-    /// Whether loops have found no place in the table.
-    var lacksPlaces: Bool { tableWatch.table.refusals > 0 }
+    /// Whether loops have found no slot in the table.
+    var lacksSlots: Bool { tableWatch.table.refusals > 0 }
 
     /// Loops whose watch has begun so far.
     var begunLoops: UInt64 { tableWatch.begunLoops + outside.begunLoops }
@@ -228,7 +228,7 @@ final class CommandWatch: Sendable {
             processes: processes.map(TargetStatus.Process.init),
             unwatched: reporter.unwatched,
             withoutLoop: reporter.withoutLoop,
-            lacksPlaces: lacksPlaces
+            lacksSlots: lacksSlots
         )
     }
 }

@@ -74,7 +74,10 @@ struct WatchReport {
     }
 
     /// Whether that the command has no loop may be reported now.
-    func isSilenceDue(at now: MonotonicTime) -> Bool { !isSilenceReported && root.map { now - $0.since >= Self.patience } == true }
+    func isSilenceDue(at now: MonotonicTime) -> Bool {
+        guard !isSilenceReported, let root else { return false }
+        return now - root.since >= Self.patience
+    }
 
     private static func message(on process: Process) -> String {
         "watching \(list(process.loops, namesInLine)) of \(process.name) [\(process.id.pid)]"

@@ -1,4 +1,5 @@
 internal import CLagLinux
+internal import CLagRemote
 internal import Glibc
 internal import LagMonitor
 internal import LagRemote
@@ -43,7 +44,7 @@ final class WatchReporter: @unchecked Sendable {
         let watched: @Sendable () -> [WatchedProcess]
         /// Whether a process publishes anything in the table.
         let publishes: @Sendable (Int32) -> Bool
-        /// How often a loop has found no place in the table.
+        /// How often a loop has found no slot in the table.
         let refusals: @Sendable () -> UInt64
         /// Loops in the table that are not selected.
         let unselected: @Sendable () -> [UnselectedLoop]
@@ -252,11 +253,12 @@ final class WatchReporter: @unchecked Sendable {
             ? "it waits for its children" : "no thread of it waits again and again in epoll, poll or select"
     }
 
-    /// Loops that found no place in the table, which nothing else shows.
+    /// Loops that found no slot in the table, which nothing else shows.
     private func reportShortage() {
         guard !isShortageReported, surroundings.refusals() > 0 else { return }
         isShortageReported = true
-        say("more loops than the table has places for (\(SharedLoopTable.places)): the others are not watched until one is free")
+        let slots = SharedLoopTable.slotCount
+        say("more loops than the shared loop table has slots (\(slots)): the others are not watched until one is free")
     }
 
     // MARK: Messages
