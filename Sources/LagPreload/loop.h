@@ -1,6 +1,5 @@
 // What one thread's waits say about its loop. Used by the wrapped calls; no symbol of this is visible outside the library.
-#ifndef LAG_PRELOAD_LOOP_H
-#define LAG_PRELOAD_LOOP_H
+#pragma once
 
 // Before the pragma: what the C library declares is not hidden.
 #include <semaphore.h>
@@ -123,5 +122,3 @@ static inline void loop_leave(loop_thread *thread, int result) {
 }
 
 #pragma GCC visibility pop
-
-#endif

@@ -2,12 +2,11 @@
 //
 // The object is read while the thread sleeps in its wait: then the call's arguments and the memory that they point to are the ones that the kernel
 // uses. Afterwards it is asked for by duplicates (pidfd_getfd(2)) of the process's descriptors and poll(2) with time-out 0, which consumes
-// no event, whether it is level-triggered, edge-triggered or one-shot. A duplicate lives for one look: none keeps open what the program closes.
+// no event, whether it is level-triggered, edge-triggered or one-shot. A duplicate lives for one poll: none keeps open what the program closes.
 //
 // A signalfd is never asked, nor an epoll instance that may watch one: whether it is ready depends on who asks (signalfd(2)), and the kernel takes
 // an item that is not ready for the asker off the instance's list. The program would miss its signal.
-#ifndef CLR_WAIT_OBJECT_H
-#define CLR_WAIT_OBJECT_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -80,5 +79,3 @@ int32_t clr_call_use(pid_t pid, const cll_thread_syscall *call);
 
 // Whether another thread of the process, of the first 64, sleeps in a wait on this epoll instance: then it fetches what comes. Some 5 µs a thread.
 int clr_epoll_has_other_waiter(pid_t pid, pid_t tid, int32_t epoll);
-
-#endif

@@ -1,6 +1,5 @@
 // A command run in one's place: started with the signals as they came, passed the signals that this process gets, and imitated in its end.
-#ifndef CLR_WRAP_H
-#define CLR_WRAP_H
+#pragma once
 
 #include <signal.h>
 #include <stdint.h>
@@ -80,5 +79,3 @@ int clr_wrap_stop_by(int signal, const clr_signal_state *state);
 // Returns how often it was continued: more than once where it was stopped again at once.
 // Ends this process by that signal, without a core of its own.
 _Noreturn void clr_wrap_die_by(int signal);
-
-#endif
