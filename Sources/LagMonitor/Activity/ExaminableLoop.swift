@@ -39,7 +39,7 @@ package enum PendingWork: Sendable, Equatable {
 
 /// What one examination of a loop at work has found.
 package struct LoopExamination: Sendable, Equatable {
-    /// It keeps no work waiting: its thread rests elsewhere, or is none that runs a loop. No stall, whatever its beacon says.
+    /// It keeps no work waiting: its thread rests elsewhere, or runs no loop. No stall, whatever its beacon says.
     package var isQuiet: Bool
     package var work: PendingWork
 

@@ -4,7 +4,7 @@ internal import Glibc
 ///
 /// A file that is missing is waited for. One that got shorter is read from its start (a file that was emptied and has grown beyond
 /// its former length between two polls cannot be distinguished from one that only grew). When another file has the path, the old one is read to its end,
-/// twice with a look between, for its writer may not know yet; then the new one from its start.
+/// twice with a poll between, for its writer may not know yet; then the new one from its start.
 package final class FollowedFile {
     package let path: String
     private var descriptor: Int32 = -1

@@ -35,7 +35,7 @@ package struct WaitObject: Sendable {
         case unseen
     }
 
-    /// What one look has found.
+    /// What one poll has found.
     package struct Work: Sendable, Equatable {
         package var pending: PendingWork
         package var kind: Kind

@@ -35,7 +35,7 @@ struct Symbolization {
     }
 
     /// Reads all files, `-` for stdin, and ends the child.
-    /// - Returns: the exit status: the first trouble's, or success.
+    /// - Returns: the exit status: the first error's, or success.
     mutating func run(_ files: [String]) -> Int32 {
         defer { resolver.close() }
         var status = ExitStatus.success

@@ -18,8 +18,8 @@ final class WatchReporter: @unchecked Sendable {
         let reason: String
     }
 
-    /// What was found out of a process.
-    private enum Finding {
+    /// What was seen of a process.
+    private enum Observation {
         case hasLibrary
         /// Seen once so far: a short-lived one, or one between fork and exec, is no gap in the watch.
         case withoutLibrary
@@ -50,7 +50,7 @@ final class WatchReporter: @unchecked Sendable {
 
     private var report = WatchReport()
     private var listedAt = MonotonicTime.now
-    private var findings: [ProcessID: Finding] = [:]
+    private var observations: [ProcessID: Observation] = [:]
     private var linesLeft = WatchReport.lines
 
     /// A refused process is tried again after so many lists.
@@ -92,7 +92,7 @@ final class WatchReporter: @unchecked Sendable {
         }
         let isUndecided =
             present.contains { $0.loops.isEmpty }
-            || findings.values.contains {
+            || observations.values.contains {
                 switch $0 {
                 case .hasLibrary, .notSelected: false
                 case .withoutLibrary, .failed: true
@@ -113,8 +113,8 @@ final class WatchReporter: @unchecked Sendable {
     private var leftOut: [String] {
         let loops = surroundings.unselected()
         let known = Set(loops.map(\.process))
-        let processes = findings.compactMap { id, finding in
-            if case .notSelected(let name) = finding, !known.contains(id.pid) { (pid: id.pid, name: name) } else { nil }
+        let processes = observations.compactMap { id, observation in
+            if case .notSelected(let name) = observation, !known.contains(id.pid) { (pid: id.pid, name: name) } else { nil }
         }
         return loops.map { "\($0.name) of \($0.processName) [\($0.process)]" }
             + processes.sorted { $0.pid < $1.pid }.map { "\($0.name) [\($0.pid)]" }
@@ -126,28 +126,28 @@ final class WatchReporter: @unchecked Sendable {
             guard let id = Self.identify(pid) else { continue }
             seen.insert(id)
             guard selection.includes(process: pid) else {
-                findings[id] = .notSelected(name: ProcessContext.processName(of: pid) ?? "unknown")
+                observations[id] = .notSelected(name: ProcessContext.processName(of: pid) ?? "unknown")
                 continue
             }
-            switch findings[id] {
+            switch observations[id] {
             case .hasLibrary: continue
-            case .failed(let unwatched, let left) where left > 0: findings[id] = .failed(unwatched, listsLeft: left - 1)
+            case .failed(let unwatched, let left) where left > 0: observations[id] = .failed(unwatched, listsLeft: left - 1)
             case .withoutLibrary, .failed: watchFromOutside(id, isNew: !isRefused(id))
-            case nil, .notSelected: findings[id] = surroundings.hasLibrary(pid) == true ? .hasLibrary : .withoutLibrary
+            case nil, .notSelected: observations[id] = surroundings.hasLibrary(pid) == true ? .hasLibrary : .withoutLibrary
             }
         }
-        findings = findings.filter { seen.contains($0.key) }
-        let refused = findings.values.compactMap { if case .failed(let unwatched, _) = $0 { unwatched } else { nil } }
+        observations = observations.filter { seen.contains($0.key) }
+        let refused = observations.values.compactMap { if case .failed(let unwatched, _) = $0 { unwatched } else { nil } }
         unwatchedNow.withLock { $0 = refused.sorted { $0.pid < $1.pid } }
     }
 
-    private func isRefused(_ id: ProcessID) -> Bool { if case .failed = findings[id] { true } else { false } }
+    private func isRefused(_ id: ProcessID) -> Bool { if case .failed = observations[id] { true } else { false } }
 
     private func watchFromOutside(_ id: ProcessID, isNew: Bool) {
         let absence = LibraryAbsence(of: id.pid, table: surroundings.table)
         // It watches that one.
         guard absence != .otherMonitor else {
-            findings[id] = .hasLibrary
+            observations[id] = .hasLibrary
             return
         }
         let reason = surroundings.obstacle ?? "\(absence)"
@@ -158,7 +158,7 @@ final class WatchReporter: @unchecked Sendable {
         case .watching: message = "watching \(name) [\(id.pid)] from outside: \(reason)"
         case .failed(let failure):
             let unwatched = Unwatched(pid: id.pid, name: name, reason: "\(reason); nor from outside: \(failure)")
-            findings[id] = .failed(unwatched, listsLeft: Self.listsBeforeRetry)
+            observations[id] = .failed(unwatched, listsLeft: Self.listsBeforeRetry)
             message = "\(name) [\(id.pid)] is not watched: \(unwatched.reason)"
         }
         guard isNew, linesLeft > 0 else { return }
