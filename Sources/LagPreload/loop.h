@@ -33,7 +33,7 @@ typedef struct loop_place {
     uint64_t sp;
 } loop_place;
 
-// What a wait is on: the descriptor of its epoll instance, plus one; LOOP_OTHER_OBJECT: anything else, which its place stands for. An epoll
+// What a wait is on: the descriptor of its epoll instance, plus one; LOOP_OTHER_OBJECT: anything else, which its place identifies. An epoll
 // instance is the same loop from wherever it is waited on: compilers at run time move the stack, and loops within handlers turn on it as well.
 enum { LOOP_OTHER_OBJECT = 0 };
 

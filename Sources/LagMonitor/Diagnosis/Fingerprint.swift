@@ -39,14 +39,14 @@ package struct Fingerprint: Sendable, Hashable {
     ///
     /// A symbol counts once, where it is nearest to the leaf: so recursion of any period and depth gives the same
     /// fingerprint. A frame without a symbol counts as build-id and offset. A stack without any in-app frame is
-    /// taken by its leaf-most frames of any kind, and a stall without a stack by the words that stand for it.
+    /// taken by its leaf-most frames of any kind, and a stall without a stack by the words in its place.
     package let text: String
     /// Sixteen hex digits over build-id and offset of all frames.
     package let stackHash: String
 
     /// - Parameters:
     ///   - frames: leaf first.
-    ///   - words: what stands for the stack where there is none.
+    ///   - words: what is hashed where there is no stack.
     package init(frames: [Frame], orElse words: String = "") {
         // Which of the merged functions gives its name may change with every build.
         let named = frames.filter { $0.inApp && $0.symbol?.hasPrefix(FrameRole.mergedPrefix) != true }

@@ -38,7 +38,7 @@ package final class FollowedFile {
         var named = stat()
         let isReplaced = stat(path, &named) != 0 || named.st_ino != own.st_ino || named.st_dev != own.st_dev
         if isReplaced, wasReplaced {
-            // What stands without a newline at the end of a file that nobody writes any more is a line.
+            // What stands without a newline at the end of a file that is not written any more is a line.
             if !isSkipping { partial.withUnsafeBytes { hand($0, take) } }
             close(descriptor)
             descriptor = -1

@@ -199,7 +199,7 @@ extension Settings {
         let changed: [(SettingKey, Bool)] = [
             (.output, output != old.output || choosesOutput != old.choosesOutput), (.headers, outputHeaders != old.outputHeaders),
             (.outputBytes, !choosesOutput && !old.choosesOutput && defaultRotation != old.defaultRotation),
-            // Where nobody names it, it goes with the output.
+            // Where no setting names it, it goes with the output.
             (.unfinished, (choosesUnfinished || old.choosesUnfinished) && monitor.unfinishedPath != old.monitor.unfinishedPath),
             (.listen, listen != old.listen), (.duration, duration != old.duration),
         ]
