@@ -137,7 +137,8 @@ fuzz: setup ## seeded mutations through the readers of foreign bytes; SECONDS=60
 platforms: setup ## build what other platforms get, which does nothing, and compare its public API with that of Linux (3 min after `make test`)
 	Scripts/platforms
 
-lint: ## check the format, where every warning is an error, and what is built on other platforms for imports of Linux alone
+lint: ## check the format, where every warning is an error, other platforms' files for imports of Linux alone, and commit subjects
+	@! git log -20 --no-merges --format=%s | grep -E '^.{73}' || { echo "a commit subject has more than 72 characters" >&2; exit 1; }
 	Scripts/check-portable.py
 	$(SWIFT) format lint --recursive --strict --parallel Sources Tests Evaluation \
 		Examples/*/Sources Examples/*/Package.swift Package.swift

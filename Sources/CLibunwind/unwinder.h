@@ -1,6 +1,5 @@
 // An unwinder's state, and what its walk and its accessors share. Private to this target.
-#ifndef UNWINDER_H
-#define UNWINDER_H
+#pragma once
 
 #include "frame_record_search.h"
 #include "libunwind_calls.h"
@@ -67,6 +66,4 @@ uint64_t clu_link_register_search(clu_unwinder *unwinder);
 
 // Finds the signing marks of the function that holds `ip`, and takes them out of a word of its tables.
 void clu_signing_marks_find(clu_unwinder *unwinder, uint64_t ip);
-#endif
-
 #endif

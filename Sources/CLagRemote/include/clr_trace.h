@@ -5,8 +5,7 @@
 // or not the answer is still wanted; and the kernel itself lets it go when the tracer's thread or process ends, however it ends.
 // An interrupt cuts a wait short that a thread is in; the kernel or this makes most of them again (wait_restart.h), and the others return EINTR:
 // only threads that do not wait are to be asked.
-#ifndef CLR_TRACE_H
-#define CLR_TRACE_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -37,5 +36,3 @@ int clr_tracer_capture(clr_tracer *tracer, pid_t pid, pid_t tid, uint64_t stack_
                        uint64_t deadline_ns);
 int clr_tracer_has_answer(clr_tracer *tracer);
 int clr_tracer_withdraw(clr_tracer *tracer);
-
-#endif

@@ -2,8 +2,7 @@
 //
 // One unwinder belongs to one thread at a time (the watchdog). Nothing here takes the loader's or malloc's lock:
 // modules come from our own map, memory through cll_memory_read, libunwind's own pools from mmap.
-#ifndef CLU_UNWIND_H
-#define CLU_UNWIND_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -88,5 +87,3 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, con
 
 // Where the function begins that `address` lies in, by the unwind tables; 0 when they do not say. After a walk, of the same process.
 uint64_t clu_unwinder_function(clu_unwinder *unwinder, const clu_module_table *table, uint64_t address);
-
-#endif

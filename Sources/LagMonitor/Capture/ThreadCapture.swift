@@ -34,17 +34,16 @@ package final class ThreadCapture {
     private static let blockedAttempts = 3
 
     /// Loads libunwind, reads the module map and takes the memory for snapshots. Not for the watchdog's steady state.
-    package convenience init() throws(CaptureUnavailable) { try self.init(process: getpid(), running: SignalCapture.self) }
-
-    /// The same for the threads of any process. Of another one everything is read from outside, so nothing is installed here.
     /// - Parameters:
-    ///   - running: how threads that run are captured.
+    ///   - process: whose threads are captured; nil: this one. Another one is read from outside.
+    ///   - running: how its threads that run are captured.
     ///   - languages: knows the frames of languages; nil: all frames are native ones.
     package init(
-        process: Int32,
-        running: any RunningThreadCapture.Type,
+        process: Int32? = nil,
+        running: any RunningThreadCapture.Type = SignalCapture.self,
         languages: (any LanguageFrameSource)? = nil
     ) throws(CaptureUnavailable) {
+        let process = process ?? getpid()
         self.process = process
         self.languages = languages.flatMap { LanguageCapture($0, process: process) }
         if let message = clu_loader_load() { throw CaptureUnavailable(reason: String(cString: message)) }

@@ -56,7 +56,7 @@ package struct Fingerprint: Sendable, Hashable {
     ///
     /// A symbol counts once, where it is nearest to the leaf: so recursion of any period and depth gives the same
     /// fingerprint. A frame without a symbol counts as build-id and offset of its function. A stack without any in-app frame is
-    /// taken by its leaf-most frames of any kind, and a stall without a stack by the words that stand for it. Where a language's runtime knows
+    /// taken by its leaf-most frames of any kind, and a stall without a stack by the words in its place. Where a language's runtime knows
     /// frames, only those count: the native ones around them differ with every build of the runtime.
     package let text: String
     /// Sixteen hex digits over build-id and offset of all frames.
@@ -64,7 +64,7 @@ package struct Fingerprint: Sendable, Hashable {
 
     /// - Parameters:
     ///   - frames: leaf first.
-    ///   - words: what stands for the stack where there is none.
+    ///   - words: what is hashed where there is no stack.
     package init(frames: [Frame], orElse words: String = "") {
         let ofLanguage = frames.filter { $0.isOfLanguage && $0.symbol?.isEmpty == false }
         let counted = ofLanguage.isEmpty ? frames : ofLanguage

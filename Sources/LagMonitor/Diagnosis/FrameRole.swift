@@ -65,7 +65,7 @@ package enum FrameRole: Sendable {
         }
     }
 
-    /// Of a function that stands for several with the same machine code: its name is that of one of them.
+    /// Of a function that was merged with others of the same machine code: its name is that of one of them.
     static let mergedPrefix = "merged "
 
     /// Whether the compiler made the code by itself.
