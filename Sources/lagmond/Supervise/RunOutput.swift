@@ -1,4 +1,4 @@
-internal import LagCapture
+internal import LagRemote
 internal import LagMonitor
 
 /// Where the lines of a run go: its sink and, where the settings ask for it, the HTTP service.
