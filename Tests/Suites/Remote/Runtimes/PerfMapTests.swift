@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import LagCapture
 import Testing
 
@@ -7,12 +8,13 @@ import Testing
 struct PerfMapTests {
     private func index(_ text: String) -> PerfMapIndex {
         var index = PerfMapIndex()
-        #expect(index.add(Array(text.utf8), at: 0) == text.utf8.count)
+        let read = index.add(Array(text.utf8), at: 0)
+        #expect(read == text.utf8.count)
         return index
     }
 
     private func name(_ text: String, at address: UInt64) -> String? {
-        var index = index(text)
+        var index = self.index(text)
         return index.find(address).map { place in
             String(decoding: Array(text.utf8)[Int(place.offset)...].prefix(place.bytes), as: UTF8.self)
         }
@@ -46,20 +48,22 @@ struct PerfMapTests {
         var text = ""
         for number in 0..<1000 { text += "\(String(number + 1, radix: 16))000 10 name\n" }
         for _ in 0...PerfMapIndex.capacity / 1000 { _ = index.add(Array(text.utf8), at: 0) }
-        #expect(index.isOverfull && index.find(0x1000) == nil)
+        let found = index.find(0x1000)
+        #expect(index.isOverfull && found == nil)
     }
 
     @Test func `a map is read on when it grows and anew when it is another`() throws {
         let path = NSTemporaryDirectory() + "perf-test-\(UUID().uuidString).map"
         defer { try? FileManager.default.removeItem(atPath: path) }
         var file = PerfMapFile(path: path, process: getpid())
-        #expect(!file.exists && file.name(of: 0x1000) == nil)
+        func names() -> [String?] { [file.name(of: 0x1000), file.name(of: 0x2000)] }
+        #expect(!file.exists && names() == [nil, nil])
         try Data("1000 10 one\n2000 10 tw".utf8).write(to: URL(fileURLWithPath: path))
-        #expect(file.exists && file.name(of: 0x1000) == "one" && file.name(of: 0x2000) == nil)
+        #expect(file.exists && names() == ["one", nil])
         try Data("1000 10 one\n2000 10 two\n".utf8).write(to: URL(fileURLWithPath: path))
-        #expect(file.name(of: 0x2000) == "two")
+        #expect(names() == ["one", "two"])
         try Data("1000 10 new\n".utf8).write(to: URL(fileURLWithPath: path))
-        #expect(file.name(of: 0x1000) == "new" && file.name(of: 0x2000) == nil)
+        #expect(names() == ["new", nil])
     }
 
     @Test func `a link a folder and a pipe are no maps`() throws {
@@ -71,7 +75,8 @@ struct PerfMapTests {
         mkfifo(folder + "/pipe", 0o600)
         for name in ["", "/link", "/pipe"] {
             var file = PerfMapFile(path: folder + name, process: getpid())
-            #expect(!file.exists && file.name(of: 0x1000) == nil)
+            let name = file.name(of: 0x1000)
+            #expect(!file.exists && name == nil)
         }
     }
 

@@ -36,7 +36,7 @@ struct PythonDebugOffsetsTests {
         #expect(PythonDebugOffsets.layout(words([2: 1]), minor: 13) == nil)
     }
 
-    @Test(arguments: [[5: UInt64.max], [31: 100], [30: 72], [43: 8], [43: 1 << 40], [35: 200], [33: 79]])
+    @Test(arguments: [[5: UInt64.max], [31: 100], [30: 72], [43: 8], [43: 1 << 40], [35: 200], [33: 79]] as [[Int: UInt64]])
     func `offsets that cannot be true are not used`(changes: [Int: UInt64]) {
         #expect(PythonDebugOffsets.layout(words(changes), minor: 13) == nil)
     }

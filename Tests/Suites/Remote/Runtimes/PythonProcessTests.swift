@@ -107,7 +107,7 @@ struct PythonProcessTests {
         // The C library's beginning of a process remains below, and what sleeps above.
         #expect(first > 0 && outcome.stored - first <= 5 + 3)
         for index in 0..<first {
-            let module = process.frames[index].module.flatMap(process.capture.modules.module)
+            let module = process.frames[index].module.flatMap { process.capture.modules.module(at: $0) }
             #expect(process.frames[index].isRuntime == (module?.baseName.hasPrefix("python") ?? false))
         }
     }
@@ -122,6 +122,6 @@ struct PythonProcessTests {
         }
         let again = process.take()
         #expect((0..<again.stored).map { process.frames[$0].language }.filter { $0 != 0 } == numbers)
-        #expect(Set(numbers.map(process.languages.function)).count == 5)
+        #expect(Set(numbers.map { process.languages.function(of: $0) }).count == 5)
     }
 }
