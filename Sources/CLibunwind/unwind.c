@@ -101,6 +101,7 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, con
             continue;
         }
         int stepped = calls->step(&cursor);
+        if (unwinder->lookup_failed && result->stored == result->total) frames[result->stored - 1].flags |= CLU_FRAME_WITHOUT_TABLES;
         if (unwinder->lookup_failed && !is_signal_frame) {
             if (!clu_go_on_without_tables(unwinder, &cursor, &registers, stepped)) {
                 result->end = CLU_UNWIND_NO_INFO;

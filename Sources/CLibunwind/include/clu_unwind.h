@@ -51,8 +51,8 @@ enum {
     CLU_UNWIND_BAD_FRAME = 3,  // a frame that leads nowhere
 };
 
-// RUNTIME: code of a language's runtime, which no walk says.
-enum { CLU_FRAME_RETURN_ADDRESS = 1, CLU_FRAME_SIGNAL = 2, CLU_FRAME_RUNTIME = 4 };
+// RUNTIME: code of a language's runtime, which no walk says. WITHOUT_TABLES: it has no unwind information, as code that was made at run time.
+enum { CLU_FRAME_RETURN_ADDRESS = 1, CLU_FRAME_SIGNAL = 2, CLU_FRAME_RUNTIME = 4, CLU_FRAME_WITHOUT_TABLES = 8 };
 
 typedef struct clu_frame {
     uint64_t pc;

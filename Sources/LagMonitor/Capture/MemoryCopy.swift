@@ -64,6 +64,13 @@ package final class MemoryCopy: @unchecked Sendable {
         self.snapshot = snapshot
     }
 
+    /// The thread's stack, from its stack pointer less the red zone on; nil where there is none.
+    package var stack: (address: UInt64, bytes: UnsafeRawBufferPointer)? {
+        guard let snapshot, let stack = snapshot.pointee.stack else { return nil }
+        let count = Int(clamping: min(snapshot.pointee.stack_length, snapshot.pointee.capacity))
+        return (snapshot.pointee.stack_begin, UnsafeRawBufferPointer(start: stack, count: count))
+    }
+
     /// Whether more can be copied.
     package var hasRoom: Bool {
         isOpen && reads < Self.maximumReads && used < Self.capacityBytes && clb_now_ns() < deadline

@@ -45,12 +45,14 @@ package final class FrameBuffer {
         package let language: UInt32
         /// Whether the code is that of a language's runtime, and so not the program's own, wherever it lies.
         package var isRuntime = false
+        /// Whether the code has no unwind information, as what was made at run time.
+        package let isWithoutTables: Bool
 
         /// A frame of a language, at an address that its runtime has for it.
         package init(language: UInt32, pc: UInt64) {
             self.language = language
             self.pc = pc
-            (module, isReturnAddress, isSignalFrame, functionStart) = (nil, false, false, pc)
+            (module, isReturnAddress, isSignalFrame, isWithoutTables, functionStart) = (nil, false, false, false, pc)
         }
 
         package init(_ frame: clu_frame) {
@@ -61,6 +63,7 @@ package final class FrameBuffer {
             isSignalFrame = Int32(frame.flags) & Int32(CLU_FRAME_SIGNAL) != 0
             functionStart = frame.pc &- UInt64(frame.function_distance)
             isRuntime = Int32(frame.flags) & Int32(CLU_FRAME_RUNTIME) != 0
+            isWithoutTables = Int32(frame.flags) & Int32(CLU_FRAME_WITHOUT_TABLES) != 0
         }
     }
 

@@ -17,7 +17,8 @@ struct ProcessImage {
 
         /// What it exports, as its own memory has it: also of a file that was replaced, or that this process cannot open.
         var symbols: DynamicSymbols? { DynamicSymbols(memory, start: start, bias: info.bias) }
-        fileprivate let start: UInt64
+        /// Its first address, where its header is.
+        let start: UInt64
     }
 
     let process: Int32

@@ -1,4 +1,4 @@
-import Glibc
+internal import Glibc
 internal import Testing
 
 @testable import LagMonitor

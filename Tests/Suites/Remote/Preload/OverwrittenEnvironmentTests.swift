@@ -1,5 +1,5 @@
 internal import Foundation
-import Glibc
+internal import Glibc
 internal import LagModel
 internal import TestSupport
 internal import Testing

@@ -1,12 +1,12 @@
-import Glibc
-import LagCapture
-import TestSupport
-import Testing
+internal import Glibc
+internal import LagCapture
+internal import TestSupport
+internal import Testing
 
-@testable import LagRemote
+@testable internal import LagRemote
 
 /// A piece of this process's memory in which every word is a pointer to elsewhere in it, or anything.
-private final class WildMemory {
+final class WildMemory {
     static let bytes = 1 << 18
     let start: UnsafeMutableRawPointer
     private var random: SeededGenerator

@@ -1,9 +1,9 @@
-import Foundation
-import Glibc
-import LagCapture
-import Testing
+internal import Foundation
+internal import Glibc
+internal import LagCapture
+internal import Testing
 
-@testable import LagRemote
+@testable internal import LagRemote
 
 struct PerfMapTests {
     private func index(_ text: String) -> PerfMapIndex {

@@ -1,7 +1,7 @@
-import TestSupport
-import Testing
+internal import TestSupport
+internal import Testing
 
-@testable import LagRemote
+@testable internal import LagRemote
 
 struct PythonDebugOffsetsTests {
     /// As CPython 3.13.0 has them on x86-64; places in words.

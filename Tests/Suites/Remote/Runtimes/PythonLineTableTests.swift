@@ -1,6 +1,6 @@
-import Testing
+internal import Testing
 
-@testable import LagRemote
+@testable internal import LagRemote
 
 struct PythonLineTableTests {
     /// `co_linetable` of a function of eleven lines, as CPython 3.11.2 made it, which begins at line 1.

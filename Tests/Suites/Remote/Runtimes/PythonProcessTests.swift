@@ -1,10 +1,12 @@
-import Foundation
-import LagActivity
-import LagCapture
-import TestSupport
-import Testing
+internal import Foundation
+internal import Glibc
+internal import LagActivity
+internal import LagCapture
+internal import LagModel
+internal import TestSupport
+internal import Testing
 
-@testable import LagRemote
+@testable internal import LagRemote
 
 /// A Python that stalls, watched from here.
 private final class PythonProcess {
@@ -86,7 +88,7 @@ struct PythonProcessTests {
         let process = try PythonProcess(mode)
         var found: [String] = []
         // Right after its line it may be elsewhere.
-        let isFound = try eventually {
+        let isFound = eventually {
             let outcome = process.take()
             found = process.own(outcome)
             return outcome.method == method && found.first?.hasPrefix("wait") == true
@@ -99,7 +101,7 @@ struct PythonProcessTests {
     @Test func `the interpreter's own frames are not the program's`() throws {
         let process = try PythonProcess("sleep")
         var outcome = process.take()
-        _ = try eventually {
+        _ = eventually {
             outcome = process.take()
             return process.own(outcome).count == 5
         }
@@ -115,7 +117,7 @@ struct PythonProcessTests {
     @Test func `the same stall is the same function and another line another frame`() throws {
         let process = try PythonProcess("sleep")
         var numbers: [UInt32] = []
-        _ = try eventually {
+        _ = eventually {
             let outcome = process.take()
             numbers = (0..<outcome.stored).map { process.frames[$0].language }.filter { $0 != 0 }
             return numbers.count == 5

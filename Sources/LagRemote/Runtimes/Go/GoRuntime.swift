@@ -1,0 +1,137 @@
+internal import LagCapture
+
+/// Go 1.18 and newer: the functions of a program's own code, with their lines, and its stacks by Go's own tables.
+///
+/// Go's code has no unwind tables that libunwind knows, and not every function of it keeps a frame record. But for each instruction the table says
+/// how far the stack pointer is below the return address, so from the first Go frame on the stack is walked exactly.
+final class GoRuntime: LanguageRuntime {
+    private static let maximumFrames = 1024
+    private static let pointerBytes: UInt64 = 8
+
+    let modules: Set<Int> = []
+    let copiesFrames = true
+    private let module: Int
+    private let table: GoFunctionTable
+    private let memory: RemoteMemory
+    /// The folder of Go's own library; nil where paths were trimmed.
+    private let library: String?
+
+    private init(_ memory: RemoteMemory, module: Int, _ table: GoFunctionTable) {
+        self.memory = memory
+        self.module = module
+        self.table = table
+        // Go's code begins with functions of its library: `…/src/internal/cpu/cpu.go`.
+        let first = table.function(at: table.text).flatMap { table.levels($0, at: table.text)?.last?.file }
+        library = first.flatMap { path in
+            path.hasPrefix("/") ? path.firstRange(of: "/src/").map { String(path[..<$0.upperBound]) } : nil
+        }
+    }
+
+    static func recognise(_ image: ProcessImage) -> RuntimeRecognition {
+        guard let program = image.modules.first,
+            let found = GoImage(image.memory, start: program.start, bias: program.info.bias)
+        else { return .absent }
+        var table: GoFunctionTable?
+        var seen: UInt64?
+        found.forEachModuleData { place in
+            seen = seen ?? place
+            table = GoFunctionTable(image.memory, moduleData: place)
+            return table == nil
+        }
+        guard let table else {
+            let magic: UInt32? = seen.flatMap { image.memory.load($0, as: UInt64.self) }.flatMap { image.memory.load($0) }
+            return .unknown("go with function table \(magic.map { String($0, radix: 16) } ?? "of another kind")")
+        }
+        return .found(GoRuntime(image.memory, module: program.index, table))
+    }
+
+    /// Nothing but the stack is copied, which comes with the snapshot.
+    func prepare(tid: Int32, innerTid: Int32) -> UInt64? { 0 }
+    func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {}
+
+    func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {
+        guard let memory, stack.contains(where: { isGo($0) }) else { return stack }
+        var merged: [StackEntry] = []
+        var place = 0
+        while place < stack.count {
+            guard case .native(let native) = stack[place], isGo(stack[place]), let walk = walk(from: native, memory) else {
+                merged.append(stack[place])
+                place += 1
+                continue
+            }
+            merged += walk.frames.map { .language($0) }
+            place += 1
+            // What the unwinder found of the same frames.
+            while place < stack.count, walk.steps > 0, case .native(let passed) = stack[place],
+                passed.stackPointer < walk.stackPointer
+            { place += 1 }
+        }
+        return merged
+    }
+
+    /// From one frame on as far as Go's tables lead: to code in C, to the thread's first function, to where the stack was changed.
+    private func walk(from native: NativeFrame, _ memory: MemoryCopy) -> (
+        frames: [LanguageFrame], stackPointer: UInt64, steps: Int
+    )? {
+        var frames: [LanguageFrame] = []
+        var pc = native.frame.pc
+        var stackPointer = native.stackPointer
+        var steps = 0
+        while frames.count < Self.maximumFrames {
+            let address = pc &- (steps > 0 || native.frame.isReturnAddress ? 1 : 0)
+            guard let function = table.function(at: address) else { break }
+            guard let levels = table.levels(function, at: address) else { return nil }
+            for index in levels.indices {
+                frames.append(LanguageFrame(code: function.entry, check: UInt64(index), position: address, pc: pc))
+            }
+            guard stackPointer != 0, let bytes = table.frameBytes(function, at: address),
+                let caller: UInt64 = memory.load(stackPointer &+ bytes), table.function(at: caller &- 1) != nil
+            else { break }
+            stackPointer = stackPointer &+ bytes &+ Self.pointerBytes
+            pc = caller
+            steps += 1
+        }
+        return (frames, stackPointer, steps)
+    }
+
+    private func isGo(_ entry: StackEntry) -> Bool {
+        guard case .native(let native) = entry, native.frame.module == module else { return false }
+        return table.function(at: native.address) != nil
+    }
+
+    func name(_ frame: LanguageFrame) -> LanguageFrameName? {
+        guard let function = table.function(at: frame.position), let levels = table.levels(function, at: frame.position),
+            frame.check < UInt64(levels.count)
+        else { return nil }
+        let level = levels[Int(frame.check)]
+        return LanguageFrameName(
+            language: "go",
+            function: level.function,
+            symbol: level.function,
+            file: level.file,
+            line: level.line,
+            isLibrary: isLibrary(level) ? true : nil
+        )
+    }
+
+    private func isLibrary(_ level: GoFunctionTable.Level) -> Bool {
+        guard let file = level.file else { return true }
+        if let library, file.hasPrefix(library) { return true }
+        // Paths were trimmed (`-trimpath`): modules have their version in theirs, and the library's packages have no dot in their first part.
+        return !file.hasPrefix("/") && (file.contains("@v") || Self.isOfLibrary(level.function))
+    }
+
+    private static let libraryPackages: Set<Substring> = [
+        "runtime", "internal", "syscall", "os", "io", "net", "time", "sync", "reflect", "fmt", "strings", "strconv", "bytes",
+        "bufio", "sort",
+        "encoding", "crypto", "compress", "archive", "container", "context", "database", "debug", "errors", "expvar", "flag",
+        "go", "hash",
+        "html", "image", "index", "iter", "log", "maps", "math", "mime", "path", "plugin", "regexp", "slices", "testing", "text",
+        "unicode",
+        "unique", "unsafe", "vendor", "weak", "cmp", "embed", "type..eq", "type",
+    ]
+
+    private static func isOfLibrary(_ function: String) -> Bool {
+        libraryPackages.contains(function.prefix { $0 != "." && $0 != "/" })
+    }
+}

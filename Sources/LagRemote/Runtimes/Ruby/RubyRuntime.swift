@@ -1,0 +1,128 @@
+internal import LagCapture
+
+/// Ruby 3.1: the frames of its virtual machine.
+///
+/// A call from Ruby to Ruby needs no call of a C function there; each call of `rb_vm_exec` runs a group of frames, whose last one says so. The
+/// groups take the places of those calls, between the frames of C that stay.
+final class RubyRuntime: LanguageRuntime {
+    private static let maximumThreads = 1024
+    private static let maximumVersionBytes = 16
+
+    let modules: Set<Int>
+    let copiesFrames = true
+    private let memory: RemoteMemory
+    private let layout: RubyLayout
+    private let machine: UInt64
+    private let execution: DynamicSymbols.Symbol
+
+    private init(
+        _ memory: RemoteMemory,
+        _ layout: RubyLayout,
+        machine: UInt64,
+        execution: DynamicSymbols.Symbol,
+        modules: Set<Int>
+    ) {
+        self.memory = memory
+        self.layout = layout
+        self.machine = machine
+        self.execution = execution
+        self.modules = modules
+    }
+
+    static func recognise(_ image: ProcessImage) -> RuntimeRecognition {
+        for (place, module) in image.modules.enumerated() where place == 0 || module.name.hasPrefix("libruby") {
+            guard let symbols = module.symbols, let machine = symbols.symbol("ruby_current_vm_ptr") else { continue }
+            guard let text = symbols.symbol("ruby_version"),
+                let version = image.memory.text(text.address, limit: maximumVersionBytes)
+            else { return .unknown("ruby") }
+            guard let layout = RubyLayout.known.first(where: { version.hasPrefix($0.version + ".") }) else {
+                return .unknown("ruby \(version)")
+            }
+            guard let execution = symbols.symbol("rb_vm_exec") else { return .unknown("ruby \(version) without rb_vm_exec") }
+            let program = image.modules.first { $0.name.hasPrefix("ruby") }
+            return .found(
+                RubyRuntime(
+                    image.memory,
+                    layout,
+                    machine: machine.address,
+                    execution: execution,
+                    modules: Set([module.index, program?.index].compactMap { $0 })
+                )
+            )
+        }
+        return .absent
+    }
+
+    /// The thread's execution context.
+    func prepare(tid: Int32, innerTid: Int32) -> UInt64? {
+        // Before the interpreter has started there is none.
+        guard let machine: UInt64 = memory.load(machine), machine != 0,
+            let main: UInt64 = memory.load(machine &+ layout.mainThread)
+        else { return nil }
+        // The threads are in a ring, together with its head, which is none.
+        var thread = main
+        for _ in 0..<Self.maximumThreads {
+            if memory.load(thread &+ layout.threadNumber, as: Int32.self) == innerTid,
+                memory.load(thread &+ layout.threadMachine, as: UInt64.self) == machine,
+                let context: UInt64 = memory.load(thread &+ layout.threadContext),
+                memory.load(context &+ layout.contextThread, as: UInt64.self) == thread
+            {
+                return context
+            }
+            guard let next: UInt64 = memory.load(thread), next != main, next != 0 else { return nil }
+            thread = next
+        }
+        return nil
+    }
+
+    func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
+        var seen: Set<UInt64> = []
+        for frame in RubyStack(memory: memory, layout: layout).groups(of: thread.place).joined()
+        where memory.hasRoom && seen.insert(frame.sequence).inserted {
+            _ = RubySequence(layout, at: frame.sequence) { memory.bytes($0, $1).map { [UInt8]($0) } }
+        }
+    }
+
+    func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {
+        guard let memory else { return stack }
+        var sequences: [UInt64: RubySequence?] = [:]
+        let groups = RubyStack(memory: memory, layout: layout).groups(of: thread.place).map { group in
+            group.compactMap { frame -> LanguageFrame? in
+                let known = sequences[frame.sequence]
+                let sequence = known ?? RubySequence(layout, at: frame.sequence) { memory.bytes($0, $1).map { [UInt8]($0) } }
+                sequences[frame.sequence] = .some(sequence)
+                guard let sequence, let position = sequence.position(of: frame.counter) else { return nil }
+                return LanguageFrame(code: frame.sequence, check: sequence.check, position: position, pc: frame.counter)
+            }
+        }
+        guard groups.contains(where: { !$0.isEmpty }) else { return stack }
+        return merged(stack, groups)
+    }
+
+    private func merged(_ stack: [StackEntry], _ groups: [[LanguageFrame]]) -> [StackEntry] {
+        var merged: [StackEntry] = []
+        var rest = groups[...]
+        for entry in stack {
+            guard case .native(let native) = entry, native.address >= execution.address,
+                native.address - execution.address < execution.size, let group = rest.popFirst()
+            else {
+                merged.append(entry)
+                continue
+            }
+            merged += group.map { .language($0) }
+        }
+        // The stack of C was not walked to its end: the order of what is left is known all the same.
+        for group in rest { merged += group.map { .language($0) } }
+        return merged
+    }
+
+    func name(_ frame: LanguageFrame) -> LanguageFrameName? {
+        let live = memory
+        func sequence() -> RubySequence? { RubySequence(layout, at: frame.code) { live.bytes($0, $1) } }
+        guard let found = sequence(), found.check == frame.check, let label = found.label() else { return nil }
+        let (file, line) = (found.file(), found.line(at: frame.position))
+        // It may have been collected while it was read.
+        guard sequence()?.check == frame.check else { return nil }
+        return LanguageFrameName(language: "ruby", function: label, file: file, line: line, isLibrary: file == nil ? true : nil)
+    }
+}

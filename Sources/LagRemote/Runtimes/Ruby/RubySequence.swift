@@ -1,0 +1,129 @@
+/// A method, block or file of Ruby: an instruction sequence, as somewhere in another process's memory.
+struct RubySequence {
+    /// Types in the low bits of an object's flags (`include/ruby/internal/value_type.h`), and of an internal one (`internal/imemo.h`).
+    private enum Kind {
+        static let mask: UInt64 = 0x1f
+        static let string: UInt64 = 0x05
+        static let array: UInt64 = 0x07
+        static let `internal`: UInt64 = 0x1a
+        static let internalShift: UInt64 = 12
+        static let internalMask: UInt64 = 0xf
+        static let sequence: UInt64 = 7
+    }
+    /// `FL_USER1`: of a string, its bytes are elsewhere; of an array, they are not.
+    private static let user1: UInt64 = 1 << 13
+    private static let embeddedLengthShift: UInt64 = 14
+    private static let embeddedLengthMask: UInt64 = 0x1f
+    private static let maximumTextBytes: UInt64 = 4096
+    private static let maximumLines: UInt32 = 1 << 22
+
+    private let layout: RubyLayout
+    private let read: (_ address: UInt64, _ count: Int) -> [UInt8]?
+    private let body: [UInt8]
+
+    /// Nil where there is none.
+    init?(_ layout: RubyLayout, at address: UInt64, read: @escaping (_ address: UInt64, _ count: Int) -> [UInt8]?) {
+        guard let head = read(address, Int(layout.sequenceBody) + 8), let flags: UInt64 = head.number(at: 0),
+            flags & Kind.mask == Kind.internal, flags >> Kind.internalShift & Kind.internalMask == Kind.sequence,
+            let place: UInt64 = head.number(at: Int(layout.sequenceBody)), let body = read(place, layout.bodyBytes)
+        else { return nil }
+        self.layout = layout
+        self.read = read
+        self.body = body
+    }
+
+    private func field(_ offset: UInt64) -> UInt64 { body.number(at: Int(offset)) ?? 0 }
+
+    /// Of what another sequence at the same place would have otherwise.
+    var check: UInt64 {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for offset in [layout.bodyCode, layout.bodyPath, layout.bodyLabel, layout.bodyLines, layout.bodyLineIndex] {
+            hash = (hash ^ field(offset)) &* 0x0000_0100_0000_01b3
+        }
+        return hash | 1
+    }
+
+    /// The instruction before a program counter, which is that of the call; nil where the counter is not in this sequence.
+    func position(of counter: UInt64) -> UInt64? {
+        let code = field(layout.bodyCode)
+        guard let count: UInt32 = body.number(at: Int(layout.bodyCount)), code != 0, counter >= code, (counter - code) % 8 == 0
+        else { return nil }
+        let words = (counter - code) / 8
+        guard words <= UInt64(count) else { return nil }
+        return words == 0 ? 0 : words - 1
+    }
+
+    /// As Ruby's own stack traces name it: `checkout`, `block in checkout`, `<main>`.
+    func label() -> String? { text(field(layout.bodyLabel)) }
+
+    /// The file's whole path where it has one, else the name by which it was read.
+    func file() -> String? {
+        let path = field(layout.bodyPath)
+        guard let flags = word(path) else { return nil }
+        if flags & Kind.mask == Kind.string { return text(path) }
+        guard flags & Kind.mask == Kind.array else { return nil }
+        let elements: UInt64? = flags & Self.user1 != 0 ? path &+ 16 : word(path &+ 32)
+        guard let elements, let name = word(elements), let whole = word(elements &+ 8) else { return nil }
+        return text(whole) ?? text(name)
+    }
+
+    private func word(_ address: UInt64) -> UInt64? { read(address, 8)?.number(at: 0) }
+
+    private func text(_ string: UInt64) -> String? {
+        guard string % 8 == 0, let flags = word(string), flags & Kind.mask == Kind.string else { return nil }
+        let bytes: [UInt8]?
+        if flags & Self.user1 != 0 {
+            guard let count = word(string &+ 16), count <= Self.maximumTextBytes, let place = word(string &+ 24) else {
+                return nil
+            }
+            bytes = read(place, Int(count))
+        } else {
+            bytes = read(string &+ 16, Int(flags >> Self.embeddedLengthShift & Self.embeddedLengthMask))
+        }
+        guard let bytes, !bytes.isEmpty else { return nil }
+        let text = String(decoding: bytes, as: UTF8.self)
+        return text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7f || $0.value == 0xfffd } ? nil : text
+    }
+
+    // MARK: Lines
+
+    /// Positions of which the index has the number of entries itself; those beyond have a bit each (`iseq.c`, `succ_index_lookup`).
+    private static let immediatePositions: UInt64 = 54
+    private static let immediateAWord: UInt64 = 9
+    private static let immediateBits: UInt64 = 7
+    private static let blockPositions: UInt64 = 512
+    private static let blockBytes: UInt64 = 80
+
+    /// The line of an instruction, counted from 1.
+    func line(at position: UInt64) -> Int? {
+        guard let count: UInt32 = body.number(at: Int(layout.bodyLineCount)), count > 0, count <= Self.maximumLines else {
+            return nil
+        }
+        guard let index = count == 1 ? 0 : lineIndex(position), index < UInt64(count),
+            let entry = read(field(layout.bodyLines) &+ index &* layout.lineBytes, 4), let line: Int32 = entry.number(at: 0),
+            line > 0
+        else { return nil }
+        return Int(line)
+    }
+
+    private func lineIndex(_ position: UInt64) -> UInt64? {
+        let table = field(layout.bodyLineIndex)
+        let entries: UInt64
+        if position < Self.immediatePositions {
+            guard let word = word(table &+ position / Self.immediateAWord &* 8) else { return nil }
+            entries = word >> (position % Self.immediateAWord * Self.immediateBits) & 0x7f
+        } else {
+            let place = position - Self.immediatePositions
+            // The number of entries before the block, those before each eighth of it in nine bits, and the bits.
+            let block =
+                table &+ Self.immediatePositions / Self.immediateAWord * 8 &+ place / Self.blockPositions &* Self.blockBytes
+            let bit = place % Self.blockPositions
+            guard let before: UInt32 = read(block, 4)?.number(at: 0), let ranks = word(block &+ 8),
+                let bits = word(block &+ 16 &+ bit / 64 * 8)
+            else { return nil }
+            let eighths = bit < 64 ? 0 : ranks >> ((bit / 64 - 1) * 9) & 0x1ff
+            entries = UInt64(before) + eighths + UInt64((bits << (63 - bit % 64)).nonzeroBitCount)
+        }
+        return entries > 0 ? entries - 1 : nil
+    }
+}

@@ -1,0 +1,55 @@
+internal import LagCapture
+
+/// The frames of a thread of Ruby: from the innermost one to the first, in groups that one call of the virtual machine runs.
+struct RubyStack {
+    struct Frame {
+        let counter: UInt64
+        let sequence: UInt64
+    }
+
+    /// Deeper stacks lose their outer frames.
+    private static let maximumFrames = 1024
+    private static let maximumWords: UInt64 = 1 << 21
+    /// Of the part of the stack that the frames' environments lie in.
+    private static let valueBytes: UInt64 = 96 * 1024
+    /// `VM_FRAME_FLAG_FINISH` (`vm_core.h`): the call of the virtual machine ends with this frame.
+    private static let finish: UInt64 = 0x20
+
+    let memory: MemoryCopy
+    let layout: RubyLayout
+
+    /// Empty where the context is damaged.
+    func groups(of context: UInt64) -> [[Frame]] {
+        guard let stack: UInt64 = memory.load(context &+ layout.contextStack),
+            let words: UInt64 = memory.load(context &+ layout.contextWords),
+            let first: UInt64 = memory.load(context &+ layout.contextFrame), stack != 0, words <= Self.maximumWords, first > stack
+        else { return [] }
+        // The outermost frame is none of the program's.
+        let end = stack &+ words &* 8 &- layout.frameBytes
+        guard first < end, (end - first) % layout.frameBytes == 0 else { return [] }
+        let count = Int(clamping: min((end - first) / layout.frameBytes, UInt64(Self.maximumFrames)))
+        if !memory.holds(first, count * Int(layout.frameBytes)) { memory.prefetch(first, count * Int(layout.frameBytes)) }
+        if let top: UInt64 = memory.load(first &+ layout.frameStackPointer), top > stack, top <= first {
+            let begin = max(stack, top - min(top, Self.valueBytes))
+            if !memory.holds(begin, Int(top - begin)) { memory.prefetch(begin, Int(top - begin)) }
+        }
+        var groups: [[Frame]] = []
+        var group: [Frame] = []
+        for index in 0..<count {
+            let place = first &+ UInt64(index) &* layout.frameBytes
+            guard let counter: UInt64 = memory.load(place &+ layout.frameCounter),
+                let sequence: UInt64 = memory.load(place &+ layout.frameSequence),
+                let environment: UInt64 = memory.load(place &+ layout.frameEnvironment),
+                let flags: UInt64 = memory.load(environment)
+            else { break }
+            // A function in C has neither.
+            if counter != 0, sequence != 0 { group.append(Frame(counter: counter, sequence: sequence)) }
+            if flags & Self.finish != 0 {
+                groups.append(group)
+                group = []
+            }
+        }
+        if !group.isEmpty { groups.append(group) }
+        return groups
+    }
+}

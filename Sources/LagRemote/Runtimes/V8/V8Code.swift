@@ -1,0 +1,163 @@
+/// Machine code that V8 made for a function, and the `Code` object that describes it.
+struct V8Code {
+    /// Code that is longer is not searched for its beginning. Most functions have some KiB.
+    private static let maximumDistance: UInt64 = 256 * 1024
+    private static let searchPieceBytes = 4096
+    /// Functions that are inlined into each other: V8 stops at some dozen.
+    private static let maximumInlining = 64
+    /// An inlining position: where the call was, and which function was called (`src/codegen/source-position.h`).
+    private static let inliningPositionBytes = 16
+
+    private let heap: V8Heap
+    private let object: UInt64
+    private let flags: UInt32
+    /// The first instruction.
+    let start: UInt64
+
+    /// Nil where the object is no code, or other code than that at `pc`.
+    init?(_ heap: V8Heap, _ object: UInt64, holding pc: UInt64) {
+        let fields = heap.layout.release.code
+        guard heap.type(object) == heap.layout.types.code, let flags = heap.number32(object, fields.flags),
+            let size = heap.number32(object, fields.instructionBytes)
+        else { return nil }
+        if let place = fields.instructionStart {
+            guard let start = heap.field(object, place) else { return nil }
+            self.start = start
+        } else {
+            start = (object &- V8Heap.strongTag) &+ fields.headerBytes
+        }
+        // A return address may be the end: nothing follows a call that does not return.
+        guard pc >= start, pc &- start <= UInt64(size) else { return nil }
+        self.heap = heap
+        self.object = object
+        self.flags = flags
+    }
+
+    /// The code at `pc`: what the function has at present, or what lies there. A loop that became hot runs in code that its function does not know.
+    static func find(_ heap: V8Heap, at pc: UInt64, of function: UInt64) -> V8Code? {
+        if let field = heap.layout.release.functionCode, let object = heap.field(function, field),
+            let code = V8Code(heap, object, holding: pc)
+        {
+            return code
+        }
+        return search(heap, pc)
+    }
+
+    /// Looks backwards for the object before the instructions. They refer to each other, so no other place is taken for it.
+    private static func search(_ heap: V8Heap, _ pc: UInt64) -> V8Code? {
+        let fields = heap.layout.release.code
+        var types: [UInt64: UInt16] = [:]
+        var end = pc
+        while pc &- end < maximumDistance, end > UInt64(searchPieceBytes) {
+            let begin = (end &- 1) / UInt64(searchPieceBytes) * UInt64(searchPieceBytes)
+            guard let piece = heap.read(begin, Int(end &- begin)) else { return nil }
+            // Objects are aligned to words.
+            for place in stride(from: (piece.count - 8) / 8 * 8, through: 0, by: -8) {
+                guard let map: UInt64 = piece.number(at: place), V8Heap.isObject(map) else { continue }
+                // Instructions start where a cache line does, or half of one.
+                let address = begin &+ UInt64(place)
+                guard (address &+ fields.headerBytes) % 32 == 0 else { continue }
+                let type = types[map] ?? heap.instanceType(map: map) ?? 0
+                types[map] = type
+                guard type == heap.layout.types.stream else { continue }
+                let tagged = address &+ V8Heap.strongTag
+                guard let stream = fields.stream else {
+                    if let code = V8Code(heap, tagged, holding: pc) { return code }
+                    continue
+                }
+                if let object = heap.field(tagged, stream.code), let code = V8Code(heap, object, holding: pc),
+                    code.start == address &+ fields.headerBytes
+                {
+                    return code
+                }
+            }
+            end = begin
+        }
+        return nil
+    }
+
+    private var kind: UInt32 { flags & heap.layout.codeKindMask }
+    var isBaseline: Bool { kind == heap.layout.baselineKind }
+    /// By Maglev or Turbofan: the kinds after the baseline.
+    var isOptimized: Bool { kind > heap.layout.baselineKind }
+
+    // MARK: Baseline code
+
+    /// The bytecode at `pc`, of a return address that of the call; with the array that it is in.
+    func bytecode(at pc: UInt64, isReturnAddress: Bool, sizes: [UInt8]) -> (array: UInt64, offset: Int)? {
+        let fields = heap.layout.release.code
+        guard isBaseline, let array = heap.field(object, fields.data), heap.type(array) == heap.layout.types.bytecodeArray,
+            let positions = heap.field(object, fields.positions).flatMap(heap.table),
+            let count = heap.small(array, heap.layout.arrayLength), (1...Int32(V8Heap.maximumTableBytes)).contains(count),
+            let bytecodes = heap.read((array &- V8Heap.strongTag) &+ heap.layout.bytecodeData, Int(count))
+        else { return nil }
+        let place = (pc &- start) &- (isReturnAddress && pc > start ? 1 : 0)
+        return V8Positions.bytecodeOffset(positions, bytecodes, sizes: sizes, at: place).map { (array, $0) }
+    }
+
+    // MARK: Optimised code
+
+    /// A function that a place in optimised code belongs to.
+    struct Level {
+        /// Its `SharedFunctionInfo`.
+        let shared: UInt64
+        /// Nil: not known.
+        let position: Int?
+    }
+
+    private var deoptimizationData: UInt64? {
+        guard let data = heap.field(object, heap.layout.release.code.data), heap.type(data) == heap.layout.types.deoptimization
+        else { return nil }
+        return data
+    }
+
+    /// The function that the code was made of.
+    var shared: UInt64? {
+        let fields = heap.layout.release.deoptimization
+        guard isOptimized, let data = deoptimizationData, let found = heap.element(data, fields.function) else { return nil }
+        guard fields.isWrapped else { return found }
+        guard heap.type(found) == heap.layout.types.wrapper else { return nil }
+        return heap.field(found, 8)
+    }
+
+    /// Whether other functions were put into it; nil: not known.
+    var inlinedFunctions: Int? {
+        guard let data = deoptimizationData else { return nil }
+        return heap.element(data, heap.layout.release.deoptimization.inlinedCount).flatMap(V8Heap.small).map(Int.init)
+    }
+
+    /// The functions at a return address, the innermost first. V8 keeps positions of calls, so they are exact there and nowhere else.
+    /// - Returns: nil where one of them cannot be read.
+    func levels(at pc: UInt64) -> [Level]? {
+        let fields = heap.layout.release
+        guard let shared, pc > start, let table = heap.field(object, fields.code.positions).flatMap(heap.table),
+            var source = V8Positions.source(table, at: Int64(clamping: pc &- start &- 1))
+        else { return nil }
+        var levels: [Level] = []
+        if source.inlining > 0 {
+            guard let data = deoptimizationData, let literals = heap.element(data, fields.deoptimization.literals),
+                heap.type(literals) == heap.layout.types.literals, let count = inlinedFunctions,
+                let inliningTable = heap.element(data, fields.deoptimization.inliningPositions).flatMap(heap.table)
+            else { return nil }
+            while source.inlining > 0 {
+                let place = (source.inlining - 1) * Self.inliningPositionBytes
+                guard let outer: UInt64 = inliningTable.number(at: place), let index: Int32 = inliningTable.number(at: place + 8),
+                    levels.count < Self.maximumInlining
+                else { return nil }
+                // -1: the function itself, called by itself.
+                if index >= 0 {
+                    guard Int(index) < count, let inlined = heap.element(literals, Int(index)) else { return nil }
+                    levels.append(Level(shared: inlined & ~V8Heap.tagMask | V8Heap.strongTag, position: source.offset))
+                } else {
+                    levels.append(Level(shared: shared, position: source.offset))
+                }
+                let next = V8Positions.Source(raw: outer)
+                // Each was inlined into what was there before.
+                guard next.inlining < source.inlining else { return nil }
+                source = next
+            }
+        }
+        levels.append(Level(shared: shared, position: source.offset))
+        return levels
+    }
+}

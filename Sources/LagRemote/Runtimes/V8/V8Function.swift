@@ -1,0 +1,186 @@
+/// A function of JavaScript: V8's `SharedFunctionInfo`, which all closures of one place in a script share.
+struct V8Function {
+    /// Names and paths that are longer are not read.
+    private static let maximumNameCharacters = 512
+    private static let maximumPathCharacters = 4096
+    /// Of one line a position is not farther into its script; larger bundles have no lines.
+    private static let maximumSourceCharacters = 32 << 20
+    private static let sourcePieceBytes = 256 * 1024
+    /// A scope with more variables in its context keeps their names elsewhere (`kScopeInfoMaxInlinedLocalNamesSize`, `src/common/globals.h`).
+    private static let maximumInlinedNames = 75
+    private static let maximumLocals: Int32 = 65_536
+
+    /// What has no name, as V8's own stack traces show it.
+    static let anonymous = "<anonymous>"
+
+    private let heap: V8Heap
+    let shared: UInt64
+
+    /// Nil where there is no such object.
+    init?(_ heap: V8Heap, _ shared: UInt64) {
+        guard heap.type(shared) == heap.layout.types.shared else { return nil }
+        self.heap = heap
+        self.shared = shared
+    }
+
+    /// Of what does not change as long as the function runs: so another one at the same place is not taken for it.
+    var check: UInt64? {
+        guard let name = heap.field(shared, heap.layout.sharedName), let script = heap.field(shared, heap.layout.sharedScript)
+        else { return nil }
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for word in [name, script] { hash = (hash ^ word) &* 0x0000_0100_0000_01b3 ^ word >> 29 }
+        return hash | 1
+    }
+
+    /// A function that V8 brings along: instead of bytecode it has a number.
+    var isBuiltin: Bool { heap.field(shared, heap.layout.sharedData).map { $0 & 1 == 0 } ?? false }
+
+    /// Its bytecode; nil where it has none (any more).
+    var bytecode: UInt64? {
+        guard let data = heap.field(shared, heap.layout.sharedData) else { return nil }
+        switch heap.type(data) {
+        case heap.layout.types.bytecodeArray: return data
+        case heap.layout.types.code:
+            // Baseline code has it where optimised code has other data.
+            guard let bytecode = heap.field(data, heap.layout.release.code.data),
+                heap.type(bytecode) == heap.layout.types.bytecodeArray
+            else { return nil }
+            return bytecode
+        default: return nil
+        }
+    }
+
+    /// Its name; nil where that cannot be read for certain.
+    func name() -> String? {
+        guard let place = heap.field(shared, heap.layout.sharedName) else { return nil }
+        // Small: it has none.
+        if place & 1 == 0 { return Self.anonymous }
+        guard let type = heap.type(place) else { return nil }
+        if type < heap.layout.strings.firstNonString { return text(place) }
+        return type == heap.layout.types.scopeInfo ? name(inScope: place) : nil
+    }
+
+    private func text(_ string: UInt64) -> String? {
+        heap.text(string, limit: Self.maximumNameCharacters).map { $0.isEmpty ? Self.anonymous : $0 }
+    }
+
+    /// Bits of `ScopeFlags` (`src/objects/scope-info.tq`), the same in all releases that are known.
+    private enum ScopeFlags {
+        static let typeMask: UInt32 = 0xf
+        static let hasSavedClassVariable: UInt32 = 1 << 10
+        static let functionVariable: UInt32 = 3 << 12
+        static let hasInferredName: UInt32 = 1 << 14
+    }
+
+    private func name(inScope scope: UInt64) -> String? {
+        let fields = heap.layout.release.scope
+        func slot(_ index: UInt64) -> UInt64? { heap.field(scope, 8 &+ index &* 8) }
+        guard let word = slot(0) else { return nil }
+        let flags = UInt32(truncatingIfNeeded: fields.flagsAreSmall ? word >> 32 : word)
+        // The code of a file, of `eval`.
+        guard flags & ScopeFlags.typeMask == fields.functionType else { return Self.anonymous }
+        guard let count = slot(heap.layout.scopeLocalCount).flatMap(V8Heap.small), (0...Self.maximumLocals).contains(count) else {
+            return nil
+        }
+        let names = Int(count) < Self.maximumInlinedNames ? UInt64(count) : 1
+        var index = heap.layout.scopeFirstVariable &+ names &+ UInt64(count)
+        if flags & ScopeFlags.hasSavedClassVariable != 0 { index &+= 1 }
+        if flags & ScopeFlags.functionVariable != 0 {
+            // The name, and a slot's number: anything else is no such scope.
+            guard let name = slot(index), let number = slot(index &+ 1), V8Heap.small(number) != nil else { return nil }
+            if V8Heap.isObject(name) {
+                guard let found = text(name) else { return nil }
+                if found != Self.anonymous { return found }
+            } else if V8Heap.small(name) != 0 {
+                return nil
+            }
+            index &+= 2
+        }
+        guard flags & ScopeFlags.hasInferredName != 0 else { return Self.anonymous }
+        guard let inferred = slot(index), let type = heap.type(inferred) else { return nil }
+        // By what it was assigned to; undefined where that was nothing.
+        return type < heap.layout.strings.firstNonString ? text(inferred) : Self.anonymous
+    }
+
+    private var script: UInt64? {
+        guard let script = heap.field(shared, heap.layout.sharedScript), heap.type(script) == heap.layout.types.script else {
+            return nil
+        }
+        return script
+    }
+
+    /// The script's file or name; nil where it has none.
+    func file() -> String? {
+        guard let script, let name = heap.field(script, heap.layout.scriptName),
+            let text = heap.text(name, limit: Self.maximumPathCharacters), !text.isEmpty
+        else { return nil }
+        return Self.path(text)
+    }
+
+    /// Modules have URLs.
+    static func path(_ name: String) -> String {
+        guard name.hasPrefix("file:///") else { return name }
+        var bytes: [UInt8] = []
+        var rest = name.utf8.dropFirst("file://".utf8.count)
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), let code = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) {
+                bytes.append(code)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The line of a place in the script, counted from 1.
+    func line(at position: Int) -> Int? {
+        guard let script, position >= 0, position <= Self.maximumSourceCharacters,
+            // Where the script begins in its file: the field after the name (`src/objects/script.tq`).
+            let first = heap.small(script, heap.layout.scriptName &+ 8), (0...1_000_000).contains(first),
+            let line = lineByEnds(script, position) ?? lineBySource(script, position)
+        else { return nil }
+        return line + Int(first)
+    }
+
+    /// By the table of where lines end, which V8 makes when it first needs it.
+    private func lineByEnds(_ script: UInt64, _ position: Int) -> Int? {
+        guard let ends = heap.field(script, heap.layout.scriptLineEnds), V8Heap.isObject(ends),
+            heap.type(ends) == heap.layout.types.fixedArray, let count = heap.small(ends, heap.layout.arrayLength), count > 0
+        else { return nil }
+        var (low, high) = (0, Int(count))
+        while low < high {
+            let middle = (low + high) / 2
+            guard let end = heap.element(ends, middle).flatMap(V8Heap.small) else { return nil }
+            if Int(end) < position { low = middle + 1 } else { high = middle }
+        }
+        return low < Int(count) ? low + 1 : nil
+    }
+
+    /// By the source: the line ends before the place.
+    private func lineBySource(_ script: UInt64, _ position: Int) -> Int? {
+        guard let source = heap.field(script, heap.layout.scriptSource), let flat = heap.flat(source), position < flat.count
+        else { return nil }
+        let width = flat.isOneByte ? 1 : 2
+        let total = position * width
+        var line = 1
+        var wasReturn = false
+        var done = 0
+        while done < total {
+            let count = min(Self.sourcePieceBytes, total - done)
+            guard let piece = heap.read(flat.address &+ UInt64(done), count) else { return nil }
+            for place in stride(from: 0, to: piece.count, by: width) {
+                let unit = width == 1 ? UInt16(piece[place]) : piece.number(at: place) ?? 0
+                switch unit {
+                case 0x0a:
+                    if !wasReturn { line += 1 }
+                case 0x0d, 0x2028, 0x2029: line += 1
+                default: break
+                }
+                wasReturn = unit == 0x0d
+            }
+            done += count
+        }
+        return line
+    }
+}

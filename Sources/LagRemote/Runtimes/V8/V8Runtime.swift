@@ -1,0 +1,148 @@
+internal import LagCapture
+
+/// V8 in node: the frames of JavaScript, by the constants that every build of node exports for post-mortem debuggers.
+///
+/// What is copied of a thread that cannot go on is what moves: the functions on its stack, which are young objects as often as not. What they lead to
+/// (`SharedFunctionInfo`, code, scripts) is old and stays; it is read afterwards, and compared with what the copy says.
+final class V8Runtime: LanguageRuntime {
+    /// Functions of a stack that are copied, each once. A read of 1 µs for each object, three or four objects.
+    private static let maximumFunctions = 128
+    private static let functionBytes = 72
+    private static let sharedBytes = 64
+    private static let mapBytes = 16
+    /// The saved frame pointer and the return address.
+    private static let recordBytes = 16
+
+    let modules: Set<Int>
+    let copiesFrames = true
+    private let layout: V8Layout
+    private let bytecodeSizes: [UInt8]
+    private let memory: RemoteMemory
+
+    private init(_ memory: RemoteMemory, module: Int, _ layout: V8Layout, bytecodeSizes: [UInt8]) {
+        self.memory = memory
+        modules = [module]
+        self.layout = layout
+        self.bytecodeSizes = bytecodeSizes
+    }
+
+    private enum Symbol {
+        static let constants = "v8dbg_"
+        static let major = "_ZN2v88internal7Version6major_E"
+        static let minor = "_ZN2v88internal7Version6minor_E"
+        static let bytecodeSizes = "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE"
+    }
+
+    /// Three widths of at most 256 bytecodes.
+    private static let maximumBytecodeSizes: UInt64 = 3 * 256
+
+    static func recognise(_ image: ProcessImage) -> RuntimeRecognition {
+        for (place, module) in image.modules.enumerated() {
+            // Debian's node is a library.
+            guard place == 0 || ["node", "v8", "electron"].contains(where: { module.name.contains($0) }) else { continue }
+            guard let symbols = module.symbols, symbols.symbol(Symbol.constants + "HeapObjectTag") != nil else { continue }
+            func number(_ name: String) -> UInt32? { symbols.symbol(name).flatMap { image.memory.load($0.address) } }
+            guard let major = number(Symbol.major), let minor = number(Symbol.minor) else { return .unknown("v8") }
+            guard let release = V8Release.known.first(where: { $0.major == major && $0.minor == minor }) else {
+                return .unknown("v8 \(major).\(minor)")
+            }
+            do throws(V8Layout.Mismatch) {
+                let layout = try V8Layout(release) { number(Symbol.constants + $0).map { Int32(bitPattern: $0) } }
+                var sizes: [UInt8] = []
+                if let table = symbols.symbol(Symbol.bytecodeSizes), table.size % 3 == 0, table.size <= maximumBytecodeSizes {
+                    sizes = image.memory.bytes(table.address, Int(table.size)) ?? []
+                }
+                return .found(V8Runtime(image.memory, module: module.index, layout, bytecodeSizes: sizes))
+            } catch {
+                return .unknown("v8 \(major).\(minor) with another \(error.constant)")
+            }
+        }
+        return .absent
+    }
+
+    /// Any thread may run JavaScript: workers do.
+    func prepare(tid: Int32, innerTid: Int32) -> UInt64? { 0 }
+
+    func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
+        guard let stack = memory.stack else { return }
+        let end = stack.address &+ UInt64(stack.bytes.count)
+        func word(_ address: UInt64) -> UInt64? {
+            guard address >= stack.address, address < end, end - address >= 8 else { return nil }
+            return stack.bytes.loadUnaligned(fromByteOffset: Int(address - stack.address), as: UInt64.self)
+        }
+        var functions: Set<UInt64> = []
+        func copyFrame(_ framePointer: UInt64) -> Bool {
+            guard let context = word(framePointer &+ layout.slots.context), V8Heap.isObject(context),
+                let function = word(framePointer &+ layout.slots.function), V8Heap.isObject(function),
+                functions.insert(function).inserted
+            else { return true }
+            copyFunction(function, memory)
+            return memory.hasRoom && functions.count < Self.maximumFunctions
+        }
+        if let framePointer = thread.registers.framePointer, !copyFrame(framePointer) { return }
+        // Every word that leads up the stack may be a frame pointer that was saved; what it leads to is looked at, and not believed.
+        var place = (stack.address &+ 7) & ~7
+        while let saved = word(place) {
+            if saved > place, saved < end, saved % 8 == 0, !copyFrame(saved) { return }
+            place &+= 8
+        }
+    }
+
+    private func copyFunction(_ function: UInt64, _ memory: MemoryCopy) {
+        func object(_ tagged: UInt64, _ count: Int) -> Bool {
+            guard V8Heap.isObject(tagged), memory.bytes(tagged &- V8Heap.strongTag, count) != nil,
+                let map: UInt64 = memory.load(tagged &- V8Heap.strongTag), V8Heap.isObject(map)
+            else { return false }
+            return memory.bytes(map &- V8Heap.strongTag, Self.mapBytes) != nil
+        }
+        guard object(function, Self.functionBytes),
+            let shared: UInt64 = memory.load((function &- V8Heap.strongTag) &+ layout.functionShared)
+        else { return }
+        _ = object(shared, Self.sharedBytes)
+    }
+
+    func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {
+        guard let memory else { return stack }
+        let live = self.memory
+        let finder = V8Stack(
+            heap: V8Heap(layout: layout) { address, count in
+                memory.bytes(address, count).map { [UInt8]($0) } ?? live.bytes(address, count)
+            },
+            bytecodeSizes: bytecodeSizes
+        )
+        var merged: [StackEntry] = []
+        merged.reserveCapacity(stack.count)
+        for (index, entry) in stack.enumerated() {
+            guard case .native(let native) = entry, isOwn(native.frame), let framePointer = framePointer(stack, index),
+                let found = finder.frames(
+                    pc: native.frame.pc,
+                    framePointer: framePointer,
+                    isReturnAddress: native.frame.isReturnAddress,
+                    isInRuntime: native.frame.module != nil
+                )
+            else {
+                merged.append(entry)
+                continue
+            }
+            merged += found.map { .language($0) }
+        }
+        return merged
+    }
+
+    /// V8's own code, and what it made, is without unwind tables; its functions in C++ have them.
+    private func isOwn(_ frame: FrameBuffer.Frame) -> Bool {
+        frame.isWithoutTables && (frame.module.map { modules.contains($0) } ?? true)
+    }
+
+    /// Such a frame was left by its frame record: the caller's frame pointer and the return address.
+    private func framePointer(_ stack: [StackEntry], _ index: Int) -> UInt64? {
+        guard index + 1 < stack.count, case .native(let next) = stack[index + 1], next.stackPointer > UInt64(Self.recordBytes)
+        else { return nil }
+        return next.stackPointer - UInt64(Self.recordBytes)
+    }
+
+    func name(_ frame: LanguageFrame) -> LanguageFrameName? {
+        let live = memory
+        return V8Stack(heap: V8Heap(layout: layout) { live.bytes($0, $1) }, bytecodeSizes: []).name(frame)
+    }
+}

@@ -1,0 +1,143 @@
+internal import LagCapture
+
+/// Finds the functions of JavaScript frames.
+///
+/// V8's code keeps frame pointers. Below one lie the frame's context and its function (`src/execution/frame-constants.h`); in frames of another kind
+/// there is a small number in place of the context, the frame's type.
+struct V8Stack {
+    let heap: V8Heap
+    /// Of the bytecodes; empty: not known.
+    let bytecodeSizes: [UInt8]
+
+    /// How ``LanguageFrame/position`` says where in a function a frame is.
+    enum Position: Equatable {
+        case unknown
+        /// Bytes from the begin of its bytecode.
+        case bytecode(Int)
+        /// Characters from the begin of its script.
+        case source(Int)
+
+        private static let kindShift: UInt64 = 56
+
+        init(encoded: UInt64) {
+            let value = Int(encoded & ((1 << Self.kindShift) - 1))
+            switch encoded >> Self.kindShift {
+            case 1: self = .bytecode(value)
+            case 2: self = .source(value)
+            default: self = .unknown
+            }
+        }
+
+        var encoded: UInt64 {
+            switch self {
+            case .unknown: 0
+            case .bytecode(let offset): 1 << Self.kindShift | UInt64(offset)
+            case .source(let offset): 2 << Self.kindShift | UInt64(offset)
+            }
+        }
+    }
+
+    /// The frames at a place in the stack, the innermost first; nil: it is none of JavaScript.
+    /// - Parameters:
+    ///   - isInRuntime: whether `pc` lies in V8's own code, such as the interpreter; else in code that it made.
+    func frames(pc: UInt64, framePointer: UInt64, isReturnAddress: Bool, isInRuntime: Bool) -> [LanguageFrame]? {
+        let slots = heap.layout.slots
+        guard let context = heap.word(framePointer &+ slots.context), V8Heap.isObject(context),
+            let function = heap.word(framePointer &+ slots.function), heap.isFunction(function),
+            let shared = heap.field(function, heap.layout.functionShared), let info = V8Function(heap, shared)
+        else { return nil }
+        if isInRuntime {
+            return interpreted(info, pc, framePointer, isReturnAddress)
+        }
+        guard let code = V8Code.find(heap, at: pc, of: function) else {
+            // Of the leaf the frame pointer may be its caller's still: what is called belongs to the function that calls.
+            return isReturnAddress ? nil : frame(info, .unknown, pc).map { [$0] }
+        }
+        if code.isBaseline { return baseline(info, code, pc, isReturnAddress) }
+        guard code.isOptimized else { return nil }
+        guard code.shared == shared else {
+            guard !isReturnAddress else { return nil }
+            let called = code.shared.flatMap { V8Function(heap, $0) }.flatMap { frame($0, .unknown, pc) }
+            let found = [called, frame(info, .unknown, pc)].compactMap { $0 }
+            return found.isEmpty ? nil : found
+        }
+        return optimized(info, code, pc, isReturnAddress)
+    }
+
+    /// In the interpreter, whose frames have the bytecode and the place in it; or a builtin.
+    private func interpreted(_ info: V8Function, _ pc: UInt64, _ framePointer: UInt64, _ isReturnAddress: Bool)
+        -> [LanguageFrame]?
+    {
+        let slots = heap.layout.slots
+        // What runs has the place in a register, and the slot may be that of a call before.
+        guard isReturnAddress, !info.isBuiltin else { return frame(info, .unknown, pc).map { [$0] } }
+        guard let array = heap.word(framePointer &+ slots.bytecodeArray), let bytecode = info.bytecode, array == bytecode,
+            let raw = heap.word(framePointer &+ slots.bytecodeOffset).flatMap(V8Heap.small),
+            let count = heap.small(array, heap.layout.arrayLength)
+        else { return frame(info, .unknown, pc).map { [$0] } }
+        // Counted from the tagged pointer.
+        let offset = Int(raw) - (Int(heap.layout.bytecodeData) - Int(V8Heap.strongTag))
+        guard offset >= 0, offset < Int(count) else { return frame(info, .unknown, pc).map { [$0] } }
+        return frame(info, .bytecode(offset), pc).map { [$0] }
+    }
+
+    private func baseline(_ info: V8Function, _ code: V8Code, _ pc: UInt64, _ isReturnAddress: Bool) -> [LanguageFrame]? {
+        guard let found = code.bytecode(at: pc, isReturnAddress: isReturnAddress, sizes: bytecodeSizes) else {
+            return frame(info, .unknown, pc).map { [$0] }
+        }
+        guard info.bytecode == found.array else { return isReturnAddress ? nil : frame(info, .unknown, pc).map { [$0] } }
+        return frame(info, .bytecode(found.offset), pc).map { [$0] }
+    }
+
+    private func optimized(_ info: V8Function, _ code: V8Code, _ pc: UInt64, _ isReturnAddress: Bool) -> [LanguageFrame]? {
+        // Between calls there are no positions: it may be in any function that was put into this one, and in this one for certain.
+        guard isReturnAddress else { return frame(info, .unknown, pc).map { [$0] } }
+        guard let levels = code.levels(at: pc) else {
+            return code.inlinedFunctions == 0 ? frame(info, .unknown, pc).map { [$0] } : nil
+        }
+        var frames: [LanguageFrame] = []
+        for level in levels {
+            guard let function = V8Function(heap, level.shared),
+                let found = frame(function, level.position.map { .source($0) } ?? .unknown, pc)
+            else { return nil }
+            frames.append(found)
+        }
+        return frames
+    }
+
+    private func frame(_ function: V8Function, _ position: Position, _ pc: UInt64) -> LanguageFrame? {
+        function.check.map { LanguageFrame(code: function.shared, check: $0, position: position.encoded, pc: pc) }
+    }
+
+    /// The name of a frame. What the heap has at its place now must be what was there.
+    func name(_ frame: LanguageFrame) -> LanguageFrameName? {
+        guard let function = V8Function(heap, frame.code), function.check == frame.check else { return nil }
+        guard let name = function.name() else { return nil }
+        let file = function.isBuiltin ? nil : function.file()
+        let line = source(of: frame, function).flatMap { function.line(at: $0) }
+        // The process went on while this was read.
+        guard function.check == frame.check, heap.type(frame.code) == heap.layout.types.shared else { return nil }
+        return LanguageFrameName(
+            language: "javascript",
+            function: name,
+            file: file,
+            line: line,
+            isLibrary: file == nil || isOfNode(file) ? true : nil
+        )
+    }
+
+    /// node's own scripts, which are in the program.
+    private func isOfNode(_ file: String?) -> Bool { file?.hasPrefix("node:") ?? false }
+
+    private func source(of frame: LanguageFrame, _ function: V8Function) -> Int? {
+        switch Position(encoded: frame.position) {
+        case .unknown: return nil
+        case .source(let offset): return offset
+        case .bytecode(let offset):
+            guard let array = function.bytecode, let positions = heap.field(array, heap.layout.release.bytecodePositions),
+                let table = heap.table(positions)
+            else { return nil }
+            return V8Positions.source(table, at: Int64(offset))?.offset
+        }
+    }
+}

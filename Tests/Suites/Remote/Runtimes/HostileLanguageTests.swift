@@ -1,0 +1,102 @@
+internal import Glibc
+internal import LagCapture
+internal import TestSupport
+internal import Testing
+
+@testable internal import LagRemote
+
+/// The readers of Go's and Ruby's structures in memory that leads anywhere: something or nothing, and that soon.
+struct HostileLanguageTests {
+    private let memory = RemoteMemory(process: getpid())
+
+    @Test(arguments: 0..<40 as Range<UInt64>) func `a wild function table names something or nothing`(seed: UInt64) {
+        let wild = WildMemory(seed: seed)
+        for number in 0..<40 {
+            let data = wild.anyAddress
+            let start = wild.anyAddress
+            let (place, header) = (Int(data - wild.address(0)), Int(start - wild.address(0)))
+            guard place + 400 <= WildMemory.bytes, header + 128 <= WildMemory.bytes, abs(place - header) > 512 else { continue }
+            // All that is compared is right, the rest is not.
+            let text = wild.anyAddress
+            wild.store(0x0801_0000_ffff_fff0 | UInt64(number % 2), at: header)
+            wild.store(UInt64(number), at: header + 8)
+            wild.store(text, at: header + 24)
+            wild.store(96, at: header + 32)
+            for offset in [40, 48, 56, 64] { wild.store(wild.anyAddress &- start, at: header + offset) }
+            wild.store(start, at: place)
+            wild.store(start + 96, at: place + 8)
+            wild.store(text, at: place + 176)
+            for offset in [296, 304, 312, 320] { wild.store(text + UInt64(offset), at: place + offset) }
+            guard let table = GoFunctionTable(memory, moduleData: data) else { continue }
+            for offset: UInt64 in [0, 1, 100, 1 << 20, .max] {
+                guard let function = table.function(at: text &+ offset) else { continue }
+                _ = table.levels(function, at: text &+ offset)
+                _ = table.frameBytes(function, at: text &+ offset)
+                _ = table.name(function)
+            }
+        }
+    }
+
+    @Test(arguments: 0..<40 as Range<UInt64>) func `a wild program of Go has candidates without end, and few are tried`(seed: UInt64) {
+        let wild = WildMemory(seed: seed)
+        let start = wild.address(0)
+        wild.store(0x0001_0102_464c_457f, at: 0)
+        wild.store(64, at: 32)
+        wild.store(0x0002_0038_0040_0000, at: 48)
+        for (index, type) in ([4, 2 << 32 | 1] as [UInt64]).enumerated() {
+            let entry = 64 + index * 56
+            wild.store(type, at: entry)
+            wild.store(1024, at: entry + 16)
+            wild.store(index == 0 ? 64 : .max, at: entry + 32)
+        }
+        wild.store(4 << 32 | 4, at: 1024)
+        wild.store(0x6f47 << 32 | 4, at: 1032)
+        var tried = 0
+        GoImage(memory, start: start, bias: start)?.forEachModuleData { _ in
+            tried += 1
+            return true
+        }
+        #expect(tried <= 256)
+    }
+
+    @Test(arguments: 0..<40 as Range<UInt64>) func `wild frames of Ruby end`(seed: UInt64) throws {
+        let wild = WildMemory(seed: seed)
+        let layout = RubyLayout.known[0]
+        let copy = try #require(MemoryCopy(process: getpid()))
+        for number in 0..<50 {
+            let context = wild.anyAddress
+            let offset = Int(context - wild.address(0))
+            guard offset + 64 <= WildMemory.bytes else { continue }
+            // A stack whose frames lie in the wild memory.
+            let words = UInt64(number) * 500
+            wild.store(wild.address(0), at: offset)
+            wild.store(words, at: offset + 8)
+            wild.store(wild.address(0) &+ words &* 8 &- 64 &* UInt64(1 + number * 7), at: offset + 16)
+            copy.open(nil, within: 2_000_000)
+            let groups = RubyStack(memory: copy, layout: layout).groups(of: context)
+            copy.close(nil)
+            #expect(groups.joined().count <= 1024)
+            for frame in groups.joined() {
+                let sequence = RubySequence(layout, at: frame.sequence) { memory.bytes($0, $1) }
+                _ = sequence?.position(of: frame.counter)
+            }
+        }
+    }
+
+    @Test(arguments: 0..<40 as Range<UInt64>) func `wild sequences of Ruby have a name or none`(seed: UInt64) {
+        let wild = WildMemory(seed: seed)
+        let layout = RubyLayout.known[0]
+        for _ in 0..<100 {
+            let (place, body) = (wild.anyAddress, wild.anyAddress)
+            let offset = Int(place - wild.address(0))
+            guard offset + 64 <= WildMemory.bytes else { continue }
+            wild.store(0x701a, at: offset)
+            wild.store(body, at: offset + 16)
+            guard let sequence = RubySequence(layout, at: place, read: { memory.bytes($0, $1) }) else { continue }
+            _ = sequence.label()
+            _ = sequence.file()
+            for position: UInt64 in [0, 53, 54, 1000, .max] { _ = sequence.line(at: position) }
+            _ = sequence.check
+        }
+    }
+}
