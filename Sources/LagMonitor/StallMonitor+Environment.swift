@@ -50,7 +50,7 @@ final class EnvironmentActivation: Sendable {
             let others =
                 environment.keys
                 .filter {
-                    $0.hasPrefix(SettingKey.environmentPrefix) && $0 != SettingKey.sharedLoopTableName && environment[$0] != ""
+                    $0.hasPrefix(SettingKey.environmentPrefix) && !SettingKey.reservedNames.contains($0) && environment[$0] != ""
                 }
                 .sorted()
             if let other = others.first {

@@ -6,6 +6,7 @@ public import LagActivity
 /// that drain one, which cannot be observed.
 ///
 /// ```swift
+/// import Dispatch
 /// import LagMonitor
 ///
 /// let watched = PingedQueue(.main)

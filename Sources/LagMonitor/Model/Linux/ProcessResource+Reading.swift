@@ -22,7 +22,7 @@ extension ProcessResource {
     private static let maximumStatusBytes = 4 << 10
 
     /// As the process was started with it. Programs that write their title over it (redis-server, nginx) leave zero bytes; then it is that of the
-    /// nearest ancestor which has one, where this process is an ancestor, too: what was started from here has inherited it. Of any other process that
+    /// nearest ancestor which has one, where the observer is an ancestor, too: what was started from there has inherited it. Of any other process that
     /// has the observer's host name, and so is in its pod, it is what the observer's environment says of the pod.
     private static func environment(of process: String, observer: String) -> [UInt8] {
         let own = content(of: "/proc/\(process)/environ", maximumEnvironmentBytes)
@@ -34,7 +34,7 @@ extension ProcessResource {
             ancestor = "\(parent)"
             let environment = content(of: "/proc/\(ancestor)/environ", maximumEnvironmentBytes)
             if inherited == nil, !environment.allSatisfy({ $0 == 0 }) { inherited = environment }
-            if parent == getpid() { return inherited ?? [] }
+            if parent == Int32(observer) ?? getpid() { return inherited ?? [] }
         }
         guard sharesHostName(process, observer) else { return [] }
         return podVariables(content(of: "/proc/\(observer)/environ", maximumEnvironmentBytes))

@@ -8,7 +8,8 @@ import Testing
         @Test func `a snippet with imports needs no other`() throws {
             let snippets = Snippet.all.filter { !$0.isManifest && !$0.code.isEmpty && !$0.imports.isEmpty }
             #expect(snippets.count > 25)
-            #expect(try errors(of: snippets.map(\.program)) == "")
+            let errors = try errors(of: snippets.map(\.program))
+            #expect(errors == "", "\(errors)")
         }
 
         /// The check itself.
@@ -112,8 +113,10 @@ extension Snippet {
         let body = zip(text, imports).map { $1 ? "" : $0 }
         let head = zip(text, imports).filter(\.1).map(\.0)
         let name = "snippet\(line)In\(file.filter { $0.isLetter || $0.isNumber })"
-        return (head + ["func \(name)() async throws {", lines[0]] + body + ["#sourceLocation()", "}"]).joined(separator: "\n")
+        return (head + ["func \(name)()\(isAsynchronous ? " async" : "") throws {", lines[0]] + body + ["#sourceLocation()", "}"]).joined(separator: "\n")
     }
+
+    private var isAsynchronous: Bool { code.contains { $0.contains("await ") } }
 
     /// Whether all of it can stand outside of functions.
     private var isDeclarations: Bool {
