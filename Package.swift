@@ -200,7 +200,7 @@ let package = Package(
 
         // A suite a layer; its folders are its parts.
         suite("LagRunLoopTests", "RunLoop", cEdge + ["LagRunLoop", "LagActivity", "MonitorProbe"]),
-        suite("LagCaptureTests", "Capture", cEdge + ["LagCapture", "CaptureProbe"]),
+        suite("LagCaptureTests", "Capture", cEdge + ["CLibunwind", "LagCapture", "CaptureProbe"]),
         suite("LagDetectionTests", "Detection", cEdge + ["LagDetection", "LagActivity", "LagCapture", "StallFixtures"]),
         suite("LagDiagnosisTests", "Diagnosis", ["LagDiagnosis", "LagSymbols", "StallFixtures"]),
         // Last in the suite by `make test`: every line that its programs made, against the schema.

@@ -271,6 +271,27 @@ __attribute__((noinline)) static void compute_above_gap() {
     expect(gap[0] == 1);
 }
 
+// MARK: A stack of which every page is there
+
+static void lock_memory() {
+    if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0) impossible("mlockall");
+}
+
+__attribute__((noinline)) static int recurse(int depth) {
+    volatile char block[4096];
+    block[0] = (char)depth;
+    return depth == 0 ? block[0] : recurse(depth - 1) + block[0];
+}
+
+// Down to a few pages above the end, once.
+static void recurse_once() {
+    rlimit stack;
+    expect(getrlimit(RLIMIT_STACK, &stack) == 0);
+    size_t bytes = stack.rlim_cur == RLIM_INFINITY ? 8 << 20 : stack.rlim_cur;
+    volatile int sum = recurse((int)(bytes / 4200) - 40);
+    (void)sum;
+}
+
 // MARK: The loop
 
 struct Kind {
@@ -296,6 +317,8 @@ static const Kind kinds[] = {
     {"limit-processes", exhaust_processes, sleep_to_deadline, nullptr},
     {"limit-file-size", exhaust_file_size, sleep_to_deadline, nullptr},
     {"limit-memory-group", exhaust_group, sleep_to_deadline, nullptr},
+    {"memory-locked", lock_memory, compute, nullptr},
+    {"deep-recursion", recurse_once, compute, nullptr},
     {"userfaultfd", make_fault_stack, stall_above_gap, nullptr},
     {"userfaultfd-running", make_fault_stack, compute_above_gap, nullptr},
 };

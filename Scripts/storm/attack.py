@@ -63,9 +63,9 @@ class Outcome:
         found = re.findall(rf"\b{name}=(\d+)", self.messages)
         return int(found[-1]) if found else 0
 
-    def without_line(self):
-        """Stalls that were counted instead. The last one of a host that exits is dismissed."""
-        return sum(self.count(name) for name in ("dropped", "suppressed", "kept", "dismissed"))
+    def without_line(self, dismissed=1):
+        """Stalls that were counted instead. Of those that are dismissed so many are what they are said to be: by itself the last one, of a host that exits."""
+        return sum(self.count(name) for name in ("dropped", "suppressed", "kept")) + min(dismissed, self.count("dismissed"))
 
 
 def as_user(user):
@@ -197,8 +197,10 @@ def unmatched(truth, stalls):
     )
 
 
-def lost_unseen(truth, stalls, outcome):
-    """True stalls without a record and without a count."""
+def lost_unseen(truth, stalls, outcome, dismissed=1):
+    """True stalls without a record and without a count.
+
+    - dismissed: how many may be counted as none."""
     if "not watched" in outcome.messages:
         return 0
-    return max(0, unmatched(truth, stalls) - outcome.without_line())
+    return max(0, unmatched(truth, stalls) - outcome.without_line(dismissed))

@@ -10,13 +10,14 @@ import time
 
 import hosts
 import kills
+import neighbours
 import outputs
 import soak
 import surroundings
 from attack import LeftOut, Result, Storm
 from harness import Failure, say
 
-ATTACKS = {**hosts.ATTACKS, **outputs.ATTACKS, **kills.ATTACKS, **surroundings.ATTACKS, **soak.ATTACKS}
+ATTACKS = {**hosts.ATTACKS, **outputs.ATTACKS, **kills.ATTACKS, **surroundings.ATTACKS, **neighbours.ATTACKS, **soak.ATTACKS}
 
 
 def private_copy(folder, *files):

@@ -101,14 +101,13 @@ def removed_folder(storm):
     return under_fault(storm, place, folder / "lines", remove, folder.mkdir, arrived)
 
 
-def read_only_mount(storm):
-    """A file system that is open for writing is not remounted; one that is put over it is as read-only, and the path leads there."""
-    place = storm.place("read-only")
+def covered_mount(storm):
+    """Another file system, which is read-only, is put over the folder: the path leads there."""
+    place = storm.place("covered")
     disk = place / "disk"
     disk.mkdir()
 
     def cover():
-        subprocess.run(["mount", "-o", "remount,ro", str(disk)], capture_output=True)
         if problem := mount("-t", "tmpfs", "-o", "ro", "storm", disk):
             raise LeftOut(problem)
 
@@ -118,6 +117,39 @@ def read_only_mount(storm):
     if problem := mount("-t", "tmpfs", "-o", "size=8m,mode=777", "storm", disk):
         raise LeftOut(problem)
     return under_fault(storm, place, disk / "lines", cover, uncover, lines_of(disk / "lines"))
+
+
+def read_only_mount(storm):
+    """The file system is remounted read-only for the first half of the stalls. The kernel does so only while no file is open for writing there: before
+    the first line, with which the default output is made."""
+    stalls = storm.tries(90, 18)
+    place = storm.place("read-only")
+    disk, truth = place / "disk", place / "truth"
+    disk.mkdir()
+    if problem := mount("-t", "tmpfs", "-o", "size=8m,mode=700", "storm", disk):
+        raise LeftOut(problem)
+
+    def late(command):
+        return ["sh", "-c", 'sleep 2; exec "$@"', "sh", *command]
+
+    bare = storm.bare(late(storm.host("sleep", stalls)))
+    command = [storm.lagmond, "run", "--config", str(storm.config), "--", *late(storm.host("sleep", stalls, truth))]
+    begun = time.monotonic()
+    with storm.start(["sh", "-c", f'cd {disk}; exec "$@"', "sh", *command], place) as process:
+        time.sleep(1)
+        if problem := mount("-o", "remount,ro", disk):
+            raise LeftOut(problem)
+        wait_until("stalls", lambda: len(true_stalls(truth)) >= stalls // 2 or process.poll() is not None, 60)
+        if problem := mount("-o", "remount,rw", disk):
+            raise LeftOut(problem)
+        outcome = storm.wait(process, place)
+    outcome.seconds = time.monotonic() - begun
+    found, torn = lines_of(disk / "lagmond-stalls.jsonl")()
+    missing = unmatched(true_stalls(truth), found)
+    result = Result()
+    harm = difference(bare, outcome) or (f"{torn} torn lines" if torn else "") or ("" if found else "no line after the disk is back")
+    result.judge(stalls, harm, max(0, missing - outcome.without_line()), f"{missing} of {stalls} stalls did not arrive")
+    return result
 
 
 def lost_permission(storm):
@@ -331,6 +363,7 @@ ATTACKS = {
     "tmpfs-full": full_tmpfs,
     "folder-removed": removed_folder,
     "mount-read-only": read_only_mount,
+    "mount-covered": covered_mount,
     "permission-lost": lost_permission,
     "fifo": fifo,
     "tcp-slow": slow_stream,

@@ -85,7 +85,9 @@ def time_namespace(storm):
     harm = difference(storm.bare([*ahead, *storm.host("sleep", stalls, idle_ms=100)]), outcome) or ended.crash()
     if longest > 10 * storm.STALL_MS * 1000:
         harm = harm or f"a record of {longest / 1000:.0f} ms, the longest stall has {storm.STALL_MS} ms"
-    result.judge(1, harm or (f"{torn} torn lines" if torn else ""), note=f"from outside {len(found)} of {stalls} stalls in records")
+    # Its clock is another one, so only their number can be compared; the first turns are those in which lagmond gets to know the loop.
+    lost = max(0, stalls // 2 - len(found) - ended.without_line())
+    result.judge(1, harm or (f"{torn} torn lines" if torn else ""), lost, f"from outside {len(found)} of {stalls} stalls in records")
     return result
 
 
@@ -132,7 +134,9 @@ def foreign_tracer(storm):
     # The first turns are those in which lagmond gets to know the loop.
     truth = [stall for stall in true_stalls(truth) if found and stall[0] > min(begin for begin, _ in found.values())]
     result.judge(
-        stalls, difference(bare, outcome) or ended.crash() or (f"{torn} torn lines" if torn else ""), lost_unseen(truth, found, ended),
+        stalls, difference(bare, outcome) or ended.crash() or (f"{torn} torn lines" if torn else ""), 
+        # In whose time a tracer held it.
+        lost_unseen(truth, found, ended, dismissed=stalls),
         f"{len(found)} of {stalls} stalls in records",
     )
     return result

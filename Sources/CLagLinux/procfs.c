@@ -245,3 +245,9 @@ uint64_t cll_thread_cpu_ns(pid_t tid) {
 long cll_procfs_schedstat(pid_t pid, pid_t tid, char *buffer, size_t size) {
     return cll_procfs_read(pid, tid, "schedstat", buffer, size);
 }
+
+int cll_is_thread_of(pid_t pid, pid_t tid) {
+    int file = cll_procfs_open(pid, tid, "comm");
+    if (file >= 0) close(file);
+    return file != -ESRCH && file != -ENOENT;
+}

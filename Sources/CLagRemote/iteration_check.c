@@ -19,7 +19,7 @@
 
 struct clr_iteration_check {
     pthread_t thread;
-    pid_t tid;
+    pid_t pid, tid;
     int is_childs;  // a thread of a child of this process
     int64_t call;
     uint64_t sp;
@@ -64,6 +64,8 @@ static uint32_t clr_trace_until_wait(clr_iteration_check *check) {
     prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
     // With SYSGOOD a stop at a call is no number of a signal: should this process be killed just then, the kernel sends the other no signal.
     if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) != 0) return CLR_ITERATION_REFUSED;
+    // This thread's end lets go of a stranger.
+    if (!cll_is_thread_of(check->pid, tid)) return CLR_ITERATION_UNSEEN;
     if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0) return CLR_ITERATION_UNSEEN;
     for (int stops = 0; stops < MAXIMUM_STOPS; stops++) {
         siginfo_t stop;
@@ -101,9 +103,10 @@ static int clr_is_childs(pid_t tid) {
     return parent != NULL && (pid_t)cll_parse_number(&parent, 10) == getpid();
 }
 
-clr_iteration_check *clr_iteration_check_begin(pid_t tid, int64_t call, uint64_t sp) {
+clr_iteration_check *clr_iteration_check_begin(pid_t pid, pid_t tid, int64_t call, uint64_t sp) {
     clr_iteration_check *check = calloc(1, sizeof(*check));
     if (check == NULL) return NULL;
+    check->pid = pid;
     check->tid = tid;
     check->is_childs = clr_is_childs(tid);
     check->call = call;

@@ -91,7 +91,13 @@ void clr_process_report_crashes(const char *fallback_name) {
     static uint8_t stack[16384] __attribute__((aligned(16)));
     const char *name = argument_count > 0 && arguments[0] != NULL ? arguments[0] : fallback_name;
     const char *slash = strrchr(name, '/');
-    program_name = slash != NULL ? slash + 1 : name;
+    // Whoever started us chose it: without what a terminal would obey (and without other letters than ASCII's).
+    static char plain[64];
+    clr_append(plain, plain + sizeof(plain) - 1, slash != NULL ? slash + 1 : name);
+    for (char *at = plain; *at != 0; at++) {
+        if (*at < 0x20 || *at == 0x7f || (*at & 0x80) != 0) *at = '?';
+    }
+    program_name = plain;
     stack_t own = {.ss_sp = stack, .ss_size = sizeof(stack)};
     sigaltstack(&own, NULL);
     struct sigaction action;

@@ -123,6 +123,10 @@ static int clr_trace(clr_tracer *tracer, int *holds) {
     // Withdrawn before it was begun: the thread need not stop.
     if (__atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE) != REQUESTED) return 0;
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0) return errno;
+    if (!cll_is_thread_of(tracer->pid, tid)) {
+        *holds = 1;
+        return ESRCH;
+    }
     siginfo_t stop;
     uint64_t interrupted_ns = clb_now_ns();
     int error = ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0 ? errno : clr_await_stop(tracer, &stop);

@@ -51,7 +51,8 @@ static unw_word_t clu_shown(const clu_unwinder *unwinder, unw_word_t address, un
 
 static int clu_access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *value, int write, void *argument) {
     clu_unwinder *unwinder = argument;
-    if (write) return -UNW_EINVAL;
+    if (write || unwinder->reads >= MAXIMUM_READS) return -UNW_EINVAL;
+    unwinder->reads++;
     if (!snapshot_word(unwinder->view.snapshot, address, value) && !clu_cached_read(unwinder, address, value, 8)) return -UNW_EINVAL;
     *value = clu_shown(unwinder, address, *value);
     return 0;
@@ -187,6 +188,7 @@ void clu_unwinder_forget(clu_unwinder *unwinder) {
 uint64_t clu_unwinder_function(clu_unwinder *unwinder, const clu_module_table *table, uint64_t address) {
     // The walk's own table was its caller's.
     unwinder->view.table = table;
+    unwinder->reads = 0;
     unw_proc_info_t info;
     memset(&info, 0, sizeof(info));
     uint64_t start = clu_look_up(unwinder, address, &info, 0) == 0 ? info.start_ip : 0;

@@ -5,7 +5,13 @@
 #include "libunwind_calls.h"
 #include "return_address.h"
 
-enum { PAGE = 4096, CACHED_PAGES = 64 };
+enum {
+    PAGE = 4096,
+    CACHED_PAGES = 64,
+    // Words that libunwind may read in one walk. It has no limit of its own: an expression of a mapped file's tables can jump back
+    // for ever (DW_OP_skip), and reads each of its bytes by a word. A frame whose tables are not cached takes some hundred; this many take 20 ms.
+    MAXIMUM_READS = 1 << 20,
+};
 
 // In a page's stamp: valid for the epoch, not for the walk.
 static const uint32_t CONSTANT = 1u << 31;
@@ -27,6 +33,7 @@ struct clu_unwinder {
     uint32_t walk, epoch;           // counted by walks and by changes of the modules, below CONSTANT
     int reading_tables;             // a look-up is under way
     uint64_t *stack_pointers;       // of the frames that a walk stores; NULL: nobody wants them
+    uint32_t reads;                 // of MAXIMUM_READS, in this walk or look-up
     uint64_t frame_sp, frame_code;  // the frame being stepped: where a missing frame pointer is searched
     uint64_t frame_pointer;
     int frame_pointer_recovered;

@@ -271,6 +271,9 @@ public final class StallMonitor: Sendable {
         }
     }
 
+    /// Whose loops these are, for messages.
+    package var processLabel: String { core.target.map { "\($0.processName) (\($0.pid))" } ?? "this process" }
+
     /// Has the watchdog scan its loops once, which shows in its counters. Any thread.
     package func wakeWatchdog() { state.withLock { $0.parts?.watchdog.wake() } }
 

@@ -8,11 +8,43 @@ internal import Synchronization
 package final class LivenessProbe: Sendable {
     enum Member { case manager, relay }
 
-    /// Says whether all who were asked have answered. Any thread.
-    package typealias Check = @Sendable () -> Bool
+    /// Who was asked, and whether they have answered. Any thread.
+    package struct Check: Sendable {
+        /// The threads that all watches of a target need.
+        private var shared: @Sendable () -> Bool
+        /// The watchdog of each process.
+        private var watchdogs: [(process: String, hasAnswered: @Sendable () -> Bool)]
+
+        package init(shared: @escaping @Sendable () -> Bool = { true }) { self.init(shared: shared, watchdogs: []) }
+
+        init(shared: @escaping @Sendable () -> Bool, watchdogs: [(process: String, hasAnswered: @Sendable () -> Bool)]) {
+            self.shared = shared
+            self.watchdogs = watchdogs
+        }
+
+        package init(_ checks: [Check]) {
+            self.init(shared: { checks.allSatisfy { $0.haveSharedAnswered } }, watchdogs: checks.flatMap(\.watchdogs))
+        }
+
+        package var haveSharedAnswered: Bool { shared() }
+
+        /// The processes whose watchdog has not answered: its stalls are not found.
+        package var silentProcesses: [String] { watchdogs.filter { !$0.hasAnswered() }.map(\.process) }
+
+        /// Whether all have answered.
+        package func callAsFunction() -> Bool { shared() && watchdogs.allSatisfy { $0.hasAnswered() } }
+
+        /// No answer is expected while this is false.
+        package func expected(while isExpected: @escaping @Sendable () -> Bool) -> Check {
+            Check(
+                shared: { [shared] in !isExpected() || shared() },
+                watchdogs: watchdogs.map { watchdog in (watchdog.process, { !isExpected() || watchdog.hasAnswered() }) }
+            )
+        }
+    }
 
     /// Asks the thread that watches the loops of one process.
-    static func ask(watchdogOf monitor: StallMonitor) -> Check {
+    static func ask(watchdogOf monitor: StallMonitor) -> @Sendable () -> Bool {
         // How often it had come round before it was asked.
         guard let wakes = monitor.watchdogCounters?.wakes else { return { true } }
         monitor.wakeWatchdog()

@@ -31,7 +31,7 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     ) {
         index = loop.index
         self.table = table
-        examiner = LoopExaminer(process, tid: loop.thread.thread, isDeclared: loop.isFromMonitor)
+        examiner = LoopExaminer(process, tid: loop.thread.thread, isDeclared: loop.isFromMonitor, isClaimed: true)
         beacon = ActivityBeacon(at: clb_loop_table_beacon(table.raw, loop.index), in: table)
         let stack = owner.stack
         thread = ThreadIdentity(tid: loop.thread.thread, process: loop.process, stackLow: stack.low, stackHigh: stack.high)

@@ -191,7 +191,8 @@ package final class SharedLoopTable: @unchecked Sendable {
     }
 
     /// Waits until a loop has published something, or until then (`CLOCK_MONOTONIC`).
-    func wait(until deadline: UInt64) { _ = clb_waker_wait_shared(clb_loop_table_waker(raw), deadline) }
+    /// - Returns: false when the time was over.
+    func wait(until deadline: UInt64) -> Bool { clb_waker_wait_shared(clb_loop_table_waker(raw), deadline) != 0 }
 
     /// When the first beacon of those that answered since the last call did so; 0: none.
     func drain() -> UInt64 { clb_loop_table_drain(raw) }

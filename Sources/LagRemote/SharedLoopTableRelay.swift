@@ -1,4 +1,5 @@
 internal import CLagBeacon
+internal import Glibc
 internal import LagActivity
 internal import LagDetection
 internal import Synchronization
@@ -44,19 +45,29 @@ final class SharedLoopTableRelay: @unchecked Sendable {
         table.wake()
     }
 
+    static func sleep(until nanoseconds: UInt64) {
+        var time = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+        while clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil) == EINTR {}
+    }
+
     /// The thread's body.
     func run() {
         var claims: UInt64 = 0
+        var pace = RelayPace()
         while !stopping.load(ordering: .acquiring) {
+            let begun = clb_now_ns()
             _ = table.drain()
             let call = probe.present
-            places.withLock { places in
+            var answers = 0
+            let isWatching = places.withLock { places in
                 for index in places.keys {
                     let answered = clb_beacon_answered_ns(places[index]!.loop.beacon.raw)
                     guard answered != places[index]!.answered else { continue }
                     places[index]!.answered = answered
                     places[index]!.semaphore.post(answeredAt: answered)
+                    answers += 1
                 }
+                return !places.isEmpty
             }
             let present = table.claims
             if present != claims {
@@ -64,7 +75,10 @@ final class SharedLoopTableRelay: @unchecked Sendable {
                 notify()
             }
             probe.answer(call, by: .relay)
-            table.wait(until: .max)
+            pace.recordRound(begun, foundAnswers: answers > 0)
+            let wasWoken = table.wait(until: pace.deadline(isWatching: isWatching, at: clb_now_ns()))
+            pace.recordWake(wasWoken)
+            if let pause = pace.pause(at: clb_now_ns()), !stopping.load(ordering: .acquiring) { Self.sleep(until: pause) }
         }
     }
 }

@@ -116,11 +116,16 @@ extension SharedLoopTableWatch {
             if let known = processes[loop.process] {
                 watched = known
             } else {
+                if processes.count >= Self.maximumProcesses { endIdleProcesses(at: clb_now_ns(), after: 0) }
+                guard processes.count < Self.maximumProcesses else {
+                    return refuse(loop, "\(processes.count) processes are watched already, which is the limit")
+                }
                 watched = try make(loop.process, startTicks: owner.startTicks)
             }
             processes[loop.process] = watched
             let remote = RemoteLoop(loop, owner, watched.handle, in: table)
-            release(loop.index)
+            // One that was refused stays so until it is watched: it was reported.
+            if slots[loop.index]?.watched != nil { release(loop.index) }
             try watched.monitor.watch(remote, rules: loop.isFromMonitor ? nil : configuration.preloadRules)
             slots[loop.index] = .watched(.init(remote, of: loop.process))
             recordConfirmation(at: loop.index)
@@ -155,11 +160,15 @@ extension SharedLoopTableWatch {
     }
 
     /// Its place stays its own: it goes on writing there.
-    private func refuse(_ loop: SharedLoopTable.Loop, _ reason: String) {
+    func refuse(_ loop: SharedLoopTable.Loop, _ reason: String) {
         if case .refused(loop.claim) = slots[loop.index] { return }
-        reportError("cannot watch process \(loop.process): \(reason)")
         release(loop.index)
         slots[loop.index] = .refused(claim: loop.claim)
+        guard refusalLinesLeft > 0 else { return }
+        refusalLinesLeft -= 1
+        reportError("cannot watch process \(loop.process): \(reason)")
+        // Claims are as many as their processes like.
+        if refusalLinesLeft == 0 { reportError("further processes that cannot be watched get no line") }
     }
 
     private func free(_ loop: SharedLoopTable.Loop) {

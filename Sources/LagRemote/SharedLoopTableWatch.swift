@@ -25,6 +25,8 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
         var image: ProgramImage?
         /// Whether a loop of it was ever counted: a process without is no watched one.
         var hasLoops = false
+        /// Since when it has no loop.
+        var idleSince: UInt64?
     }
 
     package let table: SharedLoopTable
@@ -37,6 +39,8 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     var processes: [Int32: Watched] = [:]
     /// What is known of the table's slots.
     var slots: [UInt32: SharedLoopTableSlot] = [:]
+    /// Claims that cannot be watched are complained of so often.
+    var refusalLinesLeft = 20
     /// Processes that have slots and no loop to be watched: their end would not be noticed otherwise.
     var unwatched: Set<Int32> = []
     private let past = Mutex(StallMonitorStatistics())
@@ -50,6 +54,12 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     private let stopping = Atomic<Bool>(false)
     private let threads = Mutex<[WorkerThread]>([])
     private static let checkNanoseconds: UInt64 = 1_000_000_000
+    /// Between the beginnings of two scans.
+    private static let scanDistanceNanoseconds: UInt64 = 5_000_000
+    /// A process without a loop keeps its monitor for so long: it may get another one soon.
+    private static let idleNanoseconds: UInt64 = 5_000_000_000
+    /// Each has threads and memory here. As many as the table has places: more can have a loop at no moment.
+    static let maximumProcesses = Int(CLB_LOOP_TABLE_SLOTS)
 
     /// - Parameters:
     ///   - processSinks: further sinks of each process, made when its first loop comes and closed with its watch.
@@ -132,11 +142,13 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
 
     /// Asks every thread that a stall needs to be noticed whether it is there. Any thread; returns at once.
     package func probeLiveness() -> LivenessProbe.Check {
-        let watchdogs = watching.withLock { $0 }.map(LivenessProbe.ask)
+        let watchdogs = watching.withLock { $0 }.map {
+            (process: $0.processLabel, hasAnswered: LivenessProbe.ask(watchdogOf: $0))
+        }
         let number = probe.request()
         semaphore.post()
         table.wake()
-        return { [probe] in probe.isAnswered(number) && watchdogs.allSatisfy { $0() } }
+        return LivenessProbe.Check(shared: { [probe] in probe.isAnswered(number) }, watchdogs: watchdogs)
     }
 
     /// Loops that are watched now, those left out that do not count at present.
@@ -165,6 +177,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
                 table.checkClock()
                 endExitedProcesses()
                 forgetSelection()
+                endIdleProcesses(at: now, after: Self.idleNanoseconds)
             }
             scan()
             let counted = slots.values.count { $0.watched.map { $0.isConfirmed && !$0.isPaused } ?? false }
@@ -173,6 +186,9 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
             probe.answer(call, by: .manager)
             let isIdle = processes.isEmpty && unwatched.isEmpty && !slots.values.contains(where: \.isToBeTriedAgain)
             _ = semaphore.wait(until: min(settlingDeadline, isIdle ? .max : checked &+ Self.checkNanoseconds))
+            // Whoever has the table can have a scan made whenever it likes.
+            let next = now &+ Self.scanDistanceNanoseconds
+            if clb_now_ns() < next, !stopping.load(ordering: .acquiring) { SharedLoopTableRelay.sleep(until: next) }
         }
         for process in Array(processes.keys) { end(process) }
         publishProcesses()
@@ -243,6 +259,19 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
             case .unknown: continue
             case .found, .gone: freeAll(of: process)
             }
+        }
+    }
+
+    /// Those without a loop. One that comes later gets a monitor anew.
+    func endIdleProcesses(at now: UInt64, after nanoseconds: UInt64) {
+        for (process, watched) in processes {
+            guard loops(of: process).isEmpty else {
+                processes[process]?.idleSince = nil
+                continue
+            }
+            let since = watched.idleSince ?? now
+            processes[process]?.idleSince = since
+            if now &- since >= nanoseconds { end(process) }
         }
     }
 

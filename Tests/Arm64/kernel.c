@@ -296,7 +296,7 @@ static void check_loop(void) {
         cll_thread_syscall present;
         for (int index = 0; index < 4000 && cll_procfs_syscall(process, process, &present) != CLL_SYSCALL_RUNNING; index++) usleep(200);
         uint64_t seen_ns;
-        clr_iteration_check *iteration = clr_iteration_check_begin(process, call.number, call.sp);
+        clr_iteration_check *iteration = clr_iteration_check_begin(process, process, call.number, call.sp);
         usleep(100000);
         seen = clr_iteration_check_end(iteration, &seen_ns);
     }

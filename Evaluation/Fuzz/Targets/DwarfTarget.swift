@@ -27,6 +27,11 @@ final class DwarfTarget: FuzzTarget {
 
     func read(_ input: [UInt8]) throws {
         guard input.count > 64 else { return }
+        // Of the input alone, so that a find can be read again.
+        generator = SplitMix(state: input.reduce(7) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 })
+        var input = input
+        // Mutations of single bytes hardly ever make one; it is the part of the tables that computes.
+        let place = generator.below(2) == 0 ? DwarfExpression.put(into: &input, &generator) : nil
         // Another inode each time: the map reads a module's headers once.
         number += 1
         let path = try surroundings.write(input, to: "library\(number)")
@@ -43,15 +48,16 @@ final class DwarfTarget: FuzzTarget {
         guard let modules = ModuleMap() else { throw FuzzError("no module map") }
         modules.refresh()
         clu_unwinder_forget(unwinder)
-        for _ in 0..<8 { walk(modules, UInt64(UInt(bitPattern: image)), UInt64(length)) }
+        for _ in 0..<8 { walk(modules, UInt64(UInt(bitPattern: image)), UInt64(length), at: place) }
     }
 
-    private func walk(_ modules: ModuleMap, _ image: UInt64, _ length: UInt64) {
+    /// - Parameter place: of a function, which is begun with.
+    private func walk(_ modules: ModuleMap, _ image: UInt64, _ length: UInt64, at place: UInt64?) {
         var snapshot = cll_snapshot()
         withUnsafeMutableBytes(of: &snapshot.registers) { bytes in
             let registers = bytes.bindMemory(to: UInt64.self)
             for index in registers.indices { registers[index] = generator.next() >> UInt64(generator.below(64)) }
-            registers[Int(CLL_REGISTER_PC)] = image + generator.next() % length
+            registers[Int(CLL_REGISTER_PC)] = image + (place.map { $0 + UInt64(generator.below(8)) } ?? generator.next() % length)
             registers[Int(CLL_REGISTER_SP)] = UInt64(UInt(bitPattern: stack))
             registers[Int(CLL_REGISTER_FP)] = UInt64(UInt(bitPattern: stack)) + UInt64(generator.below(4096))
         }

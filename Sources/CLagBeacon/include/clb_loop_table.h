@@ -171,7 +171,7 @@ static inline uint64_t clb_loop_table_refused(const clb_loop_table *table) { ret
 int clb_loop_table_has_fetcher(const clb_loop_table *table, uint32_t index, int32_t object, uint64_t since_ns);
 // Frees a slot unless it was claimed anew since `claim` was read. 1 when it is free now.
 int clb_loop_table_free(clb_loop_table *table, uint32_t index, uint64_t claim);
-// Takes what was posted, at most 4096 posts (a hostile count would keep the watchdog), and the time of the first answer.
+// Takes all that was posted, in one exchange whatever the count says, and the time of the first answer.
 uint64_t clb_loop_table_drain(clb_loop_table *table);
 
 // MARK: The loops' side

@@ -18,6 +18,10 @@ const char *cll_status_field(const char *text, const char *name);
 // The text of a thread's `syscall`: as cll_procfs_syscall.
 int cll_parse_syscall(const char *text, cll_thread_syscall *result);
 
+// Whether there is such a thread in such a process, as far as can be said. Asked of one that this thread has seized, it stays true: a number that was
+// given out again since it was read is another process's thread.
+int cll_is_thread_of(pid_t pid, pid_t tid);
+
 // Opens a file below the thread's folder, or below the process's where `tid` is 0. A descriptor, or a negative errno (-ESRCH: there is none).
 int cll_procfs_open(pid_t pid, pid_t tid, const char *name);
 

@@ -19,8 +19,8 @@ enum {
     CLR_ITERATION_REFUSED = 3,    // it cannot be held: another traces it, or we may not
 };
 
-// Begins one; NULL when no thread can be made. `call`: the system call that the loop rests in; -1: any wait for events. `sp`: the
+// Begins one; NULL when no thread can be made. `pid`: the process of the thread. `call`: the system call that the loop rests in; -1: any wait for events. `sp`: the
 // stack pointer that it is made with. Some 50 µs.
-clr_iteration_check *clr_iteration_check_begin(pid_t tid, int64_t call, uint64_t sp);
+clr_iteration_check *clr_iteration_check_begin(pid_t pid, pid_t tid, int64_t call, uint64_t sp);
 // Ends it, and frees it. `*seen_ns`: when it came by (CLOCK_MONOTONIC). Some 50 µs.
 int clr_iteration_check_end(clr_iteration_check *check, uint64_t *seen_ns);

@@ -38,6 +38,8 @@ struct ELFFile: ~Copyable {
     private static let maximumSections = 65_536
     /// Notes are short; a longer stretch is not searched.
     private static let maximumNoteBytes: UInt64 = 65_536
+    /// Linkers write two or three. A file may name as many as it has headers, all of them of that length.
+    private static let maximumNotes = 64
     private static let maximumNameTableBytes: UInt64 = 1 << 20
     /// Of a section's name; without a bound, damage could make every name as long as the table.
     private static let maximumNameBytes = 64
@@ -112,7 +114,7 @@ struct ELFFile: ~Copyable {
         _ sections: [Section]
     ) -> String? {
         // Sections first: in a separate debug file the segments' offsets lead nowhere.
-        for section in sections where section.type == SectionType.note {
+        for section in sections.lazy.filter({ $0.type == SectionType.note }).prefix(maximumNotes) {
             if let id = buildID(in: source, at: section.offset, size: section.size) { return id }
         }
         let offset = header.u64(32)
@@ -120,9 +122,8 @@ struct ELFFile: ~Copyable {
         let count = Int(header.u16(56))
         guard offset > 0, entryBytes == Layout.programHeaderBytes else { return nil }
         guard let table = source.bytes(at: offset, count: count * entryBytes).map(LittleEndianBytes.init) else { return nil }
-        for index in 0..<count {
-            let base = index * entryBytes
-            guard table.u32(base) == Layout.noteSegment else { continue }
+        let places = (0..<count).lazy.map { $0 * entryBytes }.filter { table.u32($0) == Layout.noteSegment }
+        for base in places.prefix(maximumNotes) {
             if let id = buildID(in: source, at: table.u64(base + 8), size: table.u64(base + 32)) { return id }
         }
         return nil

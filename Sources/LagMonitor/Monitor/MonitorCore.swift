@@ -35,7 +35,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
     private var unfinished: UnfinishedStalls?
     private let clock: @Sendable () -> OutputTime
     /// Whose stalls these are; nil: this process's.
-    private let target: ProcessContext?
+    let target: ProcessContext?
     private let shared = PthreadMutex(Shared())
     private let suppressedRecords = Atomic<UInt64>(0)
     private let recurring = Atomic<UInt64>(0)

@@ -1,5 +1,6 @@
 internal import CLagLinux
 internal import Glibc
+internal import LagModel
 
 /// What the environment says about this package, and where to complain about it.
 enum ProcessEnvironment {
@@ -19,7 +20,7 @@ enum ProcessEnvironment {
 
     /// Writes a line to stderr. Gives up where it is not taken.
     static func reportError(_ message: String) {
-        var line = Array("lagmonitor: \(message)\n".utf8)[...]
+        var line = Array("\(PlainText.sanitized("lagmonitor: \(message)"))\n".utf8)[...]
         while !line.isEmpty {
             let count = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
             if count > 0 { line = line.dropFirst(count) } else if errno != EINTR { return }

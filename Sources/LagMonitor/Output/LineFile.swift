@@ -50,31 +50,68 @@ package enum LineFile {
         throw SinkError(.cannotOpen, path: path, code: code)
     }
 
+    /// Each link is opened itself, and then is the one that was looked at, whatever takes its name meanwhile.
     private static func follow(_ path: String, _ flags: Int32, _ choice: Choice) throws(SinkError) -> Int32 {
-        var link = stat()
-        guard lstat(path, &link) == 0, link.st_mode & S_IFMT == S_IFLNK else {
-            throw SinkError(.cannotOpen, path: path, code: ELOOP)
-        }
         guard choice == .named else {
             throw SinkError(.cannotOpen, path: path, code: ELOOP, detail: "it is a symbolic link; name the file that it leads to")
         }
-        let refusal = SinkError(
-            .cannotOpen,
-            path: path,
-            code: ELOOP,
-            detail: "it is a symbolic link of another user (uid \(link.st_uid)); allowed: this user's and root's"
-        )
-        guard isTrusted(link) else { throw refusal }
-        let descriptor = Glibc.open(path, flags | O_CREAT, mode)
-        guard descriptor >= 0 else { throw SinkError(.cannotOpen, path: path, code: errno) }
-        // Who can replace the link may have done so before it was followed.
-        var now = stat()
-        guard lstat(path, &now) == 0, now.st_ino == link.st_ino, now.st_dev == link.st_dev, isTrusted(now) else {
-            close(descriptor)
-            throw refusal
+        var (folder, name) = (AT_FDCWD, path)
+        defer { if folder != AT_FDCWD { close(folder) } }
+        for _ in 0..<maximumLinks {
+            let link = openat(folder, name, pathOnly | O_NOFOLLOW | O_CLOEXEC)
+            // Nothing is there: it is created, as a file is that a link leads to.
+            guard link >= 0 || errno == ENOENT else { throw SinkError(.cannotOpen, path: path, code: errno) }
+            defer { if link >= 0 { close(link) } }
+            var status = stat()
+            let isLink = link >= 0 && fstat(link, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+            if isLink, !isTrusted(status) {
+                throw SinkError(
+                    .cannotOpen,
+                    path: path,
+                    code: ELOOP,
+                    detail: "it is a symbolic link of another user (uid \(status.st_uid)); allowed: this user's and root's"
+                )
+            }
+            // Links of the kernel (/dev/stdout leads to one) say no path, and no one can replace them.
+            if !isLink || isOfKernel(status) {
+                let descriptor = openat(folder, name, flags | O_CREAT | (isLink ? 0 : O_NOFOLLOW), mode)
+                if descriptor >= 0 { return descriptor }
+                // It has become one meanwhile.
+                guard errno == ELOOP else { throw SinkError(.cannotOpen, path: path, code: errno) }
+                continue
+            }
+            guard let target = target(of: link) else { throw SinkError(.cannotOpen, path: path, code: errno) }
+            // What it leads to is named from its own folder.
+            let parts = name.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+            if !parts.isEmpty {
+                let next = openat(folder, parts == [""] ? "/" : parts.joined(separator: "/"), pathOnly | O_DIRECTORY | O_CLOEXEC)
+                guard next >= 0 else { throw SinkError(.cannotOpen, path: path, code: errno) }
+                if folder != AT_FDCWD { close(folder) }
+                folder = next
+            }
+            name = target
         }
-        return descriptor
+        throw SinkError(.cannotOpen, path: path, code: ELOOP)
     }
+
+    /// As the kernel follows.
+    private static let maximumLinks = 40
+
+    private static func target(of link: Int32) -> String? {
+        var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let count = bytes.withUnsafeMutableBytes {
+            readlinkat(link, "", $0.baseAddress!.assumingMemoryBound(to: CChar.self), $0.count)
+        }
+        return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
+    }
+
+    private static func isOfKernel(_ link: stat) -> Bool {
+        var kernel = stat()
+        return stat("/proc/self/", &kernel) == 0 && kernel.st_dev == link.st_dev
+    }
+
+    /// fcntl.h has it for GNU sources alone.
+    private static let pathOnly: Int32 = 0o10_000_000
 
     private static func isTrusted(_ file: stat) -> Bool { file.st_uid == geteuid() || file.st_uid == 0 }
 

@@ -24,22 +24,49 @@ package struct ParallelLineReader: Sendable {
         let range: Range<UInt64>?
     }
 
-    private let parts: [Part]
+    /// The parts of all files, in the order of the files: not one by one, for a sparse file may claim to have millions of gigabytes.
+    private struct Files {
+        private var files: [(file: InputFile, parts: Int)] = []
+        private(set) var count = 0
+
+        init(_ inputs: [InputFile]) {
+            for file in inputs {
+                let parts =
+                    switch file.content {
+                    case .plain(let bytes):
+                        Int(clamping: bytes / ParallelLineReader.partBytes) + (bytes % ParallelLineReader.partBytes > 0 ? 1 : 0)
+                    case .gzip, .stream: 1
+                    }
+                files.append((file, parts))
+                count += parts
+            }
+        }
+
+        /// - Parameters:
+        ///   - number: of the part.
+        ///   - place: of its file, and how many parts are before that; at first (0, 0). Numbers grow from call to call.
+        func part(_ number: Int, from place: inout (index: Int, before: Int)) -> Part? {
+            while place.index < files.count, number - place.before >= files[place.index].parts {
+                place = (place.index + 1, place.before + files[place.index].parts)
+            }
+            guard place.index < files.count else { return nil }
+            let (file, parts) = files[place.index]
+            guard case .plain = file.content else { return Part(file: file, range: nil) }
+            let index = number - place.before
+            let begin = file.start + UInt64(index) * ParallelLineReader.partBytes
+            // What is appended meanwhile belongs to the last one.
+            return Part(file: file, range: begin..<(index + 1 == parts ? UInt64.max : begin + ParallelLineReader.partBytes))
+        }
+    }
+
+    private let files: Files
     private let workers: Int
     private let progress: ReadProgress
 
     /// - Parameter workers: how many threads at most; there are never more than parts.
     package init(_ files: [InputFile], workers: Int, progress: ReadProgress? = nil) {
-        parts = files.flatMap { file -> [Part] in
-            guard case .plain(let bytes) = file.content else { return [Part(file: file, range: nil)] }
-            let end = file.start + bytes
-            return stride(from: file.start, to: end, by: Int(Self.partBytes)).map {
-                // What is appended meanwhile belongs to the last one.
-                let next = $0 + Self.partBytes
-                return Part(file: file, range: $0..<(next >= end ? UInt64.max : next))
-            }
-        }
-        self.workers = max(1, min(workers, parts.count))
+        self.files = Files(files)
+        self.workers = max(1, min(workers, self.files.count))
         self.progress = progress ?? ReadProgress(total: 0)
     }
 
@@ -56,16 +83,15 @@ package struct ParallelLineReader: Sendable {
             var inputErrors: [InputError] = []
             // Parts are given out in the order of the files, so a file stays open from its first part to its last, whatever becomes of its name.
             var current: (file: InputFile, opened: OpenFile)?
-            while true {
-                let index = next.add(1, ordering: .relaxed).oldValue
-                guard index < parts.count else { break }
+            var place = (index: 0, before: 0)
+            while let part = files.part(next.add(1, ordering: .relaxed).oldValue, from: &place) {
                 do throws(InputError) {
-                    let file = parts[index].file
+                    let file = part.file
                     if current?.file !== file {
                         current = nil
                         current = (file, try file.opened())
                     }
-                    try read(parts[index], lineReader, &consumer)
+                    try read(part, lineReader, &consumer)
                 } catch {
                     inputErrors.append(error)
                 }

@@ -120,10 +120,13 @@ package final class AttachWatch: @unchecked Sendable {
 
     /// Asks every thread that a stall needs to be noticed whether it is there. Any thread; returns at once.
     package func probeLiveness() -> LivenessProbe.Check {
-        let watchdog = present.withLock { $0 }.map(LivenessProbe.ask)
+        let watchdogs = present.withLock { $0 }.map { monitor in
+            [(process: monitor.processLabel, hasAnswered: LivenessProbe.ask(watchdogOf: monitor))]
+        }
         let number = probe.request()
         semaphore.post()
-        return { [self] in isOver || (probe.isAnswered(number) && watchdog?() ?? true) }
+        return LivenessProbe.Check(shared: { [probe] in probe.isAnswered(number) }, watchdogs: watchdogs ?? [])
+            .expected { [self] in !isOver }
     }
 
     private func run() {

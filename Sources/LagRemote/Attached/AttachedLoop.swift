@@ -68,7 +68,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         self.semaphore = semaphore
         image = ProgramImage(of: thread.process)
         finder = IterationDetector(place: place, hold: hold)
-        iterationProbe = IterationProbe(tid: thread.tid, mayCount: mayCount)
+        iterationProbe = IterationProbe(process: thread.process, tid: thread.tid, mayCount: mayCount)
         recorder = SwitchRecorder(tid: thread.tid)
         self.hold = hold
         semaphore.attach(beacon)

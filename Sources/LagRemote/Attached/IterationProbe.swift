@@ -16,6 +16,7 @@ struct IterationProbe: ~Copyable {
         case tooManyCalls
     }
 
+    private let process: Int32
     private let tid: Int32
     private var counter: (descriptor: Int32, address: UInt64)?
     private var counted: UInt64 = 0
@@ -29,7 +30,8 @@ struct IterationProbe: ~Copyable {
     private var check: OpaquePointer?
 
     /// - Parameter mayCount: false: the thread is held, also where there are counters.
-    init(tid: Int32, mayCount: Bool) {
+    init(process: Int32, tid: Int32, mayCount: Bool) {
+        self.process = process
         self.tid = tid
         hasNoCounter = !mayCount
     }
@@ -54,7 +56,7 @@ struct IterationProbe: ~Copyable {
     /// From now on. Some µs, and 50 once, or where the thread has to be held.
     mutating func begin(at place: RestPlace, _ recorder: inout SwitchRecorder) {
         if hasNoCounter {
-            if check == nil { check = clr_iteration_check_begin(tid, place.call ?? -1, place.stackPointer) }
+            if check == nil { check = clr_iteration_check_begin(process, tid, place.call ?? -1, place.stackPointer) }
             return
         }
         // Without one the thread is held from now on: not at once, for that takes one that may be held (``IterationDetector``).

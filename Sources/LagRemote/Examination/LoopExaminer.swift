@@ -31,6 +31,8 @@ package final class LoopExaminer: Sendable {
     private let tid: Int32
     /// A thread that its user, or its own program, says to be a loop: what it blocks in is a stall.
     private let isDeclared: Bool
+    /// That it is one is a claim of the shared table, which every process of the command can write.
+    private let isClaimed: Bool
     private let state = Mutex(State())
 
     /// The descriptors of a set may change with each wait.
@@ -44,10 +46,11 @@ package final class LoopExaminer: Sendable {
     /// A server gets and loses connections; to find out takes 3 µs a descriptor.
     private static let serviceNanoseconds: UInt64 = 1_000_000_000
 
-    init(_ process: ProcessHandle, tid: Int32, isDeclared: Bool) {
+    init(_ process: ProcessHandle, tid: Int32, isDeclared: Bool, isClaimed: Bool = false) {
         self.process = process
         self.tid = tid
         self.isDeclared = isDeclared
+        self.isClaimed = isClaimed
     }
 
     /// The thread rests at its loop's place.
@@ -108,12 +111,12 @@ package final class LoopExaminer: Sendable {
         )
     }
 
-    /// What an action needs.
+    /// What an action needs. A claim of the shared table proves nothing here: it may be another process's.
     func proof(limit: UInt64, at now: UInt64, isFetched: (_ epoll: Int32) -> Bool = { _ in false }) -> LoopProof {
         let facts = facts(limit: limit, at: now, isFetched)
-        // A program that says itself that it is at work there, and of which the kernel says no more, is taken at its word.
-        let isWorkPending = facts.pending == .pending || (isDeclared && facts.pending == .unknown)
-        return LoopProof(isLoop: isDeclared || facts.isProved, isWorkPending: isWorkPending)
+        guard isDeclared, !isClaimed else { return LoopProof(isLoop: facts.isProved, isWorkPending: facts.pending == .pending) }
+        // Its user's word for it: what the kernel cannot see of its work is pending.
+        return LoopProof(isLoop: true, isWorkPending: facts.pending == .pending || facts.pending == .unknown)
     }
 
     private func facts(

@@ -48,7 +48,9 @@ struct TimeCells: Sendable {
         while other.level < level { other.coarsen() }
         for (key, sum) in other.cells {
             // The width may have grown on the way.
-            let time = key.column * other.width
+            let product = key.column.multipliedReportingOverflow(by: other.width)
+            // Of the first column and the last the beginning may be outside of what a time can be.
+            let time = product.overflow ? (key.column < 0 ? Int64.min : .max) : product.partialValue
             add(Key(series: series(key.series), row: key.row, column: column(time)), sum)
         }
     }

@@ -17,6 +17,9 @@ final class HttpPages: Sendable {
 
     let live: LiveLines
     private let output: HealthTrackingSink
+    /// `/metrics`, as it was made last.
+    private let page = Mutex<(text: String, made: MonotonicTime)?>(nil)
+    private static let pageAge: Duration = .milliseconds(100)
     /// Set before a request can come.
     private let subject = Mutex<(any HttpStatusSource)?>(nil)
 
@@ -53,10 +56,19 @@ final class HttpPages: Sendable {
         [("Retry-After", "5")]
     )
 
+    /// One for all who ask at about the same time: it may have megabytes.
     private var metrics: String {
+        page.withLock { page in
+            if let page, MonotonicTime.now - page.made < Self.pageAge { return page.text }
+            let text = freshMetrics
+            page = (text, .now)
+            return text
+        }
+    }
+
+    private var freshMetrics: String {
         let subject = subject.withLock { $0 }
-        let lags = subject?.lags ?? [:]
-        for place in lags.keys { live.counts.register(place) }
+        let lags = live.counts.rows(of: subject?.lags ?? [:])
         return MetricsPage(
             counts: live.counts.snapshot,
             lags: lags,

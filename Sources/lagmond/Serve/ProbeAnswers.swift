@@ -1,4 +1,5 @@
 internal import LagMonitor
+internal import LagRemote
 
 /// Waits for threads that were asked whether they are there.
 enum ProbeAnswers {
@@ -6,7 +7,7 @@ enum ProbeAnswers {
 
     /// Whether all answer within a second.
     /// - Parameter questions: each says whether its answer is there.
-    static func allArrive(_ questions: [@Sendable () -> Bool]) async -> Bool {
+    static func allArrive(_ questions: [LivenessProbe.Check]) async -> Bool {
         var open = questions
         let deadline = MonotonicTime.now + longestWait
         while true {

@@ -79,6 +79,17 @@ final class StallCounts: Sendable {
     /// Its series are there from now on, at zero, so that the first stall is an increase.
     func register(_ place: LoopKey) { state.withLock { _ = Self.row(of: place, in: &$0) } }
 
+    /// The same by the series that these places have, which are registered: of several in one the highest.
+    func rows(of values: [LoopKey: UInt64]) -> [LoopKey: UInt64] {
+        state.withLock { state in
+            // In their order: which of them have a series of their own does not change from page to page.
+            values.sorted { $0.key < $1.key }.reduce(into: [:]) { rows, value in
+                let row = Self.row(of: value.key, in: &state)
+                rows[row] = max(rows[row] ?? 0, value.value)
+            }
+        }
+    }
+
     func count(_ stall: LineFacts.Stall, at place: LoopKey) {
         state.withLock { state in
             let place = Self.row(of: place, in: &state)

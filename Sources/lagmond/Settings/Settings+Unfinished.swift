@@ -9,7 +9,8 @@ extension Settings {
     func withCommandsDefaults() -> Settings {
         guard !choosesOutput, !choosesUnfinished else { return self }
         let place = UnfinishedPath(besideLog: CommandLauncher.defaultOutput)
-        guard access(place.folder, W_OK) == 0 else { return self }
+        // As the file beside it, it is made only where no one else can put files: nobody asked for either.
+        guard access(place.folder, W_OK) == 0, LineFile.folderRefusal(place.path) == nil else { return self }
         var settings = self
         settings.monitor.unfinishedPath = place.path
         for index in settings.targets.indices { settings.targets[index].monitor.unfinishedPath = place.path }

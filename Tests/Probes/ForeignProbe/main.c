@@ -10,5 +10,6 @@ int main(int count, char **arguments) {
     if (strcmp(name, "first") == 0) return run_first_stall(count - 1, arguments + 1);
     if (strcmp(name, "hostile") == 0) return run_hostile(count - 1, arguments + 1);
     if (strcmp(name, "deny") == 0) return run_denied(count - 1, arguments + 1);
+    if (strcmp(name, "forge") == 0) return run_forge(count - 1, arguments + 1);
     return run_wrapped(count, arguments);
 }

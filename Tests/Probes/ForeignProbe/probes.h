@@ -8,4 +8,6 @@ int run_first_stall(int count, char **arguments);
 int run_hostile(int count, char **arguments);
 // deny ERRNO NUMBER… -- COMMAND…: the command, to which the kernel refuses these system calls.
 int run_denied(int count, char **arguments);
+// forge KIND: a worker without privileges claims that its master hangs.
+int run_forge(int count, char **arguments);
 int run_wrapped(int count, char **arguments);

@@ -52,6 +52,35 @@ struct ReplayTests {
         #expect(bench.takeReported().map { $0.until - $0.since } == [200 * millisecond, 190 * millisecond])
     }
 
+    @Test(arguments: [3, 4, 5, 9, 40]) func `more of them than are kept are counted as lost`(count: Int) throws {
+        let (bench, loop, index) = try parked()
+        let begin = start + 300 * millisecond
+        loop.move(to: .afterWaiting, at: begin)
+        for number in 1...count {
+            loop.move(to: number % 2 == 0 ? .beforeTimers : .beforeSources, at: begin + UInt64(number) * 200 * millisecond)
+        }
+        loop.move(to: .waiting, at: begin + (UInt64(count) * 200 + 1) * millisecond)
+        bench.scan(at: begin + UInt64(count) * 200 * millisecond + 100 * millisecond)
+        let reported = bench.takeReported().count
+        let counters = bench.counters(index)
+        #expect(reported == min(count, 3), "the ring has four places, one of which may be written")
+        #expect(counters.stalls == UInt64(count) && counters.dropped == UInt64(count - reported), "\(counters)")
+    }
+
+    @Test func `one that is in progress is not lost as well`() throws {
+        let (bench, loop, index) = try parked()
+        let begin = start + 300 * millisecond
+        bench.stall(loop, from: begin, in: .afterWaiting)
+        for number: UInt64 in 1...6 {
+            loop.move(to: number % 2 == 0 ? .beforeTimers : .beforeSources, at: begin + (100 + number * 200) * millisecond)
+        }
+        loop.move(to: .waiting, at: begin + 1301 * millisecond)
+        bench.scan(at: begin + 1400 * millisecond)
+        let reported = bench.takeReported().count
+        let counters = bench.counters(index)
+        #expect(counters.stalls == 6 && counters.dropped == UInt64(6 - reported), "\(reported) \(counters)")
+    }
+
     @Test func `one behind a stall in progress is another one`() throws {
         let (bench, loop, index) = try parked()
         let begin = start + 300 * millisecond

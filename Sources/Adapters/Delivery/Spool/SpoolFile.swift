@@ -84,7 +84,8 @@ final class SpoolFile {
     func append(_ line: [UInt8], isRecord: Bool) -> Bool {
         guard UnfinishedFile.isLinked(descriptor, at: path) else { return false }
         let entry = SpoolLayout.entryHead(line, isRecord: isRecord) + line
-        guard line.count < 1 << 32, UInt64(entry.count) <= capacity - positions.usedBytes, writeRing(entry, at: positions.tail)
+        guard line.count <= Self.maximumLineBytes, UInt64(entry.count) <= capacity - positions.usedBytes,
+            writeRing(entry, at: positions.tail)
         else { return false }
         var next = positions
         next.tail += UInt64(entry.count)
@@ -104,13 +105,16 @@ final class SpoolFile {
         let bytes = readRing(SpoolLayout.entryHeadBytes, at: start)
         guard bytes.count == SpoolLayout.entryHeadBytes else { throw Damage() }
         let head = SpoolLayout.readEntryHead(bytes)
-        guard UInt64(head.count) <= left - headBytes else { throw Damage() }
+        guard UInt64(head.count) <= left - headBytes, head.count <= Self.maximumLineBytes else { throw Damage() }
         let line = readRing(head.count, at: start + headBytes)
         guard line.count == head.count, SpoolLayout.check(line[...]) == head.check else { throw Damage() }
         return Entry(line: line, isRecord: head.isRecord, end: start + headBytes + UInt64(head.count))
     }
 
     struct Damage: Error {}
+
+    /// More than `max_line_bytes` allows: what a file says of the length of a line is memory here.
+    private static let maximumLineBytes = 4 << 20
 
     /// Removes the lines up to and with the last of `entries`, which are the first of the file.
     func remove(_ entries: some BidirectionalCollection<Entry>) {

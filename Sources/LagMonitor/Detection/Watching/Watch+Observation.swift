@@ -167,14 +167,35 @@ extension Watch {
     /// Takes what the loop has recorded of itself since the last observation: stalls that were over before this thread came to it.
     private func replay(_ reading: BeaconReading, _ observation: Observation) {
         let stretchCount = clb_beacon_stretch_count(hot.pointee.beacon)
+        // The first of them is the stall in progress, which has its line.
+        var isKnown = cold.pointee.detector.activeStall.map { $0.lead != .starvation } ?? false
+        // More than the ring has places: those are overwritten for sure. (Another process's number may be any.)
+        let lost = (stretchCount &- hot.pointee.stretchCount).saturatingDifference(UInt16(CLB_BEACON_STRETCHES))
+        if lost > 0 {
+            hot.pointee.stretchCount &+= lost
+            recordLost(UInt64(lost) - (isKnown ? 1 : 0))
+            isKnown = false
+        }
         while hot.pointee.stretchCount != stretchCount {
             hot.pointee.stretchCount &+= 1
             var stretch = clb_beacon_stretch()
-            guard clb_beacon_read_stretch(hot.pointee.beacon, hot.pointee.stretchCount, &stretch) != 0 else { continue }
+            let isThere = clb_beacon_read_stretch(hot.pointee.beacon, hot.pointee.stretchCount, &stretch) != 0
+            defer { isKnown = false }
+            guard isThere else {
+                if !isKnown { recordLost(1) }
+                continue
+            }
             // It kept nothing waiting.
             if stretch.since_ns == cold.pointee.examination.quietCallout { continue }
             let events = cold.pointee.detector.replay(since: stretch.since_ns, until: stretch.until_ns, observation)
             act(on: events, reading, observation.now)
         }
+    }
+
+    /// Stalls of which nothing is known but that they were.
+    private func recordLost(_ count: UInt64) {
+        guard count > 0 else { return }
+        cold.pointee.stalls.add(count, ordering: .relaxed)
+        cold.pointee.dropped.add(count, ordering: .relaxed)
     }
 }

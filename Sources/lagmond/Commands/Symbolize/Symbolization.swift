@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import LagDiagnosis
+internal import LagModel
 internal import LagReader
 internal import LagSymbols
 
@@ -15,6 +16,7 @@ struct Symbolization {
     private var resolver: FrameResolver
     private var editor: StallLineEditor
     private let isText: Bool
+    private let isTerminal = isatty(STDOUT_FILENO) != 0
     /// The input's name, for messages.
     private var input = ""
     private var lineNumber = 0
@@ -78,11 +80,18 @@ struct Symbolization {
 
     private mutating func take(_ piece: LineSplitter.Piece) {
         switch piece {
-        case .fragment(let bytes): output += bytes
+        case .fragment(let bytes): output += shown(bytes)
         case .line(let bytes):
             lineNumber += 1
-            output += changed(bytes) ?? bytes
+            output += changed(bytes) ?? shown(bytes)
         }
+    }
+
+    /// What is no record of ours, or a damaged one: as it is in a file, and without control characters before people's eyes.
+    private func shown(_ bytes: [UInt8]) -> [UInt8] {
+        guard isText || isTerminal else { return bytes }
+        let isLine = bytes.last == UInt8(ascii: "\n")
+        return Array(PlainText.sanitized(isLine ? bytes.dropLast() : bytes[...]).utf8) + (isLine ? [UInt8(ascii: "\n")] : [])
     }
 
     /// What becomes of a line; nil when it stays as it is.

@@ -176,7 +176,11 @@ final class CommandWatch: Sendable {
                 hangs?.stop()
                 hangs = nil
             } else if hangs == nil {
-                let watch = HangWatch(lifecycle: lifecycle, lines: lines) { [weak self] in self?.processes ?? [] }
+                let watch = HangWatch(lifecycle: lifecycle, lines: lines) { [tableWatch] in
+                    tableWatch.isMapped(in: $0)
+                } processes: { [weak self] in
+                    self?.processes ?? []
+                }
                 try watch.start()
                 hangs = watch
             }
@@ -198,8 +202,7 @@ final class CommandWatch: Sendable {
 
     /// Sends a probe to all threads that detection needs; the result says whether they have answered.
     func probeLiveness() -> LivenessProbe.Check {
-        let calls = [tableWatch.probeLiveness()] + outside.probeLiveness()
-        return { calls.allSatisfy { $0() } }
+        LivenessProbe.Check([tableWatch.probeLiveness()] + outside.probeLiveness())
     }
 
     /// Whether a process is this watch's own: selected, and below the command or with its table, as one that has left the command's tree. Some files

@@ -28,7 +28,7 @@ struct CommandShutdown {
             usleep(Self.pollMicroseconds)
         }
         // Those that it has started since.
-        if !ProcessTree.hasEnded(process.pidfd) { tree.add(below: process.pid) }
+        if tree.isLiving(process.pid) { tree.add(below: process.pid) }
         guard tree.living > 0 else { return false }
         tree.kill()
         let last = MonotonicTime.now + Self.killWait

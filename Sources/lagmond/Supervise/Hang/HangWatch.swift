@@ -9,7 +9,7 @@ internal import Synchronization
 ///
 /// Any process of the command counts, and any loop of it that is watched: the signal goes to the process that hangs, a restart concerns
 /// the whole command. Nothing is done before the hang's line was written, or had two seconds to be.
-// Unchecked: `meters` is the thread's own; the rest is immutable or atomic.
+// Unchecked: `meters` and what is known of users are the thread's own; the rest is immutable or atomic.
 final class HangWatch: @unchecked Sendable {
     private struct Key: Hashable {
         let pid: Int32
@@ -18,15 +18,26 @@ final class HangWatch: @unchecked Sendable {
     }
 
     private let processes: @Sendable () -> [WatchedProcess]
+    private let isMapped: @Sendable (Int32) -> Bool?
     private let lifecycle: CommandLifecycle
     private let lines: LineDispatcher
     private let isOver = Atomic(false)
     private var meters: [Key: HangMeter] = [:]
+    private var users = TableUsers()
+    private var refusalLinesLeft = 8
 
     private static let lineWait: Duration = .seconds(2)
 
-    /// - Parameter processes: those that are watched now. Any thread.
-    init(lifecycle: CommandLifecycle, lines: LineDispatcher, processes: @escaping @Sendable () -> [WatchedProcess]) {
+    /// - Parameters:
+    ///   - isMapped: whether a process has the shared loop table. Any thread.
+    ///   - processes: those that are watched now. Any thread.
+    init(
+        lifecycle: CommandLifecycle,
+        lines: LineDispatcher,
+        isMapped: @escaping @Sendable (Int32) -> Bool?,
+        processes: @escaping @Sendable () -> [WatchedProcess]
+    ) {
+        self.isMapped = isMapped
         self.processes = processes
         self.lifecycle = lifecycle
         self.lines = lines
@@ -70,16 +81,30 @@ final class HangWatch: @unchecked Sendable {
             }
         }
         meters = meters.filter { present.contains($0.key) }
+        if meters.values.contains(where: { $0.hung > .zero }) { users.look(below: lifecycle.status.pid) }
     }
 
     private func act(_ action: CommandPolicy.OnHang, _ process: WatchedProcess, _ loop: any ForeignLoop, _ hung: Duration) {
         let what = "\(process.name) (\(process.pid)) has been hanging in \(loop.name) for \(hung.shown)"
+        // What is sampled from outside is nobody's claim.
+        if action != .report, loop is RemoteLoop, let stranger = stranger(to: process.pid, action) {
+            guard refusalLinesLeft > 0 else { return }
+            refusalLinesLeft -= 1
+            return lifecycle.say(
+                "\(what), as it seems; nothing is done: process \(stranger.pid) of uid \(stranger.users.min() ?? 0), which "
+                    + "may not act on it, can write what says so"
+            )
+        }
         switch action {
         case .report: break
         case .restart: _ = lifecycle.restart(because: what)
         case .signal(let signal):
             let pidfd = clr_pidfd_open(process.pid)
-            guard pidfd >= 0 else { return }
+            guard pidfd >= 0 else {
+                return lifecycle.say(
+                    "\(what): could not send it \(signal): no descriptor of the process: \(Diagnostics.reason(errno))"
+                )
+            }
             defer { close(pidfd) }
             var ticks: UInt64 = 0
             guard cll_procfs_start_ticks(process.pid, &ticks) == 0, ticks == process.startTicks else { return }
@@ -90,6 +115,13 @@ final class HangWatch: @unchecked Sendable {
                 lifecycle.say("\(what): could not send it \(signal): \(Diagnostics.reason(errno))")
             }
         }
+    }
+
+    private func stranger(to process: Int32, _ action: CommandPolicy.OnHang) -> TableUsers.Member? {
+        let root = lifecycle.status.pid
+        users.look(below: root)
+        let targets = action == .restart && root > 0 ? [process, root] : [process]
+        return users.stranger(to: targets.map(TableUsers.owners)) { [isMapped] in isMapped($0) == true }
     }
 }
 

@@ -2,11 +2,23 @@ internal import CLagRemote
 internal import Glibc
 internal import LagRemote
 
-/// A process and its descendants at one moment, each as a pidfd: a process that reuses one of the numbers is not meant.
+/// A process and its descendants at one moment, each as a pidfd: a process that reuses one of the numbers is not meant. Where the kernel or a
+/// filter has no pidfd, as a number with the time of its start, which is compared just before the number is used.
 struct ProcessTree: ~Copyable {
     private struct Member {
         let pid: pid_t
+        /// Negative: there is none.
         let pidfd: Int32
+        let startTicks: UInt64
+
+        var hasEnded: Bool {
+            guard pidfd < 0 else { return ProcessTree.hasEnded(pidfd) }
+            return ProcessTree.startTicks(of: pid) != startTicks
+        }
+
+        func kill() {
+            if pidfd >= 0 { _ = clr_pidfd_kill(pidfd, SIGKILL) } else if !hasEnded { _ = Glibc.kill(pid, SIGKILL) }
+        }
     }
 
     private var members: [Member] = []
@@ -17,15 +29,19 @@ struct ProcessTree: ~Copyable {
     mutating func add(below root: pid_t) {
         let parents = Self.parents()
         for pid in Self.members(below: root, parents)
-        where pid != getpid() && !members.contains(where: { $0.pid == pid && !Self.hasEnded($0.pidfd) }) {
+        where pid != getpid() && !members.contains(where: { $0.pid == pid && !$0.hasEnded }) {
+            let startTicks = Self.startTicks(of: pid)
             let pidfd = clr_pidfd_open(pid)
-            guard pidfd >= 0 else { continue }
-            // Between the list and the descriptor the number may have been reused.
-            guard pid == root || Self.parent(of: pid) == parents[pid] else {
-                close(pidfd)
+            guard startTicks != nil, pidfd >= 0 || errno != ESRCH else {
+                if pidfd >= 0 { close(pidfd) }
                 continue
             }
-            members.append(Member(pid: pid, pidfd: pidfd))
+            // Between the list and the descriptor the number may have been reused.
+            guard pid == root || Self.parent(of: pid) == parents[pid] else {
+                if pidfd >= 0 { close(pidfd) }
+                continue
+            }
+            members.append(Member(pid: pid, pidfd: pidfd, startTicks: startTicks ?? 0))
         }
     }
 
@@ -40,7 +56,7 @@ struct ProcessTree: ~Copyable {
         return member == root
     }
 
-    private static func members(below root: pid_t, _ parents: [pid_t: pid_t]) -> Set<pid_t> {
+    static func members(below root: pid_t, _ parents: [pid_t: pid_t]) -> Set<pid_t> {
         var found: Set<pid_t> = [root]
         // Children have been listed before or after their parents: until nothing is added.
         var isGrowing = true
@@ -52,19 +68,32 @@ struct ProcessTree: ~Copyable {
         return found
     }
 
-    var living: Int { members.count { !Self.hasEnded($0.pidfd) } }
+    var living: Int { members.count { !$0.hasEnded } }
 
-    func kill() { for member in members { _ = clr_pidfd_kill(member.pidfd, SIGKILL) } }
+    /// Of one that was added.
+    func isLiving(_ pid: pid_t) -> Bool { members.contains { $0.pid == pid && !$0.hasEnded } }
+
+    func kill() { for member in members { member.kill() } }
+
+    /// nil: it has ended; what is left of it waits for its parent.
+    private static func startTicks(of pid: pid_t) -> UInt64? {
+        var status = cll_thread_status()
+        var ticks: UInt64 = 0
+        guard cll_procfs_start_ticks(pid, &ticks) == 0, cll_procfs_status(pid, 0, &status) == 0,
+            status.state != CChar(UInt8(ascii: "Z")), status.state != CChar(UInt8(ascii: "X"))
+        else { return nil }
+        return ticks
+    }
 
     static func hasEnded(_ pidfd: Int32) -> Bool {
         var entry = pollfd(fd: pidfd, events: Int16(POLLIN), revents: 0)
         return poll(&entry, 1, 0) > 0
     }
 
-    deinit { for member in members { close(member.pidfd) } }
+    deinit { for member in members where member.pidfd >= 0 { close(member.pidfd) } }
 
     /// Each process of the machine with its parent.
-    private static func parents() -> [pid_t: pid_t] {
+    static func parents() -> [pid_t: pid_t] {
         var parents: [pid_t: pid_t] = [:]
         guard let folder = opendir("/proc") else { return parents }
         defer { closedir(folder) }
@@ -77,9 +106,13 @@ struct ProcessTree: ~Copyable {
 
     /// From `stat`, field 4 (proc(5)); the name in field 2 may hold anything, parentheses too.
     private static func parent(of pid: pid_t) -> pid_t? {
-        let text = ProcFile.text(at: "/proc/\(pid)/stat", limit: 1024) ?? ""
-        guard let end = text.lastIndex(of: ")") else { return nil }
-        let fields = text[text.index(after: end)...].split(separator: " ")
-        return fields.count > 1 ? pid_t(fields[1]) : nil
+        parent(inStat: ProcFile.text(at: "/proc/\(pid)/stat", limit: 1024) ?? "")
+    }
+
+    /// By bytes: a name may end with what makes one `Character` of itself and the parenthesis after it (U+0600).
+    static func parent(inStat text: String) -> pid_t? {
+        guard let end = text.utf8.lastIndex(of: UInt8(ascii: ")")) else { return nil }
+        let fields = text.utf8[end...].dropFirst().split(separator: UInt8(ascii: " "))
+        return fields.count > 1 ? pid_t(Substring(fields[1])) : nil
     }
 }

@@ -62,8 +62,7 @@ final class CommandTarget: Target {
     func covers(_ process: Int32) -> Bool { watch.covers(process) }
 
     func probeLiveness() -> LivenessProbe.Check {
-        let call = watch.probeLiveness()
-        return { [self] in !isWatched.load(ordering: .acquiring) || call() }
+        watch.probeLiveness().expected { [self] in isWatched.load(ordering: .acquiring) }
     }
 
     func start() throws(StartFailure) {

@@ -18,6 +18,8 @@ struct DaemonControl {
     private var status = ""
     /// The targets whose watch did not answer the last liveness probe.
     private var unresponsive: [String] = []
+    /// The processes whose own watchdog did not.
+    private var silent: Set<String> = []
 
     /// How often the status line for the service manager is updated.
     private static let statusPeriod: Duration = .seconds(10)
@@ -72,16 +74,21 @@ struct DaemonControl {
 
     // MARK: Notifications to the service manager
 
-    /// Only while every thread that detection needs makes progress.
+    /// Only while every thread that all processes of a target need makes progress. What the watchdog of one process hangs in may be
+    /// that process's doing (memory that no one pages in), and would end the watch of all others again and again.
     private mutating func notifyAlive(within wait: Duration) {
-        let found = list.unresponsiveTargets(within: wait) { usleep(Self.answerPollMicroseconds) }
-        if found.isEmpty { manager?.notify("WATCHDOG=1") }
-        if found != unresponsive, !found.isEmpty {
+        let (targets, processes) = list.unresponsive(within: wait) { usleep(Self.answerPollMicroseconds) }
+        if targets.isEmpty { manager?.notify("WATCHDOG=1") }
+        if targets != unresponsive, !targets.isEmpty {
             Diagnostics.report(
-                "the watch of \(found.joined(separator: ", ")) does not answer; no keep-alive is sent to the service manager"
+                "the watch of \(targets.joined(separator: ", ")) does not answer; no keep-alive is sent to the service manager"
             )
         }
-        unresponsive = found
+        unresponsive = targets
+        for process in processes where !silent.contains(process) {
+            Diagnostics.report("the watch of \(process) does not answer; its stalls are not found as long as that lasts")
+        }
+        silent = Set(processes)
     }
 
     private mutating func notifyStatus() {

@@ -185,7 +185,6 @@ final class ProcessTarget: Target {
     }
 
     func probeLiveness() -> LivenessProbe.Check {
-        guard let present else { return { true } }
-        return present.watch.probeLiveness()
+        present?.watch.probeLiveness() ?? LivenessProbe.Check()
     }
 }

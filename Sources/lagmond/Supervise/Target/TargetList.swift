@@ -1,4 +1,5 @@
 internal import LagMonitor
+internal import LagRemote
 internal import Synchronization
 
 /// The current targets, and the counts of earlier ones. Any thread.
@@ -56,16 +57,19 @@ final class TargetList: HttpStatusSource {
         all.reduce(into: [:]) { lags, target in lags.merge(target.lags, uniquingKeysWith: max) }
     }
 
-    /// The targets with threads that do not answer within `wait`; empty: every stall would be detected.
+    /// The targets with threads that do not answer within `wait`, and the processes whose own watchdog does not, by their target; none of
+    /// either: every stall would be detected.
     /// - Parameter pause: between two polls.
-    func unresponsiveTargets(within wait: Duration, pause: () -> Void) -> [String] {
+    func unresponsive(within wait: Duration, pause: () -> Void) -> (targets: [String], processes: [String]) {
         var calls = all.map { ($0.settings.name, $0.probeLiveness()) }
         let deadline = MonotonicTime.now + wait
         while true {
             calls.removeAll { $0.1() }
-            guard !calls.isEmpty, MonotonicTime.now < deadline else { return calls.map(\.0) }
+            guard !calls.isEmpty, MonotonicTime.now < deadline else { break }
             pause()
         }
+        let targets = calls.filter { !$0.1.haveSharedAnswered }.map(\.0)
+        return (targets, calls.flatMap { call in call.1.silentProcesses.map { "\($0) in \(call.0)" } })
     }
 
     func isWatching() async -> Bool {

@@ -69,6 +69,30 @@ struct LineFileTests {
         #expect(throws: SinkError.self) { try FileSink(path: path) }
     }
 
+    @Test(.enabled(if: isRoot, "needs root")) func `nor one that ones own link leads to`() throws {
+        let scratch = try ScratchDirectory()
+        let (path, second, target) = (scratch.path + "/log", scratch.path + "/second", scratch.path + "/target")
+        try Data().write(to: URL(fileURLWithPath: target))
+        try #require(symlink("second", path) == 0 && symlink(target, second) == 0)
+        #expect(refusal(path, .named) == "opened")
+        try #require(lchown(second, Self.other, 0) == 0)
+        #expect(refusal(path, .named).contains("of another user (uid 65534); allowed: this user's and root's"))
+    }
+
+    @Test func `links are followed from where they are`() throws {
+        let scratch = try ScratchDirectory()
+        try #require(mkdir(scratch.path + "/a", 0o700) == 0 && mkdir(scratch.path + "/b", 0o700) == 0)
+        try #require(symlink("../b/second", scratch.path + "/a/log") == 0 && symlink("third", scratch.path + "/b/second") == 0)
+        #expect(refusal(scratch.path + "/a/log", .named) == "opened")
+        #expect(access(scratch.path + "/b/third", F_OK) == 0 && mode(scratch.path + "/b/third") == 0o600)
+        try #require(symlink("log2", scratch.path + "/a/log2") == 0)
+        #expect(refusal(scratch.path + "/a/log2", .named).contains("Too many levels of symbolic links"))
+        // The kernel's own, as /dev/stdout.
+        let file = Glibc.open(scratch.path + "/out", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(file) }
+        #expect(refusal("/proc/self/fd/\(file)", .named) == "opened")
+    }
+
     @Test func `a default takes a plain file with one name`() throws {
         let scratch = try ScratchDirectory()
         let path = scratch.path + "/log"

@@ -55,11 +55,39 @@ internal import Testing
             #expect(Int(answer) == Int(CLL_SIGNAL_TAKEN) && snapshot.stack_length > 0)
         }
 
+        /// The number of a thread that has ended may be another process's by the time that it is held.
+        @Test func `a thread of another process is not stopped`() throws {
+            let tracer = try #require(clr_tracer_create())
+            defer { clr_tracer_destroy(tracer) }
+            var byte: UInt8 = 0
+            let other = getpid()
+            let events = try Self.withWaiter { pid in
+                var before = cll_thread_status()
+                try #require(cll_procfs_status(pid, pid, &before) == 0)
+                withUnsafeMutablePointer(to: &byte) { stack in
+                    var snapshot = cll_snapshot()
+                    snapshot.stack = stack
+                    snapshot.capacity = 1
+                    let answer = clr_tracer_capture(tracer, other, pid, 0, 0, &snapshot, clb_now_ns() + 10_000_000_000)
+                    #expect(Int(answer) != Int(CLL_SIGNAL_TAKEN))
+                }
+                let check = try #require(clr_iteration_check_begin(other, pid, -1, 0))
+                usleep(100_000)
+                var seen: UInt64 = 0
+                #expect(Int(clr_iteration_check_end(check, &seen)) == Int(CLR_ITERATION_UNSEEN))
+                var after = cll_thread_status()
+                try #require(cll_procfs_status(pid, pid, &after) == 0)
+                // A stop would have had it run.
+                #expect(after.voluntary_switches == before.voluntary_switches)
+            }
+            #expect(events == 1)
+        }
+
         @Test func `a check for turns that meets a wait sees the wait and does not end it`() throws {
             let events = try Self.withWaiter { pid in
                 var call = cll_thread_syscall()
                 try #require(cll_procfs_syscall(pid, pid, &call) == Int32(CLL_SYSCALL_BLOCKED))
-                let check = try #require(clr_iteration_check_begin(pid, call.number, call.sp))
+                let check = try #require(clr_iteration_check_begin(pid, pid, call.number, call.sp))
                 usleep(200_000)
                 var seen: UInt64 = 0
                 #expect(Int(clr_iteration_check_end(check, &seen)) == Int(CLR_ITERATION_SEEN))

@@ -88,6 +88,15 @@ struct PlainOutputTests {
         }
     }
 
+    @Test func `what is no record changes no terminal`() throws {
+        let input = "\u{1b}]0;x\u{7}\n{\"a\":\"\u{9b}2J\"}\n{\"a\u{202e}\":\nplain\n"
+        let (_, text, _) = try LagmondProcess.run(["symbolize", "--text", "a"], files: ["a": input])
+        #expect(Self.dangerous(in: text) == [] && text.split(separator: "\n").count == 4 && text.hasSuffix("plain\n"), "\(text)")
+        // In a file it stays what it is.
+        let (_, piped, _) = try LagmondProcess.run(["symbolize", "a"], files: ["a": input])
+        #expect(piped == input)
+    }
+
     @Test func `a name begins no line of its own`() throws {
         let plain = StallLines.line(1, more: Self.more)
         let expected = try LagmondProcess.run(["symbolize", "--text", "a"], files: ["a": plain]).output.split(separator: "\n")

@@ -84,6 +84,16 @@ struct ReportBoundsTests {
         #expect(fitted.cells.values.reduce(0) { $0 + $1.count } == total)
     }
 
+    @Test(arguments: [Int64.min, Int64.min + 1, .max, .max - 1]) func `times at the edges of what there is add up`(time: Int64) {
+        var coarse = TimeCells(limit: 1)
+        for number: Int64 in 0..<8 { coarse.add(series: 0, row: 0, time: number * 86_400_000_000_000 * 3, nanoseconds: 1) }
+        var (one, two) = (TimeCells(limit: 2), TimeCells(limit: 2))
+        for edge in [time, time / 2] { two.add(series: 0, row: 0, time: edge, nanoseconds: 1) }
+        one.add(two, series: { $0 })
+        one.add(coarse, series: { $0 })
+        #expect(one.cells.values.reduce(0) { $0 + $1.count } == 10)
+    }
+
     @Test func `every width is a multiple of the one before`() {
         for (narrow, wide) in zip(TimeCells.widths, TimeCells.widths.dropFirst()) {
             #expect(wide > narrow && wide % narrow == 0, "\(narrow) \(wide)")

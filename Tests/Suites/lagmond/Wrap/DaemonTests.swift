@@ -102,7 +102,35 @@ struct DaemonTests {
         }
     }
 
-    @Test(arguments: ["lag-loop-table", "lag-processes", "lag-watchdog"])
+    @Test func `the watch of one process that hangs is named and does not end the others`() throws {
+        try withFolder { folder in
+            let socket = try NotifySocket(folder + "/notify")
+            let file = folder + "/c.json"
+            try Self.write(Self.config(folder, #"{"name": "a", "command": ["\#(ProbeRun.probe)", "turn"]}"#), file)
+            let running = try RunningProbe(
+                [ProbeRun.lagmond, "run", "--config", file],
+                environment: ["NOTIFY_SOCKET": folder + "/notify", "WATCHDOG_USEC": "400000"]
+            )
+            #expect(socket.receives("WATCHDOG=1"))
+            #expect(eventually { Self.threads(of: running.pid).contains("lag-watchdog") })
+            let holder = try RunningProbe([ProbeRun.probe, "hold", "\(running.pid)", "lag-watchdog"])
+            try #require(holder.line() == "holding")
+            let message = try running.complaint(containing: "does not answer")
+            #expect(
+                message.hasPrefix("lagmond: the watch of ForeignProbe (")
+                    && message.contains(") in a does not answer; its stalls")
+            )
+            socket.take()
+            socket.forget()
+            #expect(socket.receives("WATCHDOG=1"))
+            #expect(try holder.end().status == 0)
+            kill(running.pid, SIGTERM)
+            let end = try running.end()
+            #expect(end.status == 0 && end.errors.components(separatedBy: "does not answer").count == 2, "\(end.errors)")
+        }
+    }
+
+    @Test(arguments: ["lag-loop-table", "lag-processes"])
     func `it is not fed while one of the threads hangs`(thread: String) throws {
         try withFolder { folder in
             let socket = try NotifySocket(folder + "/notify")
@@ -319,4 +347,24 @@ struct DaemonTests {
     func `without a service manager nothing is notified`(environment: [String: String]) {
         #expect(ServiceManager(environment) == nil)
     }
+
+    #if arch(x86_64)
+        @Test func `what does not end is killed, also where the kernel has no descriptors of processes`() throws {
+            try withFolder { folder in
+                let file = folder + "/c.json"
+                let script = "trap '' TERM; echo $$; while :; do sleep 1; done"
+                let target = #"{"name": "a", "command": ["/bin/sh", "-c", "\#(script)"], "stop_grace_s": 0.5}"#
+                try Self.write(Self.config(folder, target), file)
+                // pidfd_open, pidfd_send_signal.
+                let denied = [ProbeRun.probe, "deny", "\(ENOSYS)", "434", "424", "--"]
+                let running = try RunningProbe(denied + [ProbeRun.lagmond, "run", "--config", file])
+                let pid = try #require(running.line().flatMap { Int32($0) })
+                kill(running.pid, SIGTERM)
+                #expect(eventually { kill(pid, 0) != 0 || state(of: pid) == "Z" })
+                kill(pid, SIGKILL)
+                let end = try running.end()
+                #expect(end.status == 0 && end.errors.contains("SIGKILL to all of it"), "\(end.errors)")
+            }
+        }
+    #endif
 }

@@ -157,4 +157,19 @@ struct HangActionTests {
             #expect(Self.lines(folder + "/stalls", "begin") == 1 && Self.lines(folder + "/stalls", "abandoned") == 1)
         }
     }
+
+    /// 2: as of a monitor in the program itself; 1: as of a loop that was found by its waits.
+    @Test(.enabled(if: geteuid() == 0, "needs root"), arguments: ["2", "1"], ["signal:USR2", "restart"])
+    func `what a worker without privileges writes of its master leads to no action`(kind: String, action: String) throws {
+        try withFolder { folder in
+            let run = try ProbeRun([
+                ProbeRun.lagmond, "run", "--on-hang", action, "--on-hang-after", "0.5", "--output", folder + "/stalls", "--",
+                ProbeRun.probe, "forge", kind,
+            ])
+            #expect(run.status == 7 && run.text == "forged\n", "\(run.errors)")
+            #expect(!run.errors.contains("sent it") && !run.errors.contains("ending the command"), "\(run.errors)")
+            // It was taken for a loop that hangs.
+            #expect(text(of: folder + "/stalls").contains("forged"), "\(run.errors)")
+        }
+    }
 }

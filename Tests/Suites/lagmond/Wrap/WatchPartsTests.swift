@@ -30,6 +30,42 @@ struct WatchPartsTests {
         #expect(places.contains(.other(target: "a")) && places.contains(.other(target: "b")))
     }
 
+    @Test func `loops with ever new names share a series`() {
+        let counts = StallCounts(places: [])
+        var names: Set<StallCounts.LoopKey> = []
+        for round in 0..<20 {
+            let lags = (0..<100).map { (StallCounts.LoopKey(process: "p", loop: "loop \(round).\($0)x"), UInt64($0)) }
+            let rows = counts.rows(of: Dictionary(lags) { $1 })
+            names.formUnion(rows.keys)
+            #expect(rows.values.max() == 99)
+        }
+        #expect(names.count <= StallCounts.maximumPlaces + 1 && names.contains(.other(target: nil)))
+    }
+
+    /// proc_pid_stat(5): what is between the parentheses is the program's choice.
+    @Test func `the parent of a process is found behind any name`() {
+        for name in ["sh", "a) b", ") S 7 (", "x\u{301}", "\u{301}", "\u{200d}", "\u{fe0f}", "\u{600}", "x\u{110bd}", "\n)", "e\u{20dd}"] {
+            #expect(ProcessTree.parent(inStat: "42 (\(name)) S 17 42 42 0") == 17, "\(name)")
+        }
+        #expect(ProcessTree.parent(inStat: "") == nil && ProcessTree.parent(inStat: "42 (x)") == nil)
+    }
+
+    @Test func `who cannot act on a process writes nothing that has others act on it`() {
+        let (root, www, me): (TableUsers.IDs, TableUsers.IDs, TableUsers.IDs) = ([0], [33], [1000])
+        #expect(TableUsers.may(root, signal: www) && TableUsers.may(me, signal: me) && TableUsers.may([1000, 0], signal: www))
+        #expect(!TableUsers.may(www, signal: root) && !TableUsers.may(www, signal: me) && !TableUsers.may(me, signal: []))
+        var users = TableUsers()
+        users.add([.init(pid: 7, users: root), .init(pid: 8, users: www)], below: 7)
+        #expect(users.stranger(to: [root]) { _ in false } == .init(pid: 8, users: www))
+        #expect(users.stranger(to: [www]) { _ in false } == nil)
+        #expect(users.stranger(to: [www, root]) { _ in false } == .init(pid: 8, users: www))
+        // One that has ended since may have left its claim behind; another start of the command has another table's content.
+        users.add([.init(pid: 7, users: root)], below: 7)
+        #expect(users.stranger(to: [root]) { _ in false } != nil)
+        users.add([.init(pid: 9, users: root)], below: 9)
+        #expect(users.stranger(to: [root]) { _ in false } == nil)
+    }
+
     @Test func `a threads number is no series`() {
         let log = LineDispatcher(live: nil, target: "t")
         #expect(log.place(process: "p", loop: "thread 4711") == .init(target: "t", process: "p", loop: "thread"))

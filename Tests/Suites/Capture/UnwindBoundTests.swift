@@ -1,0 +1,107 @@
+import CLagLinux
+import CLibunwind
+import Dispatch
+import Glibc
+import Synchronization
+import Testing
+
+/// Unwind tables are a file's content, and whoever maps that file chose it.
+struct UnwindBoundTests {
+    /// A program's memory with one function, whose frame an expression finds.
+    private final class CraftedModule: Sendable {
+        let base: UInt64
+        static let bytes = 8192
+        private static let (header, rule, entry) = (0x200, 0x300, 0x400)
+
+        init(expression: [UInt8]) {
+            let memory = mmap(nil, Self.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)!
+            base = UInt64(UInt(bitPattern: memory))
+            #if arch(arm64)
+                let returnAddress: UInt8 = 30
+            #else
+                let returnAddress: UInt8 = 16
+            #endif
+            func put(_ bytes: [UInt8], at place: Int) {
+                memory.advanced(by: place).copyMemory(from: bytes, byteCount: bytes.count)
+            }
+            func word(_ value: Int) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
+            // .eh_frame_hdr: one function, from the memory's beginning.
+            put([1, 0x1b, 0x03, 0x3b] + word(Self.rule - Self.header - 4) + word(1), at: Self.header)
+            put(word(-Self.header) + word(Self.entry - Self.header), at: Self.header + 12)
+            // The common part: "zR", pc-relative; DW_CFA_def_cfa_expression, and the return address below the frame.
+            let program = [0x0f, UInt8(expression.count)] + expression + [0x80 | returnAddress, 1]
+            let common = word(0) + [1, 0x7a, 0x52, 0, 1, 0x78, returnAddress, 1, 0x1b] + program
+            put(word(common.count) + common, at: Self.rule)
+            let begin = Self.entry + 8
+            let function = word(Self.entry + 4 - Self.rule) + word(-begin) + word(0x100) + [0, 0, 0, 0]
+            put(word(function.count) + function, at: Self.entry)
+        }
+
+        deinit { munmap(UnsafeMutableRawPointer(bitPattern: UInt(base)), Self.bytes) }
+
+        func walk() -> clu_unwind_result {
+            var module = clu_module()
+            (module.start, module.end) = (base, base + UInt64(Self.bytes))
+            (module.text_start, module.text_end) = (base, base + 0x100)
+            module.eh_frame_hdr = base + UInt64(Self.header)
+            let unwinder = clu_unwinder_create()
+            defer { clu_unwinder_destroy(unwinder) }
+            var stack = [UInt64](repeating: 0, count: 64)
+            var frames = [clu_frame](repeating: clu_frame(), count: 8)
+            var result = clu_unwind_result()
+            withUnsafePointer(to: module) { module in
+                stack.withUnsafeMutableBufferPointer { stack in
+                    let bottom = UInt64(UInt(bitPattern: stack.baseAddress))
+                    var snapshot = cll_snapshot()
+                    withUnsafeMutableBytes(of: &snapshot.registers) { bytes in
+                        let registers = bytes.bindMemory(to: UInt64.self)
+                        registers[Int(CLL_REGISTER_PC)] = base + 0x10
+                        registers[Int(CLL_REGISTER_SP)] = bottom
+                    }
+                    snapshot.known = 1 << UInt64(CLL_REGISTER_PC) | 1 << UInt64(CLL_REGISTER_SP)
+                    snapshot.stack = UnsafeMutableRawPointer(stack.baseAddress!).assumingMemoryBound(to: UInt8.self)
+                    snapshot.capacity = 512
+                    (snapshot.stack_begin, snapshot.stack_length, snapshot.stack_high) = (bottom, 512, bottom + 512)
+                    var active: UInt16 = 0
+                    withUnsafePointer(to: &active) { active in
+                        var table = clu_module_table(modules: module, active: active, count: 1, ranges: nil, range_count: 0)
+                        clu_unwinder_walk(unwinder, &snapshot, &table, getpid(), &frames, 8, 64, &result)
+                    }
+                }
+            }
+            return result
+        }
+    }
+
+    private static func prepare() throws {
+        try #require(clu_loader_load() == nil && cll_memory_prepare() == 0)
+    }
+
+    @Test func `an expression that has an end is followed`() throws {
+        try Self.prepare()
+        // DW_OP_breg of the stack pointer, plus 16: the return address there is 0, which is the first frame's.
+        #if arch(arm64)
+            let expression: [UInt8] = [0x70 + 31, 16]
+        #else
+            let expression: [UInt8] = [0x70 + 7, 16]
+        #endif
+        let result = CraftedModule(expression: expression).walk()
+        #expect(result.stored == 1 && Int(result.end) == Int(CLU_UNWIND_COMPLETE), "\(result)")
+    }
+
+    @Test(arguments: [[0x2f, 0xfd, 0xff], [0x30, 0x2f, 0xfc, 0xff], [0x31, 0x28, 0xfc, 0xff, 0x30]] as [[UInt8]])
+    func `an expression that jumps back for ever ends the walk`(expression: [UInt8]) throws {
+        try Self.prepare()
+        let module = CraftedModule(expression: expression)
+        let isOver = DispatchSemaphore(value: 0)
+        let ended = EndCell()
+        DispatchQueue(label: "walk").async {
+            ended.value.store(module.walk().end, ordering: .releasing)
+            isOver.signal()
+        }
+        try #require(isOver.wait(timeout: .now() + 20) == .success, "the walk goes on")
+        #expect(Int(ended.value.load(ordering: .acquiring)) == Int(CLU_UNWIND_BAD_FRAME))
+    }
+}
+
+private final class EndCell: Sendable { let value = Atomic<Int32>(-1) }

@@ -1,0 +1,70 @@
+internal import CLagBeacon
+import Glibc
+internal import Synchronization
+internal import TestSupport
+internal import Testing
+
+@testable import LagMonitor
+@testable internal import LagRemote
+
+/// What processes that come and go, or claim to, cost the one that watches them.
+struct ManyProcessesTests {
+    @Test func `claims without an end make a bounded number of messages`() throws {
+        let messages = Messages()
+        var configuration = StallMonitorConfiguration()
+        configuration.rules = StallRules()
+        let watch = SharedLoopTableWatch(
+            table: try SharedLoopTable(),
+            configuration: RemoteConfiguration(configuration),
+            sink: MemorySink()
+        ) { message in
+            messages.all.withLock { $0.append(message) }
+        }
+        for number in UInt64(1)...5000 {
+            let loop = SharedLoopTable.Loop(
+                index: UInt32(number % 256),
+                claim: number << 40,
+                state: .live,
+                isFromMonitor: false,
+                thread: .init(process: Int32(number), thread: Int32(number)),
+                stackPointer: 0,
+                name: "",
+                modes: []
+            )
+            watch.refuse(loop, "a reason")
+            // The same claim once more says nothing.
+            watch.refuse(loop, "a reason")
+        }
+        let all = messages.all.withLock { $0 }
+        #expect(all.count < 30 && all.first == "cannot watch process 1: a reason")
+        #expect(all.last == "further processes that cannot be watched get no line")
+        #expect(Set(all).count == all.count)
+    }
+
+    @Test func `a process whose loops have ended is given up after a while`() throws {
+        let remote = try RemoteProcess(["signals"])
+        defer { remote.end() }
+        #expect(remote.nextLine() == "ready")
+        for _ in 0..<2 {
+            var claim: UInt64 = 0
+            let place = clb_loop_table_claim_slot(
+                remote.table.raw,
+                UInt32(CLB_LOOP_FROM_MONITOR),
+                remote.pid,
+                0,
+                clb_now_ns(),
+                &claim
+            )
+            let index = try #require(UInt32(exactly: place))
+            clb_loop_table_slot_at(remote.table.raw, index).pointee.tid = remote.pid
+            clb_loop_table_publish(remote.table.raw, index, UInt32(CLB_SLOT_LIVE), &claim)
+            #expect(eventually { remote.watch.watchedProcesses.map(\.pid) == [remote.pid] })
+            clb_loop_table_end(remote.table.raw, index, claim)
+            #expect(eventually { remote.watch.watchedProcesses.first?.loops.isEmpty ?? true })
+            #expect(remote.watch.watchedProcesses.count == 1, "it may get another loop soon")
+            #expect(eventually { remote.watch.watchedProcesses.isEmpty })
+        }
+    }
+}
+
+private final class Messages: Sendable { let all = Mutex<[String]>([]) }
