@@ -3,7 +3,7 @@
 # Everything that builds speaks on stderr, so that `make run | jq .` gets the records and nothing else.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dist-setup run lagmond test test-arm64 pipeline wrap programs examples docs exports report-check dependencies dist deb dist-check bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries languages proof sanitize storm fuzz platforms lint
+.PHONY: help setup dist-setup run lagmond test test-arm64 pipeline wrap programs examples docs exports report-check dependencies dist deb dist-check bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries languages requests proof sanitize storm fuzz platforms lint
 .SILENT:
 
 SWIFT ?= swift
@@ -102,6 +102,10 @@ report-check: setup ## click through the page of `lagmond report` in headless Ch
 accuracy: setup ## measure what is found, missed and false, against the observer-and-semaphore watchdog (12 minutes)
 	$(SWIFT) build -c release --product lagaccuracy >&2
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagaccuracy" $(ACCURACY)
+
+requests: setup ## whether stalls name the request that blocked, in services under load (4 min)
+	$(SWIFT) build -c release --traits NIO --product lagrequests >&2
+	exec "$$($(SWIFT) build -c release --traits NIO --show-bin-path 2>/dev/null)/lagrequests" $(REQUESTS)
 
 diagnosis: setup ## hold the records of stalls with known cause and culprit against what they say (75 s)
 	$(SWIFT) build -c release --product lagdiagnosis >&2

@@ -42,7 +42,7 @@ func product(_ name: String, of package: String, with trait: String) -> Target.D
 
 let cEdge: [Target.Dependency] = ["CLagBeacon", "CLagLinux"]
 let layers: [Target.Dependency] = [
-    "CLibunwind", "LagModel", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis", "LagOutput",
+    "CLibunwind", "LagModel", "LagActivity", "LagContext", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis", "LagOutput",
 ]
 let remote: [Target.Dependency] = ["CLagRemote", "LagRemote"]
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -111,6 +111,7 @@ let package = Package(
         // The core
         layer("LagModel", "Model"),
         layer("LagActivity", "Activity"),
+        layer("LagContext", "Context", ["LagActivity"]),
         layer("LagRunLoop", "RunLoop", ["LagModel", "LagActivity"]),
         layer("LagCapture", "Capture", ["LagModel", "LagActivity", "CLibunwind"]),
         layer("LagDetection", "Detection", ["LagModel", "LagActivity", "LagCapture", "CLibunwind"]),
@@ -119,7 +120,7 @@ let package = Package(
         .target(
             name: "LagMonitor",
             dependencies: cEdge + layers,
-            exclude: ["Model", "Activity", "RunLoop", "Capture", "Detection", "Diagnosis", "Output"]
+            exclude: ["Model", "Activity", "Context", "RunLoop", "Capture", "Detection", "Diagnosis", "Output"]
         ),
 
         // Adapters: the core does not know them.
@@ -169,6 +170,10 @@ let package = Package(
         evaluation("lagaccuracy", ["TestSupport", "LagMonitor", "LagDetection", "LagWorkload", argumentParser]),
         .target(name: "CStallCorpus", path: "Evaluation/CStallCorpus", cSettings: [withoutFramePointer]),
         evaluation("lagdiagnosis", ["LagMonitor", "LagOutput", "CStallCorpus", argumentParser]),
+        evaluation(
+            "lagrequests",
+            ["LagModel", "LagMonitor", "LagMonitorConcurrency", "LagMonitorNIO"] + nio
+        ),
         .executableTarget(
             name: "lagfuzz",
             dependencies: cEdge + layers + ["TestSupport", "LagMonitor", "LagMonitorDelivery", "LagReader"],
@@ -186,6 +191,7 @@ let package = Package(
             "MonitorProbe",
             cEdge + layers + ["TestSupport", "LagMonitor", "LagMonitorConcurrency", "LagRemote", "LagSymbols", "StallFixtures"]
         ),
+        probe("ContextProbe", ["LagModel", "LagMonitor", "LagMonitorConcurrency"]),
         probe("AllocationProbe", cEdge + ["TestSupport", "LagMonitor", "LagCapture", "LagDiagnosis", "CountingMalloc"]),
         // Who runs the main queue is the program's choice: an asynchronous one is another program.
         probe("FoundationProbe", ["TestSupport", "LagMonitor", "LagMonitorFoundation"]),
@@ -199,6 +205,11 @@ let package = Package(
         ),
 
         // A suite a layer; its folders are its parts.
+        suite(
+            "LagContextTests",
+            "Context",
+            cEdge + layers + ["LagMonitor", "LagReader", "LagMonitorTestKit", "ContextProbe"]
+        ),
         suite("LagRunLoopTests", "RunLoop", cEdge + ["LagRunLoop", "LagActivity", "MonitorProbe"]),
         suite("LagCaptureTests", "Capture", cEdge + ["CLibunwind", "LagCapture", "CaptureProbe"]),
         suite("LagDetectionTests", "Detection", cEdge + ["LagDetection", "LagActivity", "LagCapture", "StallFixtures"]),
@@ -261,6 +272,7 @@ if isUnsupported {
     let sources: [String: [String]] = [
         "LagModel": ["Unsupported/LagModel", "LagMonitor/Model"],
         "LagActivity": ["Unsupported/LagActivity", "LagMonitor/Activity/Portable"],
+        "LagContext": ["Unsupported/LagContext", "LagMonitor/Context/Portable"],
         "LagRunLoop": ["Unsupported/LagRunLoop", "LagMonitor/RunLoop/Portable"],
         "LagOutput": ["Unsupported/LagOutput", "LagMonitor/Output/Portable"],
         "LagMonitor": ["Unsupported/LagMonitor", "LagMonitor/Portable", "LagMonitor/Settings"],

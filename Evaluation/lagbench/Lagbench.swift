@@ -10,7 +10,7 @@ enum Lagbench {
             ActivityStore(), LoopIteration(), FoundationLoopIteration(), WatchdogWakesIdle(), WatchdogWakesBusy(),
             CapturePauseSignal(),
             CapturePausePassive(), UnwindFrame(), ThousandLoopsTick(), PreloadedWait(), ResidentSetStart(), DetectLatency(),
-            SymbolNames(subject: subject),
+            ContextSet(), SymbolNames(subject: subject),
             SymbolNamesKnown(subject: subject), SymbolLines(subject: subject), SymbolLinesKnown(subject: subject),
         ] + runLoopAtScale
     }

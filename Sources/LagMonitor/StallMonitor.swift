@@ -2,6 +2,7 @@ internal import CLagBeacon
 public import Dispatch
 @_exported public import LagActivity
 package import LagCapture
+@_exported public import LagContext
 package import LagDetection
 internal import LagDiagnosis
 internal import LagModel
@@ -104,6 +105,9 @@ public final class StallMonitor: Sendable {
     /// Whether ``start()`` was called and ``stop()`` was not.
     public var isRunning: Bool { state.withLock { $0.parts != nil } }
 
+    /// Whether the program's contexts are to be recorded; those of another process are not.
+    private var wantsContexts: Bool { configuration.contexts != nil && engine.isOwn }
+
     /// Starts watching; nothing happens if it runs already. Some milliseconds: it loads libunwind, takes its memory,
     /// starts its threads and goes through a capture once, so that the first stall finds everything ready.
     public func start() throws(StallMonitorError) {
@@ -128,6 +132,7 @@ public final class StallMonitor: Sendable {
                 core.closeSinks()
                 throw error
             }
+            if wantsContexts { _ = clb_contexts_want() }
         }
         let deferred = state.withLock { $0.deferred }
         do throws(StallMonitorError) {
@@ -167,6 +172,7 @@ public final class StallMonitor: Sendable {
             core.close(announcing: drained)
             if !drained { state.unfinished = parts }
             state.parts = nil
+            if wantsContexts { clb_contexts_unwant() }
             engine.release()
             parts.reporter.liftWaitLimit(lineDeadline)
             return core.subscriptions.takeAll()
@@ -267,7 +273,9 @@ public final class StallMonitor: Sendable {
         state.withLock { state in
             if let pauses = state.parts?.watchdog.processPauses { core.recordPauses(pauses) }
             let registry = (state.parts ?? state.unfinished)?.registry
-            return core.statistics(of: registry?.counters(of: core) ?? core.absorbed)
+            var statistics = core.statistics(of: registry?.counters(of: core) ?? core.absorbed)
+            statistics.readsTasks = state.parts != nil && engine.isOwn && TaskRuntime.isVerified
+            return statistics
         }
     }
 

@@ -74,7 +74,7 @@ public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, MailboxLoop, W
         Task.detached(priority: priority) { [mailbox] in mailbox.answer() }
     }
 
-    package var jobs: JobSource? { JobSource(.tasks, slots: JobSlots.present) }
+    package var jobs: JobSource? { JobSource(.tasks, slots: TaskRuntime.slots) }
 
     package func findThreads(_ tids: UnsafeMutableBufferPointer<Int32>) -> Int {
         var name = threadName

@@ -38,7 +38,7 @@ public final class DispatchThreads: ObservableLoop, WorkerPool, Sendable {
     /// Nil: threads have no modes.
     public func modeName(_ number: UInt32) -> String? { nil }
 
-    package var jobs: JobSource? { JobSource(.queues, slots: JobSlots.present) }
+    package var jobs: JobSource? { JobSource(.queues, slots: TaskRuntime.slots) }
 
     package func findThreads(_ tids: UnsafeMutableBufferPointer<Int32>) -> Int {
         var name = threadName

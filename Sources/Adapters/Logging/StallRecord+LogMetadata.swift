@@ -35,8 +35,31 @@
             case .thread(let thread): owner(thread)
             case .threads(let threads): .array(threads.map(owner))
             case .frames(let frames): limit > 0 && !frames.isEmpty ? .array(frames.prefix(limit).map(frame)) : nil
-            case .workers, .sampleTree, .labels: nil
+            case .request(let request): Self.request(request)
+            case .task(let task): Self.task(task)
+            case .attributes(let attributes): Self.attributes(attributes)
+            case .workers, .sampleTree, .labels, .requests: nil
             }
+        }
+
+        private static func request(_ request: Request) -> Logger.MetadataValue {
+            var value: Logger.Metadata = ["name": .string(PlainText.sanitized(request.name))]
+            value["open_ms"] = decimal(request.openNanoseconds / 1000)
+            if !request.attributes.isEmpty { value["attributes"] = attributes(request.attributes) }
+            return .dictionary(value)
+        }
+
+        private static func attributes(_ attributes: [Request.Attribute]) -> Logger.MetadataValue {
+            var value: Logger.Metadata = [:]
+            for attribute in attributes { value[PlainText.sanitized(attribute.name)] = text(attribute.value) }
+            return .dictionary(value)
+        }
+
+        private static func task(_ task: RunningTask) -> Logger.MetadataValue {
+            var value: Logger.Metadata = ["id": "\(task.id)"]
+            value["name"] = text(task.name)
+            value["priority"] = text(task.priority)
+            return .dictionary(value)
         }
 
         private static func owner(_ owner: LockOwner) -> Logger.MetadataValue {

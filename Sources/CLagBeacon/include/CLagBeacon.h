@@ -1,4 +1,5 @@
 // What one thread or process publishes and another reads: one header a concern. Needs nothing but libc.
 #include "clb_beacon.h"
+#include "clb_context.h"
 #include "clb_mirror.h"
 #include "clb_loop_table.h"

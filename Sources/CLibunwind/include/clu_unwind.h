@@ -51,8 +51,10 @@ enum {
     CLU_UNWIND_BAD_FRAME = 3,  // a frame that leads nowhere
 };
 
-// RUNTIME: code of a language's runtime, which no walk says. WITHOUT_TABLES: it has no unwind information, as code that was made at run time.
-enum { CLU_FRAME_RETURN_ADDRESS = 1, CLU_FRAME_SIGNAL = 2, CLU_FRAME_RUNTIME = 4, CLU_FRAME_WITHOUT_TABLES = 8 };
+// ASYNC: a suspended caller, on no stack. RUNTIME: code of a language's runtime, which no walk says. WITHOUT_TABLES: it has no unwind information, as code that was made at run time.
+enum { CLU_FRAME_RETURN_ADDRESS = 1, CLU_FRAME_SIGNAL = 2, CLU_FRAME_RUNTIME = 4, CLU_FRAME_WITHOUT_TABLES = 8, CLU_FRAME_ASYNC = 16 };
+
+enum { CLU_ASYNC_CALLERS_MAX = 128 };  // a longer list of suspended callers is none that is believed
 
 typedef struct clu_frame {
     uint64_t pc;
@@ -87,3 +89,8 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, con
 
 // Where the function begins that `address` lies in, by the unwind tables; 0 when they do not say. After a walk, of the same process.
 uint64_t clu_unwinder_function(clu_unwinder *unwinder, const clu_module_table *table, uint64_t address);
+
+// The suspended callers of the async function that a task runs, nearest first: its `pc` is where each goes on. After a walk, of the same process.
+// `blocks` are those of the task's memory, the newest first. Some 2 us a caller; bounded.
+uint32_t clu_async_callers(clu_unwinder *unwinder, const clu_module_table *table, pid_t pid, const uint64_t *blocks, uint32_t count,
+                           clu_frame *frames, uint32_t capacity);

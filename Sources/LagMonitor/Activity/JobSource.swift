@@ -22,6 +22,15 @@ package struct JobThread: Sendable {
         return ThreadIdentity(tid: tid, stackLow: low, stackHigh: low > 0 ? raw.descriptor : 0)
     }
 
+    /// Whether that is its descriptor.
+    package func isThread(_ descriptor: UInt64) -> Bool { raw.descriptor == descriptor }
+
+    /// The task that it runs at present. Some 3 µs; no lock, no allocation, and the thread notices nothing.
+    package func read(_ layout: clr_task_layout, _ task: inout clr_task) -> Bool {
+        var (layout, raw) = (layout, raw)
+        return clr_task_read(&layout, &raw, &task) == 0
+    }
+
     fileprivate func read(_ slots: cll_job_slots) -> cll_job? {
         var (slots, raw, job) = (slots, raw, cll_job())
         return cll_job_read(&slots, &raw, &job) == 0 ? job : nil

@@ -221,6 +221,13 @@ package final class ThreadCapture {
         frames.setFunctionStart(function(of: frames[index]), at: index)
     }
 
+    /// Writes the suspended callers of a task's running function behind the frames of the last capture.
+    /// - Parameter blocks: of the task's memory, the newest first.
+    /// - Returns: how many.
+    package func addAsyncCallers(_ blocks: UnsafeBufferPointer<UInt64>, to frames: FrameBuffer, from first: Int) -> Int {
+        unwinder.asyncCallers(blocks, modules: modules, into: frames, from: first)
+    }
+
     /// Walks the last snapshot that was taken this way again: for the benchmark, to time the walk alone.
     package func walkAgain(_ method: CaptureMethod, into frames: FrameBuffer) -> CaptureOutcome {
         switch method {

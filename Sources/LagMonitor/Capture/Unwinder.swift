@@ -39,6 +39,8 @@ package final class FrameBuffer {
         package let isReturnAddress: Bool
         /// Whether this is a signal handler's trampoline.
         package let isSignalFrame: Bool
+        /// Whether this is a suspended caller, on no stack: ``pc`` is where it goes on.
+        package let isAsync: Bool
         /// Where its function begins; ``pc`` where that is not known, or was not asked for.
         package let functionStart: UInt64
         /// Number of a frame that a ``LanguageFrameSource`` knows; 0: a native one.
@@ -52,7 +54,7 @@ package final class FrameBuffer {
         package init(language: UInt32, pc: UInt64) {
             self.language = language
             self.pc = pc
-            (module, isReturnAddress, isSignalFrame, isWithoutTables, functionStart) = (nil, false, false, false, pc)
+            (module, isReturnAddress, isSignalFrame, isAsync, isWithoutTables, functionStart) = (nil, false, false, false, false, pc)
         }
 
         package init(_ frame: clu_frame) {
@@ -64,6 +66,7 @@ package final class FrameBuffer {
             functionStart = frame.pc &- UInt64(frame.function_distance)
             isRuntime = Int32(frame.flags) & Int32(CLU_FRAME_RUNTIME) != 0
             isWithoutTables = Int32(frame.flags) & Int32(CLU_FRAME_WITHOUT_TABLES) != 0
+            isAsync = Int32(frame.flags) & Int32(CLU_FRAME_ASYNC) != 0
         }
     }
 
@@ -125,6 +128,17 @@ final class Unwinder {
         var table = modules.table
         let start = clu_unwinder_function(raw, &table, frame.pc - (frame.isReturnAddress ? 1 : 0))
         return start > 0 ? start : frame.pc
+    }
+
+    /// Writes the suspended callers of a task's running function behind the frames that are there.
+    /// - Returns: how many.
+    func asyncCallers(_ blocks: UnsafeBufferPointer<UInt64>, modules: ModuleMap, into frames: FrameBuffer, from first: Int) -> Int {
+        var table = modules.table
+        guard first < frames.capacity else { return 0 }
+        let room = UInt32(frames.capacity - first)
+        return Int(
+            clu_async_callers(raw, &table, modules.process, blocks.baseAddress, UInt32(blocks.count), frames.raw + first, room)
+        )
     }
 
     func walk(_ snapshot: Snapshot, modules: ModuleMap, into frames: FrameBuffer) -> clu_unwind_result {

@@ -48,10 +48,13 @@ package final class Episode: @unchecked Sendable {
 
     package var facts = Facts()
     package let tally: StackTally
+    /// What the thread was working at.
+    package let running: RunningTally
 
     package init?(maximumFrames: Int) {
-        guard let tally = StackTally(maximumFrames: maximumFrames) else { return nil }
+        guard let tally = StackTally(maximumFrames: maximumFrames), let running = RunningTally() else { return nil }
         self.tally = tally
+        self.running = running
     }
 
     /// Why there is no stack; nil when there is one.
@@ -61,5 +64,6 @@ package final class Episode: @unchecked Sendable {
     package func copy(_ other: Episode) {
         facts = other.facts
         tally.copy(other.tally)
+        running.copy(other.running)
     }
 }

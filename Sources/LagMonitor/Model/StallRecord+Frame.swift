@@ -23,6 +23,8 @@ extension StallRecord {
         public var language: String?
         /// `inlined`: the frame has no return address of its own.
         public var inlined: Bool?
+        /// `async`: a suspended caller, which is on no stack: it waits for the function before it.
+        public var isAsync: Bool?
         /// `in_app`: the program's own code, not a system library's.
         public var inApp: Bool?
         /// ``offset`` of the function's first byte, where there is no ``symbol`` that says as much. In no line.
@@ -40,7 +42,8 @@ extension StallRecord {
             line: Int? = nil,
             language: String? = nil,
             inlined: Bool? = nil,
-            inApp: Bool? = nil
+            inApp: Bool? = nil,
+            isAsync: Bool? = nil
         ) {
             self.pc = pc
             self.module = module
@@ -54,6 +57,7 @@ extension StallRecord {
             self.language = language
             self.inlined = inlined
             self.inApp = inApp
+            self.isAsync = isAsync
         }
     }
 }

@@ -47,6 +47,19 @@ public struct StallRecord: Sendable, Equatable {
     /// `mode`: the mode the loop ran in.
     public var mode: String?
 
+    /// `request`: what the program said that the stalled thread was at; nil where it said nothing, or that is not certain.
+    public var request: Request?
+    /// `requests_open`: others that were open on the loop when the stall was recognised, the oldest first, at most eight. None of them is to blame.
+    public var requestsOpen: [Request] = []
+    /// `trace_id`: W3C's, 32 hex digits, of what was running.
+    public var traceID: String?
+    /// `span_id`: W3C's, 16 hex digits.
+    public var spanID: String?
+    /// `state`: what the program added when the stall was recognised (`StallMonitorConfiguration.onStallBegin`).
+    public var state: [Request.Attribute] = []
+    /// `task`: the Swift task that ran on the stalled thread.
+    public var task: RunningTask?
+
     /// `cause`: why it stalled, as far as ``evidence`` shows.
     public var cause: Cause
     /// What the cause was derived from.

@@ -85,7 +85,8 @@ struct FrameBuilder {
             file: name.file,
             line: name.line,
             inlined: name.isInlined ? true : nil,
-            inApp: inApp
+            inApp: inApp,
+            isAsync: captured.isAsync ? true : nil
         )
         if name.simplified == nil { frame.functionOffset = captured.functionStart &- module.bias }
         return frame

@@ -33,6 +33,8 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
     private var recurrences: RecurrenceDetector?
     private var incidents = IncidentTracker()
     private var unfinished: UnfinishedStalls?
+    /// Nil: the program adds nothing.
+    private let hostState: HostState?
     private let clock: @Sendable () -> OutputTime
     /// Whose stalls these are; nil: this process's.
     let target: ProcessContext?
@@ -58,6 +60,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         self.target = target
         limiter = configuration.limits.limiter
         recurrences = configuration.recurrence?.detector
+        hostState = configuration.onStallBegin.map { HostState($0) }
     }
 
     /// Before the reporter knows this core.
@@ -138,6 +141,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         statistics.pauses = shared.withLock { $0.pauses }
         statistics.dropped = sum.dropped + lost.load(ordering: .relaxed)
         statistics.reported = reported.load(ordering: .relaxed)
+        statistics.contextsRefused = clb_context_refused()
         return statistics
     }
 
@@ -161,6 +165,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         let now = clock()
         var record = record
         record.incident = incidents.incident(of: record)
+        if let hostState { record.state = hostState.fields(of: record.id) }
         defer {
             if record.phase == .begin {
                 keep(record)
@@ -206,8 +211,14 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         unfinished?.keep(record, &outputs, at: clock().monotonicNanoseconds)
     }
 
+    /// A stall was recognised: the program may add to its record.
+    func askHost(about record: StallRecord) { hostState?.ask(about: record) }
+
     /// The stall is over: it is kept no longer.
-    func settle(_ record: StallRecord) { unfinished?.settle(record.id, &outputs, at: clock().monotonicNanoseconds) }
+    func settle(_ record: StallRecord) {
+        hostState?.forget(record.id)
+        unfinished?.settle(record.id, &outputs, at: clock().monotonicNanoseconds)
+    }
 
     /// Reports what earlier processes left, once; and keeps what is in progress up to date.
     /// - Returns: when there will be more to do (`CLOCK_MONOTONIC`); `.max` while nothing is in progress.

@@ -103,6 +103,7 @@ package struct RecordBuilder {
         if facts.kind == .callout { record.evidence.turnEvents = facts.turnEvents.map(UInt64.init) }
         record.samples = episode.tally.sampleCount
         fill(&record, from: findings, episode, configuration)
+        RunningFindings(tally: episode.running, contexts: configuration.contexts).fill(&record, until: facts.interval.until)
         record.group(by: findings.representative?.frames ?? [])
         record.message = StallMessage(record).text
         return record

@@ -95,7 +95,9 @@ final class Reporter: @unchecked Sendable {
         deliverConfirmed()
         let record = builder.build(episode, watch, core.configuration)
         switch episode.facts.phase {
-        case .opened: return core.keep(record)
+        case .opened:
+            core.keep(record)
+            return core.askHost(about: record)
         case .dismissed: return core.settle(record)
         case .begin, .end, .abandoned: break
         }

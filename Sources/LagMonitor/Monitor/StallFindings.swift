@@ -24,7 +24,7 @@ struct StallFindings {
             // The innermost of them runs the loop. Where it is the program's own, it may be at work itself.
             var (frame, callbacks) = (0, frames.count - loopFrames)
             if loopFrames > 0, frames[callbacks].inApp == true { callbacks += 1 }
-            return levels.map { level in
+            return levels.withoutCallersOfOwnCode.map { level in
                 defer { if level.inlined != true { frame += 1 } }
                 return CulpritFrame(
                     symbol: level.symbol,
@@ -222,6 +222,14 @@ struct StallFindings {
         guard let culprit, let index = culprit.frameIndex else { return false }
         let function = stacks[culprit.representative].frames[index].function
         return stack.frames.contains { $0.function == function }
+    }
+}
+
+extension [StallRecord.Frame] {
+    /// Without the suspended callers, unless nothing on the stack is the program's own: what ran is to blame, not who waited for it.
+    var withoutCallersOfOwnCode: ArraySlice<StallRecord.Frame> {
+        let stack = prefix { $0.isAsync != true }
+        return stack.contains { $0.inApp == true } ? stack : self[...]
     }
 }
 

@@ -41,7 +41,7 @@ extension StallMonitorConfiguration {
         watchRules.restoreNanoseconds = UInt64(restoreInterval.wholeNanoseconds)
         watchRules.hangNanoseconds = UInt64(hangAfter.wholeNanoseconds)
         // Lines are asked for at detection as well: whoever knows them has them when the stall is over.
-        watchRules.reportsOpened = unfinishedPath != nil || symbols == .lines
+        watchRules.reportsOpened = unfinishedPath != nil || symbols == .lines || onStallBegin != nil
         watchRules.graceNanoseconds = UInt64(startupGrace.wholeNanoseconds)
         return watchRules
     }

@@ -7,7 +7,7 @@ extension StallRecord {
     package mutating func group(by frames: [Frame]) {
         let known = [loop, cause.rawValue, evidence.syscall, evidence.lockKind?.rawValue]
         let print = Fingerprint(
-            frames: frames.map {
+            frames: frames.withoutCallersOfOwnCode.map {
                 Fingerprint.Frame(
                     modulePath: $0.language == nil ? $0.module : $0.file,
                     buildID: $0.buildID,

@@ -68,6 +68,13 @@ extension JSONLineWriter {
             for thread in threads { write(thread, caps: caps, owners) }
             endArray()
         case .workers(let workers): write(workers, owners)
+        case .request(let request): write(request, maxBytes: caps[field.cap])
+        case .requests(let requests):
+            beginArray()
+            for request in requests { write(request, maxBytes: caps[field.cap]) }
+            endArray()
+        case .attributes(let attributes): write(attributes, maxBytes: caps[field.cap])
+        case .task(let task): write(task, maxBytes: caps[field.cap])
         case .text(let text):
             if case .path = field.content {
                 self.value(text, maxBytes: caps[field.cap], keepingEnd: true)
@@ -95,7 +102,7 @@ extension JSONLineWriter {
         case .address(let address): self.value(hex: address)
         case .flag(let flag): self.value(flag)
         // Written by the format itself; a field of the table that ends here is a mistake, but the line stays valid.
-        case .thread, .threads, .workers, .frames, .sampleTree: self.value("")
+        case .thread, .threads, .workers, .frames, .sampleTree, .request, .requests, .task, .attributes: self.value("")
         }
     }
 

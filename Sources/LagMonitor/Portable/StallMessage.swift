@@ -19,8 +19,14 @@ package struct StallMessage {
         let others = threads > 1 ? ", with \(threads) threads busy" : ""
         // Thread, loop and function names are the program's.
         text = PlainText.sanitized(
-            begun + Self.why(record) + place + others + Self.turns(record.evidence) + Self.waiting(record.evidence) + end
+            begun + Self.why(record) + place + Self.work(record) + others + Self.turns(record.evidence) + Self.waiting(record.evidence) + end
         )
+    }
+
+    /// What the thread was at.
+    private static func work(_ record: StallRecord) -> String {
+        if let request = record.request { return ", during \(request.name)" }
+        return (record.task?.name).map { ", in task \($0)" } ?? ""
     }
 
     /// Whether somebody waited for the loop meanwhile.

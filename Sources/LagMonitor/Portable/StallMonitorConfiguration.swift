@@ -33,6 +33,11 @@ public struct StallMonitorConfiguration: Sendable, Equatable {
     /// Names and values of your own, in every line: `["team": "shop"]`. At most 16; a name is a letter and up to 31 letters, digits, `_` or
     /// `-`, a value 1 to 128 bytes without control characters; all of them take at most an eighth of ``maxLineBytes``.
     public var labels: [String: String] = [:]
+    /// Whether records have what the program says that it works at (`withStallContext`): `request`, `requests_open`, `trace_id`. Nil: no, and then
+    /// `withStallContext` costs a load.
+    public var contexts: StallContexts?
+    /// What the program adds to a record when a stall is recognised: `state`. Nil: nothing.
+    public var onStallBegin: StallBeginHook?
     /// OpenTelemetry's `service.name`; when nil, that of the process's environment (`OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`).
     public var serviceName: String?
     /// OpenTelemetry's `service.version`; when nil, that of the process's environment (`OTEL_RESOURCE_ATTRIBUTES`).

@@ -23,6 +23,7 @@ struct ContentCheck {
         case .fingerprint:
             expect(span, "v1: and 16 hex digits") { $0.hasPrefix("v1:") && Self.isHex($0.utf8.dropFirst(3), 16...16) }
         case .stackHash: expect(span, "16 hex digits in lower case") { Self.isHex($0.utf8, 16...16) }
+        case .traceID: expect(span, "32 hex digits in lower case") { Self.isHex($0.utf8, 32...32) }
         case .bootID: expect(span, "32 hex digits in lower case") { Self.isHex($0.utf8, 32...32) }
         case .address:
             expect(span, "0x and 1 to 16 hex digits in lower case") {
@@ -48,6 +49,10 @@ struct ContentCheck {
         case .threadIDs: elements(span, "an array of thread ids") { validationError(.taskID, $0) }
         case .workers:
             elements(span, "an array of groups of threads") { members($0, "a group of threads", NestedField.workerGroup) }
+        case .request: members(span, "a request", NestedField.request)
+        case .requests: elements(span, "an array of requests") { members($0, "a request", NestedField.request) }
+        case .task: members(span, "a task", NestedField.task)
+        case .attributes: attributes(span)
         case .sampleTree: elements(span, "an array of samples") { members($0, "a sample", NestedField.sampleNode) }
         }
     }
@@ -113,6 +118,20 @@ struct ContentCheck {
                 found = ".\(text) " + wrong(member.moved(by: span.offset), "a string")
             }
             return found == nil
+        }
+        return found
+    }
+
+    /// An object of texts, with any names.
+    private func attributes(_ span: JSONCursor.Span) -> String? {
+        guard span.kind == .object else { return wrong(span, "an object of texts") }
+        var cursor = JSONCursor(UnsafeRawBufferPointer(bytes(span)))
+        var found: String?
+        _ = cursor.members { cursor, name, hasEscapes in
+            guard let member = cursor.value() else { return false }
+            guard member.kind != .string else { return true }
+            found = ".\(JSONString.text(name, hasEscapes: hasEscapes)) " + wrong(member.moved(by: span.offset), "a string")
+            return false
         }
         return found
     }

@@ -25,6 +25,19 @@ package struct NestedField: Sendable {
         NestedField("frames", .frames, "Its stack, leaf first."),
     ]
 
+    package static let request = [
+        NestedField("name", .text, isRequired: true, "What kind of work it is."),
+        NestedField("running", .flag, isRequired: true, "Whether the stalled thread was at it."),
+        NestedField("open_ms", .milliseconds, isRequired: true, "For how long it had been open."),
+        NestedField("attributes", .attributes, "What else the program said of it."),
+    ]
+
+    package static let task = [
+        NestedField("id", .count, isRequired: true, "The runtime's number of the task."),
+        NestedField("name", .text, "The name it was made with."),
+        NestedField("priority", .count, "TaskPriority's number."),
+    ]
+
     package static let workerGroup = [
         NestedField("thread_ids", .threadIDs, isRequired: true, "The kernel's numbers."),
         NestedField(

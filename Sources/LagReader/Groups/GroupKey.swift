@@ -2,13 +2,13 @@ internal import LagModel
 
 /// What makes stalls belong together; by its name on the command line: `fingerprint`, `label:team`.
 package enum GroupKey: RawRepresentable, Hashable, CaseIterable, Sendable {
-    case fingerprint, culprit, cause, loop, process, service, target, host, incident
+    case fingerprint, culprit, cause, loop, process, service, target, host, incident, request
     /// The value of the operator's label of that name.
     case label(String)
 
     /// Without the labels, which are the operator's.
     package static let allCases: [GroupKey] = [
-        .fingerprint, .culprit, .cause, .loop, .process, .service, .target, .host, .incident,
+        .fingerprint, .culprit, .cause, .loop, .process, .service, .target, .host, .incident, .request,
     ]
 
     private static let labelPrefix = "label:"
@@ -34,6 +34,7 @@ package enum GroupKey: RawRepresentable, Hashable, CaseIterable, Sendable {
         case .target: "target"
         case .host: "host"
         case .incident: "incident"
+        case .request: "request"
         case .label(let name): Self.labelPrefix + name
         }
     }
@@ -49,6 +50,7 @@ package enum GroupKey: RawRepresentable, Hashable, CaseIterable, Sendable {
         case .service, .target: .serviceName
         case .host: .hostName
         case .incident: .incident
+        case .request: .request
         case .label: .labels
         }
     }

@@ -142,6 +142,8 @@ package struct StallGrouping: ~Copyable, LineConsumer {
     ) {
         if case .label(let name) = key {
             if scanner.withLabel(name, body) != nil { return }
+        } else if key == .request {
+            if scanner.withRequestName(body) != nil { return }
         } else if scanner.withText(key.field, body) != nil {
             return
         }

@@ -35,6 +35,23 @@ extension LineScanner {
         return JSONString.bytes(text).withUnsafeBufferPointer(body)
     }
 
+    /// The bytes of the name of what was running, escapes undone, handed to `body`; nil where the line does not say.
+    package borrowing func withRequestName<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result? {
+        guard let span = span(.request), span.kind == .object else { return nil }
+        let object = bytes(of: span)
+        var found: JSONCursor.Span?
+        var cursor = JSONCursor(UnsafeRawBufferPointer(object))
+        _ = cursor.members { cursor, name, _ in
+            guard let value = cursor.value() else { return false }
+            if name.elementsEqual("name".utf8) { found = value }
+            return true
+        }
+        guard let found, found.kind == .string else { return nil }
+        let text = UnsafeBufferPointer(rebasing: object[found.offset..<found.offset + found.count])
+        guard found.hasEscapes else { return body(text) }
+        return JSONString.bytes(text).withUnsafeBufferPointer(body)
+    }
+
     /// The labels of the line; members that are no labels are left out.
     package borrowing func labels() -> RecordLabels {
         var values: [String: String] = [:]

@@ -65,7 +65,7 @@ extension LineValue {
     /// What a field of that content has; nil for a value of another form.
     package func fieldValue(_ content: FieldContent) -> FieldValue? {
         switch content {
-        case .schema, .event, .oneOf, .word, .text, .path, .fingerprint, .stackHash, .bootID: text.map { .text($0) }
+        case .schema, .event, .oneOf, .word, .text, .path, .fingerprint, .stackHash, .bootID, .traceID: text.map { .text($0) }
         case .time: text.flatMap { UTCTime.nanoseconds($0) }.map { .time($0) }
         case .stallID: text.flatMap { StallID($0) }.map { .id($0) }
         case .address: address.map { .address($0) }
@@ -80,6 +80,10 @@ extension LineValue {
         case .thread: lockOwner.map { .thread($0) }
         case .threads: .threads(elements(\.lockOwner))
         case .workers: .workers(elements(\.workerGroup))
+        case .request: request.map { .request($0) }
+        case .requests: .requests(elements(\.request))
+        case .attributes: .attributes(attributes)
+        case .task: runningTask.map { .task($0) }
         // The labels are the context's.
         case .threadIDs, .sampleTree, .labels: nil
         }
@@ -108,6 +112,39 @@ extension LineValue {
             }
         }
         return owner
+    }
+
+    var request: StallRecord.Request? {
+        var request = StallRecord.Request(name: "", running: false, open: .zero)
+        let isObject = members { name, value in
+            switch name {
+            case "name": request.name = value.text ?? ""
+            case "running": request.running = value.flag ?? false
+            case "open_ms": request.openNanoseconds = value.milliseconds ?? 0
+            case "attributes": request.attributes = value.attributes
+            default: break
+            }
+        }
+        return isObject ? request : nil
+    }
+
+    var attributes: [StallRecord.Request.Attribute] {
+        var attributes: [StallRecord.Request.Attribute] = []
+        members { name, value in if let text = value.text { attributes.append(.init(name: name, value: text)) } }
+        return attributes
+    }
+
+    var runningTask: StallRecord.RunningTask? {
+        var task = StallRecord.RunningTask(id: 0)
+        let isObject = members { name, value in
+            switch name {
+            case "id": task.id = value.count ?? 0
+            case "name": task.name = value.text
+            case "priority": task.priority = value.count
+            default: break
+            }
+        }
+        return isObject ? task : nil
     }
 
     var workerGroup: StallRecord.WorkerGroup? {

@@ -40,6 +40,10 @@ struct ECSLayout: SubjectLayout {
                 $0.field("name", stall.threadName, caps.name)
             }
         }
+        if let stall = event.stall, let trace = stall.traceID, let span = stall.spanID {
+            writer.object("trace") { $0.field("id", trace, caps[.fixed]) }
+            writer.object("span") { $0.field("id", span, caps[.fixed]) }
+        }
         if let stall = event.stall {
             writer.object("error") {
                 // What an error is of, to those who group by it.
@@ -55,6 +59,14 @@ struct ECSLayout: SubjectLayout {
         }
         writer.object("lagmonitor") {
             for field in event.fields(caps, context) { $0.write(field) }
+            if let request = event.stall?.request, caps.priority > .always {
+                $0.key("request")
+                $0.write(request, maxBytes: caps.name)
+            }
+            if let task = event.stall?.task, caps.priority > .always {
+                $0.key("task")
+                $0.write(task, maxBytes: caps.name)
+            }
             if let evidence = event.stall?.evidence { write(evidence, detail, to: &$0) }
         }
         writer.endObject()

@@ -87,12 +87,30 @@ struct OTLPLayout: SubjectLayout {
             writer.attribute("code.function.name", .text(culprit), maxBytes: caps.symbol)
         }
         for field in event.fields(caps, context) { writer.attribute(field) }
+        if let stall = event.stall, caps.priority > .always { write(workOf: stall, caps, to: &writer) }
         if let evidence = event.stall?.evidence { write(evidence, detail, to: &writer) }
         if detail.frames > 0 {
             writer.stackAttribute("code.stacktrace", event.frames, count: detail.frames, maxBytes: detail.maxLineBytes)
         }
         writer.endArray()
+        // By these the viewer of a trace finds the stall.
+        if let stall = event.stall, let trace = stall.traceID, let span = stall.spanID {
+            writer.field("traceId", trace, caps[.fixed])
+            writer.field("spanId", span, caps[.fixed])
+        }
         writer.endObject()
+    }
+
+    private func write(workOf stall: StallRecord, _ caps: StringCaps, to writer: inout JSONLineWriter) {
+        if let request = stall.request {
+            writer.attribute("lagmonitor.request.name", .text(request.name), maxBytes: caps.name)
+            writer.attribute("lagmonitor.request.open_ms", .milliseconds(request.openNanoseconds))
+            for attribute in request.attributes { writer.attribute(requestAttribute: attribute, caps.name) }
+        }
+        if let task = stall.task {
+            writer.attribute("lagmonitor.task.id", .count(task.id))
+            if let name = task.name { writer.attribute("lagmonitor.task.name", .text(name), maxBytes: caps.name) }
+        }
     }
 
     private func write(_ evidence: StallRecord.Evidence, _ detail: LineDetail, to writer: inout JSONLineWriter) {
@@ -167,6 +185,16 @@ extension JSONLineWriter {
         value(label.name)
         key("value")
         anyValue(.text(label.value), .max)
+        endObject()
+    }
+
+    /// What the program said of the request, under a name of its own.
+    fileprivate mutating func attribute(requestAttribute attribute: StallRecord.Request.Attribute, _ maxBytes: Int) {
+        beginObject()
+        key("key")
+        value("lagmonitor.request.attributes." + attribute.name)
+        key("value")
+        anyValue(.text(attribute.value), maxBytes)
         endObject()
     }
 

@@ -45,12 +45,26 @@ struct SentryLayout: SubjectLayout {
             writer.object("logentry") { $0.field("formatted", event.message, caps.message) }
         }
         writer.object("contexts") {
+            if let stall = event.stall, let trace = stall.traceID, let span = stall.spanID {
+                $0.object("trace") { own in
+                    own.field("trace_id", trace, caps[.fixed])
+                    own.field("span_id", span, caps[.fixed])
+                }
+            }
             $0.object("lagmonitor") { own in
                 own.key("pid")
                 own.value(Int64(context.pid))
                 own.field("process_name", context.processName, caps.name)
                 for (_, field) in LineField.resource(caps, context) { own.write(field) }
                 for field in event.fields(caps, context) { own.write(field) }
+                if let request = event.stall?.request, caps.priority > .always {
+                    own.key("request")
+                    own.write(request, maxBytes: caps.name)
+                }
+                if let task = event.stall?.task, caps.priority > .always {
+                    own.key("task")
+                    own.write(task, maxBytes: caps.name)
+                }
             }
         }
         writer.endObject()

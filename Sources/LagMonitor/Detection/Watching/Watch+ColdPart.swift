@@ -31,6 +31,8 @@ extension Watch {
         unowned(unsafe) let pingable: (any PingableLoop)?
         unowned(unsafe) let examinable: (any ExaminableLoop)?
         unowned(unsafe) let sampled: (any SampledLoop)?
+        /// The same, where it is a thread of a pool.
+        unowned(unsafe) let poolWorker: PoolWorker?
         unowned(unsafe) let unpinned: (any UnpinnedLoop)?
         unowned(unsafe) let threadPool: (any ThreadPoolLoop)?
         unowned(unsafe) let ticks: TickCell?
@@ -70,6 +72,7 @@ extension Watch {
             examinable = loop as? any ExaminableLoop
             waits = examinable?.waits ?? .rests
             sampled = loop as? any SampledLoop
+            poolWorker = loop as? PoolWorker
             unpinned = loop as? any UnpinnedLoop
             threadPool = loop as? any ThreadPoolLoop
             self.ticks = ticks

@@ -97,7 +97,7 @@ extension Watch {
         episode.facts.thread = target.tid
         services.takeLateAnswer()
         let now = services.clock()
-        let outcome = passingStops {
+        var outcome = passingStops {
             services.capture.capture(
                 target,
                 earlier: cold.pointee.earlier,
@@ -109,11 +109,13 @@ extension Watch {
         }
         // After the first sample, whether it has waited for something since the last one.
         cold.pointee.earlier = ThreadState(tid: target.tid, process: target.process)
+        let isRunningKnown = readRunning()
         guard isStillStalled(kind, as: reading) else {
             services.capture.forget(target.tid)
             recordGap(isSame: true, at: now)
             return episode.tally.recordFailure(.failed(.loopMovedOn))
         }
+        recordRunning(isRunningKnown, &outcome, in: episode, at: now)
         guard outcome.method != .none else {
             // What could not be had may cost as much the next time.
             recordGap(isSame: true, at: now)

@@ -136,6 +136,7 @@ extension Watch {
         episode.facts.random = (services.random.next(), services.random.next())
         if cold.pointee.waits == .rests { episode.facts.mode = clb_beacon_mode(hot.pointee.beacon) }
         episode.tally.begin(at: since)
+        episode.running.begin(at: since)
     }
 
     /// A line while the stall lasts.
@@ -181,6 +182,7 @@ extension Watch {
             episode.facts.pending = cold.pointee.examination.meter
         }
         episode.tally.close(at: interval.until)
+        episode.running.close(at: interval.until)
         if let last = services.totals(of: cold.pointee.target.tid) {
             episode.facts.usage = cold.pointee.usage.usage(
                 since: interval.likely,

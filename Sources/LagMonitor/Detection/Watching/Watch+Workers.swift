@@ -19,6 +19,7 @@ extension Watch {
         var failure = CaptureFailure.threadUnknown
         var isSame = true
         var found = 0
+        let isFirst = episode.running.beginOpen(at: now)
         var number = 0
         while number < count {
             // Another one first each time, so that where time runs short no thread is left out for good.
@@ -30,7 +31,7 @@ extension Watch {
             }
             let target = services.capture.identity(of: tid)
             // This thread was not given to the monitor: by a signal only where that is certain to fit on its stack.
-            let outcome = services.capture.capture(
+            var outcome = services.capture.capture(
                 target,
                 earlier: nil,
                 into: services.scratch,
@@ -47,6 +48,7 @@ extension Watch {
                 continue
             }
             guard isAtWork(outcome, threadPool.workFunction) else { continue }
+            recordRunning(of: tid, &outcome, in: episode, isFirst: isFirst)
             let place = tally.add(worker: tid, outcome, services.scratch, key: services.key(of: outcome), at: now)
             found += 1
             isSame = isSame && place.isSame

@@ -35,6 +35,8 @@ final class WatchServices: @unchecked Sendable {
     var roundStart = 0
     /// Who holds the lock that the stalled thread waits for.
     let chain: LockChain
+    /// What threads of this process run; nil where that cannot be read.
+    let running: RunningReader?
     var wait = cll_wait()
     var random = SystemRandomNumberGenerator()
     private var modulesReadAt: UInt64 = 0
@@ -66,6 +68,8 @@ final class WatchServices: @unchecked Sendable {
         chain = LockChain(process: capture.process)
         // The languages' frames are put between native ones by their place on the stack.
         scratch = FrameBuffer(capacity: EpisodeQueue.maximumFrames, withStackPointers: isRemote)
+        // Learned by whoever starts a monitor, not by the watchdog's thread.
+        running = !isRemote && TaskRuntime.isVerified ? RunningReader(layout: TaskRuntime.layout) : nil
     }
 
     /// What a thread has used so far. The watchdog's thread only.
@@ -129,6 +133,7 @@ final class WatchServices: @unchecked Sendable {
         capture.warmUp(starter, into: scratch)
         _ = TracerCheck.read(tid: cll_gettid())
         _ = totals(of: cll_gettid())
+        running?.confirm()
         warmUpSampling(starter)
         modulesReadAt = clock()
     }
@@ -144,6 +149,7 @@ final class WatchServices: @unchecked Sendable {
             describe(call, of: starter, in: queue.episodes[0], 0, isNew: true) { true }
         }
         tally.close(at: clock())
+        warmUpRunning(starter, outcome, in: queue.episodes[0])
         warmUpUsage(starter)
         _ = registry.hotParts[0].state.load(ordering: .relaxed)
         Watch.ColdPart.warmUp()
@@ -153,6 +159,18 @@ final class WatchServices: @unchecked Sendable {
         tally.release()
         queue.episodes[1].tally.release()
         tally.begin(at: 0)
+    }
+
+    private func warmUpRunning(_ starter: ThreadIdentity, _ outcome: CaptureOutcome, in episode: Episode) {
+        episode.running.begin(at: clock())
+        guard let running, let thread = JobThread(tid: starter.tid), running.read(thread) else { return }
+        _ = episode.running.beginOpen(at: clock())
+        running.forEachOpen(of: thread, isPool: true) { episode.running.addOpen($0) }
+        _ = running.findContext()
+        episode.running.add(running.task, running.context, at: clock())
+        _ = running.addAsyncCallers(to: scratch, from: outcome.stored, capture)
+        episode.running.close(at: clock())
+        episode.running.begin(at: 0)
     }
 
     private func warmUpUsage(_ starter: ThreadIdentity) {

@@ -52,6 +52,12 @@ package struct JobMeter: Sendable {
 
     package var isAtWork: Bool { (last?.job ?? 0) != 0 }
 
+    /// The number of the task whose job that is (`cll_job.task`); nil: no job of a task.
+    package var taskNumber: UInt32? {
+        guard let job = last?.job, job >> 32 == 1 else { return nil }
+        return UInt32(truncatingIfNeeded: job)
+    }
+
     /// Whether more than its CPU clock has to be read of a thread at this job: it has run, or nothing is known of it yet.
     package func wantsMore(_ job: UInt64, cpuNanoseconds: UInt64) -> Bool {
         guard let last, last.job == job else { return true }

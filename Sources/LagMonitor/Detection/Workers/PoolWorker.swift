@@ -33,6 +33,9 @@ package final class PoolWorker: SampledLoop, @unchecked Sendable {
     /// Whether it runs a job.
     var isAtWork: Bool { meter.isAtWork }
 
+    /// Which task's job it ran when it was last sampled: its number; nil: no task's.
+    var taskNumber: UInt32? { meter.taskNumber }
+
     /// For how long it has run the present one, for certain.
     func age(at now: UInt64) -> UInt64 { meter.isAtWork ? now.saturatingDifference(meter.began.latest) : 0 }
 

@@ -19,6 +19,8 @@ package enum FieldContent: Sendable {
     case stackHash
     /// 32 lower-case hex digits.
     case bootID
+    /// 32 lower-case hex digits, not all zeros.
+    case traceID
     /// `0x` and up to sixteen hex digits.
     case address
     /// Not negative, with a fraction.
@@ -46,5 +48,10 @@ package enum FieldContent: Sendable {
     case threads
     case threadIDs
     case workers
+    case request
+    case requests
+    case task
+    /// An object of texts, with any names.
+    case attributes
     case sampleTree
 }

@@ -5,7 +5,7 @@
 package enum FieldTable {
     /// In the order of ``StallField``, which is that of a stall's line.
     package static let all: [FieldDefinition] =
-        head + times + process + surroundings + loop + cause + evidence + stack + counters + notices
+        head + times + process + surroundings + loop + running + cause + evidence + stack + counters + notices
 
     /// What a stall's line may have, in its order.
     package static let stall: [FieldDefinition] = all.filter { $0.access.ofStall != nil || $0.access.ofContext != nil }

@@ -42,6 +42,14 @@ package struct FrameMember: Sendable {
             "Whose runtime knows the frame: `python`, `javascript`, `go`, `ruby`, …; not there: native code."
         ),
         member("inlined", .flag, \.inlined, FieldValue.flag, \.flag, "The function was inlined into the one of the next frame."),
+        member(
+            "async",
+            .flag,
+            \.isAsync,
+            FieldValue.flag,
+            \.flag,
+            "A suspended caller, on no stack: it waits for the function before it."
+        ),
         member("in_app", .flag, \.inApp, FieldValue.flag, \.flag, "The program's own code."),
     ]
 

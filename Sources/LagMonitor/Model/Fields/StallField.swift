@@ -5,6 +5,7 @@ package enum StallField: UInt8, CaseIterable, Sendable {
     case mono, bootID, pid, threadID, threadName, processName, hostName, serviceName, serviceVersion
     case podNamespace, podName, podContainer, podNode, containerID, labels
     case loop, activity, mode
+    case traceID, spanID, request, requestsOpen, task, state
     case cause, cpu, runDelay, throttled, blocked, system, minorFaults, majorFaults
     case syscall, syscallDescriptor, syscallTarget, wchan
     case lockKind, lockAddress, lockOwner, lockReaders, lockCycle, lockChain, incident, pending, pendingTime, turns, turnEvents

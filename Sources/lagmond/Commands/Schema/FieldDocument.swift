@@ -47,6 +47,7 @@ enum FieldDocument {
         case .stallID: "UUID version 7"
         case .fingerprint: "`v1:` and 16 hex digits"
         case .stackHash: "16 hex digits"
+        case .traceID: "32 hex digits"
         case .bootID: "32 hex digits"
         case .address: "hex string"
         case .milliseconds, .seconds, .share: "number"
@@ -60,6 +61,10 @@ enum FieldDocument {
         case .threads: "threads"
         case .threadIDs: "integers"
         case .workers: "groups of threads"
+        case .request: "request"
+        case .requests: "requests"
+        case .task: "task"
+        case .attributes: "object of strings"
         case .sampleTree: "samples"
         }
     }

@@ -61,6 +61,7 @@ enum StallSchema {
         case .stallID:
             [("type", "string"), ("pattern", "^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$")]
         case .fingerprint: [("type", "string"), ("examples", .array(["v1:6648237ade8e460d"]))]
+        case .traceID: [("type", "string"), ("pattern", "^[0-9a-f]{32}$")]
         case .bootID: [("type", "string"), ("pattern", "^[0-9a-f]{32}$")]
         case .address: reference("address")
         case .milliseconds: reference("milliseconds")
@@ -83,6 +84,10 @@ enum StallSchema {
         case .threads: array(of: reference("thread"), minItems: 1)
         case .threadIDs: array(of: reference("task_id"), minItems: 1)
         case .workers: array(of: reference("worker_group"), minItems: 1)
+        case .request: reference("request")
+        case .requests: array(of: reference("request"), minItems: 1)
+        case .task: reference("task")
+        case .attributes: [("type", "object"), ("additionalProperties", .object([("type", "string")]))]
         case .sampleTree: array(of: reference("sample_node"), minItems: 1)
         }
     }
@@ -111,6 +116,8 @@ enum StallSchema {
         ("rule", .object([("enum", words(StallRecord.Kind.allCases.map(\.rawValue)))])),
         ("frame", object("One call of a stack.", NestedField.frame)),
         ("thread", object("Another thread: one that holds a lock.", NestedField.thread)),
+        ("request", object("What the program said that it worked at.", NestedField.request)),
+        ("task", object("A Swift task.", NestedField.task)),
         ("worker_group", object("Threads of a pool that were found doing the same.", NestedField.workerGroup)),
         ("sample_node", object("A run of calls that every sample below shares.", NestedField.sampleNode)),
     ]

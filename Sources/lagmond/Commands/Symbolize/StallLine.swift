@@ -55,7 +55,7 @@ struct StallLine {
                 hasPlace: text.member("file", of: value) != nil || isInlined || followsInlined,
                 symbol: symbol,
                 isInApp: text.boolean(text.member("in_app", of: value)),
-                isReturnAddress: isReturnAddress
+                isReturnAddress: isReturnAddress && !text.isTrue(text.member("async", of: value))
             )
             followsInlined = isInlined
             if !isInlined { isReturnAddress = !(symbol.map(signalReturns.contains) ?? false) }

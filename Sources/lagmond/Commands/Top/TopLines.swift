@@ -25,6 +25,7 @@ struct TopLines {
         case .process, .service, .target: break
         case .host: text("host_name", group.key, &writer)
         case .incident: text("incident", group.key, &writer)
+        case .request: text("request", group.key, &writer)
         case .label(let name):
             writer.key("labels")
             writer.beginObject()

@@ -53,6 +53,31 @@ struct SymbolSnippets {
         theirs.send(id: 101, payload: bytes, replyTo: mine)
     }
 
+    static func syncContexts(_ tenant: String, _ request: String) {
+        func respond(to request: String) {}
+        withStallContext(name: "GET /orders/:id", ["tenant": tenant]) {
+            respond(to: request)
+        }
+        var configuration = StallMonitorConfiguration()
+        configuration.contexts = .recorded
+        _ = configuration
+    }
+
+    static func contexts(_ tenant: String, _ request: String) async {
+        func respondLater(to request: String) async {}
+        await withStallContext(name: "GET /orders/:id", ["tenant": tenant]) {
+            await respondLater(to: request)
+        }
+    }
+
+    static func hostState(_ queue: [Int]) {
+        var configuration = StallMonitorConfiguration()
+        configuration.onStallBegin = StallBeginHook { stall in
+            ["jobs_waiting": "\(queue.count)"]
+        }
+        _ = configuration
+    }
+
     static func spool() throws {
         let stream = try StreamSink(.tcp(host: "127.0.0.1", port: 6000))
         let monitor = StallMonitor(sinks: [try SpooledSink(stream, SpoolSettings(folder: "/var/lib/shop"))])

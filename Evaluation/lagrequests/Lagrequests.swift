@@ -1,0 +1,42 @@
+internal import Foundation
+internal import LagMonitor
+
+/// `lagrequests MODE [STALLS]`: a service under load on the loopback interface, of which one request in 200 blocks its thread, and whether each stall's record
+/// names the request that did. Prints a line a run: `requests MODE stalls= running_right= running_wrong= absent= open_listed=`.
+@main
+enum Lagrequests {
+    static let modes = ["actors", "main-actor", "tasks", "nio"]
+    /// Stalls of a run, unless said.
+    private static let stallsByDefault = 60
+
+    static func main() {
+        let arguments = CommandLine.arguments.dropFirst()
+        let isChecked = arguments.contains("--check")
+        let words = arguments.filter { !$0.hasPrefix("--") }
+        let stalls = words.dropFirst().first.flatMap { Int($0) } ?? stallsByDefault
+        let isOne = words.first.map(modes.contains) ?? false
+        guard words.isEmpty || words.first == "all" || isOne else {
+            print("usage: lagrequests [all | \(modes.joined(separator: " | "))] [STALLS] [--check]")
+            exit(EX_USAGE)
+        }
+        // Nothing here runs on the main thread but the main queue.
+        let chosen = isOne ? [words.first!] : modes
+        Thread.detachNewThread {
+            var isGood = true
+            for mode in chosen {
+                do {
+                    let score = try Service.run(mode, stalls: stalls)
+                    print(score.line(mode))
+                    fflush(nil)
+                    isGood = isGood && score.isGood
+                } catch {
+                    print("lagrequests: \(mode) could not be run: \(error)")
+                    isGood = false
+                }
+            }
+            exit(isGood || !isChecked ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
+        RunLoop.main.run()
+        while true { RunLoop.main.run(until: .distantFuture) }
+    }
+}

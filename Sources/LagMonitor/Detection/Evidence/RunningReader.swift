@@ -1,0 +1,111 @@
+internal import CLagBeacon
+internal import CLagLinux
+internal import Glibc
+internal import LagActivity
+internal import LagCapture
+
+/// Reads what a thread of this process runs: its task and its context. Buffers that exist before they are needed.
+///
+/// Threads: the watchdog's alone.
+final class RunningReader {
+    /// What was last read.
+    let task = UnsafeMutablePointer<clr_task>.allocate(capacity: 1)
+    let context = UnsafeMutablePointer<clb_context_copy>.allocate(capacity: 1)
+    private let blocks = UnsafeMutableBufferPointer<UInt64>.allocate(capacity: Int(CLR_TASK_CONTEXTS))
+    private var layout: clr_task_layout
+
+    /// Contexts that are looked at in detail for one stall: a system call or two each.
+    private static let detailedContexts = 256
+
+    init(layout: clr_task_layout) {
+        self.layout = layout
+        task.initialize(to: clr_task())
+        context.initialize(to: clb_context_copy())
+        blocks.initialize(repeating: 0)
+    }
+
+    deinit {
+        task.deallocate()
+        context.deallocate()
+        blocks.deallocate()
+    }
+
+    /// On the watchdog's thread: what lies at another distance from this thread than from the one that learned it is not used.
+    func confirm() { if clb_context_place() != layout.running { layout.running = 0 } }
+
+    /// Whether the thread runs a task.
+    var hasTask: Bool { task.pointee.address != 0 }
+
+    /// - Returns: false when that is not known, or the thread kept going from one to the next.
+    func read(_ thread: JobThread) -> Bool { thread.read(layout, &task.pointee) }
+
+    /// Finds the context that the thread is in, by what was read of it.
+    ///
+    /// A synchronous context counts in the task that made it alone: within it another task may be run, by a loop that is run within a callback.
+    /// - Returns: false when there is none, or it is not certain which.
+    func findContext() -> Bool {
+        guard layout.running != 0 else { return false }
+        let (token, owner) = (task.pointee.running_token, task.pointee.running_task)
+        if token != 0, owner == task.pointee.address { return clb_context_read(token, context) != 0 }
+        guard hasTask, task.pointee.has_locals != 0, task.pointee.local != 0 else { return false }
+        return clb_context_read(task.pointee.local, context) != 0
+    }
+
+    /// The suspended callers of what the task runs.
+    func addAsyncCallers(to frames: FrameBuffer, from first: Int, _ capture: ThreadCapture) -> Int {
+        var layout = layout
+        let count = clr_task_blocks(&layout, task, blocks.baseAddress, blocks.count)
+        guard count > 0 else { return 0 }
+        return capture.addAsyncCallers(UnsafeBufferPointer(rebasing: blocks[..<count]), to: frames, from: first)
+    }
+
+    /// Visits the open contexts of a thread, or of a pool's threads, but the one that runs and those around it.
+    func forEachOpen(of thread: JobThread, isPool: Bool, _ visit: (UnsafePointer<clb_context_copy>) -> Void) {
+        var own: clb_context_copy?
+        if findContext() { own = context.pointee }
+        var index: UInt32 = 0
+        var detailed = 0
+        let limit = clb_context_limit()
+        while index < limit, detailed < Self.detailedContexts {
+            var (opener, task, opened): (UInt64, UInt64, UInt64) = (0, 0, 0)
+            let token = clb_context_at(index, &opener, &task, &opened)
+            index += 1
+            guard token != 0, token != own?.token else { continue }
+            if let own, isAround(own, opener, task, opened) { continue }
+            if !thread.isThread(opener) {
+                guard isPool, task != 0 else { continue }
+                detailed += 1
+                guard isOfPools(opener) else { continue }
+            }
+            if clb_context_read(token, context) != 0 { visit(context) }
+        }
+    }
+
+    /// Whether that one is the same work's, around the one that runs.
+    private func isAround(_ own: clb_context_copy, _ opener: UInt64, _ task: UInt64, _ opened: UInt64) -> Bool {
+        task == own.context.task && (task != 0 || opener == own.context.thread) && opened <= own.context.opened_ns
+    }
+
+    /// Whether a thread is one of the pools', or gone: tasks stay, and the pools' threads come and go. All pools are one here, for a task changes to another when
+    /// its priority is raised by whoever awaits it.
+    private func isOfPools(_ descriptor: UInt64) -> Bool {
+        let tid = cll_thread_of_descriptor(getpid(), descriptor)
+        guard tid != 0 else { return true }
+        var name = cll_name()
+        cll_procfs_name(getpid(), tid, &name)
+        return withUnsafeBytes(of: name.text) { name in
+            var length = 0
+            while length < name.count, name[length] != 0 { length += 1 }
+            guard length >= Self.poolSuffix.count else { return false }
+            var index = 0
+            while index < Self.poolSuffix.count {
+                if name[length - Self.poolSuffix.count + index] != Self.poolSuffix[index] { return false }
+                index += 1
+            }
+            return true
+        }
+    }
+
+    /// What the names of libdispatch's threads for its root queues end in, as they are cut: `user-initiated-qos`.
+    private static let poolSuffix = Array("-qos".utf8)
+}

@@ -1,0 +1,185 @@
+package import CLagBeacon
+package import CLagLinux
+internal import LagCapture
+
+/// What the thread was working at in one stall, by the program's own account (contexts) and by the runtime's (its task): memory that is there before it is
+/// needed.
+///
+/// As in ``StackTally``, a sample stands for the time since the one before it, the last one also for what came after. What was seen for less than half of
+/// the stall is not what it was about.
+package final class RunningTally {
+    /// Different contexts, and different tasks, that are kept: a stall has mostly one.
+    package static let capacity = 4
+    /// Other contexts of the loop that are kept, the oldest ones.
+    package static let openCapacity = 8
+
+    private let memory: UnsafeMutableRawPointer
+    private let contexts: UnsafeMutablePointer<clb_context_copy>
+    private let tasks: UnsafeMutablePointer<clr_task>
+    private let open: UnsafeMutablePointer<clb_context_copy>
+    private let contextWeights: UnsafeMutablePointer<UInt64>
+    private let taskWeights: UnsafeMutablePointer<UInt64>
+
+    private var contextCount = 0
+    private var taskCount = 0
+    /// Other contexts that are open.
+    package private(set) var openCount = 0
+    /// When the open ones were listed.
+    package private(set) var openNanoseconds: UInt64 = 0
+    private var latestContext: Int?
+    private var latestTask: Int?
+    private var latestNanoseconds: UInt64 = 0
+    private var totalNanoseconds: UInt64 = 0
+    private var hasListed = false
+
+    private static let bytes =
+        capacity * (MemoryLayout<clb_context_copy>.stride + MemoryLayout<clr_task>.stride + 2 * MemoryLayout<UInt64>.stride)
+        + openCapacity * MemoryLayout<clb_context_copy>.stride
+
+    /// Takes its memory straight from the kernel.
+    package init?() {
+        guard let memory = cll_memory_map(Self.bytes) else { return nil }
+        self.memory = memory
+        contexts = memory.bindMemory(to: clb_context_copy.self, capacity: Self.capacity)
+        open = UnsafeMutableRawPointer(contexts + Self.capacity)
+            .bindMemory(to: clb_context_copy.self, capacity: Self.openCapacity)
+        tasks = UnsafeMutableRawPointer(open + Self.openCapacity).bindMemory(to: clr_task.self, capacity: Self.capacity)
+        contextWeights = UnsafeMutableRawPointer(tasks + Self.capacity).bindMemory(to: UInt64.self, capacity: Self.capacity)
+        taskWeights = contextWeights + Self.capacity
+    }
+
+    deinit { cll_memory_unmap(memory, Self.bytes) }
+
+    /// For another stall, which began at that time.
+    package func begin(at since: UInt64) {
+        contextCount = 0
+        taskCount = 0
+        openCount = 0
+        hasListed = false
+        latestContext = nil
+        latestTask = nil
+        latestNanoseconds = since
+        totalNanoseconds = 0
+    }
+
+    /// What was found at a sample; nil: none, or that is not certain. Allocates nothing.
+    package func add(
+        _ task: UnsafePointer<clr_task>?,
+        _ context: UnsafePointer<clb_context_copy>?,
+        at now: UInt64
+    ) {
+        let gap = now.saturatingDifference(latestNanoseconds)
+        latestNanoseconds = max(latestNanoseconds, now)
+        totalNanoseconds += gap
+        latestContext = nil
+        if let context { latestContext = place(of: context) }
+        if let latestContext { contextWeights[latestContext] += gap }
+        latestTask = nil
+        if let task { latestTask = place(of: task) }
+        if let latestTask { taskWeights[latestTask] += gap }
+    }
+
+    private func place(of context: UnsafePointer<clb_context_copy>) -> Int? {
+        var index = 0
+        while index < contextCount {
+            if contexts[index].token == context.pointee.token { return index }
+            index += 1
+        }
+        guard contextCount < Self.capacity else { return nil }
+        contexts[index] = context.pointee
+        contextWeights[index] = 0
+        contextCount += 1
+        return index
+    }
+
+    private func place(of task: UnsafePointer<clr_task>) -> Int? {
+        var index = 0
+        while index < taskCount {
+            if tasks[index].address == task.pointee.address, tasks[index].number == task.pointee.number { return index }
+            index += 1
+        }
+        guard taskCount < Self.capacity else { return nil }
+        tasks[index] = task.pointee
+        taskWeights[index] = 0
+        taskCount += 1
+        return index
+    }
+
+    /// Whether the open contexts are to be listed: once, at the first sample. They are from then on.
+    package func beginOpen(at now: UInt64) -> Bool {
+        guard !hasListed else { return false }
+        hasListed = true
+        openNanoseconds = now
+        return true
+    }
+
+    /// One of them. Of more than there is room for, the oldest stay.
+    package func addOpen(_ context: UnsafePointer<clb_context_copy>) {
+        var index = 0
+        if openCount < Self.openCapacity {
+            index = openCount
+            openCount += 1
+        } else {
+            var other = 1
+            while other < openCount {
+                if open[other].context.opened_ns > open[index].context.opened_ns { index = other }
+                other += 1
+            }
+            guard context.pointee.context.opened_ns < open[index].context.opened_ns else { return }
+        }
+        open[index] = context.pointee
+    }
+
+    package func openContext(_ index: Int) -> clb_context_copy {
+        precondition(index >= 0 && index < openCount, "context \(index) of \(openCount)")
+        return open[index]
+    }
+
+    /// The stall is over, or is reported so far: what came after the last sample is that sample's.
+    package func close(at until: UInt64) {
+        let gap = until.saturatingDifference(latestNanoseconds)
+        latestNanoseconds = max(latestNanoseconds, until)
+        totalNanoseconds += gap
+        if let latestContext { contextWeights[latestContext] += gap }
+        if let latestTask { taskWeights[latestTask] += gap }
+    }
+
+    /// The context that was running for more than half of the stall, if there is one that was open for so long.
+    package var running: clb_context_copy? {
+        var index = 0
+        while index < contextCount {
+            let opened = contexts[index].context.opened_ns
+            let since = latestNanoseconds.saturatingDifference(totalNanoseconds)
+            // One that was opened in the midst of the stall has not run before.
+            let missed = min(opened.saturatingDifference(since), totalNanoseconds)
+            let ran = min(contextWeights[index], totalNanoseconds - missed)
+            if ran > totalNanoseconds / 2 { return contexts[index] }
+            index += 1
+        }
+        return nil
+    }
+
+    /// The task that was running for more than half of the stall.
+    package var task: clr_task? {
+        var index = 0
+        while index < taskCount {
+            if taskWeights[index] > totalNanoseconds / 2 { return tasks[index] }
+            index += 1
+        }
+        return nil
+    }
+
+    /// Becomes the same as another. Allocates nothing.
+    package func copy(_ other: RunningTally) {
+        memory.copyMemory(from: other.memory, byteCount: Self.bytes)
+        contextCount = other.contextCount
+        taskCount = other.taskCount
+        openCount = other.openCount
+        openNanoseconds = other.openNanoseconds
+        hasListed = other.hasListed
+        latestContext = other.latestContext
+        latestTask = other.latestTask
+        latestNanoseconds = other.latestNanoseconds
+        totalNanoseconds = other.totalNanoseconds
+    }
+}

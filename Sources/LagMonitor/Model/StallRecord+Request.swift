@@ -1,0 +1,50 @@
+extension StallRecord {
+    /// What the program said that it worked at (`withStallContext`): an object of its own in the line.
+    public struct Request: Sendable, Equatable {
+        /// `name`: what kind of work it is.
+        public var name: String
+        /// `running`: whether the stalled thread was at it. Being open is not being at fault.
+        public var running: Bool
+        /// `open_ms`: for how long it had been open.
+        package var openNanoseconds: UInt64
+        /// `attributes`, in the order that the program gave them.
+        public var attributes: [Attribute]
+
+        public init(name: String, running: Bool, open: Duration, attributes: [Attribute] = []) {
+            self.name = name
+            self.running = running
+            openNanoseconds = open.clampedNanoseconds
+            self.attributes = attributes
+        }
+
+        /// For how long it had been open.
+        public var open: Duration { Duration(clampingNanoseconds: openNanoseconds) }
+
+        /// A name and a value.
+        public struct Attribute: Sendable, Equatable {
+            public var name: String
+            public var value: String
+
+            public init(name: String, value: String) {
+                self.name = name
+                self.value = value
+            }
+        }
+    }
+
+    /// The Swift task that ran on the stalled thread: an object of its own in the line.
+    public struct RunningTask: Sendable, Equatable {
+        /// `id`: the runtime's number of the task.
+        public var id: UInt64
+        /// `name`: the one it was made with.
+        public var name: String?
+        /// `priority`: `TaskPriority`'s number, 9 to 33.
+        public var priority: UInt64?
+
+        public init(id: UInt64, name: String? = nil, priority: UInt64? = nil) {
+            self.id = id
+            self.name = name
+            self.priority = priority
+        }
+    }
+}

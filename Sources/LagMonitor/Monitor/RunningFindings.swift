@@ -1,0 +1,71 @@
+internal import CLagBeacon
+internal import CLagLinux
+internal import LagActivity
+internal import LagDetection
+internal import LagOutput
+
+/// Writes down what the stalled thread was working at. Reporter thread only.
+struct RunningFindings {
+    let tally: RunningTally
+    let contexts: StallContexts?
+
+    /// - Parameter until: when the stall was over, or is reported (`CLOCK_MONOTONIC`, nanoseconds).
+    func fill(_ record: inout StallRecord, until: UInt64) {
+        if let task = tally.task {
+            record.task = StallRecord.RunningTask(
+                id: UInt64(task.number),
+                name: task.nameText.map { PlainText.sanitized($0) },
+                priority: task.has_priority != 0 ? UInt64(task.priority) : nil
+            )
+        }
+        guard let contexts else { return }
+        if let running = tally.running {
+            record.request = request(running.context, contexts, at: until, running: true)
+            let context = running.context
+            if context.span != 0, context.trace_high | context.trace_low != 0 {
+                record.traceID = Self.hex(context.trace_high) + Self.hex(context.trace_low)
+                record.spanID = Self.hex(context.span)
+            }
+        }
+        let open = (0..<tally.openCount).map(tally.openContext).sorted { $0.context.opened_ns < $1.context.opened_ns }
+        record.requestsOpen = open.filter { $0.token != tally.running?.token }
+            .map { request($0.context, contexts, at: tally.openNanoseconds, running: false) }
+    }
+
+    private func request(
+        _ context: clb_context,
+        _ contexts: StallContexts,
+        at now: UInt64,
+        running: Bool
+    ) -> StallRecord.Request {
+        withUnsafeBytes(of: context.text) { text in
+            let lengths = (name: Int(context.lengths & 0xff), text: min(Int(context.lengths >> 8 & 0xff), text.count))
+            var request = StallRecord.Request(
+                name: PlainText.sanitized(text.prefix(min(lengths.name, lengths.text))),
+                running: running,
+                open: .zero
+            )
+            request.openNanoseconds = now.saturatingDifference(context.opened_ns)
+            var rest = text[min(lengths.name, lengths.text)..<lengths.text]
+            while let name = Self.takeText(&rest), let value = Self.takeText(&rest) {
+                guard !request.attributes.contains(where: { $0.name == name }) else { continue }
+                guard let value = contexts.redacted(name, value) else { continue }
+                request.attributes.append(.init(name: name, value: PlainText.sanitized(value)))
+            }
+            return request
+        }
+    }
+
+    /// A length and so many bytes.
+    private static func takeText(_ rest: inout Slice<UnsafeRawBufferPointer>) -> String? {
+        guard let length = rest.first.map(Int.init), rest.count > length else { return nil }
+        let text = rest.dropFirst().prefix(length)
+        rest = rest.dropFirst(length + 1)
+        return PlainText.sanitized(text)
+    }
+
+    private static func hex(_ number: UInt64) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}

@@ -1,0 +1,57 @@
+/// What a program adds to the record of a stall when the stall is recognised: how many jobs wait, how many requests are in flight.
+///
+/// ```swift
+/// import LagMonitor
+///
+/// var configuration = StallMonitorConfiguration()
+/// configuration.onStallBegin = StallBeginHook { stall in
+///     ["jobs_waiting": "\(queue.count)"]
+/// }
+/// ```
+/// It runs on a thread of its own, never on the stalled one, some milliseconds after the stall reached its threshold; it may lock what the
+/// stalled thread holds, and then costs its fields and nothing else. Runs for one stall at a time: of one that is recognised meanwhile there are none.
+public struct StallBeginHook: Sendable, Equatable {
+    /// What is known at that moment.
+    public struct Stall: Sendable {
+        /// The loop's name.
+        public let loop: String
+        /// The kernel's id of the stalled thread.
+        public let threadID: Int32
+        /// For how long it has stalled.
+        public let duration: Duration
+
+        package init(loop: String, threadID: Int32, duration: Duration) {
+            self.loop = loop
+            self.threadID = threadID
+            self.duration = duration
+        }
+    }
+
+    /// Two are equal when they were made as one.
+    private final class Body: Sendable {
+        let value: @Sendable (Stall) -> [String: String]
+
+        init(_ value: @escaping @Sendable (Stall) -> [String: String]) { self.value = value }
+    }
+
+    /// Fields that are kept, by their names' order.
+    public static let fieldCapacity = 16
+
+    /// How long a record waits for it.
+    public let deadline: Duration
+    private let body: Body
+
+    /// - Parameters:
+    ///   - deadline: what takes longer is not in the record. At most a second.
+    ///   - body: names and values, of which at most ``fieldCapacity`` are kept, with 64 bytes of each.
+    public init(within deadline: Duration = .milliseconds(50), _ body: @escaping @Sendable (Stall) -> [String: String]) {
+        self.deadline = min(max(deadline, .zero), .seconds(1))
+        self.body = Body(body)
+    }
+
+    package func run(_ stall: Stall) -> [String: String] { body.value(stall) }
+
+    public static func == (left: StallBeginHook, right: StallBeginHook) -> Bool {
+        left.body === right.body && left.deadline == right.deadline
+    }
+}

@@ -1,0 +1,133 @@
+import Dispatch
+import Foundation
+import LagMonitor
+import LagMonitorConcurrency
+
+/// Contexts of stalls whose truth is known: the one that runs is named, and those that wait are not blamed.
+enum Contexts {
+    static func check() {
+        runInTask {
+            let sink = CollectedStalls()
+            var configuration = StallMonitorConfiguration()
+            configuration.contexts = .redacted { name, value in
+                switch name {
+                case "secret": nil
+                case "user": "…\(value.suffix(2))"
+                default: value
+                }
+            }
+            let monitor = StallMonitor(configuration: configuration)
+            monitor.onStall(queue: .global()) { sink.add($0) }
+            try monitor.watchConcurrencyPool([.high, .medium])
+            try monitor.start()
+            // Two that wait, all the time.
+            let parked = [park("GET /parked/1"), park("GET /parked/2")]
+            try await Task.sleep(for: .milliseconds(50))
+            let truth = StallTrace(traceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+
+            var record = try await stall(sink) {
+                await withStallContext(name: "GET /orders/:id", ["tenant": "a", "secret": "x", "user": "somebody"], trace: truth) {
+                    await pause()
+                    blockHere()
+                }
+            }
+            expect(record, running: "GET /orders/:id", open: ["GET /parked/1", "GET /parked/2"], "async")
+            guard record.traceID == "0af7651916cd43dd8448eb211c80319c", record.spanID == "b7ad6b7169203331" else {
+                Probe.fail("trace: \(record)")
+            }
+            guard record.request?.attributes.map({ "\($0.name)=\($0.value)" }) == ["tenant=a", "user=…dy"] else {
+                Probe.fail("attributes: \(record)")
+            }
+            record = try await stall(sink) { blockSynchronously() }
+            expect(record, running: "sync", open: ["GET /parked/1", "GET /parked/2"], "sync")
+            record = try await stall(sink) {
+                await withStallContext(name: "outer") {
+                    await pause()
+                    await withStallContext(name: "inner") { await pause(); blockHere() }
+                }
+            }
+            expect(record, running: "inner", open: ["GET /parked/1", "GET /parked/2"], "nested")
+            record = try await stall(sink) {
+                await withStallContext(name: "outer") {
+                    await withStallContext(name: "inner") { await pause() }
+                    blockHere()
+                }
+            }
+            expect(record, running: "outer", open: ["GET /parked/1", "GET /parked/2"], "after the inner one")
+            // Children, and tasks that are made within.
+            record = try await stall(sink) {
+                await withStallContext(name: "parent") {
+                    async let child: Void = blockLater()
+                    await child
+                }
+            }
+            expect(record, running: "parent", open: nil, "async let")
+            record = try await stall(sink) {
+                await withStallContext(name: "group") {
+                    await withTaskGroup(of: Void.self) { group in group.addTask { await blockLater() } }
+                }
+            }
+            expect(record, running: "group", open: nil, "group")
+            record = try await stall(sink) {
+                await withStallContext(name: "unstructured") { await Task { await blockLater() }.value }
+            }
+            expect(record, running: "unstructured", open: nil, "unstructured")
+            // What has no context has none, whatever else is open.
+            record = try await stall(sink) { blockHere() }
+            expect(record, running: nil, open: ["GET /parked/1", "GET /parked/2"], "none")
+            record = try await stall(sink) {
+                let task = await withStallContext(name: "over") {
+                    await pause()
+                    return Task {
+                        await pause()
+                        await pause()
+                        blockHere()
+                    }
+                }
+                await task.value
+            }
+            expect(record, running: nil, open: ["GET /parked/1", "GET /parked/2"], "a context that is over")
+            record = try await stall(sink) {
+                await withStallContext(name: "waits") { await Task.detached { blockHere() }.value }
+            }
+            expect(record, running: nil, open: nil, "detached")
+            for task in parked { task.cancel() }
+            monitor.stop()
+            blockSynchronously()
+        }
+    }
+
+    private static func park(_ name: String) -> Task<Void, Never> {
+        Task.detached { await withStallContext(name: name) { try? await Task.sleep(for: .seconds(600)) } }
+    }
+
+    private static func blockSynchronously() { withStallContext(name: "sync") { blockHere() } }
+
+    private static func pause() async { try? await Task.sleep(for: .milliseconds(5)) }
+
+    private static func blockLater() async {
+        await pause()
+        blockHere()
+    }
+
+    private static func stall(_ sink: CollectedStalls, _ body: @escaping @Sendable () async -> Void) async throws -> StallRecord {
+        let before = sink.count
+        await Task.detached(name: "stalling", priority: .medium) { await body() }.value
+        for _ in 0..<1000 {
+            let found = sink.records(from: before).first { record in record.frames.contains { $0.symbol?.contains("blockHere") ?? false } }
+            if let found { return found }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        Probe.fail("no stall")
+    }
+
+    /// - Parameter open: nil: some, whichever.
+    private static func expect(_ record: StallRecord, running: String?, open: [String]?, _ what: String) {
+        let found = record.requestsOpen.map(\.name)
+        print("context=\"\(what)\" running=\(record.request?.name ?? "-") open=\(found) task=\(record.task?.name ?? "-"): \(record.message)")
+        if record.request?.name != running { Probe.fail("\(what): \(record.request?.name ?? "-") and not \(running ?? "-")") }
+        if let open, found != open { Probe.fail("\(what): \(found) are open, and not \(open)") }
+        if let request = record.request, request.open < .milliseconds(200) { Probe.fail("\(what): open for \(request.open)") }
+        if record.requestsOpen.contains(where: { $0.running }) { Probe.fail("\(what): an open one is running") }
+    }
+}

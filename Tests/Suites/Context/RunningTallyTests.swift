@@ -1,0 +1,64 @@
+import CLagBeacon
+import CLagLinux
+import LagDetection
+import Testing
+
+/// Which context a stall is about: the one that ran for more than half of it, or none.
+struct RunningTallyTests {
+    private static let ms: UInt64 = 1_000_000
+
+    private func context(_ token: UInt64, opened: UInt64) -> clb_context_copy {
+        var copy = clb_context_copy()
+        copy.token = token
+        copy.context.opened_ns = opened
+        return copy
+    }
+
+    /// - Parameter samples: at which millisecond of the stall, and which context; nil: none.
+    private func running(_ samples: [(at: UInt64, token: UInt64?, opened: UInt64)], until: UInt64) throws -> UInt64? {
+        let tally = try #require(RunningTally())
+        let since = 1000 * Self.ms
+        tally.begin(at: since)
+        for sample in samples {
+            if let token = sample.token {
+                var copy = context(token, opened: sample.opened)
+                tally.add(nil, &copy, at: since + sample.at * Self.ms)
+            } else {
+                tally.add(nil, nil, at: since + sample.at * Self.ms)
+            }
+        }
+        tally.close(at: since + until * Self.ms)
+        return tally.running?.token
+    }
+
+    @Test func `one sample stands for the whole stall`() throws {
+        #expect(try running([(at: 150, token: 1, opened: 0)], until: 300) == 1)
+        #expect(try running([(at: 150, token: nil, opened: 0)], until: 300) == nil)
+        #expect(try running([], until: 300) == nil)
+    }
+
+    @Test func `a context that was opened late is not to blame`() throws {
+        #expect(try running([(at: 150, token: 1, opened: 1140 * Self.ms)], until: 200) == nil)
+        #expect(try running([(at: 150, token: 1, opened: 1020 * Self.ms)], until: 200) == 1)
+    }
+
+    @Test func `of several the one that ran for more than half`() throws {
+        let samples: [(at: UInt64, token: UInt64?, opened: UInt64)] = [(at: 100, token: 1, opened: 0), (at: 150, token: 2, opened: 1100 * Self.ms)]
+        #expect(try running(samples, until: 160) == 1)
+        #expect(try running(samples, until: 190) == 1)
+        #expect(try running(samples, until: 220) == nil)
+        #expect(try running(samples, until: 400) == 2)
+    }
+
+    @Test func `of many that are open the oldest are kept`() throws {
+        let tally = try #require(RunningTally())
+        tally.begin(at: 0)
+        #expect(tally.beginOpen(at: 1) && !tally.beginOpen(at: 2))
+        for number in (1...20 as ClosedRange<UInt64>).reversed() {
+            var copy = context(number, opened: number)
+            tally.addOpen(&copy)
+        }
+        let kept = (0..<tally.openCount).map { tally.openContext($0).token }.sorted()
+        #expect(kept == Array(1...8))
+    }
+}
