@@ -16,7 +16,7 @@
 #include "cll_signal.h"
 #include "cll_snapshot.h"
 #include "cll_symbols.h"
-#include "clr_task.h"
+#include "cll_task.h"
 #include "cll_thread.h"
 #include "cll_wait_counter.h"
 #include "cll_waiting.h"

@@ -26,9 +26,9 @@ package struct JobThread: Sendable {
     package func isThread(_ descriptor: UInt64) -> Bool { raw.descriptor == descriptor }
 
     /// The task that it runs at present. Some 3 µs; no lock, no allocation, and the thread notices nothing.
-    package func read(_ layout: clr_task_layout, _ task: inout clr_task) -> Bool {
+    package func read(_ layout: cll_task_layout, _ task: inout cll_task) -> Bool {
         var (layout, raw) = (layout, raw)
-        return clr_task_read(&layout, &raw, &task) == 0
+        return cll_task_read(&layout, &raw, &task) == 0
     }
 
     fileprivate func read(_ slots: cll_job_slots) -> cll_job? {

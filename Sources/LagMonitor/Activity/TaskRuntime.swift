@@ -2,13 +2,13 @@ internal import CLagBeacon
 package import CLagLinux
 
 /// Where Swift's runtime and libdispatch keep what a thread runs, in this process: learned once, from tasks and a queue of our own (cll_jobs.h,
-/// clr_task.h).
+/// cll_task.h).
 package enum TaskRuntime {
     /// The token of the innermost context that the running task is in; 0: none. Bound by the program's tasks, and read from outside.
     @TaskLocal package static var context: UInt64 = 0
 
     /// Where it is read from outside what a thread runs. What could not be learned is not known there.
-    package static var layout: clr_task_layout { learned.layout }
+    package static var layout: cll_task_layout { learned.layout }
 
     /// Where the present task and the present queue are.
     package static var slots: cll_job_slots { learned.layout.slots }
@@ -27,13 +27,13 @@ package enum TaskRuntime {
     // Unchecked: the tasks are over when their maker reads it, which is on the same thread; one that were not would be seen by `tasks`, and never freed.
     private final class Learner: @unchecked Sendable {
         let jobs = UnsafeMutablePointer<cll_job_learner>.allocate(capacity: 1)
-        let tasks = UnsafeMutablePointer<clr_task_learner>.allocate(capacity: 1)
-        var layout = clr_task_layout()
+        let tasks = UnsafeMutablePointer<cll_task_learner>.allocate(capacity: 1)
+        var layout = cll_task_layout()
         var isVerified = false
 
         init() {
             jobs.initialize(to: cll_job_learner())
-            tasks.initialize(to: clr_task_learner())
+            tasks.initialize(to: cll_task_learner())
         }
         deinit {
             jobs.deallocate()
@@ -55,9 +55,9 @@ package enum TaskRuntime {
         ]
 
         /// The task-local is bound in this task, and another of the program's could be before it.
-        func run(_ body: (UnsafePointer<clr_task_truth>) -> Void) {
+        func run(_ body: (UnsafePointer<cll_task_truth>) -> Void) {
             name.withCString { name in
-                var truth = clr_task_truth(name: name, key: TaskRuntime.key, value: value, priority: UInt8(priority.rawValue))
+                var truth = cll_task_truth(name: name, key: TaskRuntime.key, value: value, priority: UInt8(priority.rawValue))
                 TaskRuntime.$context.withValue(value) { TaskRuntime.$shadow.withValue(true) { body(&truth) } }
             }
         }
@@ -67,7 +67,7 @@ package enum TaskRuntime {
 
     private static var key: UInt64 { UInt64(UInt(bitPattern: Unmanaged.passUnretained($context).toOpaque())) }
 
-    private static let learned: (layout: clr_task_layout, isVerified: Bool) = {
+    private static let learned: (layout: cll_task_layout, isVerified: Bool) = {
         let learner = Learner()
         learner.layout.slots = cll_job_slots(task: 0, queue: 0, task_id: -1, label: 0)
         learner.layout.priority = -1
@@ -80,17 +80,17 @@ package enum TaskRuntime {
             Task.detached(name: truth.name, executorPreference: executor, priority: truth.priority) {
                 truth.run { truth in
                     cll_job_learner_in_task(learner.jobs)
-                    clr_task_learner_in_task(learner.tasks, truth)
+                    cll_task_learner_in_task(learner.tasks, truth)
                 }
             }
             // A runtime that does not run it at once is another one than this was made for.
             guard learner.jobs.pointee.tasks == index + 1 else { return (learner.layout, false) }
             cll_job_learner_after_task(learner.jobs)
         }
-        guard cll_job_learner_finish(learner.jobs, &learner.layout.slots) != 0, clr_task_layout_is_known() != 0 else {
+        guard cll_job_learner_finish(learner.jobs, &learner.layout.slots) != 0, cll_task_layout_is_known() != 0 else {
             return (learner.layout, false)
         }
-        clr_task_learner_finish(learner.tasks, &learner.layout)
+        cll_task_learner_finish(learner.tasks, &learner.layout)
         learner.layout.key = key
         learner.layout.running = clb_context_place()
         verify(learner, on: executor)
@@ -103,7 +103,7 @@ package enum TaskRuntime {
         let truth = Truth(name: "lagmonitor.verified", priority: .high, value: 0x1a95_0005_6d92_8005)
         Task.detached(name: truth.name, executorPreference: executor, priority: truth.priority) {
             truth.run { _ in
-                var task = clr_task()
+                var task = cll_task()
                 let before = clb_context_get_running()
                 let running = clb_context_running(token: truth.value &+ 1, task: truth.value &+ 2)
                 clb_context_set_running(running)
@@ -121,10 +121,10 @@ package enum TaskRuntime {
     }
 
     /// The calling thread's present task; 0: none. Some ns.
-    package static var currentTask: UInt64 { UInt64(UInt(bitPattern: clr_task_current())) }
+    package static var currentTask: UInt64 { UInt64(UInt(bitPattern: cll_task_current())) }
 }
 
-extension clr_task {
+extension cll_task {
     /// The task's name; nil: it has none.
     package var nameText: String? {
         guard name_length > 0 else { return nil }

@@ -7,7 +7,7 @@ import Testing
 /// What is read of a task from outside is what the task knows of itself.
 struct TaskRuntimeTests {
     @Test func `the runtime's layout was learned and verified`() {
-        #expect(clr_task_layout_is_known() != 0 && TaskRuntime.isVerified)
+        #expect(cll_task_layout_is_known() != 0 && TaskRuntime.isVerified)
         let layout = TaskRuntime.layout
         #expect(layout.slots.task != 0 && layout.slots.task_id >= 0 && layout.running != 0)
         #expect(layout.priority >= 0 && layout.name >= 0 && layout.local >= 0 && layout.block >= 0, "\(layout)")
@@ -42,19 +42,19 @@ struct TaskRuntimeTests {
     }
 
     @Test func `another thread is not read as one that is gone`() throws {
-        var task = clr_task()
+        var task = cll_task()
         let thread = try #require(JobThread(tid: cll_gettid()))
         #expect(thread.read(TaskRuntime.layout, &task))
         #expect(JobThread(tid: 0x3fff_fffe) == nil)
     }
 
-    private static func readLater() async throws -> clr_task {
+    private static func readLater() async throws -> cll_task {
         try await Task.sleep(for: .milliseconds(1))
         return try readOwn()
     }
 
-    private static func readOwn() throws -> clr_task {
-        var task = clr_task()
+    private static func readOwn() throws -> cll_task {
+        var task = cll_task()
         let thread = try #require(JobThread(tid: cll_gettid()))
         #expect(thread.read(TaskRuntime.layout, &task))
         return task

@@ -9,17 +9,17 @@ internal import LagCapture
 /// Threads: the watchdog's alone.
 final class RunningReader {
     /// What was last read.
-    let task = UnsafeMutablePointer<clr_task>.allocate(capacity: 1)
+    let task = UnsafeMutablePointer<cll_task>.allocate(capacity: 1)
     let context = UnsafeMutablePointer<clb_context_copy>.allocate(capacity: 1)
-    private let blocks = UnsafeMutableBufferPointer<UInt64>.allocate(capacity: Int(CLR_TASK_CONTEXTS))
-    private var layout: clr_task_layout
+    private let blocks = UnsafeMutableBufferPointer<UInt64>.allocate(capacity: Int(CLL_TASK_CONTEXTS))
+    private var layout: cll_task_layout
 
     /// Contexts that are looked at in detail for one stall: a system call or two each.
     private static let detailedContexts = 256
 
-    init(layout: clr_task_layout) {
+    init(layout: cll_task_layout) {
         self.layout = layout
-        task.initialize(to: clr_task())
+        task.initialize(to: cll_task())
         context.initialize(to: clb_context_copy())
         blocks.initialize(repeating: 0)
     }
@@ -54,7 +54,7 @@ final class RunningReader {
     /// The suspended callers of what the task runs.
     func addAsyncCallers(to frames: FrameBuffer, from first: Int, _ capture: ThreadCapture) -> Int {
         var layout = layout
-        let count = clr_task_blocks(&layout, task, blocks.baseAddress, blocks.count)
+        let count = cll_task_blocks(&layout, task, blocks.baseAddress, blocks.count)
         guard count > 0 else { return 0 }
         return capture.addAsyncCallers(UnsafeBufferPointer(rebasing: blocks[..<count]), to: frames, from: first)
     }

@@ -15,7 +15,7 @@ package final class RunningTally {
 
     private let memory: UnsafeMutableRawPointer
     private let contexts: UnsafeMutablePointer<clb_context_copy>
-    private let tasks: UnsafeMutablePointer<clr_task>
+    private let tasks: UnsafeMutablePointer<cll_task>
     private let open: UnsafeMutablePointer<clb_context_copy>
     private let contextWeights: UnsafeMutablePointer<UInt64>
     private let taskWeights: UnsafeMutablePointer<UInt64>
@@ -33,7 +33,7 @@ package final class RunningTally {
     private var hasListed = false
 
     private static let bytes =
-        capacity * (MemoryLayout<clb_context_copy>.stride + MemoryLayout<clr_task>.stride + 2 * MemoryLayout<UInt64>.stride)
+        capacity * (MemoryLayout<clb_context_copy>.stride + MemoryLayout<cll_task>.stride + 2 * MemoryLayout<UInt64>.stride)
         + openCapacity * MemoryLayout<clb_context_copy>.stride
 
     /// Takes its memory straight from the kernel.
@@ -43,7 +43,7 @@ package final class RunningTally {
         contexts = memory.bindMemory(to: clb_context_copy.self, capacity: Self.capacity)
         open = UnsafeMutableRawPointer(contexts + Self.capacity)
             .bindMemory(to: clb_context_copy.self, capacity: Self.openCapacity)
-        tasks = UnsafeMutableRawPointer(open + Self.openCapacity).bindMemory(to: clr_task.self, capacity: Self.capacity)
+        tasks = UnsafeMutableRawPointer(open + Self.openCapacity).bindMemory(to: cll_task.self, capacity: Self.capacity)
         contextWeights = UnsafeMutableRawPointer(tasks + Self.capacity).bindMemory(to: UInt64.self, capacity: Self.capacity)
         taskWeights = contextWeights + Self.capacity
     }
@@ -64,7 +64,7 @@ package final class RunningTally {
 
     /// What was found at a sample; nil: none, or that is not certain. Allocates nothing.
     package func add(
-        _ task: UnsafePointer<clr_task>?,
+        _ task: UnsafePointer<cll_task>?,
         _ context: UnsafePointer<clb_context_copy>?,
         at now: UInt64
     ) {
@@ -92,7 +92,7 @@ package final class RunningTally {
         return index
     }
 
-    private func place(of task: UnsafePointer<clr_task>) -> Int? {
+    private func place(of task: UnsafePointer<cll_task>) -> Int? {
         var index = 0
         while index < taskCount {
             if tasks[index].address == task.pointee.address, tasks[index].number == task.pointee.number { return index }
@@ -160,7 +160,7 @@ package final class RunningTally {
     }
 
     /// The task that was running for more than half of the stall.
-    package var task: clr_task? {
+    package var task: cll_task? {
         var index = 0
         while index < taskCount {
             if taskWeights[index] > totalNanoseconds / 2 { return tasks[index] }

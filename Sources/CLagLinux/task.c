@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "clr_task.h"
+#include "cll_task.h"
 
 #include <errno.h>
 #include <string.h>
@@ -25,48 +25,48 @@ enum {
 static const uint32_t block_headers[] = {8, 16, 32};
 enum { BLOCK_HEADERS = sizeof(block_headers) / sizeof(*block_headers), TASKS_TO_LEARN = 3 };
 
-int clr_task_layout_is_known(void) {
+int cll_task_layout_is_known(void) {
     return &_swift_concurrency_debug_internal_layout_version && _swift_concurrency_debug_internal_layout_version == KNOWN_LAYOUT;
 }
 
-const void *clr_task_current(void) { return swift_task_getCurrent ? swift_task_getCurrent() : NULL; }
+const void *cll_task_current(void) { return swift_task_getCurrent ? swift_task_getCurrent() : NULL; }
 
-static int clr_read_exactly(uint64_t address, void *buffer, size_t size) {
+static int cll_read_exactly(uint64_t address, void *buffer, size_t size) {
     return address >= LOWEST_ADDRESS && cll_memory_read(getpid(), address, buffer, size) == size;
 }
 
 // A text that may end at the end of readable memory. Its length, or -1.
-static int clr_read_name(uint64_t address, char *name) {
-    size_t length = address >= LOWEST_ADDRESS ? cll_memory_read(getpid(), address, name, CLR_TASK_NAME_BYTES) : 0;
+static int cll_read_name(uint64_t address, char *name) {
+    size_t length = address >= LOWEST_ADDRESS ? cll_memory_read(getpid(), address, name, CLL_TASK_NAME_BYTES) : 0;
     if (length == 0) return -1;
     const char *end = memchr(name, 0, length);
     return (int)(end != NULL ? (size_t)(end - name) : length);
 }
 
-static int clr_is_name(uint64_t address, const char *expected) {
-    char name[CLR_TASK_NAME_BYTES];
-    int length = clr_read_name(address, name);
+static int cll_is_name(uint64_t address, const char *expected) {
+    char name[CLL_TASK_NAME_BYTES];
+    int length = cll_read_name(address, name);
     return length >= 0 && (size_t)length == strlen(expected) && memcmp(name, expected, (size_t)length) == 0;
 }
 
 // The kind of the status record with that name, in the list that begins there; -1: there is none.
-static int32_t clr_find_name_record(uint64_t record, const char *expected) {
-    for (int count = 0; count < CLR_TASK_RECORDS; count++) {
+static int32_t cll_find_name_record(uint64_t record, const char *expected) {
+    for (int count = 0; count < CLL_TASK_RECORDS; count++) {
         uint64_t words[RECORD_WORDS];
-        if (!clr_read_exactly(record & ~(uint64_t)LINK_MARKS, words, sizeof(words))) return -1;
-        if (clr_is_name(words[2], expected)) return (int32_t)(words[0] & 0xff);
+        if (!cll_read_exactly(record & ~(uint64_t)LINK_MARKS, words, sizeof(words))) return -1;
+        if (cll_is_name(words[2], expected)) return (int32_t)(words[0] & 0xff);
         record = words[1];
     }
     return -1;
 }
 
 // What the key is bound to in the list of task-locals that begins there; 0: nothing.
-static uint64_t clr_find_local(uint64_t item, uint64_t key) {
-    for (int count = 0; count < CLR_TASK_LOCALS; count++) {
+static uint64_t cll_find_local(uint64_t item, uint64_t key) {
+    for (int count = 0; count < CLL_TASK_LOCALS; count++) {
         uint64_t words[LOCAL_WORDS];
-        if (!clr_read_exactly(item & ~(uint64_t)LINK_MARKS, words, sizeof(words))) {
+        if (!cll_read_exactly(item & ~(uint64_t)LINK_MARKS, words, sizeof(words))) {
             // A link to the parent's list is no more than two words, and may be the last of its page.
-            if (!clr_read_exactly(item & ~(uint64_t)LINK_MARKS, words, sizeof(words[0]))) return 0;
+            if (!cll_read_exactly(item & ~(uint64_t)LINK_MARKS, words, sizeof(words[0]))) return 0;
             words[1] = 0;
         }
         if (words[1] == key) return words[3];
@@ -75,26 +75,26 @@ static uint64_t clr_find_local(uint64_t item, uint64_t key) {
     return 0;
 }
 
-void clr_task_learner_in_task(clr_task_learner *learner, const clr_task_truth *truth) {
+void cll_task_learner_in_task(cll_task_learner *learner, const cll_task_truth *truth) {
     if (!swift_task_getCurrent || !swift_task_alloc || !swift_task_dealloc) return;
     const void *task = swift_task_getCurrent();
     if (task == NULL) return;
-    uint64_t words[CLR_TASK_WORDS];
+    uint64_t words[CLL_TASK_WORDS];
     uint8_t bytes[sizeof(words)];
     memcpy(words, task, sizeof(words));
     memcpy(bytes, task, sizeof(bytes));
-    clr_task_learner found = {.name_kind = -1};
+    cll_task_learner found = {.name_kind = -1};
     for (uint32_t byte = 0; byte < 128; byte++) {
         if (bytes[byte] == truth->priority) found.priorities[byte / 32] |= 1u << byte % 32;
     }
-    for (uint32_t word = 0; word < CLR_TASK_WORDS; word++) {
-        if (clr_is_name(words[word], truth->name)) found.names |= 1u << word;
-        int32_t kind = clr_find_name_record(words[word], truth->name);
+    for (uint32_t word = 0; word < CLL_TASK_WORDS; word++) {
+        if (cll_is_name(words[word], truth->name)) found.names |= 1u << word;
+        int32_t kind = cll_find_name_record(words[word], truth->name);
         if (kind >= 0) {
             found.records |= 1u << word;
             found.name_kind = kind;
         }
-        if (clr_find_local(words[word], truth->key) == truth->value) found.locals |= 1u << word;
+        if (cll_find_local(words[word], truth->key) == truth->value) found.locals |= 1u << word;
     }
     char *first = swift_task_alloc(PROBE_BYTES), *second = swift_task_alloc(PROBE_BYTES);
     memcpy(words, task, sizeof(words));
@@ -102,7 +102,7 @@ void clr_task_learner_in_task(clr_task_learner *learner, const clr_task_truth *t
         uint64_t previous;
         memcpy(&previous, second - block_headers[header], sizeof(previous));
         if (previous != (uint64_t)(uintptr_t)(first - block_headers[header])) continue;
-        for (uint32_t word = 0; word < CLR_TASK_WORDS; word++) {
+        for (uint32_t word = 0; word < CLL_TASK_WORDS; word++) {
             if (words[word] == (uint64_t)(uintptr_t)(second - block_headers[header])) found.blocks[header] |= 1u << word;
         }
     }
@@ -121,14 +121,14 @@ void clr_task_learner_in_task(clr_task_learner *learner, const clr_task_truth *t
 }
 
 // The number of the only bit that is set; -1: it is not one.
-static int32_t clr_only_bit(uint32_t bits) { return __builtin_popcount(bits) == 1 ? __builtin_ctz(bits) : -1; }
+static int32_t cll_only_bit(uint32_t bits) { return __builtin_popcount(bits) == 1 ? __builtin_ctz(bits) : -1; }
 
-static int32_t clr_word_offset(uint32_t bits) {
-    int32_t word = clr_only_bit(bits);
+static int32_t cll_word_offset(uint32_t bits) {
+    int32_t word = cll_only_bit(bits);
     return word >= 0 ? word * 8 : -1;
 }
 
-void clr_task_learner_finish(const clr_task_learner *learner, clr_task_layout *layout) {
+void cll_task_learner_finish(const cll_task_learner *learner, cll_task_layout *layout) {
     layout->priority = layout->name = layout->name_kind = layout->local = layout->block = -1;
     if (learner->tasks < TASKS_TO_LEARN) return;
     int32_t found = -1, count = 0;
@@ -138,40 +138,40 @@ void clr_task_learner_finish(const clr_task_learner *learner, clr_task_layout *l
     }
     // The job's comes first; the task's status has another one.
     if (count >= 1 && count <= 2) layout->priority = found;
-    layout->name = clr_word_offset(learner->names);
+    layout->name = cll_word_offset(learner->names);
     if (layout->name < 0) {
-        layout->name = clr_word_offset(learner->records);
+        layout->name = cll_word_offset(learner->records);
         layout->name_kind = learner->name_kind;
     }
-    layout->local = clr_word_offset(learner->locals);
+    layout->local = cll_word_offset(learner->locals);
     for (uint32_t header = 0; header < BLOCK_HEADERS; header++) {
-        int32_t word = clr_word_offset(learner->blocks[header]);
+        int32_t word = cll_word_offset(learner->blocks[header]);
         if (word < 0) continue;
         layout->block = word;
         layout->block_header = (int32_t)block_headers[header];
     }
 }
 
-static void clr_read_task_name(const clr_task_layout *layout, uint64_t word, clr_task *task) {
+static void cll_read_task_name(const cll_task_layout *layout, uint64_t word, cll_task *task) {
     uint64_t address = word;
     for (int count = 0; layout->name_kind >= 0; count++) {
         uint64_t words[RECORD_WORDS];
-        if (count == CLR_TASK_RECORDS || !clr_read_exactly(word & ~(uint64_t)LINK_MARKS, words, sizeof(words))) return;
+        if (count == CLL_TASK_RECORDS || !cll_read_exactly(word & ~(uint64_t)LINK_MARKS, words, sizeof(words))) return;
         if ((words[0] & 0xff) == (uint64_t)layout->name_kind) {
             address = words[2];
             break;
         }
         word = words[1];
     }
-    int length = clr_read_name(address, task->name);
+    int length = cll_read_name(address, task->name);
     task->name_length = length > 0 ? (uint8_t)length : 0;
     // What lies behind it may change, and is no part of it.
     memset(task->name + task->name_length, 0, sizeof(task->name) - task->name_length);
 }
 
-static uint64_t clr_word_at(const uint64_t *words, int32_t offset) { return offset >= 0 ? words[offset / 8] : 0; }
+static uint64_t cll_word_at(const uint64_t *words, int32_t offset) { return offset >= 0 ? words[offset / 8] : 0; }
 
-static int clr_task_read_once(const clr_task_layout *layout, const cll_job_thread *thread, clr_task *task) {
+static int cll_task_read_once(const cll_task_layout *layout, const cll_job_thread *thread, cll_task *task) {
     enum { TID, TASK, TOKEN, OWNER, COUNT };
     uint64_t tid_address = cll_thread_tid_address(thread->descriptor);
     if (tid_address == 0 || layout->slots.task == 0) return ENOTSUP;
@@ -192,39 +192,39 @@ static int clr_task_read_once(const clr_task_layout *layout, const cll_job_threa
         task->running_task = words[OWNER];
     }
     if (task->address == 0) return 0;
-    uint64_t content[CLR_TASK_WORDS];
-    if (!clr_read_exactly(task->address, content, sizeof(content))) return EAGAIN;
+    uint64_t content[CLL_TASK_WORDS];
+    if (!cll_read_exactly(task->address, content, sizeof(content))) return EAGAIN;
     memcpy(&task->number, (const char *)content + layout->slots.task_id, sizeof(task->number));
     if (layout->priority >= 0) {
         task->priority = ((const uint8_t *)content)[layout->priority];
         task->has_priority = 1;
     }
-    if (layout->name >= 0) clr_read_task_name(layout, clr_word_at(content, layout->name), task);
+    if (layout->name >= 0) cll_read_task_name(layout, cll_word_at(content, layout->name), task);
     if (layout->local >= 0) {
-        task->local = clr_find_local(clr_word_at(content, layout->local), layout->key);
+        task->local = cll_find_local(cll_word_at(content, layout->local), layout->key);
         task->has_locals = 1;
     }
-    task->block = clr_word_at(content, layout->block);
+    task->block = cll_word_at(content, layout->block);
     return 0;
 }
 
-int clr_task_read(const clr_task_layout *layout, const cll_job_thread *thread, clr_task *task) {
-    int error = clr_task_read_once(layout, thread, task);
-    for (int attempt = 1; error == 0 && attempt < CLR_TASK_ATTEMPTS; attempt++) {
-        clr_task again;
-        error = clr_task_read_once(layout, thread, &again);
+int cll_task_read(const cll_task_layout *layout, const cll_job_thread *thread, cll_task *task) {
+    int error = cll_task_read_once(layout, thread, task);
+    for (int attempt = 1; error == 0 && attempt < CLL_TASK_ATTEMPTS; attempt++) {
+        cll_task again;
+        error = cll_task_read_once(layout, thread, &again);
         if (error == 0 && memcmp(&again, task, sizeof(again)) == 0) return 0;
         *task = again;
     }
     return error != 0 ? error : EAGAIN;
 }
 
-size_t clr_task_blocks(const clr_task_layout *layout, const clr_task *task, uint64_t *addresses, size_t capacity) {
+size_t cll_task_blocks(const cll_task_layout *layout, const cll_task *task, uint64_t *addresses, size_t capacity) {
     size_t count = 0;
     uint64_t block = layout->block >= 0 ? task->block : 0;
     while (block != 0 && count < capacity) {
         uint64_t previous;
-        if (block % 8 != 0 || !clr_read_exactly(block, &previous, sizeof(previous))) break;
+        if (block % 8 != 0 || !cll_read_exactly(block, &previous, sizeof(previous))) break;
         addresses[count++] = block + (uint64_t)layout->block_header;
         block = previous;
     }

@@ -4,8 +4,8 @@
 // Where all that lies in a task is learned at start from tasks of our own that know it (cll_jobs.h has the place of the task itself), and checked by
 // reading one of them from outside. No layout is assumed but the forms of the four lists, and these only in the versions of the runtime's layout that were
 // seen (`_swift_concurrency_debug_internal_layout_version`). What is not learned is not read. Every read is bounded and cannot fault, and the thread notices none.
-#ifndef CLR_TASK_H
-#define CLR_TASK_H
+#ifndef CLL_TASK_H
+#define CLL_TASK_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,16 +14,16 @@
 #include "cll_jobs.h"
 
 enum {
-    CLR_TASK_WORDS = 24,       // searched: of a task, which has as many before what differs from task to task
-    CLR_TASK_NAME_BYTES = 64,
-    CLR_TASK_RECORDS = 16,     // status records that are followed to the name
-    CLR_TASK_LOCALS = 64,      // bound task-locals that are followed to ours
-    CLR_TASK_CONTEXTS = 96,    // blocks of a task's memory that are followed
-    CLR_TASK_ATTEMPTS = 3,     // times that a running thread's task is read until two readings are the same
+    CLL_TASK_WORDS = 24,       // searched: of a task, which has as many before what differs from task to task
+    CLL_TASK_NAME_BYTES = 64,
+    CLL_TASK_RECORDS = 16,     // status records that are followed to the name
+    CLL_TASK_LOCALS = 64,      // bound task-locals that are followed to ours
+    CLL_TASK_CONTEXTS = 96,    // blocks of a task's memory that are followed
+    CLL_TASK_ATTEMPTS = 3,     // times that a running thread's task is read until two readings are the same
 };
 
 // Offsets in bytes; negative: not known.
-typedef struct clr_task_layout {
+typedef struct cll_task_layout {
     cll_job_slots slots;
     int64_t running;       // of the thread's own clb_context_running, from its descriptor; 0: not known
     uint64_t key;          // of our task-local
@@ -33,35 +33,35 @@ typedef struct clr_task_layout {
     int32_t local;         // of the word with the first bound task-local
     int32_t block;         // of the word with the newest block of its memory
     int32_t block_header;  // bytes of a block before what is allocated
-} clr_task_layout;
+} cll_task_layout;
 
 // What tasks of our own have in common, as bits: one for each word (byte) of a task.
-typedef struct clr_task_learner {
+typedef struct cll_task_learner {
     uint32_t priorities[4];  // of 128 bytes
     uint32_t names, records, locals;
     uint32_t blocks[3];      // for headers of 8, 16 and 32 bytes
     int32_t name_kind;
     uint32_t tasks;
-} clr_task_learner;
+} cll_task_learner;
 
 // What the task that learns knows of itself.
-typedef struct clr_task_truth {
+typedef struct cll_task_truth {
     const char *name;
     uint64_t key, value;  // of the task-local
     uint8_t priority;
-} clr_task_truth;
+} cll_task_truth;
 
 // The calling thread's present task; NULL: none. Some ns.
-const void *clr_task_current(void);
+const void *cll_task_current(void);
 
 // Whether the runtime's layout is one that was seen.
-int clr_task_layout_is_known(void);
+int cll_task_layout_is_known(void);
 // Within a task of our own; for several with different truths, one after the other.
-void clr_task_learner_in_task(clr_task_learner *learner, const clr_task_truth *truth);
-void clr_task_learner_finish(const clr_task_learner *learner, clr_task_layout *layout);
+void cll_task_learner_in_task(cll_task_learner *learner, const cll_task_truth *truth);
+void cll_task_learner_finish(const cll_task_learner *learner, cll_task_layout *layout);
 
 // What was read of a thread's present task.
-typedef struct clr_task {
+typedef struct cll_task {
     uint64_t address;         // 0: the thread runs no task
     uint64_t local;           // what the task-local is bound to; 0: it is not
     uint64_t running_token, running_task;  // the thread's clb_context_running
@@ -70,13 +70,13 @@ typedef struct clr_task {
     uint8_t priority;
     uint8_t has_priority, has_locals;      // whether these are known
     uint8_t name_length;
-    char name[CLR_TASK_NAME_BYTES];
-} clr_task;
+    char name[CLL_TASK_NAME_BYTES];
+} cll_task;
 
 // 0; ESRCH: the thread is gone; EAGAIN: it kept changing; ENOTSUP: where a thread keeps its task is not known. Some 3 us; no lock, no allocation.
-int clr_task_read(const clr_task_layout *layout, const cll_job_thread *thread, clr_task *task);
+int cll_task_read(const cll_task_layout *layout, const cll_job_thread *thread, cll_task *task);
 
 // The addresses of a task's blocks of memory, the newest first, at most so many; each may be the context of an async function. Returns how many.
-size_t clr_task_blocks(const clr_task_layout *layout, const clr_task *task, uint64_t *addresses, size_t capacity);
+size_t cll_task_blocks(const cll_task_layout *layout, const cll_task *task, uint64_t *addresses, size_t capacity);
 
 #endif
