@@ -2,7 +2,7 @@
 enum DwarfExpression {
     /// Puts one in place of the instructions of some function: where its frame is, or where a register was saved.
     /// - Returns: the function's address, in a library that is mapped as it lies in its file; nil: it has no table.
-    static func put(into file: inout [UInt8], _ generator: inout SplitMix) -> UInt64? {
+    static func put(into file: inout [UInt8], _ generator: inout SeededGenerator) -> UInt64? {
         guard let header = tableHeader(file), let count = word(file, header + 8), count > 0 else { return nil }
         let entry = header + 12 + generator.below(min(Int(count), 100_000)) * 8
         guard let function = word(file, entry), let rule = word(file, entry + 4) else { return nil }
@@ -25,7 +25,7 @@ enum DwarfExpression {
         return place >= 0 && place < file.count ? UInt64(place) : nil
     }
 
-    private static func operation(_ generator: inout SplitMix) -> [UInt8] {
+    private static func operation(_ generator: inout SeededGenerator) -> [UInt8] {
         let byte = UInt8(truncatingIfNeeded: generator.next())
         let distance = UInt16(bitPattern: Int16(generator.below(24) - 16))
         switch generator.below(8) {
