@@ -1,3 +1,5 @@
+internal import TestSupport
+
 /// Expressions in the unwind tables of a library (DWARF 5, 2.5): jumps, the stack, memory, arithmetic, as nonsensical as they come.
 enum DwarfExpression {
     /// Puts one in place of the instructions of some function: where its frame is, or where a register was saved.

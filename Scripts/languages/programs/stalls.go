@@ -218,11 +218,27 @@ const (
 	pause = 20 * time.Millisecond
 )
 
-func rest(reader int) {
-	var set syscall.FdSet
-	set.Bits[reader/64] |= 1 << (uint(reader) % 64)
-	timeout := syscall.NsecToTimeval(int64(pause))
-	syscall.Select(reader+1, &set, nil, nil, &timeout)
+// A socket that listens, and the loop that waits for who comes.
+type loop struct {
+	events, listener int
+	address          syscall.Sockaddr
+}
+
+func newLoop() loop {
+	listener, _ := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	syscall.Bind(listener, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
+	syscall.Listen(listener, 8)
+	address, _ := syscall.Getsockname(listener)
+	events, _ := syscall.EpollCreate1(0)
+	syscall.EpollCtl(events, syscall.EPOLL_CTL_ADD, listener, &syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(listener)})
+	return loop{events, listener, address}
+}
+
+func (l loop) rest(duration time.Duration) {
+	var found [8]syscall.EpollEvent
+	for number := 0; number < int(duration/pause); number++ {
+		syscall.EpollWait(l.events, found[:], int(pause/time.Millisecond))
+	}
 }
 
 func monotonic() int64 {
@@ -236,20 +252,19 @@ func main() {
 	rounds, _ := strconv.Atoi(os.Args[2])
 	lead, _ := strconv.ParseFloat(os.Args[4], 64)
 	truth, _ := os.Create(os.Args[3])
-	var pipe [2]int
-	syscall.Pipe(pipe[:])
-	for number := 0; number < int(lead/pause.Seconds()); number++ {
-		rest(pipe[0])
-	}
+	waiting := newLoop()
+	waiting.rest(time.Duration(lead * float64(time.Second)))
 	for round := 0; round < rounds; round++ {
-		for number := 0; number < rests; number++ {
-			rest(pipe[0])
-		}
+		waiting.rest(rests * pause)
+		// Somebody waits meanwhile.
+		client, _ := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+		syscall.Connect(client, waiting.address)
 		begin := monotonic()
 		stalls[os.Args[1]]()
 		fmt.Fprintf(truth, "%d %d\n", begin, monotonic())
+		server, _, _ := syscall.Accept(waiting.listener)
+		syscall.Close(server)
+		syscall.Close(client)
 	}
-	for number := 0; number < rests; number++ {
-		rest(pipe[0])
-	}
+	waiting.rest(rests * pause)
 }

@@ -2,6 +2,7 @@
 # begin and end.
 require "digest"
 require "json"
+require "socket"
 require "zlib"
 
 SECONDS = 0.35
@@ -187,21 +188,27 @@ STALLS = {
 RESTS = 25
 REST_SECONDS = 0.02
 
-def rest(reader) = IO.select([reader], nil, nil, REST_SECONDS)
+def rest(listener, seconds)
+  (seconds / REST_SECONDS).to_i.times { IO.select [listener], nil, nil, REST_SECONDS }
+end
 
 def main
   name, rounds, truth, lead = ARGV
-  reader, = IO.pipe
+  listener = TCPServer.new "127.0.0.1", 0
   File.open(truth, "w") do |file|
-    (lead.to_f / REST_SECONDS).to_i.times { rest reader }
+    rest listener, lead.to_f
     rounds.to_i.times do
-      RESTS.times { rest reader }
+      rest listener, RESTS * REST_SECONDS
+      # Somebody waits meanwhile.
+      client = TCPSocket.new "127.0.0.1", listener.addr[1]
       start = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
       STALLS[name].call
       file.puts "#{start} #{Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)}"
       file.flush
+      listener.accept.close
+      client.close
     end
-    RESTS.times { rest reader }
+    rest listener, RESTS * REST_SECONDS
   end
 end
 

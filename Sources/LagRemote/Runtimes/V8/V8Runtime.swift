@@ -10,6 +10,8 @@ final class V8Runtime: LanguageRuntime {
     private static let functionBytes = 72
     private static let sharedBytes = 64
     private static let mapBytes = 16
+    /// From the last slot of an interpreted frame to its frame pointer.
+    private static let slotBytes = 40
     /// The saved frame pointer and the return address.
     private static let recordBytes = 16
 
@@ -114,6 +116,7 @@ final class V8Runtime: LanguageRuntime {
         merged.reserveCapacity(stack.count)
         for (index, entry) in stack.enumerated() {
             guard case .native(let native) = entry, isOwn(native.frame), let framePointer = framePointer(stack, index),
+                isCopied(framePointer, memory),
                 let found = finder.frames(
                     pc: native.frame.pc,
                     framePointer: framePointer,
@@ -132,6 +135,14 @@ final class V8Runtime: LanguageRuntime {
     /// V8's own code, and what it made, is without unwind tables; its functions in C++ have them.
     private func isOwn(_ frame: FrameBuffer.Frame) -> Bool {
         frame.isWithoutTables && (frame.module.map { modules.contains($0) } ?? true)
+    }
+
+    /// Whether the frame's slots and its function are as they were when the thread could not go on.
+    private func isCopied(_ framePointer: UInt64, _ memory: MemoryCopy) -> Bool {
+        guard memory.holds(framePointer &+ layout.slots.bytecodeOffset, Self.slotBytes),
+            let function: UInt64 = memory.load(framePointer &+ layout.slots.function)
+        else { return false }
+        return V8Heap.isObject(function) && memory.holds(function &- V8Heap.strongTag, Self.functionBytes)
     }
 
     /// Such a frame was left by its frame record: the caller's frame pointer and the return address.
