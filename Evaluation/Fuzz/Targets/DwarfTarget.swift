@@ -28,7 +28,7 @@ final class DwarfTarget: FuzzTarget {
     func read(_ input: [UInt8]) throws {
         guard input.count > 64 else { return }
         // Of the input alone, so that a find can be read again.
-        generator = SeededGenerator(state: input.reduce(7) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 })
+        generator = SeededGenerator(seed: input.reduce(7) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 })
         var input = input
         // Mutations of single bytes hardly ever make one; it is the part of the tables that computes.
         let place = generator.below(2) == 0 ? DwarfExpression.put(into: &input, &generator) : nil

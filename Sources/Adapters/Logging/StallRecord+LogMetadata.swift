@@ -58,13 +58,13 @@
         private static func task(_ task: RunningTask) -> Logger.MetadataValue {
             var value: Logger.Metadata = ["id": "\(task.id)"]
             value["name"] = text(task.name)
-            value["priority"] = text(task.priority)
+            value["priority"] = task.priority.map { "\($0)" }
             return .dictionary(value)
         }
 
         private static func owner(_ owner: LockOwner) -> Logger.MetadataValue {
             var value: Logger.Metadata = ["thread_id": "\(owner.threadID)"]
-            value["thread_name"] = owner.threadName.map { .string(PlainText.sanitized($0)) }
+            value["thread_name"] = text(owner.threadName)
             value["waits_for"] = hex(owner.waitsFor)
             return .dictionary(value)
         }
@@ -74,6 +74,8 @@
             for member in FrameMember.all { value["\(member.name)"] = member.value(frame).flatMap { metadata($0, frames: 0) } }
             return .dictionary(value)
         }
+
+        private static func text(_ value: String?) -> Logger.MetadataValue? { value.map { .string(PlainText.sanitized($0)) } }
 
         private static func hex(_ value: UInt64?) -> Logger.MetadataValue? {
             value.map { .string("0x" + String($0, radix: 16)) }

@@ -1,5 +1,5 @@
 internal import CLagBeacon
-import Glibc
+internal import Glibc
 internal import Synchronization
 internal import TestSupport
 internal import Testing
