@@ -37,12 +37,15 @@ struct HostileLanguageTests {
         }
     }
 
-    @Test(arguments: 0..<40 as Range<UInt64>) func `a wild program of Go has candidates without end, and few are tried`(seed: UInt64) {
+    @Test(arguments: 0..<40 as Range<UInt64>) func `a wild program of Go has candidates without end, and few are tried`(
+        seed: UInt64
+    ) {
         let wild = WildMemory(seed: seed)
         let start = wild.address(0)
         wild.store(0x0001_0102_464c_457f, at: 0)
         wild.store(64, at: 32)
-        wild.store(0x0002_0038_0040_0000, at: 48)
+        wild.store(0x0038_0040_0000_0000, at: 48)
+        wild.store(2, at: 56)
         for (index, type) in ([4, 2 << 32 | 1] as [UInt64]).enumerated() {
             let entry = 64 + index * 56
             wild.store(type, at: entry)

@@ -92,11 +92,11 @@ private final class NodeProcess {
 
 @Suite(.enabled(if: NodeProcess.path != nil, "no node on this machine"))
 struct NodeProcessTests {
-    private static let checkout = ["wait (shop.js):9", "<anonymous> (shop.js):4", "checkout (shop.js):4", "run (shop.js):30"]
-    private static let hot = ["leaf (shop.js):18", "branch (shop.js):21", "run (shop.js):28"]
+    static let checkout = ["wait (shop.js):9", "<anonymous> (shop.js):4", "checkout (shop.js):4", "run (shop.js):30"]
+    static let hot = ["leaf (shop.js):18", "branch (shop.js):21", "run (shop.js):28"]
 
     /// In the interpreter, and in code that was compiled with one function put into the other.
-    @Test(arguments: [("sleep", checkout), ("hot", hot)])
+    @Test(arguments: [("sleep", NodeProcessTests.checkout), ("hot", NodeProcessTests.hot)])
     func `a thread that sleeps has the functions of JavaScript, with lines`(mode: String, expected: [String]) throws {
         let process = try NodeProcess(mode)
         var found: [String] = []
@@ -114,7 +114,8 @@ struct NodeProcessTests {
         let isFound = eventually {
             let outcome = process.take()
             found = process.own(outcome)
-            return outcome.method == .ptrace && found.last == "run (shop.js):25" && found.first?.hasPrefix("spin (shop.js)") == true
+            return outcome.method == .ptrace && found.last == "run (shop.js):25"
+                && found.first?.hasPrefix("spin (shop.js)") == true
         }
         #expect(isFound, "\(found)")
         #expect(found.count == 2 && ["spin (shop.js):15", "spin (shop.js):0"].contains(found[0]), "\(found)")
