@@ -113,7 +113,8 @@ extension Snippet {
         let body = zip(text, imports).map { $1 ? "" : $0 }
         let head = zip(text, imports).filter(\.1).map(\.0)
         let name = "snippet\(line)In\(file.filter { $0.isLetter || $0.isNumber })"
-        return (head + ["func \(name)()\(isAsynchronous ? " async" : "") throws {", lines[0]] + body + ["#sourceLocation()", "}"]).joined(separator: "\n")
+        let opening = "func \(name)()\(isAsynchronous ? " async" : "") throws {"
+        return (head + [opening, lines[0]] + body + ["#sourceLocation()", "}"]).joined(separator: "\n")
     }
 
     private var isAsynchronous: Bool { code.contains { $0.contains("await ") } }
