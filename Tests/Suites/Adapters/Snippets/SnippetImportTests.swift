@@ -78,11 +78,14 @@ import Testing
         var theirs: RunLoopPort { RunLoopPort { _, _ in } }
         var database: Database { try! Database(path: path) }
         let path = "/var/lib/shop"
+        let (tenant, request) = ("acme", "GET /orders/7")
         let bytes: [UInt8] = []
+        let queue: [Int] = []
 
         func serve() async throws {}
         func loadAll() async {}
         func writeIndex() {}
+        func respond(to request: String) {}
 
         struct Server: Service {
             func run() async throws {}
