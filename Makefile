@@ -3,7 +3,7 @@
 # Everything that builds speaks on stderr, so that `make run | jq .` gets the records and nothing else.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dist-setup run lagmond test test-arm64 pipeline wrap programs examples docs exports report-check dependencies dist deb dist-check bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries proof sanitize storm fuzz platforms lint
+.PHONY: help setup dist-setup run lagmond test test-arm64 pipeline wrap programs examples docs exports report-check dependencies dist deb dist-check bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries languages proof sanitize storm fuzz platforms lint
 .SILENT:
 
 SWIFT ?= swift
@@ -114,6 +114,11 @@ diagnosis-libraries: setup ## the same of stalls in libraries that programs use,
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagdiagnosis" --busy 4 $(LIBRARIES) \
 		--program "$$($(SWIFT) build --package-path Evaluation/Libraries -c release --show-bin-path 2>/dev/null)/librarystalls"
 
+languages: setup ## stall programs in other languages, and hold their frames against what is true: function, file, line (python3, pyenv's; 15 min a version)
+	$(SWIFT) build -c release --product lagmond >&2
+	$(SWIFT) build -c release --product lagmonitor-preload >&2
+	exec Scripts/languages/run "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagmond" $(LANGUAGES)
+
 proof: ## check the protocol of loop, watchdog and stop with SPIN, litmus tests and ThreadSanitizer (Debian packages; 3 min)
 	exec Evaluation/Proof/run $(PROOF)
 
@@ -132,7 +137,8 @@ fuzz: setup ## seeded mutations through the readers of foreign bytes; SECONDS=60
 platforms: setup ## build what other platforms get, which does nothing, and compare its public API with that of Linux (3 min after `make test`)
 	Scripts/platforms
 
-lint: ## check the format, where every warning is an error, and what is built on other platforms for imports of Linux alone
+lint: ## check the format, where every warning is an error, other platforms' files for imports of Linux alone, and commit subjects
+	@! git log -20 --no-merges --format=%s | grep -E '^.{73}' || { echo "a commit subject has more than 72 characters" >&2; exit 1; }
 	Scripts/check-portable.py
 	$(SWIFT) format lint --recursive --strict --parallel Sources Tests Evaluation \
 		Examples/*/Sources Examples/*/Package.swift Package.swift

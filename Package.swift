@@ -44,6 +44,7 @@ let cEdge: [Target.Dependency] = ["CLagBeacon", "CLagLinux"]
 let layers: [Target.Dependency] = [
     "CLibunwind", "LagModel", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis", "LagOutput",
 ]
+let remote: [Target.Dependency] = ["CLagRemote", "LagRemote"]
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let logging = product("Logging", of: "swift-log", with: "Logging")
 let lifecycle = product("ServiceLifecycle", of: "swift-service-lifecycle", with: "ServiceLifecycle")
@@ -154,9 +155,8 @@ let package = Package(
         ),
         .executableTarget(
             name: "lagmond",
-            dependencies: cEdge + layers + [
-                "LagMonitor", "LagMonitorDelivery", "LagMonitorOTLP", "LagSymbols", "LagReader", "LagRemote", "CLagRemote", "LagWorkload",
-                argumentParser,
+            dependencies: cEdge + layers + remote + [
+                "LagMonitor", "LagMonitorDelivery", "LagMonitorOTLP", "LagSymbols", "LagReader", "LagWorkload", argumentParser,
             ] + ["NIOCore", "NIOPosix", "NIOHTTP1"].map { .product(name: $0, package: "swift-nio") },
             exclude: ["Workload"],
             // In the program itself: lagmond is one file that can be copied.
@@ -166,12 +166,12 @@ let package = Package(
 
         // What measures the product and is no part of it
         evaluation("lagbench", layers + ["LagMonitor", "LagMonitorFoundation", "LagSymbols"]),
-        evaluation("lagaccuracy", ["LagMonitor", "LagDetection", "LagWorkload", argumentParser]),
+        evaluation("lagaccuracy", ["TestSupport", "LagMonitor", "LagDetection", "LagWorkload", argumentParser]),
         .target(name: "CStallCorpus", path: "Evaluation/CStallCorpus", cSettings: [withoutFramePointer]),
         evaluation("lagdiagnosis", ["LagMonitor", "LagOutput", "CStallCorpus", argumentParser]),
         .executableTarget(
             name: "lagfuzz",
-            dependencies: cEdge + layers + ["LagMonitor", "LagMonitorDelivery", "LagReader"],
+            dependencies: cEdge + layers + ["TestSupport", "LagMonitor", "LagMonitorDelivery", "LagReader"],
             path: "Evaluation/Fuzz",
             exclude: ["Corpus", "README.md"]
         ),
@@ -229,13 +229,13 @@ let package = Package(
                 product("UnixSignals", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
             ] + nio
         ),
-        suite("LagRemoteTests", "Remote", cEdge + layers + ["LagMonitor", "CLagRemote", "LagRemote", "MonitorProbe", "ForeignProbe"]),
+        suite("LagRemoteTests", "Remote", cEdge + layers + remote + ["LagMonitor", "MonitorProbe", "ForeignProbe"]),
         suite(
             "lagmondTests",
             "lagmond",
-            cEdge + layers + [
-                "lagmond", "LagMonitor", "LagMonitorDelivery", "LagSymbols", "LagReader", "LagRemote", "CLagRemote", "LagWorkload",
-                "MonitorProbe", "ForeignProbe",
+            cEdge + layers + remote + [
+                "lagmond", "LagMonitor", "LagMonitorDelivery", "LagSymbols", "LagReader", "LagWorkload", "MonitorProbe",
+                "ForeignProbe",
             ]
         ),
         suite(

@@ -1,6 +1,8 @@
+internal import TestSupport
+
 /// Makes inputs of seeds: the same ones for the same number of the seed, on every machine.
 struct Mutator {
-    private var generator: SplitMix
+    private var generator: SeededGenerator
     private let seeds: [[UInt8]]
     private let tokens: [[UInt8]]
 
@@ -9,7 +11,7 @@ struct Mutator {
 
     /// - Parameter seeds: at least one.
     init(seed: UInt64, seeds: [[UInt8]], tokens: [String]) {
-        generator = SplitMix(state: seed)
+        generator = SeededGenerator(seed: seed)
         self.seeds = seeds
         self.tokens = tokens.map { Array($0.utf8) } + Self.numbers
     }
@@ -54,17 +56,6 @@ struct Mutator {
     }
 }
 
-/// SplitMix64 (Steele, Lea and Flood, 2014).
-struct SplitMix {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
-    }
-
+extension SeededGenerator {
     mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
 }

@@ -10,7 +10,7 @@
 
 void clb_waker_post(clb_waker *waker) {
     __atomic_fetch_add(&waker->posts, 1, __ATOMIC_SEQ_CST);
-    // A waiter counts itself before it looks at the posts.
+    // A waiter counts itself before it reads the posts.
     if (__atomic_load_n(&waker->waiters, __ATOMIC_SEQ_CST) == 0) return;
     int saved = errno;
     syscall(SYS_futex, &waker->posts, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0);

@@ -1,7 +1,6 @@
 // The part of libcurl's interface that is used (curl.h, multi.h), so that its headers are not needed. The numbers are libcurl's ABI, which has been
 // the same since its library is libcurl.so.4 (2006).
-#ifndef CLAGCURL_LIBCURL_H
-#define CLAGCURL_LIBCURL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -63,5 +62,3 @@ typedef struct libcurl_calls {
 
 // NULL until clc_load() succeeded.
 const libcurl_calls *clc_libcurl(void);
-
-#endif

@@ -1,6 +1,5 @@
 // A descriptor of another process: what it refers to, and a duplicate of it.
-#ifndef CLR_FOREIGN_DESCRIPTOR_H
-#define CLR_FOREIGN_DESCRIPTOR_H
+#pragma once
 
 #include <errno.h>
 #include <string.h>
@@ -40,5 +39,3 @@ static inline int clr_duplicate(int pidfd, int descriptor) {
     int duplicate = (int)syscall(SYS_pidfd_getfd, pidfd, descriptor, 0);
     return duplicate < 0 ? -errno : duplicate;
 }
-
-#endif

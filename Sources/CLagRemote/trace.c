@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -35,6 +36,10 @@ struct clr_tracer {
     uint64_t asked_ns;       // when it was asked
     cll_snapshot *snapshot;  // the asker's; only the asker touches it
     cll_snapshot copy;       // what was copied while the target stood still
+    uint64_t stop_ns;        // how long it did
+    clr_tracer_hook hook;    // copies more of it meanwhile, for `context`
+    void (*release)(void *context);
+    void *context;
     sem_t asked, answered;
 };
 
@@ -48,6 +53,7 @@ static void clr_tracer_release(clr_tracer *tracer) {
     sem_destroy(&tracer->asked);
     sem_destroy(&tracer->answered);
     free(tracer->copy.stack);
+    if (tracer->release != NULL) tracer->release(tracer->context);
     free(tracer);
 }
 
@@ -118,6 +124,7 @@ static int clr_trace(clr_tracer *tracer, int *holds) {
     if (__atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE) != REQUESTED) return 0;
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0) return errno;
     siginfo_t stop;
+    uint64_t interrupted_ns = clb_now_ns();
     int error = ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0 ? errno : clr_await_stop(tracer, &stop);
     if (error != 0) {
         *holds = 1;
@@ -127,11 +134,14 @@ static int clr_trace(clr_tracer *tracer, int *holds) {
     if (__atomic_compare_exchange_n(&tracer->state, &expected, COPYING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         error = clr_read_registers(tid, &tracer->copy);
         if (error == 0) clr_read_stack(tracer, &tracer->copy);
+        if (error == 0 && tracer->hook != NULL) tracer->hook(tracer->context, &tracer->copy);
     }
     clr_restart_wait(tid, &stop, tracer->asked_ns);
     // What it stopped for may have been a signal of its own, which is not ours to keep.
     long signal = stop.si_code >> 8 == PTRACE_EVENT_STOP ? 0 : stop.si_signo;
     if (ptrace(PTRACE_DETACH, tid, NULL, (void *)signal) != 0) *holds = 1;
+    // From the request on, which is before it stood still: an upper bound.
+    tracer->stop_ns = clb_now_ns() - interrupted_ns;
     return error;
 }
 
@@ -140,6 +150,8 @@ static int clr_tracer_start(clr_tracer *tracer);
 static void *clr_tracer_run(void *context) {
     clr_tracer *tracer = context;
     int holds = 0;
+    // Timers are late by 50 us otherwise, for which a target would stand still.
+    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
     for (;;) {
         while (sem_wait(&tracer->asked) != 0) continue;
         if (__atomic_load_n(&tracer->ending, __ATOMIC_ACQUIRE)) break;
@@ -211,6 +223,14 @@ clr_tracer *clr_tracer_create(void) {
     return NULL;
 }
 
+void clr_tracer_set_hook(clr_tracer *tracer, clr_tracer_hook hook, void (*release)(void *context), void *context) {
+    tracer->hook = hook;
+    tracer->release = release;
+    tracer->context = context;
+}
+
+uint64_t clr_tracer_stop_ns(const clr_tracer *tracer) { return tracer->stop_ns; }
+
 void clr_tracer_destroy(clr_tracer *tracer) {
     clr_tracer_withdraw(tracer);
     __atomic_store_n(&tracer->ending, 1u, __ATOMIC_RELEASE);
@@ -262,6 +282,7 @@ int clr_tracer_capture(clr_tracer *tracer, pid_t pid, pid_t tid, uint64_t stack_
     tracer->stack_high = stack_high;
     tracer->snapshot = snapshot;
     tracer->asked_ns = clb_now_ns();
+    tracer->stop_ns = 0;
     tracer->busy = 1;
     __atomic_store_n(&tracer->state, REQUESTED, __ATOMIC_RELEASE);
     sem_post(&tracer->asked);

@@ -1,6 +1,5 @@
 // A wait of another thread that a stop of this process has ended.
-#ifndef WAIT_RESTART_H
-#define WAIT_RESTART_H
+#pragma once
 
 #include <signal.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@
 // it has not waited for longer. A wait with a time-out begins it anew, so that it is made again within 1 ms alone. On x86-64; elsewhere the first
 // argument of an interrupted call is lost.
 void clr_restart_wait(pid_t tid, const siginfo_t *stop, uint64_t asked_ns);
-
-#endif

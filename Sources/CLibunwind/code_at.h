@@ -1,7 +1,6 @@
 // What the machine code around a call says: where a call leads, and how a function lays out its frame. code_x86_64.c and code_aarch64.c.
 // Private to this target.
-#ifndef CODE_AT_H
-#define CODE_AT_H
+#pragma once
 
 #include "frame_record_search.h"
 
@@ -31,6 +30,4 @@ uint64_t clu_destination(const memory_view *view, uint64_t target);
 
 // Where the instruction at an address leads, if it is a direct call; else 0.
 uint64_t clu_direct_call(uint32_t instruction, uint64_t address);
-#endif
-
 #endif

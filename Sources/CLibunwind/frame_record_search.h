@@ -1,6 +1,5 @@
 // Finding the frame pointer that the kernel does not report. Private to this target.
-#ifndef FRAME_RECORD_SEARCH_H
-#define FRAME_RECORD_SEARCH_H
+#pragma once
 
 #include "clu_unwind.h"
 
@@ -47,5 +46,3 @@ enum { CLU_FUNCTION_BYTES = 1024 };
 
 // Whether the code from a function's beginning up to `pc` makes a frame record of its own; also if it cannot be read.
 int clu_keeps_frame_record(const memory_view *view, uint64_t function, uint64_t pc);
-
-#endif

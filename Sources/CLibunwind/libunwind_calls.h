@@ -1,6 +1,5 @@
 // The calls taken from libunwind, by pointer. Private to this target.
-#ifndef LIBUNWIND_CALLS_H
-#define LIBUNWIND_CALLS_H
+#pragma once
 
 #if !__has_include(<libunwind.h>)
 #error "libunwind's headers are missing: install libunwind-dev (Debian, Ubuntu) or libunwind-devel (Fedora)"
@@ -21,5 +20,3 @@ typedef struct libunwind_calls {
 
 // NULL before clu_loader_load succeeded.
 const libunwind_calls *clu_libunwind(void);
-
-#endif

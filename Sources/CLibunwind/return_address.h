@@ -4,8 +4,7 @@
 // libunwind knows that from 1.7 on, and before rejects the unwind tables of such functions: the instruction that says "signed from here on"
 // (DW_CFA_AARCH64_negate_ra_state) is invalid to it. So it never sees either: the addresses that it reads have no code, and its copy of the
 // tables has an instruction without effect in that place.
-#ifndef RETURN_ADDRESS_H
-#define RETURN_ADDRESS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ typedef struct clu_signing_marks {
     uint32_t count;
     uint64_t places[CLU_SIGNING_MARKS];
 } clu_signing_marks;
-
-#endif

@@ -87,7 +87,7 @@ static uint64_t clu_find_call(clu_unwinder *unwinder, uint64_t function, uint64_
 }
 
 // Nothing on the stack holds it. But the caller has a frame record; the call before that record's return address says which function the caller is,
-// and its code where it calls: where it does so at several places, the first of them stands for all.
+// and its code where it calls: where it does so at several places, the first of them is taken for all.
 uint64_t clu_link_register_search(clu_unwinder *unwinder) {
     const memory_view *view = &unwinder->view;
     unw_proc_info_t info;
@@ -105,7 +105,7 @@ uint64_t clu_link_register_search(clu_unwinder *unwinder) {
         if (saved != 0 && saved <= record) continue;
         uint64_t caller = clu_called_function(view, address);
         if (caller == 0) continue;
-        // Old records lie about in every stack: one in another place of the frame than the code puts it is none of the caller's.
+        // Old records lie about in every stack: one in another place of the frame than the code puts it is not the caller's.
         if (clu_frame_layout_of(view, caller, 0, &layout) && layout.sets_frame_pointer && sp + layout.below_cfa - layout.record_below != record) continue;
         searched++;
         uint64_t call = clu_find_call(unwinder, caller, leaf);

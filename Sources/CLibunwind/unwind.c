@@ -5,7 +5,7 @@
 #include <string.h>
 
 static void clu_store(clu_unwinder *unwinder, clu_frame *frames, uint32_t capacity, clu_unwind_result *result, uint64_t pc,
-                  int is_return_address, int is_signal_frame) {
+                  uint64_t sp, int is_return_address, int is_signal_frame) {
     int module = clu_module_find(unwinder->view.table, pc - (is_return_address ? 1 : 0));
     if (module < 0 && !clu_is_in_code_range(unwinder->view.table, pc)) result->unknown_modules++;
     if (result->total < capacity) {
@@ -14,6 +14,8 @@ static void clu_store(clu_unwinder *unwinder, clu_frame *frames, uint32_t capaci
         frame->module = (int16_t)module;
         frame->flags = (uint16_t)((is_return_address ? CLU_FRAME_RETURN_ADDRESS : 0) | (is_signal_frame ? CLU_FRAME_SIGNAL : 0));
         frame->function_distance = 0;
+        frame->language = 0;
+        if (unwinder->stack_pointers != NULL) unwinder->stack_pointers[result->total] = sp;
         result->stored++;
     }
     result->total++;
@@ -46,6 +48,8 @@ static uint64_t clu_known_link_register(const cll_snapshot *snapshot) {
     return 0;
 }
 
+void clu_unwinder_store_stack_pointers(clu_unwinder *unwinder, uint64_t *stack_pointers) { unwinder->stack_pointers = stack_pointers; }
+
 void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, const clu_module_table *table, pid_t pid,
                        clu_frame *frames, uint32_t capacity, uint32_t limit, clu_unwind_result *result) {
     const libunwind_calls *calls = clu_libunwind();
@@ -76,7 +80,7 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, con
         if (result->total > 0 && pc == previous_pc && sp == previous_sp) break;
         int is_signal_frame = clu_is_signal_trampoline(unwinder, pc);
         if (is_signal_frame) is_return_address = 0;
-        clu_store(unwinder, frames, capacity, result, pc, is_return_address, is_signal_frame);
+        clu_store(unwinder, frames, capacity, result, pc, sp, is_return_address, is_signal_frame);
         if (result->total >= limit) {
             result->end = CLU_UNWIND_LIMIT;
             break;

@@ -1,6 +1,5 @@
 // An unwinder's state, and what its walk and its accessors share. Private to this target.
-#ifndef UNWINDER_H
-#define UNWINDER_H
+#pragma once
 
 #include "frame_record_search.h"
 #include "libunwind_calls.h"
@@ -27,6 +26,7 @@ struct clu_unwinder {
     memory_view view;
     uint32_t walk, epoch;           // counted by walks and by changes of the modules, below CONSTANT
     int reading_tables;             // a look-up is under way
+    uint64_t *stack_pointers;       // of the frames that a walk stores; NULL: nobody wants them
     uint64_t frame_sp, frame_code;  // the frame being stepped: where a missing frame pointer is searched
     uint64_t frame_pointer;
     int frame_pointer_recovered;
@@ -66,6 +66,4 @@ uint64_t clu_link_register_search(clu_unwinder *unwinder);
 
 // Finds the signing marks of the function that holds `ip`, and takes them out of a word of its tables.
 void clu_signing_marks_find(clu_unwinder *unwinder, uint64_t ip);
-#endif
-
 #endif

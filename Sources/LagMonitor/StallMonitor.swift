@@ -72,18 +72,26 @@ public final class StallMonitor: Sendable {
     ///   - running: how its running threads are captured.
     ///   - semaphore: to be posted when one of the beacons answers.
     ///   - externalSampler: reports for loops that publish nothing themselves; nil: their beacons lie in memory that both processes share.
+    ///   - languages: knows the frames of languages; nil: all frames are native ones.
     package init(
         of process: ProcessContext,
         running: any RunningThreadCapture.Type,
         semaphore: WakeSemaphore,
         externalSampler: (any ExternalSampler)? = nil,
+        languages: (any LanguageFrameSource)? = nil,
         configuration: StallMonitorConfiguration,
         sinks: [any RecordSink]
     ) {
         self.configuration = configuration
         core = MonitorCore(configuration: configuration, sinks: sinks, target: process)
         engine = MonitorEngine(
-            target: .init(process: process.pid, running: running, semaphore: semaphore, externalSampler: externalSampler)
+            target: .init(
+                process: process.pid,
+                running: running,
+                semaphore: semaphore,
+                externalSampler: externalSampler,
+                languages: languages
+            )
         )
     }
 

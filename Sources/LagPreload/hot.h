@@ -2,8 +2,7 @@
 // nanoseconds more.
 //
 // The page reads 0 after a fork (MADV_WIPEONFORK), which is how a child is distinguished from its parent; so all that is here can be made again.
-#ifndef LAG_PRELOAD_HOT_H
-#define LAG_PRELOAD_HOT_H
+#pragma once
 
 #include "real.h"
 
@@ -39,5 +38,3 @@ static inline void *real_function(int number) {
 }
 
 #pragma GCC visibility pop
-
-#endif

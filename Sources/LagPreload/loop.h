@@ -1,6 +1,5 @@
 // What one thread's waits say about its loop. Used by the wrapped calls; no symbol of this is visible outside the library.
-#ifndef LAG_PRELOAD_LOOP_H
-#define LAG_PRELOAD_LOOP_H
+#pragma once
 
 // Before the pragma: what the C library declares is not hidden.
 #include <semaphore.h>
@@ -34,7 +33,7 @@ typedef struct loop_place {
     uint64_t sp;
 } loop_place;
 
-// What a wait is on: the descriptor of its epoll instance, plus one; LOOP_OTHER_OBJECT: anything else, which its place stands for. An epoll
+// What a wait is on: the descriptor of its epoll instance, plus one; LOOP_OTHER_OBJECT: anything else, which its place identifies. An epoll
 // instance is the same loop from wherever it is waited on: compilers at run time move the stack, and loops within handlers turn on it as well.
 enum { LOOP_OTHER_OBJECT = 0 };
 
@@ -132,5 +131,3 @@ static inline void loop_leave(loop_thread *thread, int result) {
 }
 
 #pragma GCC visibility pop
-
-#endif

@@ -1,6 +1,5 @@
 // The C library's own functions, behind ours.
-#ifndef LAG_PRELOAD_REAL_H
-#define LAG_PRELOAD_REAL_H
+#pragma once
 
 #pragma GCC visibility push(hidden)
 
@@ -20,5 +19,3 @@ void real_resolve_all(void);
 void *real_resolve(int number);
 
 #pragma GCC visibility pop
-
-#endif

@@ -26,7 +26,7 @@ struct __kernel_timespec;
 #endif
 #define PLACE (uint64_t)(uintptr_t)__builtin_return_address(0), CALLERS_STACK
 
-// The object of a wait on the epoll instance `set`. That there is none of that number is the kernel's to say.
+// The object of a wait on the epoll instance `set`. The kernel reports that no descriptor has that number.
 #define EPOLL (int32_t)((uint32_t)set + 1)
 
 // The rank of a set of so many descriptors. (How many a select is for is in memory that the kernel has not checked yet: it may be several.)

@@ -37,7 +37,7 @@ package final class SharedLoopTable: @unchecked Sendable {
         )
     }
 
-    /// A table of this process alone, where the system refuses shared memory: nobody finds it, and it stays empty.
+    /// A table of this process alone, where the system refuses shared memory: no other process finds it, and it stays empty.
     package static func unshared() throws(StallMonitorError) -> SharedLoopTable {
         var table: UnsafeMutablePointer<clb_loop_table>?
         let error = clb_loop_table_create_unshared(&table)

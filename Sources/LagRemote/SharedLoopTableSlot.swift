@@ -11,15 +11,21 @@ enum SharedLoopTableSlot {
     case refused(claim: UInt64)
     case watched(WatchedLoop)
 
-    struct WatchedLoop {
+    final class WatchedLoop {
         let process: Int32
         let loop: RemoteLoop
         /// Counted, because it is known to be a loop.
-        var isConfirmed = false
+        var isConfirmed: Bool
         /// It does not count at present.
         var isPaused = false
         /// The beacon's word at the last check.
         var word: UInt64?
+
+        init(_ loop: RemoteLoop, of process: Int32, isConfirmed: Bool = false) {
+            self.process = process
+            self.loop = loop
+            self.isConfirmed = isConfirmed
+        }
     }
 
     var claim: UInt64 {

@@ -24,7 +24,7 @@ extension SharedLoopTableWatch {
                 forget(loop)
             } else if let watched = slots[index]?.watched, watched.loop.claim == loop.claim {
                 recordConfirmation(at: index)
-                setPaused(watched, at: index, !counts)
+                setPaused(watched, !counts)
             } else if counts {
                 if isSettled(loop) { begin(loop) }
             } else if case .settling = slots[index] {
@@ -45,12 +45,10 @@ extension SharedLoopTableWatch {
     /// Whether a loop of the process has moved since this was asked last.
     func hasMoved(_ process: Int32) -> Bool {
         var hasMoved = false
-        for (index, var watched) in loops(of: process) {
+        for (_, watched) in loops(of: process) {
             let word = clb_beacon_word(watched.loop.beacon.raw)
-            guard watched.word != word else { continue }
-            hasMoved = true
+            hasMoved = hasMoved || watched.word != word
             watched.word = word
-            slots[index] = .watched(watched)
         }
         return hasMoved
     }
@@ -88,20 +86,17 @@ extension SharedLoopTableWatch {
 
     /// Counts a loop that is known to be one by now, with what was withheld of it. Also before its place is freed.
     func recordConfirmation(at index: UInt32) {
-        guard var watched = slots[index]?.watched, !watched.isConfirmed, watched.loop.isConfirmed else { return }
+        guard let watched = slots[index]?.watched, !watched.isConfirmed, watched.loop.isConfirmed else { return }
         watched.isConfirmed = true
-        slots[index] = .watched(watched)
         processes[watched.process]?.hasLoops = true
         loopsBegun.add(1, ordering: .relaxed)
         processes[watched.process]?.monitor.reportConfirmed()
     }
 
     /// What lies before the end of a pause does not count.
-    private func setPaused(_ watched: SharedLoopTableSlot.WatchedLoop, at index: UInt32, _ isPaused: Bool) {
+    private func setPaused(_ watched: SharedLoopTableSlot.WatchedLoop, _ isPaused: Bool) {
         guard let monitor = processes[watched.process]?.monitor, watched.isPaused != isPaused else { return }
-        var changed = slots[index]?.watched ?? watched
-        changed.isPaused = isPaused
-        slots[index] = .watched(changed)
+        watched.isPaused = isPaused
         if isPaused { monitor.pause(watched.loop) } else { monitor.resume(watched.loop) }
     }
 
@@ -127,7 +122,7 @@ extension SharedLoopTableWatch {
             let remote = RemoteLoop(loop, owner, watched.handle, in: table)
             release(loop.index)
             try watched.monitor.watch(remote, rules: loop.isFromMonitor ? nil : configuration.preloadRules)
-            slots[loop.index] = .watched(.init(process: loop.process, loop: remote))
+            slots[loop.index] = .watched(.init(remote, of: loop.process))
             recordConfirmation(at: loop.index)
             relay.pass(remote, to: watched.semaphore, at: loop.index)
         } catch {

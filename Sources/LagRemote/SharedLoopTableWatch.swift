@@ -208,7 +208,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
                 for (index, before) in loops {
                     let loop = before.loop
                     try made.monitor.watch(loop, rules: loop.isFromMonitor ? nil : configuration.preloadRules)
-                    slots[index] = .watched(.init(process: process, loop: loop, isConfirmed: before.isConfirmed))
+                    slots[index] = .watched(.init(loop, of: process, isConfirmed: before.isConfirmed))
                     relay.pass(loop, to: made.semaphore, at: index)
                 }
             } catch {
@@ -260,6 +260,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
             of: context,
             running: TraceCapture.self,
             semaphore: semaphore,
+            languages: LanguageFrames(process: process, reportError: reportError),
             configuration: configuration.monitor,
             sinks: [NonClosingSink(sink)] + processSinks(context)
         )

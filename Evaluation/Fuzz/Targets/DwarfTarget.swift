@@ -2,13 +2,14 @@ internal import CLagLinux
 internal import CLibunwind
 internal import Glibc
 internal import LagCapture
+internal import TestSupport
 
 /// The headers and unwind tables of a library that is mapped: the module map reads them, and stacks are walked through its code.
 final class DwarfTarget: FuzzTarget {
     static let name = "dwarf"
     private let surroundings: FuzzSurroundings
     private let unwinder: OpaquePointer
-    private var generator = SplitMix(state: 7)
+    private var generator = SeededGenerator(seed: 7)
     private let stack = UnsafeMutablePointer<UInt8>.allocate(capacity: 4096)
     private let frames = UnsafeMutablePointer<clu_frame>.allocate(capacity: 64)
     private var number = 0

@@ -25,7 +25,7 @@ struct TargetCommand: HiddenCommand {
         )
         let report = try JSONEncoder().encode(try target.execute())
         try FileHandle.standardOutput.write(contentsOf: report)
-        // The classic detector's thread has no end; nobody waits for it.
+        // The observer-and-semaphore watchdog's thread has no end; nobody waits for it.
         _exit(EXIT_SUCCESS)
     }
 }

@@ -5,8 +5,8 @@ internal import Foundation
 /// then further facts.
 struct AccuracyLine: Sendable {
     static let monitor = "lagmonitor"
-    static let semaphoreWatchdog = "classic"
-    static let semaphoreWatchdogBeforeWaiting = "classic_before_waiting"
+    static let semaphoreWatchdog = "semaphore_watchdog"
+    static let semaphoreWatchdogBeforeWaiting = "semaphore_watchdog_before_waiting"
 
     let condition: Condition
     let detector: String

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Glibc
 internal import LagMonitor
+internal import TestSupport
 
 /// One condition: starts the target, does to it what the condition says, and takes its report.
 struct ConditionRun {

@@ -1,4 +1,5 @@
 internal import LagWorkload
+internal import TestSupport
 
 /// All stalls of one run: a pure function of seed, condition and size.
 struct InjectionPlan: Sendable {

@@ -29,7 +29,7 @@ struct Detection: Sendable, Equatable {
         }
     }
 
-    /// What the classic detector said. It gives no duration and no start: reports between which the loop gave no sign are taken
+    /// What the observer-and-semaphore watchdog said. It gives no duration and no start: reports between which the loop gave no sign are taken
     /// for one stall that began a threshold before the first of them and lasted until the last.
     static func all(from reports: [TargetReport.SemaphoreWatchdogReport]) -> [Detection] {
         var detections: [Detection] = []

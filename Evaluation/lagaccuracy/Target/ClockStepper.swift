@@ -2,8 +2,9 @@ internal import Glibc
 internal import LagMonitor
 internal import LagWorkload
 internal import Synchronization
+internal import TestSupport
 
-/// Sets the wall clock forward and back by minutes at random times: the faked one of the classic detector, or the real one by
+/// Sets the wall clock forward and back by minutes at random times: the faked one of the observer-and-semaphore watchdog, or the real one by
 /// asking the process that may and that puts it right in the end (``StepClockCommand``).
 final class ClockStepper: Sendable {
     private let seed: UInt64

@@ -46,7 +46,7 @@ struct TargetReport: Codable, Sendable {
         var extraLines = 0
     }
 
-    /// One report of the classic detector.
+    /// One report of the observer-and-semaphore watchdog.
     struct SemaphoreWatchdogReport: Codable, Sendable {
         let time: UInt64
         /// Equal for reports between which the loop did not signal.

@@ -10,7 +10,7 @@ struct TargetRun {
     let condition: Condition
     let plan: InjectionPlan
     let seed: UInt64
-    /// Where steps of the real clock are asked for; nil: the classic detector's clock is faked.
+    /// Where steps of the real clock are asked for; nil: the observer-and-semaphore watchdog's clock is faked.
     let clockSetter: Int32?
 
     /// Before the first stall and after the last: time to be idle in, and for the last records to arrive.

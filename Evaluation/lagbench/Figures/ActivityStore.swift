@@ -3,7 +3,7 @@ internal import LagActivity
 internal import LagMonitor
 
 /// What one activity costs the monitored thread: `beacon.mark`, with the watchdog running and the beacon not armed, against
-/// the classic observer's store and semaphore signal with its watchdog waiting.
+/// the observer-and-semaphore watchdog's store and semaphore signal with its watchdog waiting.
 ///
 /// Whole batches in a tight loop, the clock read around a batch, the loop itself not subtracted; the median of the
 /// batches. The stores are atomic, so the compiler may neither drop nor merge them.
@@ -37,9 +37,9 @@ struct ActivityStore: Benchmark {
         // Last: it leaves a heap of signals that the watchdog has not taken yet.
         let tight = Samples((0..<Self.watchdogBatches).map { _ in tightBatch(semaphoreWatchdog) })
         return [
-            BenchLine(name, ours.median, unit).comparing(with: "classic_observer", waited.median),
+            BenchLine(name, ours.median, unit).comparing(with: "semaphore_watchdog", waited.median),
             // The kinder comparison: in a tight loop the watchdog seldom gets to wait, and a signal without a waiter is cheap.
-            BenchLine("activity_store_tight", ours.median, unit).comparing(with: "classic_observer_tight", tight.median),
+            BenchLine("activity_store_tight", ours.median, unit).comparing(with: "semaphore_watchdog_tight", tight.median),
         ]
     }
 

@@ -19,8 +19,8 @@ struct CapturePausePassive: Benchmark {
 
     func run() throws -> [BenchLine] {
         let capture = try ThreadCapture()
-        CaptureSignals.install()
-        defer { CaptureSignals.remove() }
+        SignalCapture.install()
+        defer { SignalCapture.remove() }
         let awake = DispatchSemaphore(value: 0)
         let thread = try BenchThread { awake.wait() }
         defer {

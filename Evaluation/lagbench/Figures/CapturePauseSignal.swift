@@ -36,8 +36,8 @@ struct CapturePauseSignal: Benchmark {
 
     func run() throws -> [BenchLine] {
         let capture = try ThreadCapture()
-        guard CaptureSignals.install() > 0 else { throw BenchmarkFailure("no signal is free") }
-        defer { CaptureSignals.remove() }
+        guard SignalCapture.install() > 0 else { throw BenchmarkFailure("no signal is free") }
+        defer { SignalCapture.remove() }
         let everywhere = try Placement.current()
         guard let here = everywhere.single.first, let there = everywhere.single.last else {
             throw BenchmarkFailure("no processor")

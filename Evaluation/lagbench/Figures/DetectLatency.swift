@@ -8,7 +8,7 @@ internal import Synchronization
 /// How long after the threshold a stall is found: sixty stalls of random length and phase, half of them asleep, half computing.
 ///
 /// Ours is the watchdog's own time in the `begin` record, which `hangAfter = .zero` makes at detection, after the stack was
-/// taken; less the stall's begin as the stalled callback itself read it, less the threshold. The classic observer's is the
+/// taken; less the stall's begin as the stalled callback itself read it, less the threshold. The observer-and-semaphore watchdog's is the
 /// time of its third timeout. Both run at once on loops of their own, so they share one weather.
 struct DetectLatency: Benchmark {
     let name = "detect_latency"
@@ -63,7 +63,7 @@ struct DetectLatency: Benchmark {
         // On a busy machine a stall may be over before it is found: then it has a record, and no latency.
         guard latencies.count > 0 else { throw BenchmarkFailure("none of \(ours.count) stalls was found while it lasted") }
         var line = BenchLine(name, latencies.percentile(99), unit).comparing(
-            with: "classic_observer",
+            with: "semaphore_watchdog",
             peerLatencies.percentile(99)
         )
         line.p50 = latencies.median

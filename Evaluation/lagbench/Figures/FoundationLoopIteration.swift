@@ -5,11 +5,11 @@ internal import LagMonitor
 internal import LagMonitorFoundation
 internal import Synchronization
 
-/// How much slower a turn of a CFRunLoop gets by being watched, in per cent: by a ``FoundationLoop``, and by the classic observer.
+/// How much slower a turn of a CFRunLoop gets by being watched, in per cent: by a ``FoundationLoop``, and by the observer-and-semaphore watchdog.
 ///
 /// A turn performs a source that signals itself and wakes its loop, so that the loop turns as fast as it can, and never sleeps: its
 /// time is the processor time of its thread, which others on the machine leave alone. Three equal loops on one processor, by turns:
-/// not watched, watched by us, and by the classic observer. A round compares its three; the figure is the median of the rounds. Two further lines:
+/// not watched, watched by us, and by the observer-and-semaphore watchdog. A round compares its three; the figure is the median of the rounds. Two further lines:
 /// - `loop_turn_foundation_ns`: what such a turn takes when watched; the peer is the loop that is not.
 /// - `loop_turn_foundation_run`: the same as the first for a loop that runs as `RunLoop.run()` does: a run for each source.
 struct FoundationLoopIteration: Benchmark {
@@ -36,7 +36,7 @@ struct FoundationLoopIteration: Benchmark {
         let running = try measure(monitor, on: there, runsAnewForEachSource: true)
         return [
             BenchLine(name, iterating.watchedPercent.median, unit).comparing(
-                with: "classic_observer",
+                with: "semaphore_watchdog",
                 iterating.semaphoreWatchdogPercent.median
             ),
             BenchLine("\(name)_ns", Samples(iterating.watched).median, "ns").comparing(
@@ -44,7 +44,7 @@ struct FoundationLoopIteration: Benchmark {
                 Samples(iterating.free).median
             ),
             BenchLine("\(name)_run", running.watchedPercent.median, unit).comparing(
-                with: "classic_observer",
+                with: "semaphore_watchdog",
                 running.semaphoreWatchdogPercent.median
             ),
         ]

@@ -32,8 +32,8 @@ struct UnwindFrame: Benchmark {
 
     func run() throws -> [BenchLine] {
         let capture = try ThreadCapture()
-        guard CaptureSignals.install() > 0 else { throw BenchmarkFailure("no signal is free") }
-        defer { CaptureSignals.remove() }
+        guard SignalCapture.install() > 0 else { throw BenchmarkFailure("no signal is free") }
+        defer { SignalCapture.remove() }
         let backtrace = try GlibcFunction.find("backtrace", as: GlibcFunction.Backtrace.self)
         let meeting = Meeting()
         let thread = try BenchThread { DeepStack.descend { Self.bottom(meeting, backtrace) } }

@@ -4,11 +4,11 @@ internal import LagMonitor
 internal import LagRunLoop
 internal import Synchronization
 
-/// How often a second the watchdog wakes while a loop turns as fast as it can. The classic one wakes for every activity
+/// How often a second the watchdog wakes while a loop turns as fast as it can. The observer-and-semaphore watchdog wakes for every activity
 /// it can keep up with.
 ///
 /// The loop is kept busy by a source that signals itself and wakes its loop. `busy_turn` is what a turn costs the loop then,
-/// observed by the classic observer and by ours; `busy_turn_unwatched` the same loops with nobody watching. The difference
+/// observed by the observer-and-semaphore watchdog and by ours; `busy_turn_unwatched` the same loops with nobody watching. The difference
 /// is what watching costs a loop that works.
 struct WatchdogWakesBusy: Benchmark {
     let name = "watchdog_wakes_busy"
@@ -55,9 +55,9 @@ struct WatchdogWakesBusy: Benchmark {
         let (ours, theirs) = (try measureOurs(isWatched: true), try measureTheirs(isObserved: true))
         let (ourFree, theirFree) = (try measureOurs(isWatched: false), try measureTheirs(isObserved: false))
         return [
-            BenchLine(name, ours.wakes, unit).comparing(with: "classic_observer", theirs.wakes),
+            BenchLine(name, ours.wakes, unit).comparing(with: "semaphore_watchdog", theirs.wakes),
             BenchLine("busy_turn", ours.iterationNanoseconds, "ns").comparing(
-                with: "classic_observer",
+                with: "semaphore_watchdog",
                 theirs.iterationNanoseconds
             ),
             BenchLine("busy_turn_unwatched", ourFree.iterationNanoseconds, "ns").comparing(

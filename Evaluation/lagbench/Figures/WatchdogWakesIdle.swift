@@ -22,7 +22,7 @@ struct WatchdogWakesIdle: Benchmark {
             for thread in threads { thread.join() }
         }
         for thread in threads { try monitor.watch(thread.loop) }
-        // A classic observer of one loop that waits as well.
+        // An observer-and-semaphore watchdog of one loop that waits as well.
         let semaphoreWatchdog = try SemaphoreWatchdog()
         let semaphoreWatchdogLoop = try CoreFoundationLoop(observer: semaphoreWatchdog) {}
         defer {
@@ -35,7 +35,7 @@ struct WatchdogWakesIdle: Benchmark {
         let (after, semaphoreWatchdogAfter) = (try wakes(of: monitor), semaphoreWatchdog.wakes)
         return [
             BenchLine(name, Double(after - before), unit)
-                .comparing(with: "classic_observer", Double(semaphoreWatchdogAfter - semaphoreWatchdogBefore))
+                .comparing(with: "semaphore_watchdog", Double(semaphoreWatchdogAfter - semaphoreWatchdogBefore))
                 .annotating("loops", Self.loops)
         ]
     }

@@ -13,22 +13,23 @@ extension DiagnoseCommand {
             fflush(nil)
         }
         for part in LibraryTruth.Part.allCases {
-            // A stall whose length cannot be set may be over before they have looked.
+            // A stall whose length cannot be set may be over before they have sampled it.
             let own = verdicts.filter {
                 $0.scenario.library?.part == part && $0.lasts(milliseconds: Self.comparedMilliseconds * 4 / 5)
             }
-            let looked = own.filter { verdict in
-                Debugger.allCases.allSatisfy { tool in verdict.looks.contains { $0.tool == tool } }
+            let compared = own.filter { verdict in
+                Debugger.allCases.allSatisfy { tool in verdict.debuggerStacks.contains { $0.tool == tool } }
             }
-            guard !looked.isEmpty else { continue }
-            let right = looked.count { $0.culpritIsRight }
-            print("compared part=\(part.rawValue) by=records culprit=\(right)/\(looked.count)")
+            guard !compared.isEmpty else { continue }
+            let right = compared.count { $0.culpritIsRight }
+            print("compared part=\(part.rawValue) by=records culprit=\(right)/\(compared.count)")
             for tool in Debugger.allCases {
-                let looks = looked.flatMap { verdict in verdict.looks.filter { $0.tool == tool }.map { (verdict, $0) } }
-                let right = looks.count { $0.1.names($0.0.scenario.culprits) }
-                let times = looks.map(\.1.milliseconds).sorted()
+                let stacks = compared.flatMap { verdict in verdict.debuggerStacks.filter { $0.tool == tool }.map { (verdict, $0) }
+                }
+                let right = stacks.count { $0.1.names($0.0.scenario.culprits) }
+                let times = stacks.map(\.1.milliseconds).sorted()
                 print(
-                    "compared part=\(part.rawValue) by=\(tool.rawValue) culprit=\(right)/\(looks.count) "
+                    "compared part=\(part.rawValue) by=\(tool.rawValue) culprit=\(right)/\(stacks.count) "
                         + "took_p50_ms=\(Int(times[times.count / 2])) took_max_ms=\(Int(times[times.count - 1]))"
                 )
             }

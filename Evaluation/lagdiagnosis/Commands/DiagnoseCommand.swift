@@ -42,7 +42,7 @@ struct DiagnoseCommand: ParsableCommand {
     @Flag(help: "With --program: show also what is said of each scenario of the unseen part.")
     var reveal = false
 
-    @Flag(help: "With --program: stalls of five seconds, at which gdb and eu-stack look as well; sums alone.")
+    @Flag(help: "With --program: stalls of five seconds, which gdb and eu-stack sample as well; sums alone.")
     var compare = false
 
     func validate() throws {

@@ -3,7 +3,7 @@ internal import LagMonitor
 
 /// What a program's list says of one of its scenarios, beyond what every scenario has.
 struct LibraryTruth: Sendable {
-    /// Which scenarios are looked at while the monitor is worked on: a coin, thrown by the name alone.
+    /// Which scenarios are examined while the monitor is worked on: a coin, thrown by the name alone.
     enum Part: String, Decodable, Sendable, CaseIterable {
         case developed
         /// Of these, only sums are printed: who reads what the monitor says of one of them starts to work for it.

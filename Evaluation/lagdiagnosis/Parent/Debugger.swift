@@ -7,7 +7,7 @@ enum Debugger: String, Sendable, CaseIterable {
     case gdb
 
     /// What it says of the main thread now; nil when it cannot be run.
-    func look(at pid: Int32) -> DebuggerLook? {
+    func stack(of pid: Int32) -> DebuggerStack? {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = [rawValue] + arguments(pid)
@@ -21,7 +21,7 @@ enum Debugger: String, Sendable, CaseIterable {
         process.waitUntilExit()
         let milliseconds = Double((MonotonicTime.now - begin).wholeNanoseconds) / 1e6
         let frames = text.split(separator: "\n").filter { $0.hasPrefix("#") }.map(String.init)
-        return frames.isEmpty ? nil : DebuggerLook(tool: self, milliseconds: milliseconds, frames: frames)
+        return frames.isEmpty ? nil : DebuggerStack(tool: self, milliseconds: milliseconds, frames: frames)
     }
 
     private func arguments(_ pid: Int32) -> [String] {
@@ -33,7 +33,7 @@ enum Debugger: String, Sendable, CaseIterable {
 }
 
 /// What a debugger said, a line a frame.
-struct DebuggerLook: Sendable {
+struct DebuggerStack: Sendable {
     let tool: Debugger
     let milliseconds: Double
     let frames: [String]

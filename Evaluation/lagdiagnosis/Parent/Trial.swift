@@ -9,7 +9,7 @@ struct Trial {
     var program: String?
     /// Whether processes that compute run beside it.
     var isBusy = false
-    /// What looks at the process in the middle of its stall.
+    /// What samples the process in the middle of its stall.
     var debuggers: [Debugger] = []
 
     /// A process that says nothing more is ended.
@@ -65,18 +65,18 @@ struct Trial {
         )
         defer { child.end() }
         let deadline = MonotonicTime.now + Self.limit
-        var looks: [DebuggerLook] = []
+        var debuggerStacks: [DebuggerStack] = []
         var records: [StallLine] = []
         while let line = child.readLine(until: deadline) {
             if let report = try? JSONDecoder().decode(ChildReport.self, from: Data(line.utf8)) {
                 switch report {
                 case .skipped(let reason): throw Unavailable(reason)
                 case .began:
-                    looks = debuggers.compactMap { $0.look(at: child.pid) }
+                    debuggerStacks = debuggers.compactMap { $0.stack(of: child.pid) }
                     continue
                 case .measured(let truth):
                     var verdict = Verdict(scenario: scenario, records: records, truth: truth)
-                    verdict.looks = looks
+                    verdict.debuggerStacks = debuggerStacks
                     return verdict
                 }
             }

@@ -21,7 +21,7 @@ struct Verdict: Sendable {
     /// Whether processes that compute ran beside it.
     var isBusy = false
     /// What debuggers said in the middle of the stall.
-    var looks: [DebuggerLook] = []
+    var debuggerStacks: [DebuggerStack] = []
     /// Records of stalls that ended: within the stall's time, and at another.
     private(set) var reports = (own: 0, other: 0)
 

@@ -13,7 +13,7 @@ public import LagMonitor
 /// ```
 /// What is found depends on the rules:
 /// - ``StallRules/callout`` (``StallRules/jobs``): a thread that runs one job of a task for longer than the threshold (`kind`: `callout`), also while others
-///   are free. It blocks in a system call, a lock, a sleep, or computes; a task that awaits has given its thread back, and nobody waits for it. The
+///   are free. It blocks in a system call, a lock, a sleep, or computes; a task that awaits has given its thread back, and delays no other. The
 ///   threads are found by their names, and read from outside: none is woken, and an idle pool costs three readings of a clock an interval. At
 ///   most 256 threads of all pools are watched at once; further ones are when there is room.
 /// - ``StallRules/ping`` (``StallRules/pings``): a detached task of that priority is started now and then, and a pool in which it does not begin for the

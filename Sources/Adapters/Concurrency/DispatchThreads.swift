@@ -2,7 +2,7 @@ internal import CLagLinux
 internal import LagActivity
 public import LagMonitor
 
-/// The threads on which Dispatch runs blocks of queues that nobody can ask, because a library keeps them for itself (GRDB's, for one): found by
+/// The threads on which Dispatch runs blocks of queues that cannot be pinged, because a library keeps them for itself (GRDB's, for one): found by
 /// their name, and watched one by one.
 ///
 /// ```swift

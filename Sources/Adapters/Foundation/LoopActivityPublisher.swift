@@ -69,9 +69,9 @@ final class LoopActivityPublisher: @unchecked Sendable {
     private static let minimumRestGapNanoseconds: UInt64 = 200_000
 
     /// A turn begins with no wait after the one before: CFRunLoop had handled a manual source, or the main queue after it, and has
-    /// looked at the rest without waiting.
+    /// polled the rest without waiting.
     private func beginIteration(at now: UInt64) {
-        // In this order: the end of the work is noted if it was long, and whoever waits for a rest hears of one.
+        // In this order: the end of the work is recorded if it was long, and whoever waits for a rest is woken.
         beacon.begin(.waiting, at: now)
         beacon.wake(.beforeSources, at: now)
     }

@@ -60,7 +60,7 @@
             /// - Parameters:
             ///   - eventLoopGroup: whose loops are watched; nil: none. The default is made when it is first used.
             ///   - isRequired: whether the group fails where this machine does not allow a monitor.
-            ///   - logger: where it is said that there is none.
+            ///   - logger: gets a line where no monitor could be started.
             public init(
                 _ monitor: StallMonitor,
                 eventLoopGroup: (any EventLoopGroup)? = MultiThreadedEventLoopGroup.singleton,
@@ -77,7 +77,7 @@
             /// Watches what a server has; event loops of SwiftNIO with the trait `NIO` alone.
             /// - Parameters:
             ///   - isRequired: whether the group fails where this machine does not allow a monitor.
-            ///   - logger: where it is said that there is none.
+            ///   - logger: gets a line where no monitor could be started.
             public init(_ monitor: StallMonitor, isRequired: Bool = false, logger: Logger = Logger(label: "LagMonitor")) {
                 self.monitor = monitor
                 self.isRequired = isRequired
@@ -91,7 +91,7 @@
         ///   - loops: watched from the start.
         ///   - rules: for these loops; the monitor's own when nil.
         ///   - isRequired: whether the group fails where this machine does not allow a monitor.
-        ///   - logger: where it is said that there is none.
+        ///   - logger: gets a line where no monitor could be started.
         public init(
             _ monitor: StallMonitor,
             watching loops: [any ObservableLoop],

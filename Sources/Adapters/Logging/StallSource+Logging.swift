@@ -45,7 +45,7 @@
     }
 
     extension StallRecord.Severity {
-        /// The level of swift-log that stands for it.
+        /// The level of swift-log that corresponds to it.
         public var logLevel: Logger.Level {
             switch self {
             case .warning: .warning

@@ -12,8 +12,7 @@
 // may miss an arming for some nanoseconds, which costs nothing because the watchdog scans again within
 // an interval. Only leaving the wait needs the strong order, because there the watchdog may be parked
 // without a timeout; a system call has just been made, so the fence is not felt.
-#ifndef CLB_BEACON_H
-#define CLB_BEACON_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -259,5 +258,3 @@ clb_beacon *clb_beacon_create(void);
 void clb_beacon_destroy(clb_beacon *beacon);
 
 #pragma GCC visibility pop
-
-#endif

@@ -23,8 +23,7 @@
 // and takes no size from it, reads a slot by clb_loop_table_read (which copies and checks the form), and asks the kernel whether the process
 // that a slot names has this table mapped at all (clr_mapping_owner) before it reads anything of that process.
 // The children take from it only what cannot hurt: the conversion of time (a wrong one gives wrong times), and which slots are free.
-#ifndef CLB_LOOP_TABLE_H
-#define CLB_LOOP_TABLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -242,5 +241,3 @@ static inline uint64_t clb_ticker_now_ns(clb_ticker *ticker, const clb_loop_tabl
 }
 
 #pragma GCC visibility pop
-
-#endif

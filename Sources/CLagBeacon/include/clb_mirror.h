@@ -13,8 +13,7 @@
 //
 // A fork's child. The links to the mirrors lie in memory that reads 0 in it, so its first activity finds none: the slots are its
 // parent's. A monitor is for use again after exec.
-#ifndef CLB_MIRROR_H
-#define CLB_MIRROR_H
+#pragma once
 
 #include "clb_beacon.h"
 #include "clb_loop_table.h"
@@ -53,5 +52,3 @@ void clb_mirror_forget(clb_beacon *beacon);
 int clb_mirror_exists(const clb_beacon *beacon);
 
 #pragma GCC visibility pop
-
-#endif

@@ -2,8 +2,7 @@
 //
 // Loaded rather than linked: who sends nothing over HTTP needs neither libcurl nor the twenty libraries that it needs, and a program that
 // is linked statically can still use the system's, with its certificates.
-#ifndef CLAGCURL_H
-#define CLAGCURL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -34,5 +33,3 @@ void clc_client_cancel(clc_client *client);
 
 // No request may be in progress.
 void clc_client_destroy(clc_client *client);
-
-#endif

@@ -1,8 +1,7 @@
 // Whether a thread of a foreign event loop sleeps in that loop's own epoll_wait: idle, as against blocked.
 //
 // Everything here reads only, from `/proc`; no lock of this process, no allocation.
-#ifndef CLL_EPOLL_WAIT_H
-#define CLL_EPOLL_WAIT_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -15,5 +14,3 @@ int cll_epoll_of_sleeping(pid_t tid);
 // Whether the epoll instance `epoll_fd` of this process watches `marker` (by /proc/self/fdinfo, proc(5)). Reads a line for each
 // descriptor that the instance watches.
 int cll_epoll_watches(int epoll_fd, int marker);
-
-#endif

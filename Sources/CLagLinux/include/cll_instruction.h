@@ -1,6 +1,5 @@
 // What instructions of AArch64 are, by their bits (Arm Architecture Reference Manual, C4.1).
-#ifndef CLL_INSTRUCTION_H
-#define CLL_INSTRUCTION_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@ static inline int cll_leaves_straight_line(uint32_t instruction) {
         || (instruction & 0x7c000000) == 0x34000000     // cbz, cbnz, tbz, tbnz
         || (instruction & 0xfe000000) == 0xd6000000;    // br, blr, ret
 }
-
-#endif

@@ -3,8 +3,7 @@
 // Both lie in the thread's static thread-local storage, at the same distance from every thread's descriptor (pthread_t). Where that is, and where in
 // a task its number is, is learned from a queue and from tasks of our own: no layout is assumed, and what cannot be learned is not used.
 // Nothing here is noticed by the thread: one process_vm_readv(2), which cannot fault.
-#ifndef CLL_JOBS_H
-#define CLL_JOBS_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -67,5 +66,3 @@ cll_cpu_bounds cll_cpu_of_others(void);
 
 // How many threads the process has; 0: not known. Some 1 µs.
 uint64_t cll_thread_count(void);
-
-#endif

@@ -1,6 +1,5 @@
 // Linux calls that Swift's Glibc module does not carry, and some that need a plain C signature.
-#ifndef CLL_LINUX_H
-#define CLL_LINUX_H
+#pragma once
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -47,5 +46,3 @@ int cll_thread_stack(pthread_t thread, uint64_t *low, uint64_t *high);
 // becomes readable when the main queue has work, and the call that drains it, main thread only.
 int cll_dispatch_main_queue_fd(void);
 void cll_dispatch_main_queue_drain(void);
-
-#endif

@@ -1,6 +1,5 @@
 // Reading memory that may not be there: never faults, never allocates.
-#ifndef CLL_MEMORY_H
-#define CLL_MEMORY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ void cll_memory_release(void *memory, size_t size);
 
 // Whether [low, low + size) of this process was never touched, so that no stack pointer can be there.
 int cll_memory_is_untouched(uint64_t low, uint64_t size);
-
-#endif

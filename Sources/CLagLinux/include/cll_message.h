@@ -1,6 +1,5 @@
 // Sending memory through a Unix socket: macros and a call that Swift's Glibc does not carry.
-#ifndef CLL_MESSAGE_H
-#define CLL_MESSAGE_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -14,5 +13,3 @@ ssize_t cll_send_descriptor(int socket, int descriptor);
 
 // Receives a message into `bytes` and a descriptor that came with it into `*descriptor` (-1: none). For tests.
 ssize_t cll_receive_descriptor(int socket, void *bytes, size_t count, int *descriptor);
-
-#endif

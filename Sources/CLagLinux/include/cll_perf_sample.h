@@ -3,8 +3,7 @@
 // For a thread of this process that no signal reaches, and for any of another process. The kernel copies both in the interrupt of a timer that
 // runs while the thread does; the thread executes nothing of ours, and no system call of it returns EINTR. That copying takes it some 40 µs, a
 // signal some 10, so in this process a signal comes first. Until it is taken the timer runs every 50 µs of the thread's time, in the kernel too.
-#ifndef CLL_PERF_SAMPLE_H
-#define CLL_PERF_SAMPLE_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -19,5 +18,3 @@ int cll_perf_sample(pid_t tid, uint64_t stack_low, uint64_t stack_high, cll_snap
 
 // Whether a seccomp filter is on this thread: then perf_event_open is not called. Reads a file of /proc.
 int cll_perf_is_filtered(void);
-
-#endif

@@ -1,6 +1,5 @@
 // epoll for a run loop: the descriptors it watches, and the eventfd that ends its sleep.
-#ifndef CLL_POLLER_H
-#define CLL_POLLER_H
+#pragma once
 
 #include <stdint.h>
 #include "cll_wake.h"
@@ -32,5 +31,3 @@ int cll_poller_is_ready(int epoll_fd);
 // Whether any thread may ask an epoll instance that watches this descriptor. Asked by another thread than a signal is for, it drops a signalfd
 // from what is ready; of a nested instance it is not known what that one watches. A readlink; any thread.
 int cll_poller_may_ask(int fd);
-
-#endif

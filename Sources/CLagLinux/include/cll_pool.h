@@ -1,6 +1,5 @@
 // The threads of Swift's concurrency pool. No lock, no allocation; files of `/proc/self/task` only.
-#ifndef CLL_POOL_H
-#define CLL_POOL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ uint64_t cll_pool_job_function(void);
 
 // libdispatch's main queue, for cll_queue_owner; NULL where the program has none.
 const void *cll_pool_main_queue(void);
-
-#endif

@@ -1,6 +1,5 @@
 // What the kernel says of a thread under /proc/<pid>/task/<tid>/, read without allocating.
-#ifndef CLL_PROCFS_H
-#define CLL_PROCFS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -75,5 +74,3 @@ long cll_procfs_schedstat(pid_t pid, pid_t tid, char *buffer, size_t size);
 
 // The mapping that holds `address`, [*low, *high); zeros where no mapping does. Reads all of `maps`: not for a hot path. 0, or an errno.
 int cll_procfs_mapping(pid_t pid, uint64_t address, uint64_t *low, uint64_t *high);
-
-#endif

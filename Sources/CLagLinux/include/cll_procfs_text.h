@@ -1,6 +1,5 @@
 // Text of /proc, read and made without the C library's formatting, which may take memory.
-#ifndef CLL_PROCFS_TEXT_H
-#define CLL_PROCFS_TEXT_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -35,5 +34,3 @@ pid_t cll_living_thread(pid_t pid);
 
 // Gives each line of a process's `maps`, ended by a NUL, to `visit`. 0, or an errno (ESRCH when the process is gone).
 int cll_maps_each(pid_t pid, void (*visit)(char *line, void *context), void *context);
-
-#endif

@@ -3,8 +3,7 @@
 // One request at a time for the whole process (the watchdog's). The handler copies registers and stack into
 // memory that exists already and returns; it neither unwinds nor waits. A signal that is not an answer to a
 // request of ours goes to whoever had the handler before, or does what the default action would have done.
-#ifndef CLL_SIGNAL_H
-#define CLL_SIGNAL_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -45,5 +44,3 @@ int cll_signal_is_writing(const cll_snapshot *snapshot);
 
 // Bytes of stack that the kernel and the handler need to deliver a signal.
 uint64_t cll_signal_stack_need(void);
-
-#endif

@@ -1,6 +1,5 @@
 // A thread's registers and a copy of its stack: what a capture takes, and what the unwinder works from.
-#ifndef CLL_SNAPSHOT_H
-#define CLL_SNAPSHOT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ typedef struct cll_snapshot {
 // Sets the registers of a thread that sleeps as `thread` says: stack pointer, program counter, and the six argument
 // registers, which a system call leaves alone (glibc's vfork keeps its return address in one of them).
 void cll_snapshot_of_syscall(cll_snapshot *snapshot, cll_thread_syscall thread);
-
-#endif

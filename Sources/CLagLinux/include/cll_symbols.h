@@ -1,6 +1,5 @@
 // Names for addresses: the demanglers, and the kernel's own image in this process.
-#ifndef CLL_SYMBOLS_H
-#define CLL_SYMBOLS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ char *swift_demangle(const char *mangled, size_t length, char *buffer, size_t *s
 // __cxa_demangle of the process's C++ runtime, NULL when it has none. Takes the loader's lock: call once, at start.
 typedef char *(*cll_cxa_demangle)(const char *mangled, char *buffer, size_t *length, int *status);
 cll_cxa_demangle cll_find_cxa_demangle(void);
-
-#endif

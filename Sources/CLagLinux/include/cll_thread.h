@@ -1,6 +1,5 @@
 // Threads of one's own, and what a thread keeps for itself.
-#ifndef CLL_THREAD_H
-#define CLL_THREAD_H
+#pragma once
 
 #include <pthread.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ int cll_thread_nice(void);
 void *cll_thread_loop(void);
 // Stores it. When the thread ends, `finish(loop)` runs on it, and still finds the loop with cll_thread_loop.
 void cll_thread_set_loop(void *loop, void (*finish)(void *));
-
-#endif

@@ -5,8 +5,7 @@
 // costs the thread about a µs each time it comes by while the counter counts, and 0.5 µs at each switch while it is open. Where it has a ring
 // for them (clr_switches_take) the counter leaves a stamp each time, with the registers that distinguish the loop's wait from a handler's by the same
 // function. The count has both. The counter is a descriptor of this process: however it ends, the breakpoint is gone with it.
-#ifndef CLL_WAIT_COUNTER_H
-#define CLL_WAIT_COUNTER_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -21,5 +20,3 @@ int cll_breakpoint_open(pid_t tid, uint64_t address);
 void cll_wait_counter_set(int counter, int counts);
 // How often so far.
 uint64_t cll_wait_counter_read(int counter);
-
-#endif

@@ -1,8 +1,7 @@
 // What a thread waits for: the system call it is in, what that works on, and who holds the lock.
 //
 // Everything here reads only: `/proc`, and memory through cll_memory_read. No lock, no allocation, nothing that faults.
-#ifndef CLL_WAITING_H
-#define CLL_WAITING_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -67,5 +66,3 @@ pid_t cll_queue_owner(const void *queue);
 
 // Whether the process has a thread `tid`.
 int cll_thread_is_live(pid_t pid, pid_t tid);
-
-#endif

@@ -7,8 +7,7 @@
 // for work, and goes from AWAKE to ASLEEP by compare-and-swap. All of these are read-modify-writes of one location,
 // so either the loop sees the producer's work, or its compare-and-swap fails, or the producer sees ASLEEP and makes
 // the one system call. Further wakes of the same sleep see PENDING and make none.
-#ifndef CLL_WAKE_H
-#define CLL_WAKE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -95,5 +94,3 @@ void cll_wake_sleep(cll_wake *wake, uint64_t deadline_ns);
 static inline int cll_gate_is_open(const uint32_t *gate) { return __atomic_load_n(gate, __ATOMIC_ACQUIRE) != 0; }
 void cll_gate_open(uint32_t *gate);
 void cll_gate_wait(uint32_t *gate);
-
-#endif

@@ -1,7 +1,6 @@
 // A child process as a descriptor: a signal or a wait through it can never meet another process that was given the
 // child's number, whoever else in this process waits for children.
-#ifndef CLR_CHILD_H
-#define CLR_CHILD_H
+#pragma once
 
 #include <spawn.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ int clr_pidfd_kill_group(int pidfd, pid_t pid, int signal);
 int clr_pidfd_reap(int pidfd);
 // Bounds the private writable memory of a process (RLIMIT_DATA; files that are only read do not count). 0, or -1 and errno.
 int clr_limit_data(pid_t pid, uint64_t bytes);
-
-#endif

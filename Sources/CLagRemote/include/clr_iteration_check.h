@@ -5,8 +5,7 @@
 // A check is a thread of its own, and ends by that thread's end: then the kernel itself lets the other go, without stopping it
 // once more. The same happens when this process is killed, so no thread is ever left stopped.
 // An interrupt, with which it begins, may cut a wait short that is not made again (wait_restart.h): only threads that run are to be checked.
-#ifndef CLR_ITERATION_CHECK_H
-#define CLR_ITERATION_CHECK_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -25,5 +24,3 @@ enum {
 clr_iteration_check *clr_iteration_check_begin(pid_t tid, int64_t call, uint64_t sp);
 // Ends it, and frees it. `*seen_ns`: when it came by (CLOCK_MONOTONIC). Some 50 µs.
 int clr_iteration_check_end(clr_iteration_check *check, uint64_t *seen_ns);
-
-#endif

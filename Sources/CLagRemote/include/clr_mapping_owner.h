@@ -1,5 +1,4 @@
-#ifndef CLR_MAPPING_OWNER_H
-#define CLR_MAPPING_OWNER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ typedef struct clr_mapping_owner {
 
 // Reads /proc/<pid>/stat and maps; `sp` is an address in the stack in question. 0, or an errno (ESRCH: gone; EACCES, EPERM: not ours to see).
 int clr_mapping_owner_find(int descriptor, int32_t pid, uint64_t sp, clr_mapping_owner *owner);
-
-#endif

@@ -1,6 +1,5 @@
 // This process: what it was started with, and what is left of it when it crashes.
-#ifndef CLR_PROCESS_H
-#define CLR_PROCESS_H
+#pragma once
 
 // The arguments, as glibc passes them to constructors: Swift's CommandLine reads /proc/self/cmdline, and has none where /proc is missing.
 // NULL where no one passed them (another C library).
@@ -13,5 +12,3 @@ char **clr_process_arguments(int *count);
 // NAME is that of the program's file, or `fallback_name`, which stays. On the calling thread the line is written from a stack of its own, so
 // that an overflow is reported, too.
 void clr_process_report_crashes(const char *fallback_name);
-
-#endif

@@ -5,8 +5,7 @@
 // less. Each time the thread leaves its processor and gets one again costs it 1.1 µs more while that is recorded, and 0.5 µs while the event (as any
 // of perf's, a counter's too) is open and off; nothing once it is closed, and other threads nothing that could be measured. All of it are descriptors
 // and a mapping of this process: however it ends, nothing is left in the other.
-#ifndef CLR_SWITCHES_H
-#define CLR_SWITCHES_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -47,5 +46,3 @@ int clr_switches_next(const clr_switches *switches, uint64_t until_ns, clr_switc
 int clr_switches_is_full(const clr_switches *switches);
 // Forgets what was recorded so far.
 void clr_switches_discard(const clr_switches *switches);
-
-#endif

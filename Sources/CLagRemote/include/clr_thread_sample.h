@@ -1,8 +1,7 @@
 // What the kernel says of one thread of any process, sampled again and again, without the thread's taking part.
 //
 // The files stay open: a thread that has ended says ESRCH from then on, and who gets its number later is not taken for it.
-#ifndef CLR_THREAD_SAMPLE_H
-#define CLR_THREAD_SAMPLE_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -95,5 +94,3 @@ clr_wait_results clr_results_of_wait(const cll_thread_syscall *call);
 
 // A number that changes with the results' contents; 0: they cannot be read. About 1 µs.
 uint64_t clr_read_results(pid_t pid, clr_wait_results results);
-
-#endif

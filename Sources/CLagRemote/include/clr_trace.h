@@ -5,8 +5,7 @@
 // or not the answer is still wanted; and the kernel itself lets it go when the tracer's thread or process ends, however it ends.
 // An interrupt cuts a wait short that a thread is in; the kernel or this makes most of them again (wait_restart.h), and the others return EINTR:
 // only threads that do not wait are to be asked.
-#ifndef CLR_TRACE_H
-#define CLR_TRACE_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -16,8 +15,15 @@
 
 typedef struct clr_tracer clr_tracer;
 
+// Called by the tracer's thread while the target stands still: what it copies counts towards the stop.
+typedef void (*clr_tracer_hook)(void *context, const cll_snapshot *snapshot);
+
 // Starts the thread, with all signals blocked. NULL when no thread can be made.
 clr_tracer *clr_tracer_create(void);
+// Has it call `hook` in each stop; once, before the first request. `release` is called with the context when it is not needed any more.
+void clr_tracer_set_hook(clr_tracer *tracer, clr_tracer_hook hook, void (*release)(void *context), void *context);
+// How long the target of the last request that was answered stood still; 0 when it did not stop.
+uint64_t clr_tracer_stop_ns(const clr_tracer *tracer);
 // Ends it. One that waits for a target stays until that stops, and frees itself then; it writes into no snapshot any more.
 void clr_tracer_destroy(clr_tracer *tracer);
 
@@ -30,5 +36,3 @@ int clr_tracer_capture(clr_tracer *tracer, pid_t pid, pid_t tid, uint64_t stack_
                        uint64_t deadline_ns);
 int clr_tracer_has_answer(clr_tracer *tracer);
 int clr_tracer_withdraw(clr_tracer *tracer);
-
-#endif

@@ -2,13 +2,12 @@
 //
 // The object is read while the thread sleeps in its wait: then the call's arguments and the memory that they point to are the ones that the kernel
 // uses. Afterwards it is asked for by duplicates (pidfd_getfd(2)) of the process's descriptors and poll(2) with time-out 0, which consumes
-// no event, whether it is level-triggered, edge-triggered or one-shot. A duplicate lives for one look: none keeps open what the program closes.
+// no event, whether it is level-triggered, edge-triggered or one-shot. A duplicate lives for one poll: none keeps open what the program closes.
 //
 // A signalfd is never asked, nor an epoll instance that may watch one: whether it is ready depends on who asks (signalfd(2)), and the kernel takes
 // an item that is not ready for the asker off the instance's list. The program would miss its signal. Of such an instance the members are asked
 // one by one, and the signals that wait for the thread.
-#ifndef CLR_WAIT_OBJECT_H
-#define CLR_WAIT_OBJECT_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -106,5 +105,3 @@ int clr_threads_use(pid_t pid);
 
 // Whether another thread of the process, of the first 64, sleeps in a wait on this epoll instance: then it fetches what comes. Some 5 µs a thread.
 int clr_epoll_has_other_waiter(pid_t pid, pid_t tid, int32_t epoll);
-
-#endif

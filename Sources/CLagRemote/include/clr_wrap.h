@@ -1,6 +1,5 @@
 // A command run in one's place: started with the signals as they came, passed the signals that this process gets, and imitated in its end.
-#ifndef CLR_WRAP_H
-#define CLR_WRAP_H
+#pragma once
 
 #include <signal.h>
 #include <stdint.h>
@@ -31,7 +30,7 @@ void clr_wrap_block(void);
 // Starts the program at `path` with `state`'s mask, dispositions and descriptors: of those that were opened since, by whatever library,
 // it gets none. In this process's group and session, or as the leader of its own, without a terminal. `environment` is changed:
 // LISTEN_PID (sd_listen_fds(3)) and WATCHDOG_PID (sd_watchdog_enabled(3)), where they name this process, get the child's number.
-// `pidfd` is close-on-exec, and -1 where the kernel or a filter has none; below, the number then stands for the child, which is right until
+// `pidfd` is close-on-exec, and -1 where the kernel or a filter has none; below, the number then identifies the child, which is right until
 // its end was taken by clr_wrap_change. 0, or the errno of execve or vfork.
 int clr_wrap_start(
     const char *path, char *const *arguments, char **environment, const clr_signal_state *state, int own_session, pid_t *pid,
@@ -80,5 +79,3 @@ int clr_wrap_stop_by(int signal, const clr_signal_state *state);
 // Returns how often it was continued: more than once where it was stopped again at once.
 // Ends this process by that signal, without a core of its own.
 _Noreturn void clr_wrap_die_by(int signal);
-
-#endif

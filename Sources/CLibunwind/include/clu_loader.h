@@ -4,12 +4,9 @@
 // and every C++ exception of the host would run through it. So it is loaded privately: RTLD_LOCAL keeps its
 // symbols out of the global scope, RTLD_NOW binds everything before the first stall, RTLD_NODELETE keeps it for
 // the life of the process.
-#ifndef CLU_LOADER_H
-#define CLU_LOADER_H
+#pragma once
 
 #include <stddef.h>
 
 // Loads the library once. Returns NULL, or a message that says what is missing (static or thread-local storage).
 const char *clu_loader_load(void);
-
-#endif

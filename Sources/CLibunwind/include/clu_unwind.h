@@ -2,8 +2,7 @@
 //
 // One unwinder belongs to one thread at a time (the watchdog). Nothing here takes the loader's or malloc's lock:
 // modules come from our own map, memory through cll_memory_read, libunwind's own pools from mmap.
-#ifndef CLU_UNWIND_H
-#define CLU_UNWIND_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -52,13 +51,15 @@ enum {
     CLU_UNWIND_BAD_FRAME = 3,  // a frame that leads nowhere
 };
 
-enum { CLU_FRAME_RETURN_ADDRESS = 1, CLU_FRAME_SIGNAL = 2 };
+// RUNTIME: code of a language's runtime, which no walk says.
+enum { CLU_FRAME_RETURN_ADDRESS = 1, CLU_FRAME_SIGNAL = 2, CLU_FRAME_RUNTIME = 4 };
 
 typedef struct clu_frame {
     uint64_t pc;
     int16_t module;            // index into modules, -1 when in none
     uint16_t flags;
     uint32_t function_distance;  // bytes from the first one of its function; 0: not asked for, or not known
+    uint32_t language;         // number of a frame that a language's runtime knows; 0: native, as every frame of a walk is
 } clu_frame;
 
 typedef struct clu_unwind_result {
@@ -77,11 +78,12 @@ void clu_unwinder_destroy(clu_unwinder *unwinder);
 // Forgets what was learned of unwind tables: after modules came or went.
 void clu_unwinder_forget(clu_unwinder *unwinder);
 
+// Has the walks store the stack pointer of each frame they store here as well; NULL: they do not.
+void clu_unwinder_store_stack_pointers(clu_unwinder *unwinder, uint64_t *stack_pointers);
+
 // Walks the snapshot of a thread of process `pid`, leaf first: stores up to `capacity` frames, visits up to `limit`.
 void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, const clu_module_table *table, pid_t pid,
                        clu_frame *frames, uint32_t capacity, uint32_t limit, clu_unwind_result *result);
 
 // Where the function begins that `address` lies in, by the unwind tables; 0 when they do not say. After a walk, of the same process.
 uint64_t clu_unwinder_function(clu_unwinder *unwinder, const clu_module_table *table, uint64_t address);
-
-#endif

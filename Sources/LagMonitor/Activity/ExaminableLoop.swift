@@ -39,7 +39,7 @@ package enum PendingWork: Sendable, Equatable {
 
 /// What one examination of a loop at work has found.
 package struct LoopExamination: Sendable, Equatable {
-    /// It keeps no work waiting: its thread rests elsewhere, or is none that runs a loop. No stall, whatever its beacon says.
+    /// It keeps no work waiting: its thread rests elsewhere, or runs no loop. No stall, whatever its beacon says.
     package var isQuiet: Bool
     /// It rests, and may be at work again at any time, as a loop within a handler is: to be examined again soon, however long that has lasted.
     package var isResting: Bool

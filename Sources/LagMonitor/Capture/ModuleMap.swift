@@ -30,6 +30,9 @@ package final class ModuleMap: @unchecked Sendable {
     private var activeCount = 0
     private var rangeCount = 0
     private var fingerprint: UInt64 = 0
+    private var moduleFingerprint: UInt64 = 0
+    /// Another number whenever modules came or went. Owner thread.
+    package private(set) var generation: UInt64 = 0
     private var textLength = 0
     /// Modules that found no room.
     package private(set) var overflow = 0
@@ -85,6 +88,8 @@ package final class ModuleMap: @unchecked Sendable {
         rangeCount = 0
         var end: UInt64 = 0
         var hash = StableHash()
+        // A compiler at run time maps code all the time, which makes no other modules.
+        var moduleHash = StableHash()
         var at = 0
         while at < length {
             let line = MapsLine(text: text, from: &at, limit: length)
@@ -94,13 +99,21 @@ package final class ModuleMap: @unchecked Sendable {
                 activeCount += 1
                 end = modules[index].end
                 hash.combine(word: UInt64(index))
+                moduleHash.combine(word: UInt64(index))
             } else if line.executable, line.start >= end {
                 addRange(line.start, line.end)
                 hash.combine(word: line.start ^ line.end << 20)
             }
         }
         defer { fingerprint = hash.value }
+        if moduleHash.value != moduleFingerprint { generation &+= 1 }
+        moduleFingerprint = moduleHash.value
         return hash.value != fingerprint
+    }
+
+    /// The modules that are mapped now, by index, with where they begin; in the order of addresses. Owner thread; allocates.
+    package var present: [(index: Int, start: UInt64)] {
+        (0..<activeCount).map { (Int(active[$0]), modules[Int(active[$0])].start) }
     }
 
     /// The index of the module that holds an address, if any. Owner thread.

@@ -25,7 +25,8 @@ struct PassiveCapture {
     /// Room for the second copy.
     let check: Snapshot
 
-    func take(_ target: ThreadIdentity) -> Result {
+    /// - Parameter copyMore: copies what else must not have changed, between the first copy of the stack and the second.
+    func take(_ target: ThreadIdentity, copyMore: () -> Void = {}) -> Result {
         var first = cll_thread_syscall()
         switch cll_procfs_syscall(target.process, target.tid, &first) {
         case Int32(CLL_SYSCALL_BLOCKED): break
@@ -36,6 +37,7 @@ struct PassiveCapture {
         default: return .refused
         }
         fill(snapshot, target, first)
+        copyMore()
         var second = cll_thread_syscall()
         guard cll_procfs_syscall(target.process, target.tid, &second) == Int32(CLL_SYSCALL_BLOCKED),
             second.sp == first.sp, second.pc == first.pc, second.number == first.number

@@ -35,7 +35,8 @@ package enum RunningThreadAnswer {
 ///
 /// For the watchdog alone; every wait is bounded.
 package protocol RunningThreadCapture: SendableMetatype {
-    init(snapshot: Snapshot) throws(CaptureUnavailable)
+    /// - Parameter languages: copies more while a thread of another process is held; nil: nothing more is copied.
+    init(snapshot: Snapshot, languages: StoppedCopy?) throws(CaptureUnavailable)
 
     var method: CaptureMethod { get }
     var snapshot: Snapshot { get }

@@ -1,28 +1,34 @@
 internal import CLagBeacon
 internal import CLagLinux
-internal import LagActivity
-internal import LagModel
+package import LagActivity
+package import LagModel
 
 /// Takes a running thread's registers and stack in this process: a signal, whose handler copies them and returns.
-struct SignalCapture: RunningThreadCapture {
-    let method = CaptureMethod.signal
-    let snapshot: Snapshot
+///
+/// The handlers are shared by all captures of the process, and installed while there are some.
+package struct SignalCapture: RunningThreadCapture {
+    package let method = CaptureMethod.signal
+    package let snapshot: Snapshot
     /// A sample costs the thread some 40 µs, a signal some 10.
-    let prefersSample = false
+    package let prefersSample = false
 
-    /// Takes over the signals that have no handler.
-    static func install() -> Int { Int(cll_signal_install()) }
+    /// Takes over the signals that have no handler; returns how many. Not from two threads at once.
+    @discardableResult
+    package static func install() -> Int { Int(cll_signal_install()) }
 
     /// Gives the signals back.
-    static func remove() { cll_signal_remove() }
+    package static func remove() { cll_signal_remove() }
 
-    var hasAnswer: Bool { cll_signal_has_answer() != 0 }
+    /// - Parameter languages: none: those are of other processes.
+    package init(snapshot: Snapshot, languages: StoppedCopy?) { self.snapshot = snapshot }
 
-    func withdraw() -> Bool { cll_signal_withdraw() == Int32(CLL_SIGNAL_TAKEN) }
+    package var hasAnswer: Bool { cll_signal_has_answer() != 0 }
 
-    func forget() { _ = cll_signal_forget(snapshot.raw) }
+    package func withdraw() -> Bool { cll_signal_withdraw() == Int32(CLL_SIGNAL_TAKEN) }
 
-    func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningThreadAnswer {
+    package func forget() { _ = cll_signal_forget(snapshot.raw) }
+
+    package func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningThreadAnswer {
         let signal = cll_signal_choose(state.blockedSignals)
         guard signal != 0 else { return .failed(cll_signal_choose(0) == 0 ? .noFreeSignal : .signalsBlocked) }
         // A signal on a stack without room for it would kill the process. Where the stack pointer of a running thread
@@ -41,14 +47,4 @@ struct SignalCapture: RunningThreadCapture {
         )
         return RunningThreadAnswer(answer)
     }
-}
-
-/// The process's signal handlers for captures: shared by all, installed while anybody captures.
-package enum CaptureSignals {
-    /// Takes over the signals that have no handler; returns how many. Not from two threads at once.
-    @discardableResult
-    package static func install() -> Int { SignalCapture.install() }
-
-    /// Gives them back.
-    package static func remove() { SignalCapture.remove() }
 }

@@ -26,18 +26,26 @@ package final class ThreadCapture {
     private let unwinder: Unwinder
     private let passive: PassiveCapture
     private let running: any RunningThreadCapture
+    /// What knows the languages' own frames; only of another process.
+    private let languages: LanguageCapture?
 
     private static let pauseNanoseconds = 100_000
     // A thread that runs with every signal blocked is polled so often.
     private static let blockedAttempts = 3
 
     /// Loads libunwind, reads the module map and takes the memory for snapshots. Not for the watchdog's steady state.
-    package convenience init() throws(CaptureUnavailable) { try self.init(process: getpid(), running: SignalCapture.self) }
-
-    /// The same for the threads of any process. Of another one everything is read from outside, so nothing is installed here.
-    /// - Parameter running: how threads that run are captured.
-    package init(process: Int32, running: any RunningThreadCapture.Type) throws(CaptureUnavailable) {
+    /// - Parameters:
+    ///   - process: whose threads are captured; nil: this one. Another one is read from outside.
+    ///   - running: how its threads that run are captured.
+    ///   - languages: knows the frames of languages; nil: all frames are native ones.
+    package init(
+        process: Int32? = nil,
+        running: any RunningThreadCapture.Type = SignalCapture.self,
+        languages: (any LanguageFrameSource)? = nil
+    ) throws(CaptureUnavailable) {
+        let process = process ?? getpid()
         self.process = process
+        self.languages = languages.flatMap { LanguageCapture($0, process: process) }
         if let message = clu_loader_load() { throw CaptureUnavailable(reason: String(cString: message)) }
         let error = cll_memory_prepare()
         guard error == 0 else {
@@ -51,7 +59,7 @@ package final class ThreadCapture {
         self.unwinder = unwinder
         // One for each way: a handler that answers too late still writes into its own, which is not read then.
         passive = PassiveCapture(snapshot: sleeping, check: again)
-        self.running = try running.init(snapshot: other)
+        self.running = try running.init(snapshot: other, languages: self.languages?.stopped)
         modules.refresh()
         main = process == getpid() ? ThreadIdentity.main : nil
     }
@@ -106,12 +114,13 @@ package final class ThreadCapture {
                 withdraw()
             }
         }
+        let copiesFrames = languages?.prepare(target, modules) ?? false
         var quietCheck = QuietThreadCheck(earlier: earlier)
         var failure = CaptureFailure.threadKeptMoving
         var blockedChecks = 0
         var isSampled = false
         for _ in 0..<budget.attempts {
-            let seen = passive.take(target)
+            let seen = passive.take(target) { if copiesFrames { languages?.copySleeping(passive.snapshot.raw) } }
             switch seen {
             case .taken(let call):
                 var outcome = walk(passive.snapshot, method: .passive, into: frames)
@@ -127,7 +136,8 @@ package final class ThreadCapture {
                 if case .refused = seen, !state.isRunnable { return .failed(.notPermitted, .asleep) }
                 guard quietCheck.isQuiet(state) else { break }
                 guard bySignal else { return .failed(.stackUnknown, .running) }
-                if running.prefersSample, !isSampled {
+                // A sample is of the stack alone.
+                if running.prefersSample, !isSampled, !copiesFrames {
                     isSampled = true
                     if takeSample(target, within: Self.sampleNanoseconds) { return walkSample(into: frames) }
                     // It may sleep by now, or have gone on: what was known of it is old.
@@ -201,7 +211,10 @@ package final class ThreadCapture {
 
     /// Where the function of a frame of the last capture begins; its program counter where the unwind tables do not say.
     /// Names need files, and so the reporter; this distinguishes functions without them. About 1 µs.
-    package func function(of frame: FrameBuffer.Frame) -> UInt64 { unwinder.function(of: frame, modules: modules) }
+    package func function(of frame: FrameBuffer.Frame) -> UInt64 {
+        if frame.language != 0, let languages { return languages.source.function(of: frame.language) }
+        return unwinder.function(of: frame, modules: modules)
+    }
 
     /// Keeps with a frame of the last capture where its function begins.
     package func findFunction(at index: Int, in frames: FrameBuffer) {
@@ -256,11 +269,17 @@ package final class ThreadCapture {
             result = unwinder.walk(snapshot, modules: modules, into: frames)
         }
         guard result.stored > 0 else { return .failed(.notUnwindable) }
+        var (stored, total) = (Int(result.stored), Int(result.total))
+        if let languages {
+            let merged = languages.merge(method, snapshot.raw, into: frames, stored: stored)
+            stored = merged.stored
+            total = max(stored, total + merged.gained)
+        }
         return CaptureOutcome(
             method: method,
             failure: nil,
-            stored: Int(result.stored),
-            total: Int(result.total),
+            stored: stored,
+            total: total,
             end: UnwindEnd(rawValue: result.end) ?? .badFrame,
             framePointerRecovered: result.frame_pointer_recovered != 0
         )

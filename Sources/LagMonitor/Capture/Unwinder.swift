@@ -6,14 +6,28 @@ internal import LagModel
 package final class FrameBuffer {
     let raw: UnsafeMutablePointer<clu_frame>
     package let capacity: Int
+    /// Of each frame, until they are replaced; nil: they are not kept.
+    let stackPointers: UnsafeMutablePointer<UInt64>?
 
-    package init(capacity: Int) {
+    /// - Parameter withStackPointers: whether walks keep the stack pointer of each frame.
+    package init(capacity: Int, withStackPointers: Bool = false) {
         self.capacity = capacity
+        stackPointers = withStackPointers ? .allocate(capacity: capacity) : nil
+        stackPointers?.initialize(repeating: 0, count: capacity)
         raw = .allocate(capacity: capacity)
         raw.initialize(repeating: clu_frame(), count: capacity)
     }
 
-    deinit { raw.deallocate() }
+    deinit {
+        raw.deallocate()
+        stackPointers?.deallocate()
+    }
+
+    /// The stack pointer in a frame of the last walk, at its call of the next one; 0: not known.
+    package func stackPointer(of index: Int) -> UInt64 {
+        precondition(index >= 0 && index < capacity, "frame \(index) of a buffer for \(capacity)")
+        return stackPointers?[index] ?? 0
+    }
 
     /// A frame as it was captured.
     package struct Frame: Sendable, Equatable {
@@ -27,13 +41,26 @@ package final class FrameBuffer {
         package let isSignalFrame: Bool
         /// Where its function begins; ``pc`` where that is not known, or was not asked for.
         package let functionStart: UInt64
+        /// Number of a frame that a ``LanguageFrameSource`` knows; 0: a native one.
+        package let language: UInt32
+        /// Whether the code is that of a language's runtime, and so not the program's own, wherever it lies.
+        package var isRuntime = false
+
+        /// A frame of a language, at an address that its runtime has for it.
+        package init(language: UInt32, pc: UInt64) {
+            self.language = language
+            self.pc = pc
+            (module, isReturnAddress, isSignalFrame, functionStart) = (nil, false, false, pc)
+        }
 
         package init(_ frame: clu_frame) {
             pc = frame.pc
+            language = frame.language
             module = frame.module < 0 ? nil : Int(frame.module)
             isReturnAddress = Int32(frame.flags) & Int32(CLU_FRAME_RETURN_ADDRESS) != 0
             isSignalFrame = Int32(frame.flags) & Int32(CLU_FRAME_SIGNAL) != 0
             functionStart = frame.pc &- UInt64(frame.function_distance)
+            isRuntime = Int32(frame.flags) & Int32(CLU_FRAME_RUNTIME) != 0
         }
     }
 
@@ -45,6 +72,23 @@ package final class FrameBuffer {
     /// Keeps where the function of a frame begins.
     func setFunctionStart(_ start: UInt64, at index: Int) {
         raw[index].function_distance = UInt32(exactly: raw[index].pc.saturatingDifference(start)) ?? 0
+    }
+
+    /// Becomes these frames, as far as there is room.
+    /// - Returns: how many.
+    package func replace(by frames: [Frame]) -> Int {
+        let count = min(frames.count, capacity)
+        for index in 0..<count {
+            let frame = frames[index]
+            raw[index].pc = frame.pc
+            raw[index].module = frame.module.flatMap(Int16.init(exactly:)) ?? -1
+            raw[index].flags = UInt16(
+                (frame.isReturnAddress ? CLU_FRAME_RETURN_ADDRESS : 0) | (frame.isSignalFrame ? CLU_FRAME_SIGNAL : 0)
+                    | (frame.isRuntime ? CLU_FRAME_RUNTIME : 0)
+            )
+            raw[index].language = frame.language
+        }
+        return count
     }
 
     /// Copies the first frames to other memory, at most `count`. Allocates nothing.
@@ -83,6 +127,7 @@ final class Unwinder {
     func walk(_ snapshot: Snapshot, modules: ModuleMap, into frames: FrameBuffer) -> clu_unwind_result {
         var table = modules.table
         var result = clu_unwind_result()
+        clu_unwinder_store_stack_pointers(raw, frames.stackPointers)
         clu_unwinder_walk(
             raw,
             snapshot.raw,

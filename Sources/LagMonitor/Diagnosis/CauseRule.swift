@@ -30,7 +30,7 @@ package struct CauseRule: Sendable {
     /// Time in the kernel, a part of `cpu`.
     package var system: UInt64?
     package var faults: UInt64?
-    /// How much of the stall the samples stand for, by what they found.
+    /// How much of the stall the samples cover, by what they found.
     package var seen: [SampledState: UInt64] = [:]
 
     /// A page fault takes so long at most without input: 2 MiB to be zeroed, on a slow machine.

@@ -1,6 +1,6 @@
-/// The frame to blame for a stall, from several samples of the thread, and the sample that stands for them all.
+/// The frame to blame for a stall, from several samples of the thread, and the sample that represents them all.
 ///
-/// A sample weighs as much as the time it stands for: the samples come at growing gaps, so counting them would favour the
+/// A sample weighs as much as the time it covers: the samples come at growing gaps, so counting them would favour the
 /// beginning. A function *covers* when the stacks it is in make up more than half of the weight of all stacks. Recursion
 /// counts once a stack.
 ///
@@ -27,7 +27,7 @@
 ///
 /// Pure; any thread. Takes time in proportion to the number of frames.
 package struct Culprit: Sendable, Hashable {
-    /// Index of the stack that stands for all: of the stacks that hold the blamed function, the one that makes up most of
+    /// Index of the representative stack: of the stacks that hold the blamed function, the one that makes up most of
     /// the weight together with those like it (the same functions in the same order, recursion left out); of those alike
     /// the heaviest, then the first.
     package let representative: Int

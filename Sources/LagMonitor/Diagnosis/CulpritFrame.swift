@@ -28,7 +28,7 @@ package struct CulpritFrame: Sendable, Hashable {
 
 /// One sample of the stalled thread, or several equal ones.
 package struct CulpritStack: Sendable, Hashable {
-    /// The stretch of the stall that the samples stand for in all.
+    /// The time of the stall that the samples cover in all.
     package var weightNanoseconds: UInt64
     /// Leaf first; empty when the sample has no stack.
     package var frames: [CulpritFrame]

@@ -36,7 +36,7 @@ struct ELFFile: ~Copyable {
 
     /// More sections than this are not read: the largest Swift binaries have some hundred.
     private static let maximumSections = 65_536
-    /// Notes are short; a longer stretch is not looked through.
+    /// Notes are short; a longer stretch is not searched.
     private static let maximumNoteBytes: UInt64 = 65_536
     private static let maximumNameTableBytes: UInt64 = 1 << 20
     /// Of a section's name; without a bound, damage could make every name as long as the table.

@@ -17,6 +17,8 @@ package struct Fingerprint: Sendable, Hashable {
         package var symbol: String?
         /// By ``InAppRules``.
         package var inApp: Bool
+        /// Whether a language's runtime knows the frame. ``modulePath`` is then the source file, and ``offset`` the line.
+        package var isOfLanguage: Bool
 
         package init(
             modulePath: String?,
@@ -24,8 +26,10 @@ package struct Fingerprint: Sendable, Hashable {
             offset: UInt64?,
             functionOffset: UInt64? = nil,
             symbol: String?,
-            inApp: Bool
+            inApp: Bool,
+            isOfLanguage: Bool = false
         ) {
+            self.isOfLanguage = isOfLanguage
             self.modulePath = modulePath
             self.buildID = buildID
             self.offset = offset
@@ -52,21 +56,24 @@ package struct Fingerprint: Sendable, Hashable {
     ///
     /// A symbol counts once, where it is nearest to the leaf: so recursion of any period and depth gives the same
     /// fingerprint. A frame without a symbol counts as build-id and offset of its function. A stack without any in-app frame is
-    /// taken by its leaf-most frames of any kind, and a stall without a stack by the words that stand for it.
+    /// taken by its leaf-most frames of any kind, and a stall without a stack by the words in its place. Where a language's runtime knows
+    /// frames, only those count: the native ones around them differ with every build of the runtime.
     package let text: String
     /// Sixteen hex digits over build-id and offset of all frames.
     package let stackHash: String
 
     /// - Parameters:
     ///   - frames: leaf first.
-    ///   - words: what stands for the stack where there is none.
+    ///   - words: what is hashed where there is no stack.
     package init(frames: [Frame], orElse words: String = "") {
+        let ofLanguage = frames.filter { $0.isOfLanguage && $0.symbol?.isEmpty == false }
+        let counted = ofLanguage.isEmpty ? frames : ofLanguage
         // Which of the merged functions gives its name may change with every build.
-        let named = frames.filter { $0.inApp && $0.symbol?.hasPrefix(FrameRole.mergedPrefix) != true }
-        let app = named.isEmpty ? frames.filter(\.inApp) : named
+        let named = counted.filter { $0.inApp && $0.symbol?.hasPrefix(FrameRole.mergedPrefix) != true }
+        let app = named.isEmpty ? counted.filter(\.inApp) : named
         var seen: Set<String> = []
         var hash = StableHash()
-        for frame in app.isEmpty ? frames : app {
+        for frame in app.isEmpty ? counted : app {
             let token = frame.function
             guard seen.insert(token).inserted else { continue }
             hash.combine(token)

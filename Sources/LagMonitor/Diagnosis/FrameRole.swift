@@ -15,6 +15,8 @@ package enum FrameRole: Sendable {
     private static let entryNames: Set<String> = ["main", "async_Main"]
     /// `static App.Program.main()`, `override func main()` of a thread, what `@main` makes of it.
     private static let entrySuffixes = [".main", ".$main"]
+    /// The code of a file of Python, outside of functions.
+    private static let entryPrefix = "<module> ("
 
     private static let machineryPrefixes = PrefixSet([
         "LagRunLoop.", "LagMonitor.", "LagActivity.", "LagDetection.", "LagRemote.", "clb_", "cll_", "clr_", "clu_",
@@ -53,6 +55,8 @@ package enum FrameRole: Sendable {
             self = .unnamed
         } else if Self.machineryNames.contains(symbol) || Self.machineryPrefixes.holdsPrefix(of: owner) {
             self = .machinery
+        } else if symbol.hasPrefix(Self.entryPrefix) {
+            self = .entry
         } else if owner == symbol, Self.entryNames.contains(symbol) || Self.entrySuffixes.contains(where: symbol.hasSuffix) {
             // Not a closure in it.
             self = .entry
@@ -61,7 +65,7 @@ package enum FrameRole: Sendable {
         }
     }
 
-    /// Of a function that stands for several with the same machine code: its name is that of one of them.
+    /// Of a function that was merged with others of the same machine code: its name is that of one of them.
     static let mergedPrefix = "merged "
 
     /// Whether the compiler made the code by itself.

@@ -115,7 +115,7 @@ package struct InAppRules: Sendable, Hashable {
         return !Self.packageSymbolPrefixes.holdsPrefix(of: owner)
     }
 
-    private static func matches(_ names: [String], _ prefixes: [String]) -> Bool {
+    static func matches(_ names: [String], _ prefixes: [String]) -> Bool {
         names.contains { name in prefixes.contains { name.hasPrefix($0) } }
     }
 

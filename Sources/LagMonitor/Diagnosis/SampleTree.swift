@@ -6,7 +6,7 @@ internal import LagModel
 package struct SampleTree: Sendable, Hashable {
     /// A run of calls that all samples through here share.
     package struct Node: Sendable, Hashable {
-        /// The stretch of the stall that the samples through here stand for.
+        /// The time of the stall that the samples through here cover.
         package let weightNanoseconds: UInt64
         /// How many samples went through here.
         package let samples: UInt64

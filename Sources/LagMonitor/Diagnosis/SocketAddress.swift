@@ -89,7 +89,7 @@ package struct SocketAddress: Sendable, Hashable {
     private static func ipv4(_ ip: ArraySlice<UInt8>) -> String { ip.map { "\($0)" }.joined(separator: ".") }
 
     /// RFC 5952, sections 4 and 5: lower-case digits without leading zeros; the longest run of two or more zero fields, of
-    /// equal ones the first, as `::`; an address that stands for one of IPv4 with its last part as that.
+    /// equal ones the first, as `::`; an address that is mapped from IPv4 with its last part as that.
     private static func ipv6(_ ip: [UInt8]) -> String {
         if ip[..<10].allSatisfy({ $0 == 0 }), ip[10] == 0xff, ip[11] == 0xff { return "::ffff:\(ipv4(ip[12...]))" }
         let fields = stride(from: 0, to: 16, by: 2).map { UInt16(ip[$0]) << 8 | UInt16(ip[$0 + 1]) }

@@ -11,7 +11,7 @@ package struct RecordLabels: Sendable, Hashable {
         package let value: String
     }
 
-    /// Why a label is none.
+    /// Why a text is no label.
     package struct ValidationError: Error, Equatable {
         package let reason: String
     }
@@ -59,7 +59,7 @@ package struct RecordLabels: Sendable, Hashable {
 
     private init(unchecked pairs: [Pair]) { self.pairs = pairs }
 
-    /// Of a line that was read: what in it is a label, in its order by name; what is none is left out.
+    /// Of a line that was read: what in it is a label, in its order by name; what is not is left out.
     package init(claimed values: [String: String]) {
         let valid = values.filter { Self.validationError($0.key, $0.value) == nil }.sorted { $0.key < $1.key }
         self.init(unchecked: valid.prefix(Self.maximumCount).map { Pair(name: $0.key, value: $0.value) })

@@ -38,7 +38,7 @@ extension StallRecord.Evidence {
 }
 
 extension StallRecord.SampleNode {
-    /// `ms`: the part of the stall that the samples through here stand for.
+    /// `ms`: the time of the stall that the samples through here cover.
     public var weight: Duration { Duration(clampingNanoseconds: weightNanoseconds) }
 
     /// `pruned_ms`: the weight of children that were left out.

@@ -19,6 +19,8 @@ extension StallRecord {
         public var file: String?
         /// `line`: the line in it.
         public var line: Int?
+        /// `language`: whose runtime knows the frame, such as `python`; nil: native code.
+        public var language: String?
         /// `inlined`: the frame has no return address of its own.
         public var inlined: Bool?
         /// `in_app`: the program's own code, not a system library's.
@@ -36,6 +38,7 @@ extension StallRecord {
             symbolOffset: UInt64? = nil,
             file: String? = nil,
             line: Int? = nil,
+            language: String? = nil,
             inlined: Bool? = nil,
             inApp: Bool? = nil
         ) {
@@ -48,6 +51,7 @@ extension StallRecord {
             self.symbolOffset = symbolOffset
             self.file = file
             self.line = line
+            self.language = language
             self.inlined = inlined
             self.inApp = inApp
         }

@@ -3,7 +3,7 @@ extension StallRecord {
     ///
     /// A plain value; `sample_tree` in the line is an array of the roots.
     public struct SampleNode: Sendable, Equatable {
-        /// `ms`: the stretch of the stall that the samples through here stand for.
+        /// `ms`: the time of the stall that the samples through here cover.
         package var weightNanoseconds: UInt64
         /// `samples`: how many samples went through here.
         public var samples: UInt64

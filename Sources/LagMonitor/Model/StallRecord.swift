@@ -68,7 +68,7 @@ public struct StallRecord: Sendable, Equatable {
     public var samples: UInt64
     /// `samples_matched`: how often it was this stack.
     public var samplesMatched: UInt64
-    /// `samples_share`, 0…1: how much of the stall's time this stack stands for.
+    /// `samples_share`, 0…1: the share of the stall's time that this stack covers.
     public var samplesShare: Double?
     /// `sample_tree`: all the stacks that were seen, merged; empty unless asked for.
     public var sampleTree: [SampleNode] = []

@@ -7,11 +7,13 @@ internal import LagOutput
 struct FrameBuilder {
     private let modules: ModuleMap
     private var resolver: FrameResolver
+    private let languages: (any LanguageFrameSource)?
     // A process has some dozens of modules; their number is bounded by the map.
     private var moduleInfos: [Int: ModuleInfo] = [:]
 
-    init(modules: ModuleMap) {
+    init(modules: ModuleMap, languages: (any LanguageFrameSource)? = nil) {
         self.modules = modules
+        self.languages = languages
         let files = SymbolFiles(process: modules.process)
         // It costs nothing before it is asked for lines.
         resolver = FrameResolver(symbolizer: Symbolizer(files: files), lines: LineSources.make(files))
@@ -22,6 +24,8 @@ struct FrameBuilder {
         let found = captured.map { $0.module.flatMap { info(of: $0) } }
         _ = resolver.frames(for: Self.queries(for: captured, in: found), withLines: withLines)
     }
+
+    func resolveLanguageFrames() { languages?.resolve() }
 
     /// Cuts waits for lines short, from any thread.
     var waitLimit: SymbolizerWaitLimit? { resolver.waitLimit }
@@ -44,6 +48,7 @@ struct FrameBuilder {
         let found = captured.map { $0.module.flatMap { info(of: $0) } }
         var names = resolver.frames(for: Self.queries(for: captured, in: found), withLines: withLines)[...]
         return zip(captured, found).map { captured, module in
+            if captured.language != 0 { return [frame(ofLanguage: captured, rules)] }
             guard let module else { return [StallRecord.Frame(pc: captured.pc)] }
             let levels = names.removeFirst()
             return (levels.isEmpty ? [ResolvedFrame()] : levels).map { Self.frame(captured, module, $0, rules) }
@@ -67,7 +72,7 @@ struct FrameBuilder {
     private static func frame(_ captured: FrameBuffer.Frame, _ module: ModuleInfo, _ name: ResolvedFrame, _ rules: InAppRules)
         -> StallRecord.Frame
     {
-        let inApp = rules.isInApp(modulePath: module.path, symbol: name.simplified, file: name.file)
+        let inApp = !captured.isRuntime && rules.isInApp(modulePath: module.path, symbol: name.simplified, file: name.file)
         var frame = StallRecord.Frame(
             pc: captured.pc,
             module: rules.program.name(ofModule: module.path),
@@ -84,6 +89,20 @@ struct FrameBuilder {
         )
         if name.simplified == nil { frame.functionOffset = captured.functionStart &- module.bias }
         return frame
+    }
+
+    /// One that its runtime does not name has no name: its own function there is the runtime's.
+    private func frame(ofLanguage captured: FrameBuffer.Frame, _ rules: InAppRules) -> StallRecord.Frame {
+        guard let name = languages?.name(of: captured.language) else { return StallRecord.Frame(pc: captured.pc) }
+        return StallRecord.Frame(
+            pc: captured.pc,
+            symbol: name.symbol,
+            function: name.function == name.symbol ? nil : name.function,
+            file: name.file,
+            line: name.line,
+            language: name.language,
+            inApp: rules.isInApp(languageFile: name.file, symbol: name.symbol, isLibrary: name.isLibrary)
+        )
     }
 
     private mutating func info(of index: Int) -> ModuleInfo? {

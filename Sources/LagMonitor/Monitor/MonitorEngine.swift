@@ -22,6 +22,8 @@ final class MonitorEngine: Sendable {
         let semaphore: WakeSemaphore
         /// Reports for its loops, where they publish nothing themselves.
         let externalSampler: (any ExternalSampler)?
+        /// Knows the frames of languages; nil: all frames are native ones.
+        let languages: (any LanguageFrameSource)?
     }
 
     private let target: Target?
@@ -91,18 +93,18 @@ final class MonitorEngine: Sendable {
             parts.reporter.stop()
             _ = parts.threads[0].join(until: clb_now_ns() + Self.joinNanoseconds)
             // A watchdog that was left behind may just be sending one, which would end a process without its handler.
-            if hasEnded, target == nil { CaptureSignals.remove() }
+            if hasEnded, target == nil { SignalCapture.remove() }
         }
     }
 
     private func start() throws(StallMonitorError) -> Parts {
         let capture: ThreadCapture
         do throws(CaptureUnavailable) {
-            capture = if let target {
-                try ThreadCapture(process: target.process, running: target.running)
-            } else {
-                try ThreadCapture()
-            }
+            capture = try ThreadCapture(
+                process: target?.process,
+                running: target?.running ?? SignalCapture.self,
+                languages: target?.languages
+            )
         } catch {
             throw .captureUnavailable(reason: error.reason)
         }
@@ -110,10 +112,11 @@ final class MonitorEngine: Sendable {
         guard let queue = EpisodeQueue(maximumFrames: StallMonitorConfiguration.frameCapacity) else {
             throw .resources(reason: "no memory for stalls in progress")
         }
-        if target == nil { CaptureSignals.install() }
+        if target == nil { SignalCapture.install() }
         let throttling = ThrottleSource(process: target?.process)
-        let builder = RecordBuilder(modules: capture.modules, throttling: throttling)
+        let builder = RecordBuilder(modules: capture.modules, throttling: throttling, languages: target?.languages)
         let reporter = Reporter(registry: registry, queue: queue, builder: builder)
+        target?.languages?.begin { [weak reporter] in reporter?.wake() }
         let relay = PingRelay(registry: registry)
         let workers = target == nil ? WorkerSearch(registry: registry) : nil
         let watchdog = Watchdog(
@@ -149,7 +152,7 @@ final class MonitorEngine: Sendable {
                 throw error
             }
         } catch {
-            if target == nil { CaptureSignals.remove() }
+            if target == nil { SignalCapture.remove() }
             throw error
         }
     }

@@ -18,10 +18,12 @@ package struct RecordBuilder {
     private var threadNames: [Int32: String] = [:]
     private static let maximumThreadNames = 256
 
-    /// - Parameter throttling: what the watchdog has of quotas; nil: nothing.
-    package init(modules: ModuleMap, throttling: ThrottleSource? = nil) {
+    /// - Parameters:
+    ///   - throttling: what the watchdog has of quotas; nil: nothing.
+    ///   - languages: knows the frames of languages.
+    package init(modules: ModuleMap, throttling: ThrottleSource? = nil, languages: (any LanguageFrameSource)? = nil) {
         self.throttling = throttling
-        builder = FrameBuilder(modules: modules)
+        builder = FrameBuilder(modules: modules, languages: languages)
         process = modules.process
         sockets = SocketNames(process: modules.process)
         // The main thread's: a process that is killed may have had no stall before.
@@ -36,6 +38,9 @@ package struct RecordBuilder {
 
     /// A stalled thread waits for this socket.
     mutating func resolveSocket(_ inode: UInt32) { sockets.resolve(inode) }
+
+    /// Finds the names of frames that were captured since the last time.
+    func resolveLanguageFrames() { builder.resolveLanguageFrames() }
 
     package mutating func build(
         _ episode: Episode,

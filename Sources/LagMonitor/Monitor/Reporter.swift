@@ -62,6 +62,8 @@ final class Reporter: @unchecked Sendable {
             // Before the queue as well: what a watch left behind is in the queue by the time it is retired.
             let retired = registry.retired()
             while let inode = queue.takeSocket() { builder.resolveSocket(inode) }
+            // While they are there: at the stall's end, or the process's, they may not be.
+            builder.resolveLanguageFrames()
             while let index = queue.takeReady() {
                 report(queue.episodes[index])
                 queue.giveFree(index)

@@ -9,12 +9,13 @@ extension StallRecord {
         let print = Fingerprint(
             frames: frames.map {
                 Fingerprint.Frame(
-                    modulePath: $0.module,
+                    modulePath: $0.language == nil ? $0.module : $0.file,
                     buildID: $0.buildID,
-                    offset: $0.offset,
+                    offset: $0.language == nil ? $0.offset : $0.line.map { UInt64(clamping: $0) },
                     functionOffset: $0.functionOffset,
                     symbol: $0.symbol,
-                    inApp: $0.inApp ?? false
+                    inApp: $0.inApp ?? false,
+                    isOfLanguage: $0.language != nil
                 )
             },
             orElse: known.compactMap { $0 }.joined(separator: " ")

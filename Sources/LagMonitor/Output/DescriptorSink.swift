@@ -20,7 +20,7 @@ public final class DescriptorSink: RecordSink {
         var abandoned: UInt64 = 0
     }
 
-    /// What a descriptor's number stands for; the number alone may stand for something else by and by.
+    /// What a descriptor's number refers to; the same number may refer to something else later.
     private struct Identity: Equatable {
         let device: dev_t
         let inode: ino_t

@@ -101,13 +101,9 @@ extension JSONLineWriter {
 
     private mutating func write(_ owner: StallRecord.LockOwner, caps: StringCaps, _ owners: OwnerLimits) {
         beginObject()
-        key("thread_id")
-        value(Int64(owner.threadID))
+        field("thread_id", Int64(owner.threadID))
         optional("thread_name", owner.threadName, caps.name)
-        if let address = owner.waitsFor {
-            key("waits_for")
-            value(hex: address)
-        }
+        if let address = owner.waitsFor { field("waits_for", hex: address) }
         write(framesOf: owner.frames, owners)
         endObject()
     }
@@ -154,9 +150,9 @@ extension JSONLineWriter {
         value(text)
     }
 
-    package mutating func field(_ name: StaticString, _ text: String, _ maxBytes: Int) {
+    package mutating func field(_ name: StaticString, _ text: String, _ maxBytes: Int, keepingEnd: Bool = false) {
         key(name)
-        value(text, maxBytes: maxBytes)
+        value(text, maxBytes: maxBytes, keepingEnd: keepingEnd)
     }
 
     package mutating func field(_ name: StaticString, _ number: UInt64) {
@@ -164,7 +160,27 @@ extension JSONLineWriter {
         value(number)
     }
 
-    package mutating func optional(_ name: StaticString, _ text: String?, _ maxBytes: Int) {
-        if let text { field(name, text, maxBytes) }
+    package mutating func field(_ name: StaticString, _ number: Int64) {
+        key(name)
+        value(number)
+    }
+
+    package mutating func field(_ name: StaticString, _ flag: Bool) {
+        key(name)
+        value(flag)
+    }
+
+    package mutating func field(_ name: StaticString, hex number: UInt64) {
+        key(name)
+        value(hex: number)
+    }
+
+    package mutating func field(_ name: StaticString, millisecondsOf nanoseconds: UInt64) {
+        key(name)
+        value(millisecondsOf: nanoseconds)
+    }
+
+    package mutating func optional(_ name: StaticString, _ text: String?, _ maxBytes: Int, keepingEnd: Bool = false) {
+        if let text { field(name, text, maxBytes, keepingEnd: keepingEnd) }
     }
 }

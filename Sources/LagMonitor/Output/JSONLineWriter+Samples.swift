@@ -82,14 +82,10 @@ extension JSONLineWriter {
         index += 1
 
         beginObject()
-        key("ms")
-        value(millisecondsOf: node.weightNanoseconds)
+        field("ms", millisecondsOf: node.weightNanoseconds)
         key("samples")
         value(node.samples)
-        if node.frames.count > caps.frames {
-            key("frames_total")
-            value(UInt64(node.frames.count))
-        }
+        if node.frames.count > caps.frames { field("frames_total", UInt64(node.frames.count)) }
         key("frames")
         beginArray()
         for frame in node.frames.suffix(caps.frames) { value(frame, maxBytes: caps.symbolBytes) }
@@ -112,10 +108,7 @@ extension JSONLineWriter {
             write(child, index: &index, heaviest: heaviest, order, caps)
         }
         if hasChildren { endArray() }
-        if pruned > 0 {
-            key("pruned_ms")
-            value(millisecondsOf: pruned)
-        }
+        if pruned > 0 { field("pruned_ms", millisecondsOf: pruned) }
         endObject()
     }
 }

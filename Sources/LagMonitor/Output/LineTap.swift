@@ -7,7 +7,7 @@
     /// against the schema at the end. Any thread; one `write` a line, so that lines of several programs stay whole. The file
     /// is opened for each: tests count what descriptors a monitor leaves.
     enum LineTap {
-        /// nil: nobody asks. Copied, the environment may change.
+        /// nil: it is not set. Copied, the environment may change.
         private static let path: String? = getenv("LAG_TEST_LINES").map { String(cString: $0) }
 
         static func take(_ writer: borrowing JSONLineWriter) {

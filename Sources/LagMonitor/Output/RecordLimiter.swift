@@ -16,7 +16,7 @@
 /// the least recently seen makes room (and begins anew with a full bucket, should it come back; the limit for all
 /// holds all the same; what was held back of it is summed up in one line for all such), ``openCapacity`` hangs; a message and
 /// a culprit of at most 512 bytes each for what is held back, so some 350 KiB at the very most. A call is a few look-ups by fingerprint; where
-/// one has to go, or a summary is due, a look at each.
+/// one has to go, or a summary is due, a visit of each.
 package struct RecordLimiter: Sendable {
     /// Fingerprints remembered.
     package static let capacity = 256

@@ -46,5 +46,7 @@ package struct StringCaps {
 
     package static let path = 512
     package static let buildID = 64
+    /// Of a frame's `language`.
+    package static let languageName = fixed
     private static let fixed = 32
 }

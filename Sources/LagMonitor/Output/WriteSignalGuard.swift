@@ -5,7 +5,7 @@ internal import Glibc
 /// The kernel sends both to the *writing thread* (signal(7), setrlimit(2)); their default is the end of the process. They
 /// are blocked on this thread for the call, taken from the thread's pending set if the call raised them, and the
 /// mask is restored. Process-wide dispositions stay as the host set them, and a signal that was pending before stays pending. So
-/// nobody has to prepare anything; a reporter thread that blocks the signals anyway is equally served. Cost: two
+/// nothing has to be prepared; a reporter thread that blocks the signals anyway is equally served. Cost: two
 /// calls of `pthread_sigmask` and one of `sigpending` a write.
 enum WriteSignalGuard {
     static func withoutSignals(_ body: () -> (count: Int, code: Int32)) -> (count: Int, code: Int32) {

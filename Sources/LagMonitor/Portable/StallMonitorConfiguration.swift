@@ -44,7 +44,7 @@ public struct StallMonitorConfiguration: Sendable, Equatable {
 
     /// Which of a stall's samples a record holds.
     public enum Samples: String, Sendable, CaseIterable {
-        /// The stack that stands for most of the stall's time.
+        /// The stack that covers most of the stall's time.
         case best
         /// All of them, merged into a tree, besides.
         case all

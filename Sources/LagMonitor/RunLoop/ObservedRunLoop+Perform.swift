@@ -73,7 +73,7 @@ extension ObservedRunLoop {
         return add(RunLoopTimer(performingAfter: delay, key: key, work: work), to: modes)
     }
 
-    /// Cancels the delayed work submitted under exactly this key and not yet begun. Costs a look at each timer of the loop.
+    /// Cancels the delayed work submitted under exactly this key and not yet begun. Visits each timer of the loop.
     /// - Returns: how many pieces were cancelled.
     @discardableResult
     public func cancelPerforms(key: PerformKey) -> Int { cancelDelayed { $0 == key } }

@@ -48,7 +48,7 @@ public final class PingedQueue: PingableLoop, TickingLoop, UnpinnedLoop, Mailbox
     }
 
     private static func name(of queue: DispatchQueue) -> String {
-        // By its label: the object that stands for the main queue is not always the same.
+        // By its label: the object of the main queue is not always the same.
         if queue.label == DispatchQueue.main.label { return "main" }
         return queue.label.isEmpty ? "queue" : queue.label
     }

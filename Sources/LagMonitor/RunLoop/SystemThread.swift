@@ -81,7 +81,7 @@ package final class SystemThread: Sendable {
         return true
     }
 
-    /// Lets the thread end by itself; nobody may join it any more.
+    /// Lets the thread end by itself; it cannot be joined any more.
     package func detach() {
         state.withLock { state in
             guard case .joinable(let thread) = state else { return }

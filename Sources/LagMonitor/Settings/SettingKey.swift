@@ -33,7 +33,7 @@ package struct SettingKey: Sendable {
     package let option: String?
     /// Whether the configuration file may hold it (it cannot name itself).
     package let inFile: Bool
-    /// The rules whose parameter this is; empty: it is none.
+    /// The rules whose parameter this is; empty: no rule's parameter.
     package let users: [RuleName]
 
     package init(_ path: String, _ form: Form, option: String? = nil, inFile: Bool = true, for users: RuleName...) {
@@ -233,7 +233,7 @@ package struct SettingKey: Sendable {
         return reason.isEmpty ? nil : reason.joined(separator: ", ")
     }
 
-    /// A word from the environment as the value it stands for.
+    /// A word from the environment as the value that it names.
     package func value(of word: String) -> JSONValue {
         switch form {
         case .wholeNumber: Int(word).map(JSONValue.int) ?? .string(word)

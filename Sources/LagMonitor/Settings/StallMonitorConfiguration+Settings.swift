@@ -4,7 +4,7 @@ extension StallMonitorConfiguration {
     /// The configuration that settings choose; the defaults where they say nothing.
     /// - Parameters:
     ///   - reader: all sources; their values are checked.
-    ///   - overPreset: the sources from the one that names the preset upward. A preset stands for an interval and a count: where a
+    ///   - overPreset: the sources from the one that names the preset upward. A preset sets an interval and a count: where a
     ///     stronger source names a preset, a weaker source's interval must not spoil it. Nil: there is one source.
     package init(_ reader: SettingsReader, overPreset: SettingsReader? = nil) {
         let overPreset = overPreset ?? reader

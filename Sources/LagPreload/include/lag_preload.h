@@ -17,9 +17,6 @@
 //
 // Promises. No system call, no lock, no memory taken on the way of a call; errno, cancellation and results as without it. Nothing
 // is ever printed. At most 20 ns a call where the processor's counter is the kernel's clock. A fork's child starts anew.
-#ifndef LAG_PRELOAD_H
-#define LAG_PRELOAD_H
+#pragma once
 
 // Nothing to call: the library's symbols are those of the C library that it stands before.
-
-#endif

@@ -3,7 +3,7 @@ internal import LagModel
 
 /// What is known of stalls that belong together. The order in which they are added makes no difference.
 package struct StallGroup: Sendable {
-    /// Why a thread stood still, in the order of the schema; `unknown` also for words that nobody knows here.
+    /// The causes in the order of the schema; `unknown` also for words that this version does not know.
     package static let causes = StallRecord.Cause.allCases.map(\.rawValue)
 
     /// What they have in common.

@@ -4,7 +4,7 @@ internal import Glibc
 ///
 /// A file that is missing is waited for. One that got shorter is read from its start (a file that was emptied and has grown beyond
 /// its former length between two polls cannot be distinguished from one that only grew). When another file has the path, the old one is read to its end,
-/// twice with a look between, for its writer may not know yet; then the new one from its start.
+/// twice with a poll between, for its writer may not know yet; then the new one from its start.
 package final class FollowedFile {
     package let path: String
     private var descriptor: Int32 = -1
@@ -38,7 +38,7 @@ package final class FollowedFile {
         var named = stat()
         let isReplaced = stat(path, &named) != 0 || named.st_ino != own.st_ino || named.st_dev != own.st_dev
         if isReplaced, wasReplaced {
-            // What stands without a newline at the end of a file that nobody writes any more is a line.
+            // What stands without a newline at the end of a file that is not written any more is a line.
             if !isSkipping { partial.withUnsafeBytes { hand($0, take) } }
             close(descriptor)
             descriptor = -1

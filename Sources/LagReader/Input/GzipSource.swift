@@ -54,7 +54,7 @@ package final class GzipSource: ByteSource {
             }
         }
         let count = room - Int(stream.pointee.avail_out)
-        // What could be had first; the trouble with the next call.
+        // What could be had first; the error with the next call.
         if count == 0, case .failed(let inputError) = state {
             state = .ended
             throw inputError

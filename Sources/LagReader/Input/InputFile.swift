@@ -23,7 +23,7 @@ package final class InputFile: Sendable {
     private let shared = Mutex(Shared())
     private let device: dev_t
     private let inode: ino_t
-    /// What was taken from a stream to look at it.
+    /// What was read from a stream to recognise its format.
     let head: [UInt8]
 
     private struct Shared {
@@ -42,7 +42,7 @@ package final class InputFile: Sendable {
         guard descriptor >= 0 else { throw InputError(name, "cannot open", errno) }
         var status = stat()
         let opened = OpenFile(descriptor)
-        guard fstat(descriptor, &status) == 0 else { throw InputError(name, "cannot look at", errno) }
+        guard fstat(descriptor, &status) == 0 else { throw InputError(name, "cannot stat", errno) }
         device = status.st_dev
         inode = status.st_ino
         if status.st_mode & S_IFMT == S_IFREG {
@@ -76,7 +76,7 @@ package final class InputFile: Sendable {
             guard descriptor >= 0 else { throw InputError(name, "cannot open", errno) }
             let file = OpenFile(descriptor)
             var status = stat()
-            guard fstat(descriptor, &status) == 0 else { throw InputError(name, "cannot look at", errno) }
+            guard fstat(descriptor, &status) == 0 else { throw InputError(name, "cannot stat", errno) }
             guard status.st_dev == device, status.st_ino == inode else {
                 throw InputError(refused: name, "another file has this name since the reading began; it was not read")
             }

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import LagModel
 
-/// Finds the field that a name stands for: one access to a small table, and one comparison. No counted references on the way.
+/// Finds the field of a name: one access to a small table, and one comparison. No counted references on the way.
 struct FieldNames: ~Copyable {
     private struct Entry {
         /// Nil: nothing is here. A static string's, so it stays.

@@ -3,7 +3,7 @@ internal import LagModel
 /// Goes through one JSON text (RFC 8259) from left to right and says where its parts are; nothing is built or copied.
 ///
 /// Every byte of the grammar is checked, values that are stepped over included, so what ends without a ``failure`` is a JSON text.
-/// Whether strings are UTF-8 is not looked at. The bytes must stay where they are as long as the cursor is used. One thread.
+/// Whether strings are UTF-8 is not checked. The bytes must stay where they are as long as the cursor is used. One thread.
 package struct JSONCursor {
     /// Deeper texts are refused: the stack of the one who reads is bounded.
     package static let maximumDepth = 128

@@ -12,11 +12,11 @@ extension LineScanner {
         return JSONString.bytes(bytes(of: span)).withUnsafeBufferPointer(body)
     }
 
+    /// A field's value, as whatever it is asked for.
+    package borrowing func value(_ field: StallField) -> LineValue? { span(field).map { LineValue(bytes, $0) } }
+
     /// A string's text; nil when there is none.
-    package borrowing func text(_ field: StallField) -> String? {
-        guard let span = span(field), span.kind == .string else { return nil }
-        return JSONString.text(bytes(of: span), hasEscapes: span.hasEscapes)
-    }
+    package borrowing func text(_ field: StallField) -> String? { value(field)?.text }
 
     /// The bytes of a label's value, escapes undone, handed to `body`; nil where the line has no such label.
     package borrowing func withLabel<Result>(
@@ -74,21 +74,12 @@ extension LineScanner {
     }
 
     /// A number of milliseconds in nanoseconds; nil when there is none, or a negative one.
-    package borrowing func nanoseconds(_ field: StallField) -> UInt64? {
-        guard let span = span(field), span.kind == .number else { return nil }
-        return JSONNumber.nanoseconds(ofMilliseconds: bytes(of: span))
-    }
+    package borrowing func nanoseconds(_ field: StallField) -> UInt64? { value(field)?.milliseconds }
 
     /// A whole number that is not negative.
-    package borrowing func count(_ field: StallField) -> UInt64? {
-        guard let span = span(field), span.kind == .number else { return nil }
-        return JSONNumber.count(bytes(of: span))
-    }
+    package borrowing func count(_ field: StallField) -> UInt64? { value(field)?.count }
 
-    package borrowing func number(_ field: StallField) -> Double? {
-        guard let span = span(field), span.kind == .number else { return nil }
-        return JSONNumber.double(bytes(of: span))
-    }
+    package borrowing func number(_ field: StallField) -> Double? { value(field)?.number }
 
     /// A time in nanoseconds since 1970; nil when there is none.
     package borrowing func time(_ field: StallField) -> Int64? {

@@ -1,4 +1,4 @@
-/// A fast 64-bit hash of bytes, seeded by chance at each start, so that nobody can prepare lines that collide: multiply and
+/// A fast 64-bit hash of bytes, seeded by chance at each start, so that lines that collide cannot be prepared: multiply and
 /// fold eight bytes at a time, after wyhash (Wang Yi, public domain). For tables in memory, never for a file.
 package enum ByteHash {
     private static let seed = UInt64.random(in: .min ... .max)

@@ -34,7 +34,7 @@ extension LineScanner {
         return time(.lastTime) == nil ? .incomplete(.lastTime) : .suppressed
     }
 
-    /// What stands for the stall in a ``StallDeduplicator``.
+    /// The key of the stall in a ``StallDeduplicator``.
     package borrowing func idHash() -> UInt64 { withText(.id) { ByteHash.hash($0) } ?? 0 }
 
     /// Whether a line of this kind counts now: what is reported twice, or will be reported to its end, does not.

@@ -37,7 +37,7 @@ extension LineScanner {
         stall.samples = count(.samples) ?? 0
         stall.samplesMatched = count(.samplesMatched) ?? 0
         stall.framesTotal = count(.framesTotal) ?? 0
-        if let span = span(.frames) { stall.frames = LineValue(bytes, span).frames }
+        stall.frames = value(.frames)?.frames ?? []
         if let span = span(.sampleTree), span.kind == .array {
             stall.sampleTree = SampleReader.samples(UnsafeRawBufferPointer(bytes(of: span)))
         }

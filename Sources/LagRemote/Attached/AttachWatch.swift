@@ -171,6 +171,7 @@ package final class AttachWatch: @unchecked Sendable {
             running: TraceCapture.self,
             semaphore: wake,
             externalSampler: view,
+            languages: LanguageFrames(process: process, reportError: reportError),
             configuration: configuration.monitor,
             sinks: [NonClosingSink(sink)] + processSinks(context)
         )

@@ -9,7 +9,7 @@ struct RestPlace: Sendable, Equatable {
     var stackPointer: UInt64
     /// Where the call returns to: of one loop it may be several.
     var programCounter: UInt64
-    /// The descriptor of the epoll instance that it waits on; nil: another wait, which its place stands for.
+    /// The descriptor of the epoll instance that it waits on; nil: another wait, which its place identifies.
     var epoll: Int32?
 
     /// How likely the wait is an event loop's: 0 for at most one descriptor, 1 for several, 2 for epoll. Handlers poll as well, mostly for one

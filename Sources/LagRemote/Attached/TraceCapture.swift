@@ -16,11 +16,26 @@ struct TraceCapture: RunningThreadCapture {
     let prefersSample = true
     private let tracer: OpaquePointer
 
-    init(snapshot: Snapshot) throws(CaptureUnavailable) {
+    /// - Parameter languages: copies more while a thread is held.
+    init(snapshot: Snapshot, languages: StoppedCopy?) throws(CaptureUnavailable) {
         guard let tracer = clr_tracer_create() else { throw CaptureUnavailable(reason: "no thread for ptrace") }
         self.snapshot = snapshot
         self.tracer = tracer
+        guard let languages else { return }
+        // The tracer's thread may outlive this object; what it calls lives as long.
+        clr_tracer_set_hook(
+            tracer,
+            { context, snapshot in
+                guard let context, let snapshot else { return }
+                Unmanaged<StoppedCopy>.fromOpaque(context).takeUnretainedValue().take(snapshot)
+            },
+            { context in if let context { Unmanaged<StoppedCopy>.fromOpaque(context).release() } },
+            Unmanaged.passRetained(languages).toOpaque()
+        )
     }
+
+    /// How long the last thread that was asked stood still; 0: it did not.
+    var stopNanoseconds: UInt64 { clr_tracer_stop_ns(tracer) }
 
     var hasAnswer: Bool { clr_tracer_has_answer(tracer) != 0 }
 
@@ -40,6 +55,7 @@ struct TraceCapture: RunningThreadCapture {
             snapshot.raw,
             clb_now_ns() + nanoseconds
         )
+        if answer == Int32(CLL_SIGNAL_TAKEN) { StopTimes.record(stopNanoseconds) }
         return RunningThreadAnswer(answer)
     }
 }

@@ -5,7 +5,7 @@ package import LagActivity
 internal import LagMonitor
 internal import Synchronization
 
-/// Finds out of one loop's thread whether work waits for it while it is elsewhere: one judge for loops that the preloaded library publishes and for
+/// Finds out of one loop's thread whether work waits for it while it is elsewhere: the same for loops that the preloaded library publishes and for
 /// those that are sampled.
 ///
 /// Any thread; the watchdog's asks most. The lock is held for as long as an examination takes, some 10 µs.

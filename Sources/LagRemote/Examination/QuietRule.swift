@@ -45,7 +45,7 @@ package struct QuietRule: Sendable, Equatable {
         self.hasOtherWaiter = hasOtherWaiter
     }
 
-    /// Whether the thread runs a loop: what it waits on is one, and nobody else does.
+    /// Whether the thread runs a loop: what it waits on is one, and no other thread waits on it.
     package var isLoop: Bool {
         switch kind {
         case .loop: !hasOtherWaiter

@@ -38,14 +38,14 @@ package struct WaitObject: Sendable {
         case unseen
     }
 
-    /// Whether an epoll instance watches a signalfd: kept from one look to the next, for that takes time.
+    /// Whether an epoll instance watches a signalfd: kept from one poll to the next, for that takes time.
     package struct SignalMembers: Sendable {
         fileprivate var raw = clr_signal_members()
 
         package init() {}
     }
 
-    /// What one look has found.
+    /// What one poll has found.
     package struct Work: Sendable, Equatable {
         package var pending: PendingWork
         package var kind: Kind

@@ -37,7 +37,7 @@ struct Report {
     let inputErrors: [String]
     let tally: LineTally
     let groups: [Group]
-    /// Groups that the last of ``groups`` stands for.
+    /// Groups that the last of ``groups`` sums up.
     let otherGroupCount: Int
     /// All stalls in one.
     let all: StallGroup

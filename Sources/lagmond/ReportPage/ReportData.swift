@@ -21,8 +21,7 @@ struct ReportData {
         writer.beginArray()
         for edge in DurationRow.edges { writer.value(edge) }
         writer.endArray()
-        writer.key("others")
-        writer.value(UInt64(report.otherGroupCount))
+        writer.field("others", UInt64(report.otherGroupCount))
         writer.key("groups")
         writer.beginArray()
         for group in report.groups { write(group, &writer) }
@@ -45,8 +44,7 @@ struct ReportData {
             writer.endArray()
         }
         writer.endArray()
-        writer.key("lane_count")
-        writer.value(UInt64(report.laneCount))
+        writer.field("lane_count", UInt64(report.laneCount))
         writeMarks(&writer)
         writer.key("details")
         writer.beginArray()
@@ -100,8 +98,7 @@ struct ReportData {
         writer.value(stalls.cause)
         writer.key("count")
         writer.value(stalls.count)
-        writer.key("total")
-        writer.value(millisecondsOf: stalls.weight)
+        writer.field("total", millisecondsOf: stalls.weight)
         writer.key("is_rest")
         writer.value(group.index == nil)
         writer.key("details")
@@ -167,12 +164,9 @@ struct ReportData {
     private func write(_ cells: TimeCells, _ writer: inout JSONLineWriter) {
         let first = cells.cells.isEmpty ? 0 : cells.firstColumn
         writer.beginObject()
-        writer.key("width")
-        writer.value(millisecondsOf: UInt64(cells.width))
-        writer.key("start")
-        writer.value(Int64(first * (cells.width / 1_000_000)))
-        writer.key("columns")
-        writer.value(UInt64(max(0, cells.columnCount)))
+        writer.field("width", millisecondsOf: UInt64(cells.width))
+        writer.field("start", Int64(first * (cells.width / 1_000_000)))
+        writer.field("columns", UInt64(max(0, cells.columnCount)))
         writer.key("cells")
         writer.beginArray()
         for (key, sum) in cells.sorted {

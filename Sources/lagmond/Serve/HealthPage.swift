@@ -38,18 +38,14 @@ struct HealthPage {
         writer.beginArray()
         for fault in faults { writer.value(fault, maxBytes: 512) }
         writer.endArray()
-        writer.key("watching")
-        writer.value(isWatching)
-        writer.key("output")
-        writer.value(sinkName, maxBytes: 512)
-        writer.key("output_waiting")
-        writer.value(UInt64(sink.unsettled))
+        writer.field("watching", isWatching)
+        writer.field("output", sinkName, 512)
+        writer.field("output_waiting", UInt64(sink.unsettled))
         for (name, count) in [
             ("stalls" as StaticString, statistics.stalls), ("reported", statistics.reported),
             ("dropped_total", statistics.dropped), ("suppressed_total", statistics.suppressed),
         ] {
-            writer.key(name)
-            writer.value(count)
+            writer.field(name, count)
         }
         writer.key("stalled_loops")
         writer.beginArray()
@@ -66,18 +62,10 @@ struct HealthPage {
         writer.beginArray()
         for target in targets {
             writer.beginObject()
-            if let name = target.name {
-                writer.key("name")
-                writer.value(name, maxBytes: 512)
-            }
-            writer.key("state")
-            writer.value(target.phase, maxBytes: 64)
-            if target.pid != 0 {
-                writer.key("pid")
-                writer.value(UInt64(target.pid))
-            }
-            writer.key("restarts")
-            writer.value(target.restarts)
+            if let name = target.name { writer.field("name", name, 512) }
+            writer.field("state", target.phase, 64)
+            if target.pid != 0 { writer.field("pid", UInt64(target.pid)) }
+            writer.field("restarts", target.restarts)
             writer.key("processes")
             writer.beginArray()
             for process in target.processes { write(process, &writer) }
@@ -98,12 +86,9 @@ struct HealthPage {
         writer.beginArray()
         for process in unwatched {
             writer.beginObject()
-            writer.key("pid")
-            writer.value(UInt64(process.pid))
-            writer.key("process_name")
-            writer.value(process.name, maxBytes: 512)
-            writer.key("reason")
-            writer.value(process.reason, maxBytes: 512)
+            writer.field("pid", UInt64(process.pid))
+            writer.field("process_name", process.name, 512)
+            writer.field("reason", process.reason, 512)
             writer.endObject()
         }
         writer.endArray()
@@ -111,16 +96,13 @@ struct HealthPage {
 
     private func write(_ process: TargetStatus.Process, _ writer: inout JSONLineWriter) {
         writer.beginObject()
-        writer.key("pid")
-        writer.value(UInt64(process.pid))
-        writer.key("process_name")
-        writer.value(process.name, maxBytes: 512)
+        writer.field("pid", UInt64(process.pid))
+        writer.field("process_name", process.name, 512)
         writer.key("loops")
         writer.beginArray()
         for loop in process.loops {
             writer.beginObject()
-            writer.key("loop")
-            writer.value(loop.name, maxBytes: 512)
+            writer.field("loop", loop.name, 512)
             writer.key("busy_for_ms")
             writer.value(loop.lagNanoseconds / 1_000_000)
             writer.endObject()

@@ -1,7 +1,7 @@
 /// `output.headers`: what goes with every request to an `otlp:` destination, as `name=value,name=value` (the form of
 /// `OTEL_EXPORTER_OTLP_HEADERS`).
 ///
-/// `${NAME}` in a value stands for that variable of the environment, so that a secret need not stand in a file.
+/// `${NAME}` in a value is replaced by that variable of the environment, so that a secret need not stand in a file.
 struct OutputHeaders: Equatable {
     static let allowed = "name=value pairs with commas between them; ${NAME} in a value is that variable of the environment"
 

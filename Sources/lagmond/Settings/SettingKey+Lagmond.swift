@@ -25,6 +25,7 @@ extension SettingKey {
     )
     static let onHangAfter = SettingKey("command.on_hang_after_s", .positiveNumber(upTo: 86_400), option: "--on-hang-after")
     static let requireWatch = SettingKey("command.require_watch", .choice(["no", "yes"]), option: "--require-watch")
+    static let perfMap = SettingKey("command.perf_map", .choice(["no", "yes"]), option: "--perf-map")
     static let restart = SettingKey("command.restart", .choice(["never", "on-failure"]), option: "--restart")
     static let restartDelay = SettingKey("command.restart_delay_ms", .wholeNumber(1...hourMilliseconds))
     static let restartLongestDelay = SettingKey("command.restart_max_delay_ms", .wholeNumber(1...hourMilliseconds))
@@ -45,6 +46,6 @@ extension SettingKey {
     static let watchSettings = [process, thread]
 
     static let all =
-        [config, duration] + outputSettings + [headers, truth, listen, requireWatch] + commandSettings + watchSettings
+        [config, duration] + outputSettings + [headers, truth, listen, requireWatch, perfMap] + commandSettings + watchSettings
         + monitorSettings
 }

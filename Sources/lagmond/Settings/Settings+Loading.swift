@@ -118,6 +118,7 @@ extension Settings {
         let reader = sources.reader
         selection = LoopSelection(processes: reader.texts(for: .process) ?? [], threads: reader.texts(for: .thread) ?? [])
         requiresWatch = sources.string(.requireWatch) == "yes"
+        writesPerfMaps = sources.string(.perfMap) == "yes"
         duration = sources.seconds(.duration)
     }
 }

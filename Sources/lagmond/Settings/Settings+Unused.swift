@@ -11,7 +11,7 @@ extension Settings {
     func rejectUnusedSettings(on subject: Subject) throws(StartFailure) {
         let given: [(SettingKey, Bool)] = [
             (.duration, duration != nil), (.truth, truthPath != nil),
-            (.serviceName, monitor.serviceName != nil), (.requireWatch, requiresWatch),
+            (.serviceName, monitor.serviceName != nil), (.requireWatch, requiresWatch), (.perfMap, writesPerfMaps),
             (.process, !selection.processes.isEmpty), (.thread, !selection.threads.isEmpty),
         ]
         let unused: [SettingKey]
@@ -24,11 +24,11 @@ extension Settings {
             if !steps.isEmpty { others.append(SettingsFile.stepsKey) }
             if !targets.isEmpty { others.append(SettingsFile.targetsKey) }
         case .targets:
-            unused = [.truth, .serviceName, .requireWatch]
+            unused = [.truth, .serviceName, .requireWatch, .perfMap]
             (what, allowed) = ("targets", "only without them; a target's name is its service's")
             if !steps.isEmpty { others.append(SettingsFile.stepsKey) }
         case .process:
-            unused = [.truth]
+            unused = [.truth, .perfMap]
             (what, allowed) = ("a process that runs already", "only with a workload")
             // What is done with a command is nothing that is done with somebody else's process.
             let ofCommands = (requiresWatch ? [SettingKey.requireWatch] : []) + explicitPolicyKeys
@@ -38,7 +38,7 @@ extension Settings {
             if !steps.isEmpty { others.append(SettingsFile.stepsKey) }
             if !targets.isEmpty { others.append(SettingsFile.targetsKey) }
         case .workload:
-            unused = [.requireWatch] + SettingKey.watchSettings
+            unused = [.requireWatch, .perfMap] + SettingKey.watchSettings
             (what, allowed) = ("lagmond's own main thread", "only with a command or with targets")
             others = explicitPolicyKeys.map(Self.shown)
         }

@@ -25,6 +25,8 @@ struct Settings: Sendable, WatchSettings {
     var selection = LoopSelection()
     /// Whether a command that cannot be watched does not run.
     var requiresWatch = false
+    /// Whether a command's runtimes are asked to write perf maps.
+    var writesPerfMaps = false
     /// How long the run takes; nil: until a signal ends it.
     var duration: Duration?
     /// The workload's steps, checked; empty: nothing stalls the main thread.

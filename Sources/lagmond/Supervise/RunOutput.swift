@@ -1,3 +1,4 @@
+internal import LagRemote
 internal import LagMonitor
 
 /// Where the lines of a run go: its sink and, where the settings ask for it, the HTTP service.
@@ -38,7 +39,7 @@ final class RunOutput: Sendable {
 
     /// What the monitors counted, and what the output lost when it was closed, or still keeps. Once, after the end.
     func summary(_ statistics: StallMonitorStatistics) -> RunSummary {
-        RunSummary(statistics, kept: sink.keptLines, lost: sink.takeAbandonedLines())
+        RunSummary(statistics, kept: sink.keptLines, lost: sink.takeAbandonedLines(), stops: StopTimes.summary)
     }
 
     func close() {

@@ -10,7 +10,13 @@ struct RunSummary: CustomStringConvertible {
     /// - Parameters:
     ///   - kept: lines that wait on disk for the next start.
     ///   - lost: records that the output gave up after the last monitor had counted.
-    init(_ statistics: StallMonitorStatistics, kept: Int? = nil, lost: UInt64 = 0) {
+    ///   - stops: of threads of other processes, in µs: how many, the middle, what 99 in 100 are not longer than, the longest.
+    init(
+        _ statistics: StallMonitorStatistics,
+        kept: Int? = nil,
+        lost: UInt64 = 0,
+        stops: (count: UInt64, median: UInt32, p99: UInt32, longest: UInt32)? = nil
+    ) {
         let pauses = statistics.pauses
         let always = [
             ("stalls", statistics.stalls), ("reported", statistics.reported), ("dropped", statistics.dropped + lost),
@@ -23,6 +29,8 @@ struct RunSummary: CustomStringConvertible {
             ("throttled_ms", Self.milliseconds(pauses.throttled)),
             ("suspensions", pauses.suspensions), ("suspended_ms", Self.milliseconds(pauses.suspended)),
             ("clock_steps", pauses.clockSteps),
+            ("stops", stops?.count ?? 0), ("stop_us_p50", UInt64(stops?.median ?? 0)), ("stop_us_p99", UInt64(stops?.p99 ?? 0)),
+            ("stop_us_max", UInt64(stops?.longest ?? 0)),
         ]
         description = (always + sometimes.filter { $0.1 != 0 }).map { "\($0.0)=\($0.1)" }.joined(separator: " ")
     }

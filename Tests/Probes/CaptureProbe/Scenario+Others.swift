@@ -11,7 +11,7 @@ extension Scenario {
         // Threads that end while they are captured: whatever comes of it, it is said, and nothing breaks.
         "exiting": {
             let capture = try ThreadCapture()
-            CaptureSignals.install()
+            SignalCapture.install()
             let frames = FrameBuffer(capacity: 256)
             var outcomes: [String: Int] = [:]
             for round in 0..<400 {
@@ -24,7 +24,7 @@ extension Scenario {
                 outcomes[outcome.failure?.rawValue ?? "\(outcome.method)", default: 0] += 1
                 thread.join()
             }
-            CaptureSignals.remove()
+            SignalCapture.remove()
             for (outcome, count) in outcomes { print("outcome=\(outcome) \(count)") }
             print("undisturbed=yes")
         },
@@ -51,18 +51,18 @@ extension Scenario {
         },
         // A late answer: the signal is blocked when it is sent and let through after the request was withdrawn.
         "removal-with-pending-signal": {
-            CaptureSignals.install()
+            SignalCapture.install()
             let thread = answeringLate()
             var snapshot = cll_snapshot()
             let taken = cll_signal_capture(thread.target.tid, SIGPROF, 0, 0, &snapshot, clb_now_ns() + 5_000_000)
             let withdrawn = cll_signal_withdraw()
             print("timed-out=\(taken == CLL_SIGNAL_PENDING && withdrawn == CLL_SIGNAL_TIMED_OUT ? "yes" : "no")")
-            CaptureSignals.remove()
+            SignalCapture.remove()
             CaptureProbe.finish(thread)
         },
         // The kernel has no memory to keep who sent a signal: it is delivered all the same, and must not be taken for a foreign one.
         "lost-sender": {
-            CaptureSignals.install()
+            SignalCapture.install()
             let capture = try ThreadCapture()
             let thread = StalledThread { thread in
                 thread.setReady()
@@ -72,12 +72,12 @@ extension Scenario {
             setrlimit(__rlimit_resource_t(11), &none)  // RLIMIT_SIGPENDING
             let outcome = capture.capture(thread.target, earlier: nil, into: FrameBuffer(capacity: 16))
             print("failure=\(outcome.failure?.rawValue ?? "none")")
-            CaptureSignals.remove()
+            SignalCapture.remove()
             CaptureProbe.finish(thread)
         },
         // The answer comes long after the wait for it: the request stands meanwhile.
         "late-answer": {
-            CaptureSignals.install()
+            SignalCapture.install()
             let thread = answeringLate()
             let stack = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 16)
             var snapshot = cll_snapshot()
@@ -99,7 +99,7 @@ extension Scenario {
             }
             let isInside = snapshot.stack_begin >= target.stackLow && snapshot.stack_begin < target.stackHigh
             print("answered=\(taken == CLL_SIGNAL_TAKEN && isInside ? "yes" : "no")")
-            CaptureSignals.remove()
+            SignalCapture.remove()
             stack.deallocate()
         },
     ]

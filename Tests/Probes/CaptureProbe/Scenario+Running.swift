@@ -84,7 +84,7 @@ extension Scenario {
             ownProfiler.report()
         },
         "profiled-after": {
-            CaptureSignals.install()
+            SignalCapture.install()
             ownProfiler.install()
             try stall(sleeping: false) { thread in
                 thread.setReady()
@@ -97,11 +97,11 @@ extension Scenario {
     /// A profiler that comes later and calls what was there before it, as it should.
     static let chaining: [String: Body] = [
         "profiler-chains": {
-            CaptureSignals.install()
+            SignalCapture.install()
             HostProfiler.installChaining()
             for _ in 0..<3 { pthread_kill(pthread_self(), SIGPROF) }
             print("alive=yes")
-            CaptureSignals.remove()
+            SignalCapture.remove()
             for _ in 0..<3 { pthread_kill(pthread_self(), SIGPROF) }
             print("alive-after=yes")
         }

@@ -22,7 +22,7 @@ enum Scenario {
         _ body: @escaping @Sendable (StalledThread) -> Int
     ) throws {
         let capture = try ThreadCapture()
-        CaptureSignals.install()
+        SignalCapture.install()
         let frames = CaptureProbe.prepare(capture)
         let thread = StalledThread(stackBytes: stackBytes) { thread in
             thread.verdict.store(body(thread), ordering: .relaxed)
@@ -30,7 +30,7 @@ enum Scenario {
         CaptureProbe.capture(thread, with: capture, into: frames, sleeping: sleeping)
         letGo()
         CaptureProbe.finish(thread)
-        CaptureSignals.remove()
+        SignalCapture.remove()
     }
 
     static func pipePair() -> (read: Int32, write: Int32) {

@@ -9,7 +9,7 @@ struct LoopStackTests {
     private func frames(_ functions: [UInt64]) throws -> FrameBuffer {
         let frames = FrameBuffer(capacity: LoopStack.capacity + 1)
         for (index, function) in functions.enumerated() {
-            frames.raw[index] = clu_frame(pc: function + 8, module: 0, flags: 0, function_distance: 8)
+            frames.raw[index] = clu_frame(pc: function + 8, module: 0, flags: 0, function_distance: 8, language: 0)
         }
         return frames
     }

@@ -223,3 +223,51 @@ struct FileLocationTests {
         #expect(ProgramFiles.read(of: getpid(), after: program) == program)
     }
 }
+
+/// Stacks with frames that a language's runtime knows.
+struct LanguageFingerprintTests {
+    private func frame(_ symbol: String?, inApp: Bool = false, ofLanguage: Bool = true) -> Fingerprint.Frame {
+        Fingerprint.Frame(
+            modulePath: ofLanguage ? "/app/shop.py" : "/usr/bin/python3",
+            buildID: nil,
+            offset: 1,
+            symbol: symbol,
+            inApp: inApp,
+            isOfLanguage: ofLanguage
+        )
+    }
+
+    @Test func `native frames around them do not count`() {
+        let own = [frame("slow (shop.py)", inApp: true), frame("run (base_events.py)")]
+        let one = Fingerprint(frames: [frame("clock_nanosleep", ofLanguage: false)] + own)
+        let other = Fingerprint(
+            frames: [frame("time_sleep", inApp: true, ofLanguage: false), frame(nil, ofLanguage: false)] + own
+        )
+        #expect(one.text == other.text && one.stackHash != other.stackHash)
+        #expect(one.text != Fingerprint(frames: [frame("fast (shop.py)", inApp: true)]).text)
+    }
+
+    @Test func `without one of the program the library's stand for the stall`() {
+        let library = [frame("run (base_events.py)"), frame("<module> (tool.py)")]
+        #expect(Fingerprint(frames: [frame("k_mul", ofLanguage: false)] + library).text == Fingerprint(frames: library).text)
+    }
+
+    @Test(arguments: [
+        ("/usr/lib/python3.11/asyncio/events.py", false), ("/usr/lib/python3/dist-packages/yaml/loader.py", false),
+        ("/srv/shop/.venv/lib/python3.12/site-packages/flask/app.py", false), ("/srv/shop/app.py", true), ("app.py", true),
+        ("<frozen importlib._bootstrap>", false), ("<string>", true), ("node:internal/timers", false),
+        ("/srv/shop/node_modules/express/lib/router.js", false), ("/srv/shop/server.js", true),
+        ("/root/go/pkg/mod/github.com/x/y@v1.0.0/z.go", false), ("/usr/lib/go-1.19/src/net/http/server.go", false),
+        ("/var/lib/gems/3.1.0/gems/rack-2.2.4/lib/rack.rb", false), ("/usr/lib/ruby/3.1.0/json.rb", false),
+    ]) func `libraries of languages are known by where they lie`(file: String, isInApp: Bool) {
+        #expect(InAppRules().isInApp(languageFile: file, symbol: "f (x)", isLibrary: nil) == isInApp)
+    }
+
+    @Test func `the user's prefixes win over the rest and a runtime's word over the file`() {
+        let rules = InAppRules(inAppPrefixes: ["/usr/lib/python3/dist-packages/shop"], notInAppPrefixes: ["/srv/vendored/"])
+        #expect(rules.isInApp(languageFile: "/usr/lib/python3/dist-packages/shop/a.py", symbol: "f", isLibrary: true))
+        #expect(!rules.isInApp(languageFile: "/srv/vendored/a.py", symbol: "f", isLibrary: false))
+        #expect(!rules.isInApp(languageFile: "/srv/shop/a.go", symbol: "f", isLibrary: true))
+        #expect(!rules.isInApp(languageFile: nil, symbol: "f", isLibrary: nil))
+    }
+}

@@ -40,18 +40,22 @@ struct NetworkNamesTests {
         (1141, "tcp 127.0.0.1:8080 (closed by the other side)"), (1142, "tcp 127.0.0.1:8080 (state 31)"),
         (1143, "tcp 127.0.0.1:54325 (local)"),
     ])
-    func tcp(inode: UInt64, expected: String) { #expect(name(inode, .tcp, Self.tcp) == expected) }
+    func `tcp sockets have their addresses and states`(inode: UInt64, expected: String) {
+        #expect(name(inode, .tcp, Self.tcp) == expected)
+    }
 
     @Test(arguments: [(2001, "tcp [2001:db8::1]:443"), (2002, "tcp [::ffff:127.0.0.1]:49152")])
-    func tcp6(inode: UInt64, expected: String) { #expect(name(inode, .tcp6, Self.tcp6) == expected) }
+    func `tcp sockets of ipv6 have their addresses`(inode: UInt64, expected: String) {
+        #expect(name(inode, .tcp6, Self.tcp6) == expected)
+    }
 
     @Test(arguments: [(3001, "udp 127.0.0.53:53"), (3002, "udp 0.0.0.0:5353 (local)")])
-    func udp(inode: UInt64, expected: String) { #expect(name(inode, .udp, Self.udp) == expected) }
+    func `udp sockets have their addresses`(inode: UInt64, expected: String) { #expect(name(inode, .udp, Self.udp) == expected) }
 
     @Test(arguments: [
         (4001, "unix (unnamed)"), (4002, "unix /run/app name.sock"), (4003, "unix @/tmp/.X11-unix/X0"), (4004, "unix relative"),
     ])
-    func unix(inode: UInt64, expected: String) { #expect(name(inode, .unix, Self.unix) == expected) }
+    func `unix sockets have their paths`(inode: UInt64, expected: String) { #expect(name(inode, .unix, Self.unix) == expected) }
 
     @Test func `other numbers that look alike are not inodes`() {
         for inode: UInt64 in [0, 1, 113, 11381, 1000, 100, .max] { #expect(name(inode, .tcp, Self.tcp) == nil) }
@@ -195,7 +199,7 @@ struct SocketAddressTests {
         ("00000000000000000000ffffc0000221", "::ffff:192.0.2.33"), ("0001000000000002000000000003ffff", "1::2:0:0:3:ffff"),
         ("00010000000200000003000000040000", "1:0:2:0:3:0:4:0"),
     ])
-    func ipv6(hex: String, expected: String) throws {
+    func `addresses of ipv6 are written as the standard says`(hex: String, expected: String) throws {
         let bytes = stride(from: 0, to: 32, by: 2).compactMap { start -> UInt8? in
             let place = hex.index(hex.startIndex, offsetBy: start)
             return UInt8(hex[place..<hex.index(place, offsetBy: 2)], radix: 16)

@@ -48,26 +48,26 @@ struct ServerPackagesTests {
 
 struct FrameRoleTests {
     @Test(arguments: ["main", "App.Program.main", "App.Program.$main", "async_Main"])
-    func entries(symbol: String) { #expect(FrameRole(symbol: symbol) == .entry) }
+    func `entry points are known`(symbol: String) { #expect(FrameRole(symbol: symbol) == .entry) }
 
     @Test(arguments: [
         "closure in App.Program.main", "App.mainly", "domain", "App.f", "cloneRepository", "$defer in App.f", "dispatch",
         "App.Clone.start_thread", "one-time initialization function for table", "variable initialization expression of App.x",
     ])
-    func code(symbol: String) { #expect(FrameRole(symbol: symbol) == .code) }
+    func `functions of a program are code`(symbol: String) { #expect(FrameRole(symbol: symbol) == .code) }
 
     @Test(arguments: [
         "clone3", "start_thread", "cll_run", "LagRunLoop.ObservedRunLoop.run", "closure in LagRunLoop.ObservedRunLoop.run",
         "_dispatch_client_callout", "__CFRunLoopDoSources0", "NIOPosix.SelectableEventLoop.run",
     ])
-    func machinery(symbol: String) { #expect(FrameRole(symbol: symbol) == .machinery) }
+    func `functions of run loops and runtimes are machinery`(symbol: String) { #expect(FrameRole(symbol: symbol) == .machinery) }
 
     @Test(arguments: [
         "reabstraction thunk", "outlined destroy of App.Box", "destroy value witness for App.Big", "block_destroy_helper.26",
         "key path getter for App.Box.observed", "type metadata accessor for App.Box",
         "associated type witness table accessor for App.P",
     ])
-    func thunks(symbol: String) { #expect(FrameRole(symbol: symbol) == .thunk) }
+    func `what the compiler makes is a thunk`(symbol: String) { #expect(FrameRole(symbol: symbol) == .thunk) }
 
     @Test func `frame without a symbol is unnamed`() {
         #expect(FrameRole(symbol: nil) == .unnamed)

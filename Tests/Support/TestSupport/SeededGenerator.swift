@@ -1,4 +1,4 @@
-/// SeededGenerator64 (Steele, Lea and Flood, 2014): the same numbers for the same seed on every machine, so that a failure can be repeated.
+/// SplitMix64 (Steele, Lea and Flood, 2014): the same numbers for the same seed on every machine, so that a failure can be repeated.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

@@ -4,7 +4,7 @@ extension StallMonitor {
     /// Watches the pools that run tasks, until ``unwatch(_:)`` or ``stop()``. Before ``start()`` as well: they are watched from then on.
     ///
     /// The default finds every task that keeps its thread for 150 ms or longer, also while other threads are free. It leaves out the pools of the priorities
-    /// `low` and `background`, which are for work that takes long: on Linux they have threads of their own, and keep nobody of the others waiting.
+    /// `low` and `background`, which are for work that takes long: on Linux they have threads of their own, and do not delay the others.
     /// At most 256 threads of all pools are watched at once for ``StallRules/callout``.
     /// - Parameters:
     ///   - priorities: each has a pool of its own on Linux. What `main` starts is `high`, a detached task `medium`, unless it says

@@ -32,13 +32,11 @@ struct ECSLayout: SubjectLayout {
             writer.value(context.labels)
         }
         writer.object("process") {
-            $0.key("pid")
-            $0.value(Int64(context.pid))
+            $0.field("pid", Int64(context.pid))
             $0.field("name", context.processName, caps.name)
             guard let stall = event.stall else { return }
             $0.object("thread") {
-                $0.key("id")
-                $0.value(Int64(stall.threadID))
+                $0.field("id", Int64(stall.threadID))
                 $0.field("name", stall.threadName, caps.name)
             }
         }
@@ -139,13 +137,9 @@ struct ECSLayout: SubjectLayout {
 
 extension JSONLineWriter {
     fileprivate mutating func write(_ owner: StallRecord.LockOwner, _ detail: LineDetail) {
-        key("thread_id")
-        value(Int64(owner.threadID))
+        field("thread_id", Int64(owner.threadID))
         optional("thread_name", owner.threadName, detail.caps.name)
-        if let address = owner.waitsFor {
-            key("waits_for")
-            value(hex: address)
-        }
+        if let address = owner.waitsFor { field("waits_for", hex: address) }
         if detail.ownerFrames > 0, !owner.frames.isEmpty {
             stack("stack_trace", owner.frames, count: detail.ownerFrames, maxBytes: detail.maxLineBytes)
         }

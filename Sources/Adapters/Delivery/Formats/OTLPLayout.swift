@@ -203,8 +203,7 @@ extension JSONLineWriter {
         beginObject()
         switch content {
         case .text(let text):
-            key("stringValue")
-            value(text, maxBytes: maxBytes, keepingEnd: keepingEnd)
+            field("stringValue", text, maxBytes, keepingEnd: keepingEnd)
         case .texts(let texts):
             key("arrayValue")
             beginObject()

@@ -79,12 +79,10 @@ struct SentryLayout: SubjectLayout {
             $0.beginObject()
             $0.field("type", "Stall")
             $0.field("value", stall.message, caps.message)
-            $0.key("thread_id")
-            $0.value(Int64(stall.threadID))
+            $0.field("thread_id", Int64(stall.threadID))
             $0.object("mechanism") {
                 $0.field("type", "lagmonitor")
-                $0.key("handled")
-                $0.value(true)
+                $0.field("handled", true)
             }
             $0.stackTrace(frames, functions: detail.functions, maxBytes: detail.maxLineBytes)
             $0.endObject()
@@ -138,11 +136,9 @@ extension JSONLineWriter {
     /// Leaves the object open.
     fileprivate mutating func thread(_ id: Int32, _ name: String?, _ caps: StringCaps, isStalled: Bool) {
         beginObject()
-        key("id")
-        value(Int64(id))
+        field("id", Int64(id))
         optional("name", name, caps.name)
-        key("crashed")
-        value(false)
+        field("crashed", false)
         key("current")
         value(isStalled)
     }
@@ -160,33 +156,19 @@ extension JSONLineWriter {
 
     private mutating func sentry(_ frame: StallRecord.Frame, functions: Bool) {
         beginObject()
-        // An inlined frame has no address of its own: with one Sentry would unfold it again.
-        if frame.inlined != true {
-            key("instruction_addr")
-            value(hex: frame.pc)
-        }
-        optional("function", frame.symbol, LineLimits.maximumSymbolBytes)
-        if functions { optional("raw_function", frame.function, LineLimits.maximumSymbolBytes) }
+        // An inlined frame has no address of its own: with one Sentry would unfold it again. A language's has none that Sentry could look up.
+        if frame.inlined != true, frame.language == nil { field("instruction_addr", hex: frame.pc) }
+        optional("platform", frame.language, StringCaps.languageName)
+        let isNative = frame.language == nil
+        optional("function", isNative ? frame.symbol : frame.function ?? frame.symbol, LineLimits.maximumSymbolBytes)
+        if isNative, functions { optional("raw_function", frame.function, LineLimits.maximumSymbolBytes) }
         if frame.inlined != true, frame.symbol != nil, let offset = frame.symbolOffset, offset <= frame.pc {
-            key("symbol_addr")
-            value(hex: frame.pc - offset)
+            field("symbol_addr", hex: frame.pc - offset)
         }
-        if let module = frame.module {
-            key("package")
-            value(module, maxBytes: StringCaps.path, keepingEnd: true)
-        }
-        if let file = frame.file {
-            key("filename")
-            value(file, maxBytes: StringCaps.path, keepingEnd: true)
-        }
-        if let line = frame.line, line > 0 {
-            key("lineno")
-            value(Int64(line))
-        }
-        if let inApp = frame.inApp {
-            key("in_app")
-            value(inApp)
-        }
+        optional("package", frame.module, StringCaps.path, keepingEnd: true)
+        optional("filename", frame.file, StringCaps.path, keepingEnd: true)
+        if let line = frame.line, line > 0 { field("lineno", Int64(line)) }
+        if let inApp = frame.inApp { field("in_app", inApp) }
         endObject()
     }
 
@@ -195,12 +177,8 @@ extension JSONLineWriter {
         field("type", "elf")
         field("code_id", image.buildID, StringCaps.buildID)
         field("debug_id", image.debugID, StringCaps.buildID)
-        if let file = image.file {
-            key("code_file")
-            value(file, maxBytes: StringCaps.path, keepingEnd: true)
-        }
-        key("image_addr")
-        value(hex: image.address)
+        optional("code_file", image.file, StringCaps.path, keepingEnd: true)
+        field("image_addr", hex: image.address)
         endObject()
     }
 }

@@ -45,7 +45,7 @@ enum SpoolLayout {
         return numbers + number(check(numbers[...]))
     }
 
-    /// What the header says; nil: it is none of ours, or damaged.
+    /// What the header says; nil: it is not ours, or damaged.
     static func read(_ header: [UInt8]) -> Content? {
         guard header.count >= headerBytes, header.starts(with: magic), number(header, at: 8) == version else { return nil }
         let capacity = number(header, at: 16)

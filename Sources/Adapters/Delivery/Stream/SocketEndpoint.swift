@@ -24,8 +24,8 @@ struct SocketEndpoint: Sendable {
         self.bytes = bytes
     }
 
-    /// The addresses that a name or a number stands for. May ask a name server, and wait for it.
-    /// - Parameter isNumber: asks nothing; a name stands for none.
+    /// The addresses of a name or a number. May ask a name server, and wait for it.
+    /// - Parameter isNumber: asks nothing; a name has no address then.
     static func all(ofHost host: String, port: Int, isNumber: Bool = false) -> [SocketEndpoint] {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)

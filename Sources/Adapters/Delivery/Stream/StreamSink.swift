@@ -12,7 +12,7 @@ internal import Synchronization
 /// where that line is still the present one, and else counted.
 ///
 /// A line counts as written when the kernel has it: what a reader had not read when it died is lost without a count, as with every
-/// stream without receipts. What the reader sends is not looked at; but a TCP reader keeps its sending half open, because one that
+/// stream without receipts. What the reader sends is ignored; but a TCP reader keeps its sending half open, because one that
 /// ends it looks like one that went away, and gets the next line on a new connection. No SIGPIPE, and no wait beyond the time-out a line.
 public final class StreamSink: RecordSink {
     private struct State: ~Copyable {

@@ -20,7 +20,7 @@ public enum LoopActivity: UInt8, Sendable, CaseIterable {
     /// Whether standing still here counts as a stall.
     @inlinable public var isWorking: Bool { Self.isWorking(rawValue) }
 
-    /// The same for a raw value; one that stands for no activity is no work.
+    /// The same for a raw value; a value that is no activity is no work.
     @inlinable public static func isWorking(_ rawValue: UInt8) -> Bool {
         switch rawValue {
         case 0, 5: false  // not running, waiting

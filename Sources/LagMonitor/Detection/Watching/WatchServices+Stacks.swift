@@ -28,7 +28,7 @@ extension WatchServices {
         var previous: UInt64 = 0
         var index = 0
         while index < min(outcome.stored, Self.framesOfKey) {
-            let function = scratch[index].functionStart
+            let function = function(at: index)
             // FNV-1a by words, with the high bits folded in; a recursion counts once.
             if function != previous { key = (key ^ function) &* 0x0000_0100_0000_01b3 ^ key >> 29 }
             previous = function
@@ -42,9 +42,15 @@ extension WatchServices {
         var index = 0
         while index < stored {
             if index == Self.framesOfKey { index = max(index, stored - Self.outermostFrames) }
-            capture.findFunction(at: index, in: scratch)
+            if scratch[index].language == 0 { capture.findFunction(at: index, in: scratch) }
             index += 1
         }
+    }
+
+    /// What distinguishes the function of a frame in ``scratch``.
+    private func function(at index: Int) -> UInt64 {
+        let frame = scratch[index]
+        return frame.language == 0 ? frame.functionStart : capture.function(of: frame)
     }
 
     /// A thread of which the kernel says no more than that it sleeps, and perhaps in which of its functions.

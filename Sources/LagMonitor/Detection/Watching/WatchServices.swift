@@ -28,7 +28,7 @@ final class WatchServices: @unchecked Sendable {
     let clock: @Sendable () -> UInt64
 
     /// Frames of the present capture.
-    let scratch = FrameBuffer(capacity: EpisodeQueue.maximumFrames)
+    let scratch: FrameBuffer
     /// Threads that may be at work for a pool.
     let candidates = UnsafeMutableBufferPointer<Int32>.allocate(capacity: StackTally.workerCapacity)
     /// Which of them comes first in the next round.
@@ -64,6 +64,8 @@ final class WatchServices: @unchecked Sendable {
         self.clock = clock
         self.notify = notify
         chain = LockChain(process: capture.process)
+        // The languages' frames are put between native ones by their place on the stack.
+        scratch = FrameBuffer(capacity: EpisodeQueue.maximumFrames, withStackPointers: isRemote)
     }
 
     /// What a thread has used so far. The watchdog's thread only.

@@ -27,62 +27,40 @@ package struct FieldAccess: Sendable {
         store: @escaping @Sendable (inout StallRecord, FieldValue) -> Bool
     ) -> FieldAccess { FieldAccess(ofStall: read, store: store) }
 
-    static func text(_ path: Path<String>) -> FieldAccess {
-        stored(path, FieldValue.text) { if case .text(let text) = $0 { text } else { nil } }
-    }
-
-    static func text(_ path: Path<String?>) -> FieldAccess {
-        optional(path, FieldValue.text) { if case .text(let text) = $0 { text } else { nil } }
-    }
+    static func text(_ path: Path<String>) -> FieldAccess { stored(path, FieldValue.text, \.text) }
+    static func text(_ path: Path<String?>) -> FieldAccess { optional(path, FieldValue.text, \.text) }
 
     static func word<Word: RawRepresentable & Sendable>(_ path: Path<Word>) -> FieldAccess where Word.RawValue == String {
-        stored(path, { .text($0.rawValue) }, { if case .text(let text) = $0 { Word(rawValue: text) } else { nil } })
+        stored(path, { .text($0.rawValue) }, { $0.text.flatMap(Word.init) })
     }
 
     static func word<Word: RawRepresentable & Sendable>(_ path: Path<Word?>) -> FieldAccess where Word.RawValue == String {
-        optional(path, { .text($0.rawValue) }, { if case .text(let text) = $0 { Word(rawValue: text) } else { nil } })
+        optional(path, { .text($0.rawValue) }, { $0.text.flatMap(Word.init) })
     }
 
-    static func count(_ path: Path<UInt64>) -> FieldAccess {
-        stored(path, FieldValue.count) { if case .count(let count) = $0 { count } else { nil } }
-    }
-
-    static func count(_ path: Path<UInt64?>) -> FieldAccess {
-        optional(path, FieldValue.count) { if case .count(let count) = $0 { count } else { nil } }
-    }
+    static func count(_ path: Path<UInt64>) -> FieldAccess { stored(path, FieldValue.count, \.count) }
+    static func count(_ path: Path<UInt64?>) -> FieldAccess { optional(path, FieldValue.count, \.count) }
 
     static func int32(_ path: Path<Int32>) -> FieldAccess {
-        stored(path, { .integer(Int64($0)) }, { if case .integer(let number) = $0 { Int32(exactly: number) } else { nil } })
+        stored(path, { .integer(Int64($0)) }, { $0.integer.flatMap(Int32.init(exactly:)) })
     }
 
     static func int32(_ path: Path<Int32?>) -> FieldAccess {
-        optional(path, { .integer(Int64($0)) }, { if case .integer(let number) = $0 { Int32(exactly: number) } else { nil } })
+        optional(path, { .integer(Int64($0)) }, { $0.integer.flatMap(Int32.init(exactly:)) })
     }
 
-    static func milliseconds(_ path: Path<UInt64>) -> FieldAccess {
-        stored(path, FieldValue.milliseconds) { if case .milliseconds(let time) = $0 { time } else { nil } }
-    }
-
-    static func milliseconds(_ path: Path<UInt64?>) -> FieldAccess {
-        optional(path, FieldValue.milliseconds) { if case .milliseconds(let time) = $0 { time } else { nil } }
-    }
+    static func milliseconds(_ path: Path<UInt64>) -> FieldAccess { stored(path, FieldValue.milliseconds, \.milliseconds) }
+    static func milliseconds(_ path: Path<UInt64?>) -> FieldAccess { optional(path, FieldValue.milliseconds, \.milliseconds) }
 
     static func share(_ path: Path<Double?>) -> FieldAccess {
         optional(path, { $0.isNaN ? nil : .share($0) }, { if case .share(let share) = $0 { share } else { nil } })
     }
 
     /// A flag that is in the line only when it is set.
-    static func flag(_ path: Path<Bool>) -> FieldAccess {
-        stored(path, { $0 ? .flag(true) : nil }, { if case .flag(let flag) = $0 { flag } else { nil } })
-    }
+    static func flag(_ path: Path<Bool>) -> FieldAccess { stored(path, { $0 ? .flag(true) : nil }, \.flag) }
+    static func flag(_ path: Path<Bool?>) -> FieldAccess { optional(path, FieldValue.flag, \.flag) }
 
-    static func flag(_ path: Path<Bool?>) -> FieldAccess {
-        optional(path, FieldValue.flag) { if case .flag(let flag) = $0 { flag } else { nil } }
-    }
-
-    static func address(_ path: Path<UInt64?>) -> FieldAccess {
-        optional(path, FieldValue.address) { if case .address(let address) = $0 { address } else { nil } }
-    }
+    static func address(_ path: Path<UInt64?>) -> FieldAccess { optional(path, FieldValue.address, \.address) }
 
     static func thread(_ path: Path<StallRecord.LockOwner?>) -> FieldAccess {
         optional(path, FieldValue.thread) { if case .thread(let thread) = $0 { thread } else { nil } }

@@ -22,6 +22,14 @@ package enum FieldValue: Sendable {
     case frames([StallRecord.Frame])
     case sampleTree([StallRecord.SampleNode])
 
+    // Nil: it is a value of another type.
+    var text: String? { if case .text(let text) = self { text } else { nil } }
+    var count: UInt64? { if case .count(let count) = self { count } else { nil } }
+    var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
+    var milliseconds: UInt64? { if case .milliseconds(let nanoseconds) = self { nanoseconds } else { nil } }
+    var address: UInt64? { if case .address(let address) = self { address } else { nil } }
+    var flag: Bool? { if case .flag(let flag) = self { flag } else { nil } }
+
     /// Of a number that is written with three fractional digits, the thousandths. Times are rounded down, so that a duration below a
     /// threshold never reads as one at it; a share outside 0…1 is brought into that range.
     package var thousandths: UInt64? {

@@ -14,7 +14,7 @@ package struct FrameMember: Sendable {
     package let documentation: StaticString
     /// Nil: the line does not have it.
     package let value: @Sendable (StallRecord.Frame) -> FieldValue?
-    /// A value of another type changes nothing.
+    /// A value of another type removes the member.
     package let store: @Sendable (inout StallRecord.Frame, FieldValue) -> Void
 
     /// In the order of the line.
@@ -23,38 +23,26 @@ package struct FrameMember: Sendable {
             "pc",
             .address,
             isRequired: true,
-            "The address in the process.",
-            value: { .address($0.pc) },
-            store: { if case .address(let address) = $1 { $0.pc = address } }
+            { .address($0.pc) },
+            { $0.pc = $1.address ?? 0 },
+            "Address in the process."
         ),
         text("module", as: .path, \.module, "The file the address lies in."),
         text("build_id", cap: .hash, \.buildID, "That file's build-id."),
-        FrameMember(
-            "offset",
-            .address,
-            "The address in the file, wherever it was loaded.",
-            value: { $0.offset.map(FieldValue.address) },
-            store: { if case .address(let address) = $1 { $0.offset = address } }
-        ),
+        member("offset", .address, \.offset, FieldValue.address, \.address, "The address in the file, wherever it was loaded."),
         text("symbol", \.symbol, "The function, simplified."),
         text("function", keep: .optional, \.function, "The function in full, where that says more."),
-        FrameMember(
-            "symbol_offset",
-            .count,
-            "Bytes from the function's start.",
-            value: { $0.symbolOffset.map(FieldValue.count) },
-            store: { if case .count(let count) = $1 { $0.symbolOffset = count } }
-        ),
+        member("symbol_offset", .count, \.symbolOffset, FieldValue.count, \.count, "Bytes from the function's start."),
         text("file", as: .path, \.file, "Source file."),
-        FrameMember(
-            "line",
-            .integer,
-            "Line in it.",
-            value: { $0.line.map { .integer(Int64($0)) } },
-            store: { if case .integer(let number) = $1 { $0.line = Int(exactly: number) } }
+        member("line", .integer, \.line, { .integer(Int64($0)) }, { $0.integer.flatMap(Int.init(exactly:)) }, "Line in it."),
+        text(
+            "language",
+            cap: .fixed,
+            \.language,
+            "Whose runtime knows the frame: `python`, `javascript`, `go`, `ruby`, …; not there: native code."
         ),
-        flag("inlined", \.inlined, "The function was inlined into the one of the next frame."),
-        flag("in_app", \.inApp, "The program's own code."),
+        member("inlined", .flag, \.inlined, FieldValue.flag, \.flag, "The function was inlined into the one of the next frame."),
+        member("in_app", .flag, \.inApp, FieldValue.flag, \.flag, "The program's own code."),
     ]
 
     /// The member of that name; nil: it is one of a later version.
@@ -71,25 +59,26 @@ package struct FrameMember: Sendable {
         keep priority: FieldPriority = .essential,
         _ path: Path<String?>,
         _ documentation: StaticString
+    ) -> FrameMember { member(name, content, cap: cap, keep: priority, path, FieldValue.text, \.text, documentation) }
+
+    private static func member<Value>(
+        _ name: StaticString,
+        _ content: FieldContent,
+        cap: TextCap = .symbol,
+        keep priority: FieldPriority = .essential,
+        _ path: Path<Value?>,
+        _ value: @escaping @Sendable (Value) -> FieldValue,
+        _ read: @escaping @Sendable (FieldValue) -> Value?,
+        _ documentation: StaticString
     ) -> FrameMember {
         FrameMember(
             name,
             content,
             cap: cap,
             keep: priority,
-            documentation,
-            value: { $0[keyPath: path].map(FieldValue.text) },
-            store: { if case .text(let text) = $1 { $0[keyPath: path] = text } }
-        )
-    }
-
-    private static func flag(_ name: StaticString, _ path: Path<Bool?>, _ documentation: StaticString) -> FrameMember {
-        FrameMember(
-            name,
-            .flag,
-            documentation,
-            value: { $0[keyPath: path].map(FieldValue.flag) },
-            store: { if case .flag(let flag) = $1 { $0[keyPath: path] = flag } }
+            { $0[keyPath: path].map(value) },
+            { $0[keyPath: path] = read($1) },
+            documentation
         )
     }
 
@@ -99,9 +88,9 @@ package struct FrameMember: Sendable {
         isRequired: Bool = false,
         cap: TextCap = .symbol,
         keep priority: FieldPriority = .essential,
-        _ documentation: StaticString,
-        value: @escaping @Sendable (StallRecord.Frame) -> FieldValue?,
-        store: @escaping @Sendable (inout StallRecord.Frame, FieldValue) -> Void
+        _ value: @escaping @Sendable (StallRecord.Frame) -> FieldValue?,
+        _ store: @escaping @Sendable (inout StallRecord.Frame, FieldValue) -> Void,
+        _ documentation: StaticString
     ) {
         self.name = name
         self.content = content

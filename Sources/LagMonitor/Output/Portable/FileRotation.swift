@@ -3,7 +3,7 @@
 /// Before a line that would bring the file above ``maxBytes``, `path` is renamed to `path.1`, `path.1` to `path.2`, …; what was
 /// `path.`maxFiles is gone. So at most ``maxBytes`` × (``maxFiles`` + 1) bytes are on the disk, as long as no line is longer than
 /// ``maxBytes``. Lines are never torn between two files. Where a file cannot be renamed, lines go on to the present one, beyond
-/// the size: too much is better than lost. For files that nobody else rotates.
+/// the size: too much is better than lost. For files that no other program rotates.
 public struct FileRotation: Sendable, Equatable {
     /// The allowed range of ``maxBytes``.
     public static let allowedBytes = 4096...1_099_511_627_776

@@ -38,7 +38,7 @@ public protocol RecordSink: AnyObject, Sendable {
     func takeAbandonedLines() -> UInt64
 
     /// The `dropped` lines that were taken but could not be finished after all, since the last call: what they report will be reported
-    /// again. A line of ``takeAbandonedLines()`` is none of these. None, as by default, where such lines count as records.
+    /// again. A line of ``takeAbandonedLines()`` is not one of these. None, as by default, where such lines count as records.
     func takeAbandonedNotices() -> [Notice]
 
     /// Lines that were taken and may still be given up after this, without a further call. 0, as by default: none ever are.

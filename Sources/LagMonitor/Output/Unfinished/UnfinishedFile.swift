@@ -41,7 +41,7 @@ package struct UnfinishedFile: ~Copyable {
             if stalls.isEmpty { return true }
             guard open() else { return false }
         } else if !Self.isLinked(descriptor, at: path) || size < UnfinishedLayout.headerBytes {
-            // Somebody removed or truncated it: nobody would find there what is written now.
+            // It was removed or truncated: what is written now would not be found there.
             close()
             guard stalls.isEmpty || open() else { return false }
             if stalls.isEmpty { return true }
@@ -73,7 +73,7 @@ package struct UnfinishedFile: ~Copyable {
         descriptor = -1
     }
 
-    /// Under the first name that nobody has.
+    /// Under the first name that is free.
     private mutating func open() -> Bool {
         for candidate in place.candidates {
             let made = Glibc.open(candidate, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)

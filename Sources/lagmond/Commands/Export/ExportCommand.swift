@@ -52,7 +52,7 @@ struct ExportCommand: ParsableCommand {
         }
     }
 
-    /// Why there is nothing on stdout, where that is no error, as it is none of `top`.
+    /// Why there is nothing on stdout, where that is no error, as for `top`.
     private func reportNoMatch() {
         if !fingerprint.isEmpty { Diagnostics.report("no stall with fingerprint \(fingerprint.joined(separator: ", "))") }
     }

@@ -5,7 +5,7 @@ internal import LagReader
 /// A line of ours, read back into what it was made of.
 ///
 /// Nothing of this process or host is in it: who stalled is in the line. What the writer cut or left out stays so. The tree of
-/// all looks is not read: the formats that are made of this do not have it.
+/// all samples is not read: the formats that are made of this do not have it.
 struct ParsedLine {
     enum Content {
         case stall(StallRecord)
@@ -92,8 +92,6 @@ extension LineScanner {
         if nanoseconds(.durationMaximum) == nil { record.durationBounds = nil }
         return record
     }
-
-    private borrowing func value(_ field: StallField) -> LineValue? { span(field).map { LineValue(bytes, $0) } }
 }
 
 // The lines about other lines.

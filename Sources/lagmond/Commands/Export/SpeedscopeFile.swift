@@ -12,8 +12,7 @@ enum SpeedscopeFile {
         writer.value("lagmond@\(version)")
         writer.key("name")
         writer.value(name)
-        writer.key("activeProfileIndex")
-        writer.value(UInt64(0))
+        writer.field("activeProfileIndex", UInt64(0))
         writer.key("shared")
         writer.beginObject()
         writer.key("frames")
@@ -30,10 +29,8 @@ enum SpeedscopeFile {
         writer.value(name)
         writer.key("unit")
         writer.value("milliseconds")
-        writer.key("startValue")
-        writer.value(UInt64(0))
-        writer.key("endValue")
-        writer.value(millisecondsOf: leaves.reduce(0) { $0 &+ tree.nodes[$1].nanoseconds })
+        writer.field("startValue", UInt64(0))
+        writer.field("endValue", millisecondsOf: leaves.reduce(0) { $0 &+ tree.nodes[$1].nanoseconds })
         writer.key("samples")
         writer.beginArray()
         for leaf in leaves {
@@ -60,10 +57,7 @@ enum SpeedscopeFile {
         if let file = frame.file {
             writer.key("file")
             writer.value(file)
-            if let line = frame.line, line > 0 {
-                writer.key("line")
-                writer.value(line)
-            }
+            if let line = frame.line, line > 0 { writer.field("line", line) }
         }
         writer.endObject()
     }

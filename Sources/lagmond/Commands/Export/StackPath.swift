@@ -14,7 +14,7 @@ struct StackPath {
     private static let maximumBytes = 16 << 20
     private static let bytesPerFrame = 64
 
-    /// Hands on the ways of a stall, whose times sum up to its duration: those of the merged tree of all looks where the line has
+    /// Hands on the ways of a stall, whose times sum up to its duration: those of the merged tree of all samples where the line has
     /// one, else the one stack. What goes beyond the bounds is `[trimmed]`.
     static func forEach(of stall: ParsedStall, _ take: (StackPath) -> Void) {
         let root = root(of: stall.processName)
@@ -33,7 +33,7 @@ struct StackPath {
 
     /// Where the line had no room for frames nearer to the root.
     private static let trimmed = "[trimmed]"
-    /// What the looks do not stand for.
+    /// What the samples do not cover.
     private static let notSampled = "[not sampled]"
 
     private static func walk(treeOf stall: ParsedStall, root: ExportFrame, _ take: (StackPath) -> Void) {
@@ -97,7 +97,8 @@ struct ExportFrame: Hashable {
 
     init(_ frame: StallRecord.Frame) {
         let place = frame.offset.map { "\(frame.module?.split(separator: "/").last ?? "?")+\(Self.hex($0))" }
-        name = Self.sanitized(frame.symbol.flatMap { $0.isEmpty ? nil : $0 } ?? place ?? (frame.pc == 0 ? "?" : Self.hex(frame.pc)))
+        let address = frame.pc == 0 ? "?" : Self.hex(frame.pc)
+        name = Self.sanitized(frame.symbol.flatMap { $0.isEmpty ? nil : $0 } ?? place ?? address)
         function = frame.function
         module = frame.module
         buildID = frame.buildID

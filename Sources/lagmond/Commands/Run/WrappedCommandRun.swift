@@ -10,7 +10,11 @@ struct WrappedCommandRun {
     func execute(_ command: WrappedCommand, _ signals: InheritedSignals) throws(StartFailure) -> Never {
         try settings.rejectUnusedSettings(on: .command)
         signals.block()
-        let launcher = try CommandLauncher(command, signals: signals)
+        let launcher = try CommandLauncher(
+            command,
+            signals: signals,
+            environment: settings.writesPerfMaps ? .current().withPerfMaps() : .current()
+        )
         let configuration = try settings.remoteConfiguration()
         let output = RunOutput(settings, sink: try CommandOutput(settings: settings).open())
         try settings.reportUnfinished(to: output.sink)

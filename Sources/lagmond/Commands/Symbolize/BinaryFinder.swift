@@ -11,7 +11,7 @@ struct BinaryFinder {
         let worth: Int
     }
 
-    /// Files that are looked at in the folders; more are not expected of anybody.
+    /// Files that are read in the folders, at most.
     private static let maximumFiles = 1_000_000
 
     private let searchFolders: [String]

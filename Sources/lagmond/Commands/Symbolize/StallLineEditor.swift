@@ -52,8 +52,7 @@ struct StallLineEditor {
             let isInApp = frame.isInApp ?? rules.isInApp(modulePath: frame.module, symbol: level.simplified)
             symbol(level, isInApp: isInApp, without: frame.members)
             if let offset = level.symbolOffset, !frame.members.contains("symbol_offset") {
-                writer.key("symbol_offset")
-                writer.value(offset)
+                writer.field("symbol_offset", offset)
             }
         }
         if level.file != nil { place(level, without: frame.members) }
@@ -76,15 +75,12 @@ struct StallLineEditor {
         writer.beginObject()
         symbol(level, isInApp: isInApp)
         place(level)
-        if frame.isInApp != nil {
-            writer.key("in_app")
-            writer.value(isInApp)
-        }
+        if frame.isInApp != nil { writer.field("in_app", isInApp) }
         writer.endObject()
         return Array("{\(shared),".utf8) + writer.withBytes { $0.dropFirst() }
     }
 
-    /// Whether a function that lies in `frame` is the program's own. Where the record judged its function otherwise than these
+    /// Whether a function that lies in `frame` is the program's own. Where the record has it otherwise than these
     /// rules do, it was made by rules of its own, and the inlined one is what its function is.
     private func isInApp(_ level: ResolvedFrame, in frame: StallLine.Frame, _ function: ResolvedFrame) -> Bool {
         if let recorded = frame.isInApp {
@@ -97,26 +93,15 @@ struct StallLineEditor {
     /// The names, as a record has them: of the system's functions the short one says enough.
     private mutating func symbol(_ level: ResolvedFrame, isInApp: Bool, without present: Set<String> = []) {
         guard let name = level.simplified else { return }
-        writer.key("symbol")
-        writer.value(name, maxBytes: LineLimits.maximumSymbolBytes)
+        writer.field("symbol", name, LineLimits.maximumSymbolBytes)
         if isInApp, let function = level.name, function != name, !present.contains("function") {
-            writer.key("function")
-            writer.value(function, maxBytes: LineLimits.maximumSymbolBytes)
+            writer.field("function", function, LineLimits.maximumSymbolBytes)
         }
     }
 
     private mutating func place(_ level: ResolvedFrame, without present: Set<String> = []) {
-        if let file = level.file {
-            writer.key("file")
-            writer.value(file, maxBytes: StringCaps.path, keepingEnd: true)
-        }
-        if let line = level.line, !present.contains("line") {
-            writer.key("line")
-            writer.value(Int64(line))
-        }
-        if level.isInlined {
-            writer.key("inlined")
-            writer.value(true)
-        }
+        if let file = level.file { writer.field("file", file, StringCaps.path, keepingEnd: true) }
+        if let line = level.line, !present.contains("line") { writer.field("line", Int64(line)) }
+        if level.isInlined { writer.field("inlined", true) }
     }
 }

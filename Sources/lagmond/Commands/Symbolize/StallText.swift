@@ -83,7 +83,8 @@ struct StallText {
     /// Threads of a pool that were found doing the same. The group of the record's own stack has none.
     private func workers(_ group: JSONText.Value) -> [String] {
         let ids = text.elements("thread_ids", of: group).compactMap { text.number($0) }
-        return ["  workers: \(ids.count == 1 ? "thread" : "threads") \(ids.joined(separator: " "))"] + stack(of: group, total: nil)
+        let threads = ids.count == 1 ? "thread" : "threads"
+        return ["  workers: \(threads) \(ids.joined(separator: " "))"] + stack(of: group, total: nil)
     }
 
     private func stack(of thread: JSONText.Value, total: Int?) -> [String] {

@@ -6,7 +6,7 @@ internal import LagSymbols
 
 /// One run of `lagmond symbolize`: lines in, lines out.
 struct Symbolization {
-    /// A big program's line tables take their time to be read, and nobody waits for them but people.
+    /// A big program's line tables take their time to be read, and no program waits for them.
     private static let deadline = Duration.seconds(60)
     private static let cacheBytes = 64 << 20
     private static let readBytes = 1 << 16
@@ -35,7 +35,7 @@ struct Symbolization {
     }
 
     /// Reads all files, `-` for stdin, and ends the child.
-    /// - Returns: the exit status: the first trouble's, or success.
+    /// - Returns: the exit status: the first error's, or success.
     mutating func run(_ files: [String]) -> Int32 {
         defer { resolver.close() }
         var status = ExitStatus.success

@@ -8,7 +8,7 @@ struct TopFollowing {
     let range: Range<Int64>
     let filter: StallFilter
 
-    /// How often the files are looked at.
+    /// How often the files are polled.
     private static let pollNanoseconds = 200_000_000
     /// Summary, head, and the line where the cursor stays.
     private static let otherRows = 3

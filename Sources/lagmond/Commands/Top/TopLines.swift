@@ -41,8 +41,7 @@ struct TopLines {
         writer.key("causes")
         writer.beginObject()
         for (name, count) in zip(Self.causes, group.causes) where count > 0 {
-            writer.key(name)
-            writer.value(count)
+            writer.field(name, count)
         }
         writer.endObject()
         number("count", group.count, &writer)
@@ -72,12 +71,10 @@ struct TopLines {
     }
 
     private func number(_ key: StaticString, _ number: UInt64, _ writer: inout JSONLineWriter) {
-        writer.key(key)
-        writer.value(number)
+        writer.field(key, number)
     }
 
     private func milliseconds(_ key: StaticString, _ nanoseconds: UInt64, _ writer: inout JSONLineWriter) {
-        writer.key(key)
-        writer.value(millisecondsOf: nanoseconds)
+        writer.field(key, millisecondsOf: nanoseconds)
     }
 }

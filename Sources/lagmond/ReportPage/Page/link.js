@@ -1,6 +1,6 @@
 // What is chosen is in the page's address, after the #: a link shows it again, to others too.
 
-/** The fragment that stands for what is chosen; empty for everything. */
+/** The fragment of what is chosen; empty for everything. */
 function linkOf({ group, detail, process }) {
   const parts = new URLSearchParams();
   if (process !== '') parts.set('process', process);
@@ -17,7 +17,7 @@ function stallID(detail) {
   }
 }
 
-/** What a fragment stands for, and what of it is not in this page; null for one that is no link of ours. */
+/** What a fragment means, and what of it is not in this page; null for one that is no link of ours. */
 function readLink(fragment) {
   if (!fragment.includes('=')) return null;
   const wanted = new URLSearchParams(fragment);

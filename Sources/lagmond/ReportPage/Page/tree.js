@@ -96,7 +96,7 @@ const foldOf = (callers, children) => ({ frame: callers[0].frame, ms: callers[0]
 
 /**
  * The same without the callers that are common to all below them: in each process from `_start`, or from where a thread begins, to
- * shortly before ways part. One node stands for them.
+ * shortly before ways part. One node represents them.
  */
 function foldRoots(root) {
   const fold = (branch) => {

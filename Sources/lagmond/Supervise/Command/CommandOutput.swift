@@ -20,7 +20,7 @@ struct CommandOutput {
         return try settings.openOutput()
     }
 
-    /// Why lines cannot be written to a file that nobody named; nil: they can, as far as can be said without making it.
+    /// Why lines cannot be written to the default file; nil: they can, as far as can be said without making it.
     private static func obstacle(to path: String) -> String? {
         var status = stat()
         guard lstat(path, &status) == 0 else {

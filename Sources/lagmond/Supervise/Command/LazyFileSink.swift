@@ -2,7 +2,7 @@ internal import LagMonitor
 internal import LagOutput
 internal import Synchronization
 
-/// A file that nobody named, created with its first line: a command that never stalls leaves no file.
+/// The default file, created with its first line: a command that never stalls leaves no file.
 final class LazyFileSink: RecordSink {
     let name: String
     private let rotation: FileRotation?

@@ -15,7 +15,7 @@ enum LibraryAbsence: Equatable {
     case rootFolder
     /// Below another `lagmond run`, which watches it.
     case otherMonitor
-    /// The kernel does not let lagmond look at it.
+    /// The kernel does not let lagmond read it.
     case hidden
     case unknown
 

@@ -19,8 +19,8 @@ final class WatchReporter: @unchecked Sendable {
         let reason: String
     }
 
-    /// What was found out of a process.
-    private enum Finding {
+    /// What was seen of a process.
+    private enum Observation {
         case hasLibrary
         /// It has the library, which has seen no wait of it, and one of its threads was found asleep in a wait: once so far.
         case hasBlindLibrary
@@ -60,7 +60,7 @@ final class WatchReporter: @unchecked Sendable {
 
     private var report = WatchReport()
     private var listedAt = MonotonicTime.now
-    private var findings: [ProcessID: Finding] = [:]
+    private var observations: [ProcessID: Observation] = [:]
     private var linesLeft = WatchReport.lines
     private var silenceLinesLeft = WatchReport.lines
     /// Processes that were found to have no loop, and whether that was reported.
@@ -113,7 +113,7 @@ final class WatchReporter: @unchecked Sendable {
         reportShortage()
         let isUndecided =
             present.contains { $0.loops.isEmpty }
-            || findings.values.contains {
+            || observations.values.contains {
                 switch $0 {
                 case .hasLibrary, .isOthers, .notSelected: false
                 case .withoutLibrary, .hasBlindLibrary, .failed: true
@@ -135,8 +135,8 @@ final class WatchReporter: @unchecked Sendable {
     private var leftOut: [String] {
         let loops = surroundings.unselected()
         let known = Set(loops.map(\.process))
-        let processes = findings.compactMap { id, finding in
-            if case .notSelected(let name) = finding, !known.contains(id.pid) { (pid: id.pid, name: name) } else { nil }
+        let processes = observations.compactMap { id, observation in
+            if case .notSelected(let name) = observation, !known.contains(id.pid) { (pid: id.pid, name: name) } else { nil }
         }
         return loops.map { "\($0.name) of \($0.processName) [\($0.process)]" }
             + processes.sorted { $0.pid < $1.pid }.map { "\($0.name) [\($0.pid)]" }
@@ -148,43 +148,43 @@ final class WatchReporter: @unchecked Sendable {
             guard let id = Self.identify(pid) else { continue }
             seen.insert(id)
             guard selection.includes(process: pid) else {
-                findings[id] = .notSelected(name: ProcessContext.processName(of: pid) ?? "unknown")
+                observations[id] = .notSelected(name: ProcessContext.processName(of: pid) ?? "unknown")
                 continue
             }
-            switch findings[id] {
+            switch observations[id] {
             case .isOthers: continue
             case .hasLibrary, .hasBlindLibrary: examineBlind(id)
-            case .failed(let unwatched, let left) where left > 0: findings[id] = .failed(unwatched, listsLeft: left - 1)
-            case .withoutLibrary where surroundings.hasLibrary(pid) == true: findings[id] = .hasLibrary
+            case .failed(let unwatched, let left) where left > 0: observations[id] = .failed(unwatched, listsLeft: left - 1)
+            case .withoutLibrary where surroundings.hasLibrary(pid) == true: observations[id] = .hasLibrary
             case .withoutLibrary, .failed:
                 let isBlind = surroundings.hasLibrary(pid) == true
                 watchFromOutside(id, isNew: !isRefused(id), because: isBlind ? Self.blindness : nil)
-            case nil, .notSelected: findings[id] = surroundings.hasLibrary(pid) == true ? .hasLibrary : .withoutLibrary
+            case nil, .notSelected: observations[id] = surroundings.hasLibrary(pid) == true ? .hasLibrary : .withoutLibrary
             }
         }
-        findings = findings.filter { seen.contains($0.key) }
-        let refused = findings.values.compactMap { if case .failed(let unwatched, _) = $0 { unwatched } else { nil } }
+        observations = observations.filter { seen.contains($0.key) }
+        let refused = observations.values.compactMap { if case .failed(let unwatched, _) = $0 { unwatched } else { nil } }
         unwatchedNow.withLock { $0 = refused.sorted { $0.pid < $1.pid } }
     }
 
-    private func isRefused(_ id: ProcessID) -> Bool { if case .failed = findings[id] { true } else { false } }
+    private func isRefused(_ id: ProcessID) -> Bool { if case .failed = observations[id] { true } else { false } }
 
     /// The library is active in a process, and nothing was published of it. Where a thread of it waits for events all the same, by calls that do not
     /// pass the library, it is watched from outside.
     private func examineBlind(_ id: ProcessID) {
         guard !surroundings.publishes(id.pid), !outside.selection.threads.isEmpty || !GoProgram.isRun(by: id.pid) else {
-            findings[id] = .hasLibrary
+            observations[id] = .hasLibrary
             return
         }
         guard Int(clr_threads_use(id.pid)) == CLR_THREADS_WAIT else {
-            findings[id] = .hasLibrary
+            observations[id] = .hasLibrary
             return
         }
         // A start waits here and there, and a helper once.
-        if case .hasBlindLibrary = findings[id] {
+        if case .hasBlindLibrary = observations[id] {
             watchFromOutside(id, isNew: true, because: Self.blindness)
         } else {
-            findings[id] = .hasBlindLibrary
+            observations[id] = .hasBlindLibrary
         }
     }
 
@@ -195,7 +195,7 @@ final class WatchReporter: @unchecked Sendable {
         let absence: LibraryAbsence? = known == nil ? LibraryAbsence(of: id.pid, table: surroundings.table) : nil
         // It watches that one.
         guard absence != .otherMonitor else {
-            findings[id] = .isOthers
+            observations[id] = .isOthers
             return
         }
         let reason = known ?? surroundings.obstacle ?? absence.map { "\($0)" } ?? ""
@@ -206,7 +206,7 @@ final class WatchReporter: @unchecked Sendable {
         case .watching: message = "watching \(name) [\(id.pid)] from outside: \(reason)"
         case .failed(let failure):
             let unwatched = Unwatched(pid: id.pid, name: name, reason: "\(reason); nor from outside: \(failure)")
-            findings[id] = .failed(unwatched, listsLeft: Self.listsBeforeRetry)
+            observations[id] = .failed(unwatched, listsLeft: Self.listsBeforeRetry)
             message = "\(name) [\(id.pid)] is not watched: \(unwatched.reason)"
         }
         guard isNew, linesLeft > 0 else { return }
@@ -243,7 +243,7 @@ final class WatchReporter: @unchecked Sendable {
 
     private func isDecided(_ id: ProcessID) -> Bool {
         guard !outside.isWatching(id.pid) else { return true }
-        if case .hasLibrary = findings[id] { return true }
+        if case .hasLibrary = observations[id] { return true }
         return false
     }
 

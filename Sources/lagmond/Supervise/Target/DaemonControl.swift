@@ -200,7 +200,7 @@ extension Settings {
             (.output, output != old.output || choosesOutput != old.choosesOutput), (.headers, outputHeaders != old.outputHeaders),
             (.outputBytes, !choosesOutput && !old.choosesOutput && defaultRotation != old.defaultRotation),
             (.outputMode, !choosesOutput && !old.choosesOutput && defaultPermissions != old.defaultPermissions),
-            // Where nobody names it, it goes with the output.
+            // Where no setting names it, it goes with the output.
             (.unfinished, (choosesUnfinished || old.choosesUnfinished) && monitor.unfinishedPath != old.monitor.unfinishedPath),
             (.listen, listen != old.listen), (.duration, duration != old.duration),
         ]

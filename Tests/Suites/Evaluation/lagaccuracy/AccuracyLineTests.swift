@@ -42,7 +42,7 @@ struct AccuracyLineTests {
         #expect(line(.calm, found: 301_001).missedTargets == ["duration_err_p99_ms <= 1"])
         #expect(line(.starved, found: 350_000).missedTargets.isEmpty)
         #expect(line(.stopped, found: nil).missedTargets == ["recall >= 1"])
-        #expect(line(.calm, detector: "classic", found: nil).missedTargets.isEmpty)
+        #expect(line(.calm, detector: "semaphore_watchdog", found: nil).missedTargets.isEmpty)
     }
 
     @Test func `the table has a row a line`() {

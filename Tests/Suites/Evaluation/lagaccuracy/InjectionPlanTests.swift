@@ -1,4 +1,5 @@
 import LagWorkload
+import TestSupport
 import Testing
 
 @testable import lagaccuracy

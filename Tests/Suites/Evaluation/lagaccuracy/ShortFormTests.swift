@@ -32,7 +32,7 @@ import Testing
         let lines = try output.split(separator: "\n").map(fields)
         for condition in Condition.allCases {
             let detectors = lines.filter { $0.condition == condition }.map { $0.values["detector"] }
-            #expect(detectors == ["lagmonitor", "classic", "classic_before_waiting"], "\(condition)")
+            #expect(detectors == ["lagmonitor", "semaphore_watchdog", "semaphore_watchdog_before_waiting"], "\(condition)")
         }
         for (condition, values) in lines where values["detector"] == "lagmonitor" {
             let facts = "\(condition.rawValue): \(values)\n\(errors)"

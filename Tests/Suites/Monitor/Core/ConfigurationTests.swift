@@ -34,24 +34,30 @@ struct ConfigurationTests {
     }
 
     @Test(arguments: [Duration.zero, .milliseconds(-50), .microseconds(999), .seconds(61), .seconds(Int64.max)])
-    func intervals(value: Duration) { #expect(key { $0.rules.callout = .init(interval: value) } == "interval_ms") }
+    func `intervals out of bounds are refused`(value: Duration) {
+        #expect(key { $0.rules.callout = .init(interval: value) } == "interval_ms")
+    }
 
     @Test(arguments: [0, -1, 1001, .max, .min])
-    func timeouts(value: Int) { #expect(key { $0.rules.callout = .init(timeouts: value) } == "timeouts") }
+    func `timeouts out of bounds are refused`(value: Int) {
+        #expect(key { $0.rules.callout = .init(timeouts: value) } == "timeouts")
+    }
 
     @Test(arguments: [Duration.nanoseconds(-1), .seconds(3601)])
-    func `restore intervals`(value: Duration) { #expect(key { $0.restoreInterval = value } == "restore_interval_ms") }
+    func `restore intervals out of bounds are refused`(value: Duration) {
+        #expect(key { $0.restoreInterval = value } == "restore_interval_ms")
+    }
 
     @Test(arguments: [Duration.nanoseconds(-1), .seconds(3601)])
-    func hangs(value: Duration) { #expect(key { $0.hangAfter = value } == "hang_after_ms") }
+    func `times of hangs out of bounds are refused`(value: Duration) { #expect(key { $0.hangAfter = value } == "hang_after_ms") }
 
     @Test(arguments: [0, -1, 1023, 1_048_577])
-    func `line lengths`(value: Int) { #expect(key { $0.maxLineBytes = value } == "max_line_bytes") }
+    func `line lengths out of bounds are refused`(value: Int) { #expect(key { $0.maxLineBytes = value } == "max_line_bytes") }
 
     @Test(arguments: [0, -1, 257])
-    func frames(value: Int) { #expect(key { $0.maxFrames = value } == "max_frames") }
+    func `frame counts out of bounds are refused`(value: Int) { #expect(key { $0.maxFrames = value } == "max_frames") }
 
-    @Test func limits() {
+    @Test func `limits out of bounds are refused`() {
         #expect(key { $0.limits.perFingerprint?.burst = 0 } == "limit_burst")
         #expect(key { $0.limits.perFingerprint?.interval = .zero } == "limit_interval_ms")
         #expect(key { $0.limits.overall?.burst = 10_001 } == "limit_all_burst")

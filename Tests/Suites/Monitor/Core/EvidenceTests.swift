@@ -149,7 +149,7 @@ extension MonitorTests {
             #expect(Set(line.objects("lock_cycle").compactMap { $0["thread_id"] as? Int }) == [Int(one.tid), Int(two.tid)])
         }
 
-        @Test func computing() throws {
+        @Test func `a callback that computes has the cause cpu`() throws {
             let line = try line { computeForTheTest(milliseconds: 400) }
             #expect(line.number("cpu_ms") >= 380, "\(line.text)")
             // It may have had to wait for a processor for even longer.
@@ -158,7 +158,7 @@ extension MonitorTests {
             #expect(line.string("culprit").contains("computeForTheTest"))
         }
 
-        @Test func sleeping() throws {
+        @Test func `a callback that sleeps has the cause syscall`() throws {
             let line = try line { blockForTheTest(milliseconds: 400) }
             #expect(line.string("cause") == "syscall", "\(line.text)")
             #expect(["clock_nanosleep", "nanosleep"].contains(line.string("syscall")))

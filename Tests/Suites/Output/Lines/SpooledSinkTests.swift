@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import LagOutput
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LagMonitorDelivery
@@ -311,13 +312,12 @@ struct SpooledSinkTests {
         OTLPSink(name: "otlp:test", rule: OTLPRetryRule()) { transport }
     }
 
+    /// The sink counts what its destination gave up when it is asked.
     private func until(_ sink: SpooledSink, _ condition: () -> Bool) -> Bool {
-        for _ in 0..<2000 {
+        eventually {
             _ = sink.takeAbandonedLines()
-            if condition() { return true }
-            usleep(5000)
+            return condition()
         }
-        return false
     }
 
     @Test func `requests that may pass later are kept and made again`() throws {

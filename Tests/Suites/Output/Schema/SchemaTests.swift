@@ -133,7 +133,9 @@ struct SchemaValidatorTests {
         (#"{"propertyNames":{"pattern":"^[a-z]+$"}}"#, #"{"a b":1,"c":1}"#, 1),
         (#"{"additionalProperties":{"type":"string"}}"#, #"{"a":1,"c":"1"}"#, 1),
     ])
-    func finds(schema: String, value: String, count: Int) throws { #expect(try problems(schema, value) == count) }
+    func `each keyword finds its problems`(schema: String, value: String, count: Int) throws {
+        #expect(try problems(schema, value) == count)
+    }
 
     @Test func `a keyword that is not known is not passed over`() throws {
         #expect(throws: SchemaValidator.UnknownKeyword.self) { try problems(#"{"maxLength":1}"#, #""a""#) }

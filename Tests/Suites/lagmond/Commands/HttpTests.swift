@@ -19,7 +19,7 @@ struct HttpTests {
                 ["run", "--config", "config.json", "--listen", port] + (arguments.isEmpty ? ["--output", "stalls"] : arguments),
                 in: directory
             )
-            let found = LagmondProcess.poll { lagmond.errors.contains("listening on http://") }
+            let found = eventually { lagmond.errors.contains("listening on http://") }
             try #require(found, "\(lagmond.errors)")
             let line = try #require(lagmond.errors.split(separator: "\n").first { $0.contains("listening on") })
             try body(lagmond, try #require(UInt16(line.split(separator: ":").last ?? "")))
@@ -37,7 +37,7 @@ struct HttpTests {
     @Test func `metrics count what the lines say`() throws {
         try Self.withService(config: Self.stalls) { lagmond, port in
             let count = #"lagmonitor_loop_stall_duration_seconds_count{loop="main",cause="syscall"}"#
-            let done = LagmondProcess.poll { Self.get("/metrics", port)?.body.contains("\(count) 3\n") == true }
+            let done = eventually { Self.get("/metrics", port)?.body.contains("\(count) 3\n") == true }
             let answer = try #require(Self.get("/metrics", port))
             #expect(done, "\(answer.body.split(separator: "\n").filter { $0.contains("_count") })")
             #expect(answer.status == 200)
@@ -70,7 +70,7 @@ struct HttpTests {
             let head = stream.read { $0.contains("\r\n\r\n") }
             #expect(head.lowercased().contains("transfer-encoding: chunked"))
             let inProgress = #"lagmonitor_stall_in_progress{loop="main"} 1"#
-            #expect(LagmondProcess.poll { Self.get("/metrics", port)?.body.contains(inProgress) == true })
+            #expect(eventually { Self.get("/metrics", port)?.body.contains(inProgress) == true })
             let health = try #require(Self.get("/healthz", port))
             // The watched loop's hang is no fault of who reports it.
             #expect(health.status == 200)
@@ -121,11 +121,11 @@ struct HttpTests {
     @Test func `an output that fails is a fault`() throws {
         // Always full.
         try Self.withService(["--output", "/dev/full"], config: Self.stalls) { _, port in
-            #expect(LagmondProcess.poll { Self.get("/healthz", port)?.status == 503 })
+            #expect(eventually { Self.get("/healthz", port)?.status == 503 })
             let answer = try #require(Self.get("/healthz", port))
             #expect(answer.body.contains("cannot write to /dev/full: No space left on device"), "\(answer.body)")
             let dropped = #"lagmonitor_records_dropped_total{reason="not_written"}"#
-            #expect(LagmondProcess.poll { (Self.value(dropped, Self.get("/metrics", port)?.body ?? "") ?? 0) > 0 })
+            #expect(eventually { (Self.value(dropped, Self.get("/metrics", port)?.body ?? "") ?? 0) > 0 })
         }
     }
 
@@ -139,7 +139,7 @@ struct HttpTests {
             #expect(Self.get("/stalls", port)?.status == 503)
             clients = []
             // The next line, or the empty one that comes every few seconds, finds nobody there.
-            let isFree = LagmondProcess.poll { (Self.get("/stalls", port)?.status ?? 503) == 200 }
+            let isFree = eventually { (Self.get("/stalls", port)?.status ?? 503) == 200 }
             #expect(isFree)
         }
     }

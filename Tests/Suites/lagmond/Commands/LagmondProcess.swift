@@ -1,6 +1,6 @@
 internal import Foundation
 import Glibc
-internal import LagMonitor
+internal import TestSupport
 internal import Testing
 
 /// The built binary, started in a directory of its own, with an environment that holds no setting.
@@ -37,23 +37,13 @@ final class LagmondProcess {
 
     /// Waits for the end and returns the exit code; a process that does not end fails the test and is killed.
     func wait(seconds: Int = 60) -> Int32 {
-        let ended = Self.poll(seconds: seconds) { !process.isRunning }
+        let ended = eventually(seconds: seconds) { !process.isRunning }
         if !ended {
             Issue.record("lagmond did not end within \(seconds) s")
             kill(pid, SIGKILL)
         }
         process.waitUntilExit()
         return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
-    }
-
-    /// Waits until something is the case; returns whether it came to be.
-    static func poll(seconds: Int = 30, _ condition: () -> Bool) -> Bool {
-        let deadline = MonotonicTime.now + .seconds(seconds)
-        while !condition() {
-            if MonotonicTime.now > deadline { return false }
-            usleep(5000)
-        }
-        return true
     }
 
     /// Starts, waits for the end, and returns what came of it.

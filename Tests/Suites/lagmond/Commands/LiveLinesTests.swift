@@ -105,7 +105,7 @@ struct LiveLinesTests {
 
     @Test(arguments: [
         ("9464", "127.0.0.1:9464"), ("localhost:1", "127.0.0.1:1"), ("0.0.0.0:80", "0.0.0.0:80"), ("[::1]:9464", "[::1]:9464"),
-    ]) func addresses(text: String, expected: String) { #expect(ListenAddress(text)?.description == expected) }
+    ]) func `listen addresses are read`(text: String, expected: String) { #expect(ListenAddress(text)?.description == expected) }
 
     @Test(arguments: ["9464", "\"9464\"", "\"127.0.0.1:9464\""]) func `a file says it as text or number`(value: String) throws {
         try TemporaryDirectory.with { directory in

@@ -15,7 +15,7 @@ internal import Testing
 
     /// The truth of a hang appears only at its end; its first line shows that it has begun.
     private func waitForHang(of lagmond: LagmondProcess) {
-        let hangs = LagmondProcess.poll {
+        let hangs = eventually {
             lagmond.output.split(separator: "\n").contains {
                 $0.contains(#""phase":"begin""#) && $0.contains("lockInOppositeOrder")
             }
@@ -48,10 +48,10 @@ internal import Testing
             directory.write(Self.silentHang, to: "c.json")
             let killed = try LagmondProcess(["--config", "c.json", "--output", "s.jsonl"], in: directory)
             let file = directory.file(".s.jsonl.unfinished")
-            #expect(LagmondProcess.poll { (try? Data(contentsOf: URL(fileURLWithPath: file)).count) ?? 0 > 4096 })
+            #expect(eventually { (try? Data(contentsOf: URL(fileURLWithPath: file)).count) ?? 0 > 4096 })
             // It is brought up to date while the stall lasts.
             let first = try Data(contentsOf: URL(fileURLWithPath: file))
-            #expect(LagmondProcess.poll { (try? Data(contentsOf: URL(fileURLWithPath: file))) != first })
+            #expect(eventually { (try? Data(contentsOf: URL(fileURLWithPath: file))) != first })
             kill(killed.pid, SIGKILL)
             _ = killed.wait()
             func lines() -> [Substring] { withoutRunqueue(directory.read("s.jsonl").split(separator: "\n")) }
@@ -133,7 +133,7 @@ internal import Testing
                 stdout: pipe.fileHandleForWriting
             )
             try pipe.fileHandleForWriting.close()
-            #expect(LagmondProcess.poll { !directory.read("t").isEmpty })
+            #expect(eventually { !directory.read("t").isEmpty })
             #expect(lagmond.process.isRunning)
             try pipe.fileHandleForReading.close()
             #expect(lagmond.wait(seconds: 20) == 0)
@@ -146,12 +146,12 @@ internal import Testing
         try TemporaryDirectory.with { directory in
             directory.write(#"{"workload": {"steps": [{"kind": "sleep", "for_ms": 250, "every_ms": 400}]}}"#, to: "c.json")
             let lagmond = try LagmondProcess(["--config", "c.json", "--truth", "t", "--output", "o"], in: directory)
-            #expect(LagmondProcess.poll { !directory.read("t").isEmpty && !directory.read("o").isEmpty })
+            #expect(eventually { !directory.read("t").isEmpty && !directory.read("o").isEmpty })
             for name in ["t", "o"] {
                 try FileManager.default.moveItem(atPath: directory.file(name), toPath: directory.file(name + ".1"))
             }
             kill(lagmond.pid, SIGHUP)
-            #expect(LagmondProcess.poll { !directory.read("t").isEmpty && !directory.read("o").isEmpty })
+            #expect(eventually { !directory.read("t").isEmpty && !directory.read("o").isEmpty })
             kill(lagmond.pid, SIGTERM)
             #expect(lagmond.wait(seconds: 20) == 0)
             #expect(lagmond.output == "")
@@ -164,7 +164,7 @@ internal import Testing
             let lagmond = try LagmondProcess(["--config", "c.json"], in: directory)
             let path = "/proc/\(lagmond.pid)/task/\(lagmond.pid)/children"
             var status = ""
-            let found = LagmondProcess.poll {
+            let found = eventually {
                 let child = (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: " ").first
                 status = child.flatMap { try? String(contentsOfFile: "/proc/\($0)/status", encoding: .utf8) } ?? ""
                 return status.contains("Name:\tsleep")
@@ -177,7 +177,7 @@ internal import Testing
             kill(lagmond.pid, SIGTERM)
             #expect(lagmond.wait(seconds: 20) == 0)
             let pid = status.split(separator: "\n").first { $0.hasPrefix("Pid:") }?.split(separator: "\t").last ?? "none"
-            let isGone = LagmondProcess.poll(seconds: 10) {
+            let isGone = eventually(seconds: 10) {
                 // A zombie that nobody has collected yet is gone as well.
                 let state = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? "State:\tZ"
                 return state.contains("State:\tZ")

@@ -123,7 +123,8 @@ struct StallLineEditorTests {
         let frames = #""frames":[{"pc":"0x1","offset":"0x5","build_id":"ab"},{"pc":"0x2"}]"#
         let line = try line(
             Self.head + #""lock_owner":{"thread_id":2,"# + frames + #"},"lock_cycle":[{"thread_id":3},{"#
-                + frames + #"}],"lock_chain":[{"# + frames + #"}],"workers":[{"thread_ids":[4]},{"# + frames + #"}],"other":{"# + frames + "}," + frames + "}"
+                + frames + #"}],"lock_chain":[{"# + frames + #"}],"workers":[{"thread_ids":[4]},{"#
+                + frames + #"}],"other":{"# + frames + "}," + frames + "}"
         )
         #expect(line.frames.count == 10)
         #expect(line.frames.map(\.isReturnAddress) == Array(repeating: [false, true], count: 5).flatMap { $0 })

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable internal import lagmond
@@ -58,7 +59,7 @@ struct TerminalTests {
                 in: directory,
                 stdout: terminal.slave
             )
-            #expect(LagmondProcess.poll { terminal.read().contains("(31 not shown; --limit)") }, "\(terminal.read())")
+            #expect(eventually { terminal.read().contains("(31 not shown; --limit)") }, "\(terminal.read())")
             kill(lagmond.pid, SIGTERM)
             #expect(lagmond.wait() == 0)
             let screen = try #require(terminal.read().components(separatedBy: "\u{1b}[H\u{1b}[2J").last)

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable internal import lagmond
@@ -207,10 +208,10 @@ struct TopTests {
         try TemporaryDirectory.with { directory in
             directory.write(StallLines.line(1), to: "a")
             let lagmond = try LagmondProcess(["top", "--follow", "--json", "--interval-s", "0.1", "a"], in: directory)
-            #expect(LagmondProcess.poll { lagmond.output.contains(#""count":1,"#) })
+            #expect(eventually { lagmond.output.contains(#""count":1,"#) })
             #expect(rename(directory.file("a"), directory.file("a.1")) == 0)
             directory.write(StallLines.line(2) + StallLines.line(3), to: "a")
-            #expect(LagmondProcess.poll { lagmond.output.contains(#""count":3,"#) })
+            #expect(eventually { lagmond.output.contains(#""count":3,"#) })
             kill(lagmond.pid, SIGTERM)
             #expect(lagmond.wait() == 0)
         }

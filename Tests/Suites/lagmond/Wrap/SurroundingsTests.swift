@@ -129,7 +129,7 @@ struct SurroundingsTests {
                 in: directory,
                 environment: ["SWIFT_BACKTRACE": backtrace]
             )
-            try #require(LagmondProcess.poll { lagmond.errors.contains("listening") })
+            try #require(eventually { lagmond.errors.contains("listening") })
             let begun = MonotonicTime.now
             kill(lagmond.pid, signal)
             #expect(lagmond.wait(seconds: 20) == -signal)

@@ -159,7 +159,8 @@ struct WrappedCommandTests {
 
     @Test func `its loop is in our table`() throws {
         let probe = ProbeRun.folder.appendingPathComponent("ForeignProbe").path
-        let running = try RunningProbe(ProbeRun.wrapper + ["/bin/sh", "-c", "echo $LAGMONITOR_LOOP_TABLE; exec \(probe) waits loop"])
+        let script = "echo $LAGMONITOR_LOOP_TABLE; exec \(probe) waits loop"
+        let running = try RunningProbe(ProbeRun.wrapper + ["/bin/sh", "-c", script])
         let path = try #require(running.line())
         let word = try #require(running.line()).split(separator: " ").compactMap { Int32($0) }
         // As any process that has the path may; the first slot is the only one.

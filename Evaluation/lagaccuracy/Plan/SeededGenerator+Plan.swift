@@ -1,11 +1,7 @@
 internal import Foundation
+internal import TestSupport
 
-/// SplitMix64 (Steele, Lea and Flood, 2014): the same numbers for the same seed on every machine.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
+extension SeededGenerator {
     /// A stream of its own for one purpose under one condition, so that a change to one does not shift the others.
     init(seed: UInt64, condition: Condition, purpose: UInt64) {
         let place = UInt64(Condition.allCases.firstIndex(of: condition) ?? 0)
@@ -13,14 +9,6 @@ struct SeededGenerator: RandomNumberGenerator {
         var mixer = SeededGenerator(seed: seed)
         mixer = SeededGenerator(seed: mixer.next() ^ (place << 8 | purpose))
         self.init(seed: mixer.next())
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
     }
 
     /// A length whose logarithm is uniformly distributed: as many between 20 and 40 ms as between 1 and 2 s.

@@ -1,4 +1,4 @@
-/// What the classic watchdog makes of the ends of its waits. Pure.
+/// What the observer-and-semaphore watchdog makes of the ends of its waits. Pure.
 ///
 /// Seed 000, line for line: a wait of 50 ms that timed out while the activity is `beforeSources` or `afterWaiting` adds one; the
 /// third in a row reports and starts again at zero, so that one hang is reported every 150 ms; everything else sets to zero.

@@ -1,0 +1,69 @@
+"""CPython: Debian's, and those of pyenv where there are any."""
+import ast
+import glob
+import os
+import pathlib
+import subprocess
+
+from language import HERE, Interpreter, Language
+
+
+class Python(Language):
+    name = "python"
+    sources = ("stalls.py",)
+    attached = ("sleep", "compute", "async-sleep", "ctypes")
+
+    def interpreters(self, folder):
+        paths = ["/usr/bin/python3"]
+        for version in ("3.11", "3.12", "3.13"):
+            paths += sorted(glob.glob(os.path.expanduser(f"~/.pyenv/versions/{version}.*/bin/python{version}")))[-1:]
+        for path in paths:
+            if os.path.exists(path):
+                version = subprocess.run([path, "-c", "import platform; print(platform.python_version())"], capture_output=True, text=True)
+                yield Interpreter(f"python-{version.stdout.strip()}", [path, str(HERE / "programs" / "stalls.py")])
+
+    def __init__(self):
+        # Of each function the lines that it has.
+        self.functions = {}
+        for source in self.sources:
+            path = HERE / "programs" / source
+            tree = ast.parse(path.read_text())
+            ranges = {"<module>": [(1, len(path.read_text().splitlines()))]}
+            self._collect(tree, "", ranges)
+            self.functions[path.name] = ranges
+
+    def _collect(self, node, prefix, ranges):
+        for child in ast.iter_child_nodes(node):
+            name = None
+            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                name = child.name
+            elif isinstance(child, ast.Lambda):
+                name = "<lambda>"
+            elif isinstance(child, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+                name = {"ListComp": "<listcomp>", "SetComp": "<setcomp>", "DictComp": "<dictcomp>", "GeneratorExp": "<genexpr>"}[
+                    type(child).__name__
+                ]
+            elif isinstance(child, ast.ClassDef):
+                ranges.setdefault(prefix + child.name, []).append((child.lineno, child.end_lineno))
+                self._collect(child, prefix + child.name + ".", ranges)
+                continue
+            if name is None:
+                self._collect(child, prefix, ranges)
+                continue
+            first = min([child.lineno] + [item.lineno for item in getattr(child, "decorator_list", [])])
+            ranges.setdefault(prefix + name, []).append((first, child.end_lineno))
+            self._collect(child, prefix + name + ".<locals>.", ranges)
+
+    def is_wrong(self, frame):
+        ranges = self.functions.get(pathlib.Path(frame.get("file") or "").name)
+        symbol = frame.get("symbol")
+        if ranges is None or symbol is None:
+            return False
+        function = symbol.rsplit(" (", 1)[0]
+        if function not in ranges:
+            return True
+        line = frame.get("line")
+        return line is not None and not any(first <= line <= last for first, last in ranges[function])
+
+
+LANGUAGE = Python()

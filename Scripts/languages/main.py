@@ -1,0 +1,102 @@
+"""Stalls of several languages under lagmond; for Scripts/languages/run: main.py LAGMOND [LANGUAGE…]."""
+import importlib
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+
+from language import HERE
+from session import Tally, measure
+
+# Of all stalls; what is absent counts against it.
+LEAST_FUNCTION, LEAST_LINE = 0.98, 0.95
+
+
+def private_copy(lagmond, folder):
+    """lagmond and its library, where no build replaces them meanwhile."""
+    binaries = folder / "bin"
+    binaries.mkdir()
+    for name in (lagmond, lagmond.with_name("liblagmonitor-preload.so")):
+        if name.exists():
+            shutil.copy(name, binaries)
+    return str(binaries / lagmond.name)
+
+
+def share(part, whole):
+    return f"{100 * part / whole:.1f}%" if whole else "-"
+
+
+def percentile(stops):
+    """What 99 in 100 of all stops were not longer than, as far as the runs' own figures say."""
+    left = sum(count for count, _ in stops) * 0.99
+    for count, value in sorted(stops, key=lambda stop: stop[1]):
+        left -= count
+        if left <= 0:
+            return str(value)
+    return "-"
+
+
+def report(title, tallies):
+    made = sum(tally.made for tally in tallies)
+    found = sum(tally.found for tally in tallies)
+    function, line = sum(tally.function for tally in tallies), sum(tally.line for tally in tallies)
+    fingerprints = max((len(tally.fingerprints) for tally in tallies), default=0)
+    wrong = sum(tally.wrong for tally in tallies)
+    stops = [stop for tally in tallies for stop in tally.stops]
+    print(
+        f"language {title} stalls={found}/{made} function={share(function, found)} line={share(line, found)} fingerprints={fingerprints} "
+        f"stop_us_p99={percentile(stops)} wrong={wrong}",
+        flush=True,
+    )
+    return found == made and function >= LEAST_FUNCTION * found and line >= LEAST_LINE * found and fingerprints <= 1 and wrong == 0
+
+
+def run(lagmond, language, folder):
+    rounds = int(os.environ.get("ROUNDS", "5"))
+    chosen = os.environ.get("SCENARIOS", "").split()
+    shows_all = os.environ.get("DETAILS") == "all"
+    is_good, is_there = True, False
+    for interpreter in language.interpreters(folder):
+        is_there = True
+        tallies = {False: [], True: [], "attach": []}
+        for scenario in language.scenarios():
+            if chosen and scenario.name not in chosen:
+                continue
+            tally = Tally()
+            for busy in (False, True):
+                measure(lagmond, language, interpreter, scenario, rounds, "run", busy, folder, tally)
+            tallies[scenario.is_unseen].append(tally)
+            groups = [("", tally)]
+            if scenario.name in language.attached:
+                attached = Tally()
+                measure(lagmond, language, interpreter, scenario, rounds, "attach", False, folder, attached)
+                # The same stall, however it is watched.
+                attached.fingerprints |= tally.fingerprints
+                tallies["attach"].append(attached)
+                groups.append(("attach ", attached))
+            for way, one in groups:
+                if shows_all or not scenario.is_unseen:
+                    text = f"{one.found}/{one.made} function {one.function} line {one.line} fingerprints {len(one.fingerprints)}"
+                    print(f"  {interpreter.name} {way}{scenario.name}: {text} wrong {one.wrong} {sorted(set(one.details))}", file=sys.stderr)
+        for key, title in ((False, "set=developed"), (True, "set=unseen"), ("attach", "way=attach")):
+            if tallies[key]:
+                is_good &= report(f"{interpreter.name} {title}", tallies[key])
+    if not is_there:
+        print(f"language {language.name} left out: no interpreter here", flush=True)
+    return is_good
+
+
+def main():
+    lagmond = pathlib.Path(sys.argv[1]).resolve()
+    names = sys.argv[2:] or sorted(path.stem.removeprefix("language_") for path in HERE.glob("language_*.py"))
+    is_good = True
+    with tempfile.TemporaryDirectory(prefix="lag-languages-") as name:
+        folder = pathlib.Path(name)
+        program = private_copy(lagmond, folder)
+        for name in names:
+            is_good &= run(program, importlib.import_module(f"language_{name}").LANGUAGE, folder)
+    sys.exit(0 if is_good else 1)
+
+
+main()

@@ -1,0 +1,114 @@
+"""One program under lagmond, and what became of its stalls."""
+import dataclasses
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+# Of rest before the first stall: until the loop is known.
+LEAD_SECONDS = {"run": 0.8, "attach": 3.0}
+# Around the stalls themselves.
+SPARE_SECONDS = 90
+STOPS = re.compile(r"stops=(\d+) .*?stop_us_p50=(\d+) stop_us_p99=(\d+)")
+
+
+@dataclasses.dataclass
+class Tally:
+    """Of one scenario, in one way."""
+
+    made: int = 0
+    found: int = 0
+    function: int = 0
+    line: int = 0
+    wrong: int = 0
+    fingerprints: set = dataclasses.field(default_factory=set)
+    # (how many, what 99 in 100 were not longer than)
+    stops: list = dataclasses.field(default_factory=list)
+    details: list = dataclasses.field(default_factory=list)
+
+
+def spinners(count):
+    return [subprocess.Popen(["/usr/bin/python3", "-c", "import os\nwhile os.getppid() > 1: sum(range(10000))"]) for _ in range(count)]
+
+
+def run_program(lagmond, interpreter, scenario, rounds, way, folder):
+    """The truth in nanoseconds, the records, and what lagmond said."""
+    truth, output = folder / "truth", folder / "stalls.jsonl"
+    for path in (truth, output):
+        path.unlink(missing_ok=True)
+    command = interpreter.command + [scenario.name, str(rounds), str(truth), str(LEAD_SECONDS[way])]
+    options = ["--output", str(output)]
+    if way == "run":
+        done = subprocess.run(
+            [lagmond, "run", *options, "--", *command], cwd=folder, capture_output=True, text=True, timeout=SPARE_SECONDS + rounds * 5
+        )
+        said = done.stderr
+    else:
+        program = subprocess.Popen(command, cwd=folder)
+        try:
+            watch = subprocess.Popen([lagmond, "attach", "--pid", str(program.pid), *options], stderr=subprocess.PIPE, text=True)
+            program.wait(timeout=SPARE_SECONDS + rounds * 5)
+            _, said = watch.communicate(timeout=SPARE_SECONDS)
+        finally:
+            for process in (program, watch):
+                if process.poll() is None:
+                    process.send_signal(signal.SIGKILL)
+                    process.wait()
+    stalls = [tuple(map(int, line.split())) for line in truth.read_text().splitlines()] if truth.exists() else []
+    records = [json.loads(line) for line in output.read_text().splitlines()] if output.exists() else []
+    return stalls, [record for record in records if record.get("event") == "stall" and record.get("phase") == "end"], said
+
+
+def judge(language, scenario, stalls, records, tally):
+    """Holds each stall against the record that covers most of it."""
+    symbols = language.symbols(scenario)
+    for begin, end in stalls:
+        tally.made += 1
+
+        def overlap(record):
+            first = record["mono_us"] * 1000
+            return min(end, first + record["duration_ms"] * 1e6) - max(begin, first)
+
+        record = max(records, key=overlap, default=None)
+        if record is None or overlap(record) < (end - begin) / 2:
+            tally.details.append("not found")
+            continue
+        tally.found += 1
+        tally.fingerprints.add(record["fingerprint"])
+        culprit = record.get("culprit")
+        if culprit in symbols:
+            tally.function += 1
+        elif culprit is not None:
+            tally.wrong += 1
+            tally.details.append(f"culprit {culprit} ({record['capture']} {record.get('capture_error')}, {record['cause']})")
+        frame = next((frame for frame in record["frames"] if frame.get("symbol") in symbols), None)
+        if frame and frame.get("line") in scenario.lines and frame.get("language") == language.name:
+            tally.line += 1
+        elif frame:
+            tally.details.append(f"line {frame.get('line')} of {frame.get('file')}")
+    for record in records:
+        for frame in record["frames"]:
+            if language.is_wrong(frame):
+                tally.wrong += 1
+                tally.details.append(f"frame {frame.get('symbol')}:{frame.get('line')}")
+
+
+def measure(lagmond, language, interpreter, scenario, rounds, way, busy, folder, tally):
+    load = spinners(2 * (os.cpu_count() or 1)) if busy else []
+    try:
+        stalls, records, said = run_program(lagmond, interpreter, scenario, rounds, way, folder)
+    finally:
+        for process in load:
+            process.kill()
+        for process in load:
+            process.wait()
+    if len(stalls) < rounds:
+        tally.details.append(f"{len(stalls)} of {rounds} stalls made: {said.strip()[-300:]}")
+    judge(language, scenario, stalls, records, tally)
+    stops = STOPS.search(said)
+    if stops:
+        tally.stops.append((int(stops.group(1)), int(stops.group(3))))
+    # The machine settles.
+    time.sleep(0.1)

@@ -1,0 +1,64 @@
+internal import CLagLinux
+internal import LagActivity
+internal import LagModel
+
+/// The part of a capture that is the languages': copies for each way to a stack, and what becomes of them.
+///
+/// Owned by the watchdog, as ``ThreadCapture`` is, but for ``stopped``.
+final class LanguageCapture {
+    let source: any LanguageFrameSource
+    /// What is copied while a thread is held.
+    let stopped: StoppedCopy
+    /// What is copied of a thread that sleeps, which nobody waits for.
+    private let sleeping: MemoryCopy
+    private var thread: (any LanguageThread)?
+    private var isReady = false
+
+    /// The thread notices nothing; the other loops of its process wait meanwhile.
+    private static let sleepingNanoseconds: UInt64 = 2_000_000
+
+    /// Nil where there is no memory: then all frames are native ones.
+    init?(_ source: any LanguageFrameSource, process: Int32) {
+        guard let sleeping = MemoryCopy(process: process), let held = MemoryCopy(process: process) else { return nil }
+        self.source = source
+        self.sleeping = sleeping
+        stopped = StoppedCopy(held)
+    }
+
+    /// - Returns: whether frames have to be copied while the thread cannot change them.
+    func prepare(_ identity: ThreadIdentity, _ modules: ModuleMap) -> Bool {
+        thread = source.prepare(identity, modules: modules)
+        let copiesFrames = thread?.copiesFrames ?? false
+        if copiesFrames, !isReady {
+            isReady = true
+            stopped.memory.makeResident()
+        }
+        stopped.prepare(copiesFrames ? thread : nil)
+        return copiesFrames
+    }
+
+    func copySleeping(_ snapshot: UnsafePointer<cll_snapshot>) {
+        sleeping.open(snapshot, within: Self.sleepingNanoseconds)
+        thread?.copy(sleeping, of: snapshot)
+        sleeping.close(nil)
+    }
+
+    func merge(
+        _ method: CaptureMethod,
+        _ snapshot: UnsafePointer<cll_snapshot>,
+        into frames: FrameBuffer,
+        stored: Int
+    ) -> (stored: Int, gained: Int) {
+        guard let thread else { return (stored, 0) }
+        let memory: MemoryCopy? =
+            switch method {
+            case .passive where thread.copiesFrames: sleeping
+            case .ptrace where thread.copiesFrames: stopped.memory
+            default: nil
+            }
+        // The stack is part of what was copied.
+        memory?.close(snapshot)
+        defer { memory?.close(nil) }
+        return thread.merge(memory, snapshot, into: frames, stored: stored)
+    }
+}

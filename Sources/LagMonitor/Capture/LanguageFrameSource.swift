@@ -1,0 +1,86 @@
+package import CLagLinux
+package import LagActivity
+
+/// Knows the frames that the runtimes of languages keep of another process's threads: interpreters, compilers at run time.
+///
+/// A monitor of this process has none. In the stack of a thread such a frame is one with a ``FrameBuffer/Frame/language`` number; what that
+/// stands for is asked for by the reporter. The watchdog calls ``prepare(_:modules:)``, the reporter the rest.
+package protocol LanguageFrameSource: AnyObject, Sendable {
+    /// Before anything is captured.
+    /// - Parameter notify: has the reporter call ``resolve()``; must not block.
+    func begin(notify: @escaping @Sendable () -> Void)
+
+    /// Before a capture, when the modules are known. Which runtimes there are is decided once for each set of them.
+    /// - Returns: nil where there is no runtime.
+    func prepare(_ thread: ThreadIdentity, modules: ModuleMap) -> (any LanguageThread)?
+
+    /// The function of a frame, as a number that others do not have. Any thread.
+    func function(of frame: UInt32) -> UInt64
+
+    /// Finds the names of frames that came since the last call. Reads files and the process's memory.
+    func resolve()
+
+    /// What a frame is; nil where that is not known, or was forgotten.
+    func name(of frame: UInt32) -> LanguageFrameName?
+}
+
+/// A thread of a process with runtimes, in one capture.
+package protocol LanguageThread: AnyObject, Sendable {
+    /// Whether frames have to be copied while the thread cannot change them: one that runs is to be stopped then.
+    var copiesFrames: Bool { get }
+
+    /// Copies what the runtimes keep of the thread, which cannot go on meanwhile: no name, no line, as little as is needed. The watchdog for a
+    /// thread that sleeps, the tracer for one that is held.
+    func copy(_ memory: MemoryCopy, of snapshot: UnsafePointer<cll_snapshot>)
+
+    /// Puts the languages' frames in the place of the runtimes' own. The watchdog, when the thread is on its way again.
+    /// - Parameters:
+    ///   - memory: what was copied; nil: nothing was.
+    ///   - stored: frames there are.
+    /// - Returns: frames there are then, and how many the whole stack gained.
+    func merge(
+        _ memory: MemoryCopy?,
+        _ snapshot: UnsafePointer<cll_snapshot>,
+        into frames: FrameBuffer,
+        stored: Int
+    ) -> (stored: Int, gained: Int)
+}
+
+/// A function of a language, as its runtime names it.
+package struct LanguageFrameName: Sendable, Hashable {
+    /// `python`, `javascript`, `go`, `ruby`, …; nil: it has a name, and is no language's.
+    package var language: String?
+    /// The function, with what it is in: `Shop.checkout`, `load.<locals>.<lambda>`.
+    package var function: String
+    /// The name by which stalls are compared and blamed: the same for every build of the runtime, and without a line.
+    package var symbol: String
+    /// The source file, as the runtime names it.
+    package var file: String?
+    /// Counted from 1.
+    package var line: Int?
+    /// Whether it is no code of the program's own: the language's library, the runtime, a dependency. Nil: the file decides.
+    package var isLibrary: Bool?
+
+    /// - Parameter symbol: nil: the function, and the file without its folders.
+    package init(
+        language: String?,
+        function: String,
+        symbol: String? = nil,
+        file: String? = nil,
+        line: Int? = nil,
+        isLibrary: Bool? = nil
+    ) {
+        self.language = language
+        self.function = function
+        self.symbol = symbol ?? Self.symbol(function, file)
+        self.file = file
+        self.line = line
+        self.isLibrary = isLibrary
+    }
+
+    private static func symbol(_ function: String, _ file: String?) -> String {
+        guard let file, !file.isEmpty else { return function }
+        let base = file.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(file[file.utf8.index(after: $0)...]) } ?? file
+        return base.isEmpty ? function : "\(function) (\(base))"
+    }
+}

@@ -1,0 +1,130 @@
+internal import CLagBeacon
+package import CLagLinux
+internal import Glibc
+internal import LagModel
+
+/// Pieces of another process's memory, copied while a thread of it could not change them, and read afterwards.
+///
+/// Reading is the same in both phases, so what finds its way through a runtime's structures is written once: while the copy is open, what is not
+/// there yet is read from the process and kept; once it is closed, only what was kept is there. Every read is bounded: by the memory, the
+/// number of reads, and the time for which the copy may be open.
+///
+/// What another process wrote is a claim: an address that leads nowhere gives nil. One thread at a time.
+// Unchecked: it is handed from the thread that copies to the one that reads, by a queue that orders memory.
+package final class MemoryCopy: @unchecked Sendable {
+    /// Enough for what runtimes keep of some hundred calls.
+    package static let capacityBytes = 512 * 1024
+    private static let residentBytes = 128 * 1024
+    /// System calls, about 1 µs each.
+    package static let maximumReads = 512
+
+    private struct Piece {
+        let address: UInt64
+        let count: Int
+        let offset: Int
+    }
+
+    package let process: Int32
+    private let buffer: UnsafeMutableRawPointer
+    private var used = 0
+    private var pieces: [Piece] = []
+    private var lastHit = 0
+    private var reads = 0
+    private var deadline: UInt64 = 0
+    private var isOpen = false
+    private var snapshot: UnsafePointer<cll_snapshot>?
+
+    /// Takes its memory straight from the kernel; it becomes resident where it is used.
+    package init?(process: Int32) {
+        guard let buffer = cll_memory_map(Self.capacityBytes) else { return nil }
+        self.process = process
+        self.buffer = buffer
+        pieces.reserveCapacity(Self.maximumReads)
+    }
+
+    deinit { cll_memory_unmap(buffer, Self.capacityBytes) }
+
+    /// Has the kernel put pages where most copies lie: that takes its time, too, and nobody should stand still for it.
+    package func makeResident() {
+        for offset in stride(from: 0, to: Self.residentBytes, by: 4096) {
+            buffer.storeBytes(of: 0, toByteOffset: offset, as: UInt8.self)
+        }
+    }
+
+    /// Forgets what there was, and takes copies from now on, for so long.
+    package func open(_ snapshot: UnsafePointer<cll_snapshot>?, within nanoseconds: UInt64) {
+        pieces.removeAll(keepingCapacity: true)
+        (used, lastHit, reads, isOpen) = (0, 0, 0, true)
+        self.snapshot = snapshot
+        deadline = clb_now_ns().saturatingSum(nanoseconds)
+    }
+
+    package func close(_ snapshot: UnsafePointer<cll_snapshot>?) {
+        isOpen = false
+        self.snapshot = snapshot
+    }
+
+    /// Whether more can be copied.
+    package var hasRoom: Bool {
+        isOpen && reads < Self.maximumReads && used < Self.capacityBytes && clb_now_ns() < deadline
+    }
+
+    /// Copies as many of these bytes as can be read, in one piece.
+    package func prefetch(_ address: UInt64, _ count: Int) { _ = fetch(address, count, isWhole: false) }
+
+    /// Whether these bytes are in the copy.
+    package func holds(_ address: UInt64, _ count: Int) -> Bool { find(address, count) != nil }
+
+    /// `count` bytes; nil where they are not in one piece of the copy, or of the thread's stack.
+    package func bytes(_ address: UInt64, _ count: Int) -> UnsafeRawBufferPointer? {
+        guard count > 0, count <= Self.capacityBytes else { return nil }
+        if let start = find(address, count) { return UnsafeRawBufferPointer(start: start, count: count) }
+        guard let offset = fetch(address, count, isWhole: true) else { return nil }
+        return UnsafeRawBufferPointer(start: buffer + offset, count: count)
+    }
+
+    /// A number of any width.
+    package func load<Number: FixedWidthInteger & BitwiseCopyable>(_ address: UInt64, as type: Number.Type = Number.self)
+        -> Number?
+    {
+        bytes(address, MemoryLayout<Number>.size).map { Number(littleEndian: $0.loadUnaligned(as: Number.self)) }
+    }
+
+    private func find(_ address: UInt64, _ count: Int) -> UnsafeRawPointer? {
+        if lastHit < pieces.count, let offset = Self.offset(of: address, count, in: pieces[lastHit]) {
+            return UnsafeRawPointer(buffer + offset)
+        }
+        if let snapshot, let stack = snapshot.pointee.stack {
+            let begin = snapshot.pointee.stack_begin
+            let length = snapshot.pointee.stack_length
+            if address >= begin, address - begin < length, length - (address - begin) >= UInt64(count) {
+                return UnsafeRawPointer(stack + Int(address - begin))
+            }
+        }
+        for index in pieces.indices {
+            if let offset = Self.offset(of: address, count, in: pieces[index]) {
+                lastHit = index
+                return UnsafeRawPointer(buffer + offset)
+            }
+        }
+        return nil
+    }
+
+    private static func offset(of address: UInt64, _ count: Int, in piece: Piece) -> Int? {
+        guard address >= piece.address, address - piece.address <= UInt64(piece.count) else { return nil }
+        let skipped = Int(address - piece.address)
+        return piece.count - skipped >= count ? piece.offset + skipped : nil
+    }
+
+    private func fetch(_ address: UInt64, _ count: Int, isWhole: Bool) -> Int? {
+        guard hasRoom, count > 0, count <= Self.capacityBytes - used, address != 0 else { return nil }
+        reads += 1
+        let got = Int(cll_memory_read(process, address, buffer + used, count))
+        guard got > 0, got == count || !isWhole else { return nil }
+        pieces.append(Piece(address: address, count: got, offset: used))
+        lastHit = pieces.count - 1
+        // Words stay aligned.
+        defer { used += min((got + 15) & ~15, Self.capacityBytes - used) }
+        return used
+    }
+}

@@ -1,0 +1,71 @@
+internal import LagCapture
+internal import LagModel
+
+/// Numbers for the frames of languages, and their names once they are known.
+///
+/// A number stands for one frame for ever; what it stands for is forgotten when so many others came since, and then it has no name. So the memory
+/// is bounded whatever the process does.
+struct LanguageFrameTable {
+    struct Entry: Sendable {
+        let frame: LanguageFrame
+        let runtime: any LanguageRuntime
+        fileprivate(set) var name: LanguageFrameName?
+    }
+
+    private struct Key: Hashable {
+        let frame: LanguageFrame
+        let runtime: ObjectIdentifier
+    }
+
+    /// Frames that are remembered: several hundred deep stacks.
+    static let capacity = 16_384
+
+    private var numbers: [Key: UInt32] = [:]
+    private var entries: [UInt32: Entry] = [:]
+    private var next: UInt32 = 1
+    private var unresolved: [UInt32] = []
+
+    /// Whether frames came whose names were not asked for.
+    var hasUnresolved: Bool { !unresolved.isEmpty }
+
+    mutating func number(_ frame: LanguageFrame, of runtime: any LanguageRuntime) -> UInt32 {
+        let key = Key(frame: frame, runtime: ObjectIdentifier(runtime))
+        if let known = numbers[key] { return known }
+        let number = next
+        // 0 is a native frame.
+        next = next == .max ? 1 : next + 1
+        if let former = entries.removeValue(forKey: number) { forget(former) }
+        if entries.count >= Self.capacity {
+            let oldest =
+                number > UInt32(Self.capacity) ? number - UInt32(Self.capacity) : UInt32.max - (UInt32(Self.capacity) - number)
+            if let former = entries.removeValue(forKey: oldest) { forget(former) }
+        }
+        numbers[key] = number
+        entries[number] = Entry(frame: frame, runtime: runtime)
+        unresolved.append(number)
+        return number
+    }
+
+    private mutating func forget(_ entry: Entry) {
+        numbers[Key(frame: entry.frame, runtime: ObjectIdentifier(entry.runtime))] = nil
+    }
+
+    subscript(number: UInt32) -> Entry? { entries[number] }
+
+    /// Those whose names are to be found now.
+    mutating func takeUnresolved() -> [(UInt32, Entry)] {
+        defer { unresolved.removeAll(keepingCapacity: true) }
+        return unresolved.compactMap { number in entries[number].map { (number, $0) } }
+    }
+
+    mutating func setName(_ name: LanguageFrameName?, of number: UInt32) { entries[number]?.name = name }
+
+    /// What frames of one function share.
+    func function(of number: UInt32) -> UInt64 {
+        guard let entry = entries[number] else { return UInt64(number) }
+        var hash = StableHash()
+        hash.combine(word: entry.frame.code)
+        hash.combine(word: entry.frame.check)
+        return hash.value
+    }
+}

@@ -1,0 +1,94 @@
+package import LagActivity
+package import LagCapture
+internal import LagModel
+
+/// The languages' frames of one process: which runtimes it has, and what their frames are called.
+///
+/// Nothing is read before a stall. At the first capture the modules are looked through once; a process without a runtime costs a comparison from
+/// then on.
+package final class LanguageFrames: LanguageFrameSource {
+    /// Every runtime that is known, in the order in which they are tried on a stack.
+    static let recognisers: [@Sendable (ProcessImage) -> RuntimeRecognition] = [
+        PythonRuntime.recognise, PerfMapRuntime.recognise,
+    ]
+
+    private struct State {
+        var modules: UInt64?
+        var runtimes: [any LanguageRuntime] = []
+        var table = LanguageFrameTable()
+        var notify: (@Sendable () -> Void)?
+        /// Versions that are not known, and were reported.
+        var reported: Set<String> = []
+    }
+
+    private let process: Int32
+    private let reportError: @Sendable (String) -> Void
+    private let state = PthreadMutex(State())
+
+    /// - Parameter reportError: gets a line on a runtime whose version is not known.
+    package init(process: Int32, reportError: @escaping @Sendable (String) -> Void) {
+        self.process = process
+        self.reportError = reportError
+    }
+
+    package func begin(notify: @escaping @Sendable () -> Void) { state.withLock { $0.notify = notify } }
+
+    package func prepare(_ thread: ThreadIdentity, modules: ModuleMap) -> (any LanguageThread)? {
+        let runtimes = runtimes(modules)
+        guard !runtimes.isEmpty else { return nil }
+        // What follows from addresses alone needs no number.
+        let inner =
+            runtimes.contains { $0.copiesFrames } ? NamespaceThread.innerTid(of: thread.tid, process: process) : thread.tid
+        return PreparedThread(
+            self,
+            runtimes.map { ($0, $0.prepare(tid: thread.tid, innerTid: inner)) },
+            (thread.tid, inner)
+        )
+    }
+
+    private func runtimes(_ modules: ModuleMap) -> [any LanguageRuntime] {
+        let present = modules.generation
+        if let known = state.withLock({ $0.modules == present ? $0.runtimes : nil }) { return known }
+        let image = ProcessImage(modules)
+        var found: [any LanguageRuntime] = []
+        var unknown: [String] = []
+        for recognise in Self.recognisers {
+            switch recognise(image) {
+            case .absent: break
+            case .found(let runtime): found.append(runtime)
+            case .unknown(let version): unknown.append(version)
+            }
+        }
+        let news = state.withLock { state in
+            state.modules = present
+            state.runtimes = found
+            return unknown.filter { state.reported.insert($0).inserted }
+        }
+        for version in news { reportError("process \(process): runtime_unknown: \(version): native frames only") }
+        return found
+    }
+
+    /// Numbers for the frames of a stack.
+    func numbers(_ frames: [(LanguageFrame, any LanguageRuntime)]) -> [UInt32] {
+        let (numbers, notify) = state.withLock { state in
+            let numbers = frames.map { state.table.number($0.0, of: $0.1) }
+            return (numbers, state.table.hasUnresolved ? state.notify : nil)
+        }
+        notify?()
+        return numbers
+    }
+
+    package func function(of frame: UInt32) -> UInt64 { state.withLock { $0.table.function(of: frame) } }
+
+    package func resolve() {
+        for (number, entry) in state.withLock({ $0.table.takeUnresolved() }) {
+            let name = entry.runtime.name(entry.frame)
+            state.withLock { $0.table.setName(name, of: number) }
+        }
+    }
+
+    package func name(of frame: UInt32) -> LanguageFrameName? {
+        resolve()
+        return state.withLock { $0.table[frame]?.name }
+    }
+}

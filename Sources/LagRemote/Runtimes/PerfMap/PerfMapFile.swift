@@ -1,0 +1,85 @@
+internal import Glibc
+
+/// `/tmp/perf-PID.map` of a process: what compilers at run time write so that profilers know their code. Read from where it ended the last time.
+///
+/// Anybody may put a file there: it must be a regular one of the process's own user, or root's, and no link; how much of it is read is bounded.
+/// One thread at a time.
+struct PerfMapFile {
+    /// A larger file is not read: names for its code are absent then.
+    static let maximumBytes: UInt64 = 256 << 20
+    private static let pieceBytes = 1 << 18
+
+    private let path: String
+    private let process: Int32
+    private var index = PerfMapIndex()
+    private var readBytes: UInt64 = 0
+    private var identity: (device: UInt, inode: UInt) = (0, 0)
+
+    /// - Parameter innerPid: the process's number as it knows it itself.
+    init(process: Int32, innerPid: Int32) {
+        self.init(path: "/proc/\(process)/root/tmp/perf-\(innerPid).map", process: process)
+    }
+
+    init(path: String, process: Int32) {
+        self.path = path
+        self.process = process
+    }
+
+    /// Whether there is such a file. Some µs.
+    var exists: Bool {
+        var found = stat()
+        return lstat(path, &found) == 0 && found.st_mode & S_IFMT == S_IFREG
+    }
+
+    /// The name that the map has for the code at an address.
+    mutating func name(of address: UInt64) -> String? {
+        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        guard refresh(descriptor), let place = index.find(address) else { return nil }
+        return Self.text(descriptor, place.offset, place.bytes)
+    }
+
+    private mutating func refresh(_ descriptor: Int32) -> Bool {
+        var found = stat()
+        guard fstat(descriptor, &found) == 0, found.st_mode & S_IFMT == S_IFREG, isTrusted(found.st_uid) else { return false }
+        let size = UInt64(clamping: found.st_size)
+        guard size <= Self.maximumBytes else { return false }
+        if identity != (UInt(found.st_dev), UInt(found.st_ino)) || size < readBytes {
+            index = PerfMapIndex()
+            readBytes = 0
+            identity = (UInt(found.st_dev), UInt(found.st_ino))
+        }
+        while readBytes < size, !index.isOverfull {
+            let count = Int(min(UInt64(Self.pieceBytes), size - readBytes))
+            guard let piece = Self.bytes(descriptor, readBytes, count), !piece.isEmpty else { break }
+            var read = index.add(piece, at: readBytes)
+            // A line that is longer than a piece is none.
+            if read == 0, piece.count == Self.pieceBytes { read = piece.count }
+            guard read > 0 else { break }
+            readBytes += UInt64(read)
+        }
+        return !index.isOverfull
+    }
+
+    /// Of root, and of whom the process is.
+    private func isTrusted(_ user: uid_t) -> Bool {
+        if user == 0 { return true }
+        var found = stat()
+        return stat("/proc/\(process)", &found) == 0 && found.st_uid == user
+    }
+
+    private static func bytes(_ descriptor: Int32, _ offset: UInt64, _ count: Int) -> [UInt8]? {
+        var got = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            if let base = buffer.baseAddress { got = pread(descriptor, base, count, off_t(clamping: offset)) }
+            initialized = max(0, got)
+        }
+        return got >= 0 ? bytes : nil
+    }
+
+    private static func text(_ descriptor: Int32, _ offset: UInt64, _ count: Int) -> String? {
+        guard let bytes = bytes(descriptor, offset, count), bytes.count == count, count > 0 else { return nil }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

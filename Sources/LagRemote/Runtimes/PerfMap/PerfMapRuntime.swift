@@ -1,0 +1,35 @@
+internal import LagCapture
+internal import LagModel
+
+/// Any runtime that writes a perf map: names for frames in code that no module has.
+///
+/// It comes last: what a runtime's own reader has named needs no map. The map may be written at any time, so there is one of these for every
+/// process; where a stack has no such code it costs nothing.
+final class PerfMapRuntime: LanguageRuntime {
+    let modules: Set<Int> = []
+    let copiesFrames = false
+    private let file: PthreadMutex<PerfMapFile>
+
+    init(file: PerfMapFile) { self.file = PthreadMutex(file) }
+
+    static func recognise(_ image: ProcessImage) -> RuntimeRecognition {
+        let inner = NamespaceThread.innerTid(of: image.process, process: image.process)
+        return .found(PerfMapRuntime(file: PerfMapFile(process: image.process, innerPid: inner)))
+    }
+
+    func prepare(tid: Int32, innerTid: Int32) -> UInt64? { nil }
+    func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {}
+
+    func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {
+        let hasNameless = stack.contains { if case .native(let native) = $0 { native.frame.module == nil } else { false } }
+        guard hasNameless, file.withLock({ $0.exists }) else { return stack }
+        return stack.map { entry in
+            guard case .native(let native) = entry, native.frame.module == nil, !native.frame.isSignalFrame else { return entry }
+            return .language(LanguageFrame(code: native.address, pc: native.frame.pc))
+        }
+    }
+
+    func name(_ frame: LanguageFrame) -> LanguageFrameName? {
+        file.withLock { $0.name(of: frame.code) }.map(PerfMapName.parse)
+    }
+}

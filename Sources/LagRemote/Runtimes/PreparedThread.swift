@@ -1,0 +1,74 @@
+internal import CLagLinux
+internal import LagCapture
+
+/// A thread of a process with runtimes, in one capture.
+final class PreparedThread: LanguageThread {
+    private let source: LanguageFrames
+    private let runtimes: [(runtime: any LanguageRuntime, place: UInt64?)]
+    private let tids: (outer: Int32, inner: Int32)
+
+    init(_ source: LanguageFrames, _ runtimes: [(any LanguageRuntime, UInt64?)], _ tids: (Int32, Int32)) {
+        self.source = source
+        self.runtimes = runtimes
+        self.tids = tids
+    }
+
+    var copiesFrames: Bool { runtimes.contains { $0.runtime.copiesFrames && $0.place != nil } }
+
+    func copy(_ memory: MemoryCopy, of snapshot: UnsafePointer<cll_snapshot>) {
+        let registers = RuntimeRegisters(snapshot)
+        for (runtime, place) in runtimes where runtime.copiesFrames {
+            guard let place else { continue }
+            runtime.copy(RuntimeThread(tid: tids.outer, innerTid: tids.inner, place: place, registers: registers), memory)
+        }
+    }
+
+    func merge(
+        _ memory: MemoryCopy?,
+        _ snapshot: UnsafePointer<cll_snapshot>,
+        into frames: FrameBuffer,
+        stored: Int
+    ) -> (stored: Int, gained: Int) {
+        let registers = RuntimeRegisters(snapshot)
+        var stack = (0..<stored).map { index in
+            StackEntry.native(NativeFrame(frame: frames[index], stackPointer: frames.stackPointer(of: index)))
+        }
+        var found: [LanguageFrame: any LanguageRuntime] = [:]
+        for (runtime, place) in runtimes {
+            let thread = RuntimeThread(tid: tids.outer, innerTid: tids.inner, place: place ?? 0, registers: registers)
+            stack = runtime.merge(thread, place == nil ? nil : memory, stack)
+            for case .language(let frame) in stack where found[frame] == nil { found[frame] = runtime }
+        }
+        let ofRuntime = runtimes.reduce(into: Set<Int>()) { $0.formUnion($1.runtime.modules) }
+        var languages = stack.compactMap { entry -> (LanguageFrame, any LanguageRuntime)? in
+            if case .language(let frame) = entry, let runtime = found[frame] { (frame, runtime) } else { nil }
+        }
+        // What has no room needs no name.
+        languages.removeLast(max(0, languages.count - frames.capacity))
+        var numbers = source.numbers(languages)[...]
+        let merged = stack.prefix(frames.capacity).map { entry -> FrameBuffer.Frame in
+            switch entry {
+            case .native(let native):
+                var frame = native.frame
+                frame.isRuntime = frame.module.map { ofRuntime.contains($0) } ?? false
+                return frame
+            case .language(let frame): return FrameBuffer.Frame(language: numbers.popFirst() ?? 0, pc: frame.pc)
+            }
+        }
+        return (frames.replace(by: merged), stack.count - stored)
+    }
+}
+
+extension RuntimeRegisters {
+    init(_ snapshot: UnsafePointer<cll_snapshot>) {
+        func register(_ number: Int) -> UInt64? {
+            guard snapshot.pointee.known & (1 << UInt64(number)) != 0 else { return nil }
+            return withUnsafeBytes(of: snapshot.pointee.registers) { $0.load(fromByteOffset: number * 8, as: UInt64.self) }
+        }
+        self.init(
+            programCounter: register(Int(CLL_REGISTER_PC)) ?? 0,
+            stackPointer: register(Int(CLL_REGISTER_SP)) ?? 0,
+            framePointer: register(Int(CLL_REGISTER_FP))
+        )
+    }
+}

@@ -1,0 +1,37 @@
+internal import LagCapture
+
+/// The modules of a process, for the recognition of runtimes.
+struct ProcessImage {
+    /// A module, and what it exports.
+    struct Module {
+        /// Index into the ``ModuleMap``.
+        let index: Int
+        let info: ModuleInfo
+        fileprivate let memory: RemoteMemory
+
+        /// The file's name, without the kernel's mark of a deleted file.
+        var name: Substring {
+            let base = info.baseName[...]
+            return base.hasSuffix(" (deleted)") ? base.dropLast(10) : base
+        }
+
+        /// What it exports, as its own memory has it: also of a file that was replaced, or that this process cannot open.
+        var symbols: DynamicSymbols? { DynamicSymbols(memory, start: start, bias: info.bias) }
+        fileprivate let start: UInt64
+    }
+
+    let process: Int32
+    let memory: RemoteMemory
+    /// The program first.
+    let modules: [Module]
+
+    /// The watchdog, which owns the map.
+    init(_ map: ModuleMap) {
+        process = map.process
+        let memory = RemoteMemory(process: map.process)
+        self.memory = memory
+        modules = map.present.compactMap { index, start in
+            map.module(at: index).map { Module(index: index, info: $0, memory: memory, start: start) }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+internal import LagCapture
+
+/// The chain of CPython's frames of a thread, innermost first: of each its code object and its place in it.
+///
+/// The same walk copies and reads (``MemoryCopy``). Bounded by ``maximumFrames``, whatever the chain leads to.
+struct PythonFrameWalk {
+    struct Frame: Equatable {
+        /// Of the code object.
+        let code: UInt64
+        /// Of the instruction.
+        let instruction: UInt64
+        let owner: UInt8
+    }
+
+    /// Frames that one call of the evaluation function runs.
+    struct Group: Equatable {
+        var frames: [Frame]
+        /// What that call has on the C stack; nil: not known.
+        var anchor: UInt64?
+    }
+
+    /// More than a record holds.
+    private static let maximumFrames = 512
+    /// What of the frames' own stack is copied in one piece: some hundred calls.
+    private static let maximumDataStackBytes: UInt64 = 48 * 1024
+    /// Frames of generators lie elsewhere: with each comes what is before it in its page.
+    private static let pageBytes: UInt64 = 4096
+
+    private let memory: MemoryCopy
+    private let layout: PythonLayout
+
+    init(_ memory: MemoryCopy, _ layout: PythonLayout) {
+        self.memory = memory
+        self.layout = layout
+    }
+
+    /// - Parameters:
+    ///   - state: the thread's.
+    ///   - tid: as the process itself knows it; a state of another thread has no frames here.
+    /// - Returns: the innermost group first.
+    func groups(of state: UInt64, tid: Int32) -> [Group] {
+        prefetchState(state)
+        guard memory.load(state &+ layout.nativeThread, as: UInt64.self) == UInt64(tid) else { return [] }
+        prefetchDataStack(state)
+        var cframe: UInt64?
+        var address: UInt64
+        switch layout.current {
+        case .frame(let offset): address = memory.load(state &+ offset) ?? 0
+        case .cframe(let offset, let current):
+            guard let found: UInt64 = memory.load(state &+ offset), found != 0 else { return [] }
+            cframe = found
+            address = memory.load(found &+ current) ?? 0
+        }
+        var groups: [Group] = []
+        var open = Group(frames: [], anchor: nil)
+        for _ in 0..<Self.maximumFrames where address != 0 {
+            guard let frame = frame(at: address) else { break }
+            var isOutermost = false
+            switch layout.boundary {
+            case .entryFlag(let offset, let previousCFrame):
+                open.anchor = cframe
+                open.frames.append(frame.found)
+                if let flag: UInt8 = memory.load(address &+ offset), flag != 0 {
+                    isOutermost = true
+                    cframe = cframe.flatMap { memory.load($0 &+ previousCFrame) }
+                }
+            case .shim(let owner):
+                if frame.found.owner >= owner {
+                    open.anchor = address
+                    isOutermost = true
+                } else {
+                    open.frames.append(frame.found)
+                }
+            }
+            if isOutermost {
+                groups.append(open)
+                open = Group(frames: [], anchor: nil)
+            }
+            address = frame.previous
+        }
+        if !open.frames.isEmpty { groups.append(open) }
+        return groups
+    }
+
+    private func frame(at address: UInt64) -> (found: Frame, previous: UInt64)? {
+        if !memory.holds(address, PythonLayout.frameBytes) {
+            let page = address & ~(Self.pageBytes - 1)
+            memory.prefetch(page, Int(address - page) + PythonLayout.frameBytes)
+        }
+        guard let code: UInt64 = memory.load(address &+ layout.code),
+            let previous: UInt64 = memory.load(address &+ layout.previous),
+            let instruction: UInt64 = memory.load(address &+ layout.instruction),
+            let owner: UInt8 = memory.load(address &+ layout.owner)
+        else { return nil }
+        return (Frame(code: code, instruction: instruction, owner: owner), previous)
+    }
+
+    private func prefetchState(_ state: UInt64) {
+        let end = max(layout.nativeThread, layout.dataStack) &+ 24
+        memory.prefetch(state, Int(clamping: min(end, Self.pageBytes)))
+    }
+
+    /// The chunk that the innermost frames lie in, as far as it is used.
+    private func prefetchDataStack(_ state: UInt64) {
+        guard let chunk: UInt64 = memory.load(state &+ layout.dataStack),
+            let top: UInt64 = memory.load(state &+ layout.dataStack &+ 8),
+            chunk != 0, top > chunk
+        else { return }
+        let used = min(top - chunk, Self.maximumDataStackBytes)
+        // Beyond the top: a frame of which only the variables are not there yet.
+        memory.prefetch(top - used, Int(used) + PythonLayout.frameBytes)
+    }
+}

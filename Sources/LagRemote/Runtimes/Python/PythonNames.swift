@@ -1,0 +1,61 @@
+internal import LagCapture
+internal import LagModel
+
+/// Names of CPython's code objects, and their tables of lines, kept by the object's address and what it holds.
+final class PythonNames: Sendable {
+    private struct Function: Sendable {
+        let name: String
+        let file: String
+        let lines: PythonLineTable
+    }
+
+    private struct Key: Hashable {
+        let code: UInt64
+        let check: UInt64
+    }
+
+    /// Functions that are remembered; then all are read anew.
+    private static let capacity = 2048
+
+    private let memory: RemoteMemory
+    private let layout: PythonLayout
+    private let type: UInt64
+    private let known = PthreadMutex<[Key: Function]>([:])
+
+    init(_ memory: RemoteMemory, _ layout: PythonLayout, type: UInt64) {
+        self.memory = memory
+        self.layout = layout
+        self.type = type
+    }
+
+    /// - Parameter frame: its position is the instruction's number plus one.
+    func name(_ frame: LanguageFrame) -> LanguageFrameName? {
+        let key = Key(code: frame.code, check: frame.check)
+        guard let function = known.withLock({ $0[key] }) ?? read(key) else { return nil }
+        return LanguageFrameName(
+            language: "python",
+            function: function.name,
+            file: function.file,
+            line: function.lines.line(ofInstruction: Int(clamping: frame.position) - 1)
+        )
+    }
+
+    private func read(_ key: Key) -> Function? {
+        let text = PythonText(memory: memory, layout: layout)
+        guard let code = code(key), let name = text.string(code.qualifiedName, limit: PythonText.maximumNameCharacters),
+            let file = text.string(code.fileName, limit: PythonText.maximumPathCharacters), let table = text.bytes(code.lineTable)
+        else { return nil }
+        // What was read belongs together only if the object is still there.
+        guard self.code(key) != nil else { return nil }
+        let function = Function(name: name, file: file, lines: PythonLineTable(bytes: table, firstLine: code.firstLine))
+        known.withLock { known in
+            if known.count >= Self.capacity { known.removeAll() }
+            known[key] = function
+        }
+        return function
+    }
+
+    private func code(_ key: Key) -> PythonCode? {
+        PythonCode(memory, layout, type: type, at: key.code).flatMap { $0.check == key.check ? $0 : nil }
+    }
+}

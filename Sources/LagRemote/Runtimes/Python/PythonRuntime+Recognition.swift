@@ -1,0 +1,52 @@
+extension PythonRuntime {
+    /// Modules that are looked into: the program, and libraries of that name.
+    private static let nameParts = ["python"]
+    static func recognise(_ image: ProcessImage) -> RuntimeRecognition {
+        var unknown: String?
+        for (position, module) in image.modules.enumerated() where position == 0 || isNamed(module) {
+            guard let symbols = module.symbols, let runtime = symbols.symbol("_PyRuntime") else { continue }
+            guard let place = symbols.symbol("Py_Version"), let version: UInt64 = image.memory.load(place.address),
+                let codeType = symbols.symbol("PyCode_Type")
+            else {
+                unknown = "python \(versionInName(module) ?? "before 3.11")"
+                continue
+            }
+            // PY_VERSION_HEX
+            let (major, minor) = (Int(version >> 24 & 255), Int(version >> 16 & 255))
+            guard let layout = layout(image.memory, runtime.address, major, minor) else {
+                unknown = "python \(major).\(minor)"
+                continue
+            }
+            // The program is a small one where the interpreter is a library.
+            let program = image.modules.first.flatMap { isNamed($0) ? $0.index : nil }
+            let found = PythonRuntime(
+                image.memory,
+                layout,
+                runtime: runtime.address,
+                codeType: codeType.address,
+                evaluation: symbols.symbol("_PyEval_EvalFrameDefault"),
+                modules: Set([module.index, program].compactMap { $0 })
+            )
+            found.warmUp()
+            return .found(found)
+        }
+        return unknown.map(RuntimeRecognition.unknown) ?? .absent
+    }
+
+    private static func layout(_ memory: RemoteMemory, _ runtime: UInt64, _ major: Int, _ minor: Int) -> PythonLayout? {
+        if let table = PythonLayout.table(major: major, minor: minor) { return table }
+        guard major == 3, let words = memory.bytes(runtime, PythonDebugOffsets.bytes) else { return nil }
+        return PythonDebugOffsets.layout(words, minor: minor)
+    }
+
+    private static func isNamed(_ module: ProcessImage.Module) -> Bool {
+        nameParts.contains { module.name.contains($0) } && !module.name.contains(".cpython-")
+    }
+
+    /// `3.10` of `python3.10` and of `libpython3.10.so.1.0`.
+    private static func versionInName(_ module: ProcessImage.Module) -> String? {
+        guard let start = module.name.firstRange(of: "python3.") else { return nil }
+        let minor = module.name[start.upperBound...].prefix { $0.isNumber }
+        return minor.isEmpty ? nil : "3.\(minor)"
+    }
+}

@@ -1,0 +1,136 @@
+internal import LagCapture
+
+/// CPython from 3.11 on: the frames of its evaluation loop.
+///
+/// A call from Python to Python needs no call of a C function there; each call of `_PyEval_EvalFrameDefault` runs a group of frames, and keeps
+/// something on the C stack that says where. So the groups take the places of those calls, exactly, between the frames of C that stay.
+final class PythonRuntime: LanguageRuntime {
+    let modules: Set<Int>
+    let copiesFrames = true
+    private let memory: RemoteMemory
+    private let layout: PythonLayout
+    private let codeType: UInt64
+    private let evaluation: DynamicSymbols.Symbol?
+    private let threads: PythonThreads
+    private let names: PythonNames
+
+    private static let warmUpNanoseconds: UInt64 = 1_000_000
+
+    init(
+        _ memory: RemoteMemory,
+        _ layout: PythonLayout,
+        runtime: UInt64,
+        codeType: UInt64,
+        evaluation: DynamicSymbols.Symbol?,
+        modules: Set<Int>
+    ) {
+        self.memory = memory
+        self.layout = layout
+        self.codeType = codeType
+        self.evaluation = evaluation
+        self.modules = modules
+        threads = PythonThreads(memory, layout, runtime: runtime)
+        names = PythonNames(memory, layout, type: codeType)
+    }
+
+    /// Goes the way of a copy once: what a first use takes would be time for which a thread stands still.
+    func warmUp() {
+        let process = memory.process
+        let inner = NamespaceThread.innerTid(of: process, process: process)
+        guard let place = prepare(tid: process, innerTid: inner), let copy = MemoryCopy(process: process) else { return }
+        copy.open(nil, within: Self.warmUpNanoseconds)
+        self.copy(RuntimeThread(tid: process, innerTid: inner, place: place, registers: RuntimeRegisters()), copy)
+    }
+
+    func prepare(tid: Int32, innerTid: Int32) -> UInt64? { threads.state(of: innerTid) }
+
+    func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
+        _ = PythonFrameWalk(memory, layout).groups(of: thread.place, tid: thread.innerTid)
+    }
+
+    func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {
+        guard let memory else { return stack }
+        let groups = PythonFrameWalk(memory, layout).groups(of: thread.place, tid: thread.innerTid)
+        var codes: [UInt64: PythonCode?] = [:]
+        let found = groups.map { group in
+            (anchor: group.anchor, frames: group.frames.compactMap { language($0, &codes) })
+        }
+        guard found.contains(where: { !$0.frames.isEmpty }) else { return stack }
+        return merged(stack, found)
+    }
+
+    func name(_ frame: LanguageFrame) -> LanguageFrameName? { names.name(frame) }
+
+    private func language(_ frame: PythonFrameWalk.Frame, _ codes: inout [UInt64: PythonCode?]) -> LanguageFrame? {
+        let code: PythonCode?
+        if let known = codes[frame.code] {
+            code = known
+        } else {
+            code = PythonCode(memory, layout, type: codeType, at: frame.code)
+            codes[frame.code] = .some(code)
+        }
+        guard let code, let index = code.index(of: frame.instruction), !code.isIncomplete(at: index, owner: frame.owner) else {
+            return nil
+        }
+        return LanguageFrame(code: frame.code, check: code.check, position: UInt64(index + 1), pc: frame.instruction)
+    }
+
+    /// The groups in the places of the calls that run them. The runtime's own frames below the first one go.
+    private func merged(_ stack: [StackEntry], _ groups: [(anchor: UInt64?, frames: [LanguageFrame])]) -> [StackEntry] {
+        var merged: [StackEntry] = []
+        var next = 0
+        var isBelowEvaluation = false
+        let bounds = upperBounds(stack)
+        for (index, entry) in stack.enumerated() {
+            guard case .native(let native) = entry else {
+                merged.append(entry)
+                continue
+            }
+            if next < groups.count, runs(native, below: bounds[index], groups[next...]) {
+                // A call that runs none of them, between two that do, has been overlooked in the walk: its group comes with the next.
+                let last = groups[next...].firstIndex { holds($0.anchor, native, below: bounds[index]) } ?? next
+                for group in groups[next...last] { merged += group.frames.map(StackEntry.language) }
+                next = last + 1
+                isBelowEvaluation = true
+                continue
+            }
+            let isRuntime = native.frame.module.map(modules.contains) ?? false
+            // `-X perf`: code that the interpreter makes so that a profiler sees the function.
+            let isTrampoline = native.frame.module == nil && isBelowEvaluation
+            isBelowEvaluation = false
+            if next > 0, isRuntime || isTrampoline { continue }
+            merged.append(entry)
+        }
+        for group in groups[next...] { merged += group.frames.map(StackEntry.language) }
+        return merged
+    }
+
+    /// Of each entry the stack pointer of the next native one.
+    private func upperBounds(_ stack: [StackEntry]) -> [UInt64] {
+        var bounds = [UInt64](repeating: .max, count: stack.count)
+        var bound = UInt64.max
+        for index in stack.indices.reversed() {
+            bounds[index] = bound
+            if case .native(let native) = stack[index], native.stackPointer != 0 { bound = native.stackPointer }
+        }
+        return bounds
+    }
+
+    private func runs(
+        _ native: NativeFrame,
+        below bound: UInt64,
+        _ groups: ArraySlice<(anchor: UInt64?, frames: [LanguageFrame])>
+    ) -> Bool {
+        guard let module = native.frame.module, modules.contains(module) else { return false }
+        if native.stackPointer != 0, groups.first?.anchor != nil {
+            return groups.contains { holds($0.anchor, native, below: bound) }
+        }
+        guard let evaluation, native.address >= evaluation.address else { return false }
+        return native.address - evaluation.address < evaluation.size
+    }
+
+    private func holds(_ anchor: UInt64?, _ native: NativeFrame, below bound: UInt64) -> Bool {
+        guard let anchor, native.stackPointer != 0 else { return false }
+        return anchor >= native.stackPointer && anchor < bound
+    }
+}

@@ -1,0 +1,49 @@
+internal import CLagLinux
+
+/// Another process's memory, as it is now. No read faults, and each is bounded; what it says is a claim.
+struct RemoteMemory: Sendable {
+    let process: Int32
+
+    /// More is not read at once.
+    static let maximumBytes = 1 << 20
+
+    /// `count` bytes; nil where one of them cannot be read.
+    func bytes(_ address: UInt64, _ count: Int) -> [UInt8]? {
+        guard count >= 0, count <= Self.maximumBytes, address != 0 || count == 0 else { return nil }
+        var got = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            if count > 0, let base = buffer.baseAddress { got = Int(cll_memory_read(process, address, base, count)) }
+            initialized = min(got, count)
+        }
+        return bytes.count == count ? bytes : nil
+    }
+
+    func load<Number: FixedWidthInteger & BitwiseCopyable>(_ address: UInt64, as type: Number.Type = Number.self) -> Number? {
+        var number: Number = 0
+        let size = MemoryLayout<Number>.size
+        guard address != 0, cll_memory_read(process, address, &number, size) == size else { return nil }
+        return Number(littleEndian: number)
+    }
+
+    /// A text that ends in a zero byte, of `limit` bytes at most; nil where there is no such end.
+    func text(_ address: UInt64, limit: Int) -> String? {
+        var found: [UInt8] = []
+        // By pieces, as the next page may not be there.
+        while found.count < limit {
+            let place = address &+ UInt64(found.count)
+            let count = min(limit - found.count, Int(4096 - place % 4096), 256)
+            guard let piece = bytes(place, count) else { return nil }
+            if let end = piece.firstIndex(of: 0) { return String(decoding: found + piece[..<end], as: UTF8.self) }
+            found += piece
+        }
+        return nil
+    }
+}
+
+extension [UInt8] {
+    /// A number at a place; nil beyond the end.
+    func number<Number: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: Number.Type = Number.self) -> Number? {
+        guard offset >= 0, offset <= count - MemoryLayout<Number>.size else { return nil }
+        return withUnsafeBytes { Number(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: Number.self)) }
+    }
+}

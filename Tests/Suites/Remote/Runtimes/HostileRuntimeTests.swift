@@ -1,0 +1,139 @@
+import Glibc
+import LagCapture
+import TestSupport
+import Testing
+
+@testable import LagRemote
+
+/// A piece of this process's memory in which every word is a pointer to elsewhere in it, or anything.
+private final class WildMemory {
+    static let bytes = 1 << 18
+    let start: UnsafeMutableRawPointer
+    private var random: SeededGenerator
+
+    init(seed: UInt64) {
+        random = SeededGenerator(seed: seed)
+        start = .allocate(byteCount: Self.bytes, alignment: 4096)
+        for offset in stride(from: 0, to: Self.bytes, by: 8) {
+            let word: UInt64 =
+                switch random.next() % 8 {
+                case 0...3: address(Int(random.next() % UInt64(Self.bytes / 8)) * 8)
+                case 4: random.next()
+                case 5: UInt64(random.next() % 64)
+                case 6: .max - random.next() % 64
+                default: 0
+                }
+            start.storeBytes(of: word, toByteOffset: offset, as: UInt64.self)
+        }
+    }
+
+    deinit { start.deallocate() }
+
+    func address(_ offset: Int) -> UInt64 { UInt64(UInt(bitPattern: start)) &+ UInt64(offset) }
+    func store(_ word: UInt64, at offset: Int) { start.storeBytes(of: word, toByteOffset: offset, as: UInt64.self) }
+    var anyAddress: UInt64 { address(Int(random.next() % UInt64(Self.bytes / 8)) * 8) }
+}
+
+/// What readers make of memory that leads anywhere: something or nothing, and that soon.
+struct HostileRuntimeTests {
+    private static let layouts: [PythonLayout] = [.version3x11, .version3x12]
+    private let memory = RemoteMemory(process: getpid())
+
+    @Test(arguments: 0..<40 as Range<UInt64>) func `frames in wild memory end`(seed: UInt64) throws {
+        let wild = WildMemory(seed: seed)
+        let copy = try #require(MemoryCopy(process: getpid()))
+        let clock = ContinuousClock()
+        for layout in Self.layouts {
+            for _ in 0..<50 {
+                let state = wild.anyAddress
+                let offset = Int(state - wild.address(0)) + Int(layout.nativeThread)
+                if offset + 8 <= WildMemory.bytes { wild.store(77, at: offset) }
+                copy.open(nil, within: 2_000_000)
+                let begun = clock.now
+                let groups = PythonFrameWalk(copy, layout).groups(of: state, tid: 77)
+                #expect(clock.now - begun < .seconds(2))
+                copy.close(nil)
+                #expect(groups.reduce(0) { $0 + $1.frames.count } <= 512)
+                // What was copied is found again, and nothing else is read.
+                #expect(PythonFrameWalk(copy, layout).groups(of: state, tid: 77).count <= groups.count)
+            }
+        }
+    }
+
+    @Test(arguments: 0..<40 as Range<UInt64>) func `objects in wild memory have a name or none`(seed: UInt64) {
+        let wild = WildMemory(seed: seed)
+        for layout in Self.layouts {
+            for _ in 0..<100 {
+                let place = wild.anyAddress
+                let type = wild.anyAddress
+                let offset = Int(place - wild.address(0)) + 8
+                if offset + 8 <= WildMemory.bytes { wild.store(type, at: offset) }
+                let code = PythonCode(memory, layout, type: type, at: place)
+                _ = code?.index(of: wild.anyAddress)
+                _ = code?.isIncomplete(at: 3, owner: 0)
+                let text = PythonText(memory: memory, layout: layout)
+                _ = text.string(place, limit: PythonText.maximumNameCharacters)
+                _ = text.bytes(place)
+                let names = PythonNames(memory, layout, type: type)
+                _ = names.name(LanguageFrame(code: place, check: code?.check ?? 0, position: .max, pc: 0))
+            }
+        }
+    }
+
+    @Test(arguments: 0..<20 as Range<UInt64>) func `threads in wild memory are found or not`(seed: UInt64) {
+        let wild = WildMemory(seed: seed)
+        for layout in Self.layouts {
+            for _ in 0..<10 { _ = PythonThreads(memory, layout, runtime: wild.anyAddress).state(of: 77) }
+        }
+    }
+
+    @Test(arguments: 0..<40 as Range<UInt64>) func `a wild table of symbols exports nothing`(seed: UInt64) {
+        let wild = WildMemory(seed: seed)
+        // A header that leads to segments in it.
+        for _ in 0..<100 {
+            let start = wild.anyAddress
+            let offset = Int(start - wild.address(0))
+            guard offset + 128 <= WildMemory.bytes else { continue }
+            wild.store(0x0001_0102_464c_457f, at: offset)
+            wild.store(64, at: offset + 32)
+            wild.store(0x0003_0038_0040_0000, at: offset + 48)
+            wild.store(2, at: offset + 64)
+            _ = DynamicSymbols(memory, start: start, bias: start)?.symbol("_PyRuntime")
+        }
+    }
+
+    @Test func `addresses without memory are not read`() throws {
+        #expect(memory.bytes(0, 8) == nil && memory.bytes(.max, 8) == nil && memory.bytes(16, .max) == nil)
+        #expect(memory.load(.max - 3, as: UInt64.self) == nil && memory.text(.max - 2, limit: 64) == nil)
+        let copy = try #require(MemoryCopy(process: getpid()))
+        copy.open(nil, within: 1_000_000_000)
+        #expect(copy.load(.max - 3, as: UInt64.self) == nil && copy.bytes(8, .max) == nil && copy.bytes(8, -1) == nil)
+        copy.prefetch(.max - 10, 4096)
+    }
+
+    @Test func `a copy has a bound of bytes and of reads`() throws {
+        let wild = WildMemory(seed: 1)
+        let copy = try #require(MemoryCopy(process: getpid()))
+        copy.open(nil, within: 10_000_000_000)
+        for offset in 0..<MemoryCopy.maximumReads { #expect(copy.load(wild.address(offset * 8), as: UInt64.self) != nil) }
+        #expect(copy.load(wild.address(MemoryCopy.maximumReads * 8), as: UInt64.self) == nil && !copy.hasRoom)
+        copy.open(nil, within: 10_000_000_000)
+        for _ in 0..<10 { copy.prefetch(wild.address(0), WildMemory.bytes) }
+        #expect(copy.load(wild.address(8), as: UInt64.self) != nil)
+    }
+
+    @Test func `numbers of frames stay few and are not given twice`() throws {
+        let runtime = PerfMapRuntime(file: PerfMapFile(path: "/nonexistent", process: getpid()))
+        var table = LanguageFrameTable()
+        let first = table.number(LanguageFrame(code: 1, pc: 1), of: runtime)
+        let again = table.number(LanguageFrame(code: 1, pc: 1), of: runtime)
+        #expect(again == first)
+        for code in 2...UInt64(LanguageFrameTable.capacity * 3) {
+            _ = table.number(LanguageFrame(code: code, pc: 1), of: runtime)
+        }
+        #expect(table[first] == nil)
+        let other = table.number(LanguageFrame(code: 1, pc: 1), of: runtime)
+        let unresolved = table.takeUnresolved().count
+        #expect(other != first && unresolved <= LanguageFrameTable.capacity)
+    }
+}

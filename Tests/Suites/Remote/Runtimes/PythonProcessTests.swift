@@ -1,0 +1,127 @@
+import Foundation
+import LagActivity
+import LagCapture
+import TestSupport
+import Testing
+
+@testable import LagRemote
+
+/// A Python that stalls, watched from here.
+private final class PythonProcess {
+    static let interpreter = "/usr/bin/python3"
+    static var isInstalled: Bool { access(interpreter, X_OK) == 0 }
+
+    static let program = """
+        import sys, time
+
+        class Shop:
+            def checkout(self):
+                return (lambda: wait())()
+
+        def wait():
+            if sys.argv[1] == "sleep":
+                time.sleep(600)
+            while True:
+                pass
+
+        def key(value):
+            Shop().checkout()
+
+        print("ready", flush=True)
+        sorted([1], key=key)
+        """
+
+    private let process = Process()
+    private let folder = NSTemporaryDirectory() + "python-test-\(UUID().uuidString)"
+    let languages: LanguageFrames
+    let capture: ThreadCapture
+    let frames = FrameBuffer(capacity: 256, withStackPointers: true)
+
+    init(_ mode: String) throws {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        try Data(Self.program.utf8).write(to: URL(fileURLWithPath: folder + "/shop.py"))
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: Self.interpreter)
+        process.arguments = [folder + "/shop.py", mode]
+        process.standardOutput = output
+        try process.run()
+        let pid = process.processIdentifier
+        languages = LanguageFrames(process: pid) { Issue.record("\($0)") }
+        languages.begin {}
+        capture = try ThreadCapture(process: pid, running: TraceCapture.self, languages: languages)
+        let lines = LineReader(output)
+        #expect(try #require(lines.next()) == "ready")
+    }
+
+    deinit {
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    func take() -> CaptureOutcome {
+        let pid = process.processIdentifier
+        let identity = ThreadIdentity(tid: pid, process: pid, stackLow: 0, stackHigh: 0)
+        capture.refreshModules()
+        return capture.capture(identity, earlier: nil, into: frames)
+    }
+
+    /// Names and lines of the program's own frames, leaf first.
+    func own(_ outcome: CaptureOutcome) -> [String] {
+        (0..<outcome.stored).compactMap { index in
+            guard frames[index].language != 0, let name = languages.name(of: frames[index].language) else { return nil }
+            return "\(name.symbol):\(name.line ?? 0)"
+        }
+    }
+}
+
+@Suite(.enabled(if: PythonProcess.isInstalled, "no python3 on this machine"))
+struct PythonProcessTests {
+    private static let rest = [
+        "Shop.checkout.<locals>.<lambda> (shop.py):5", "Shop.checkout (shop.py):5", "key (shop.py):14", "<module> (shop.py):17",
+    ]
+
+    @Test(arguments: [("sleep", CaptureMethod.passive, [9]), ("spin", .ptrace, [10, 11])] as [(String, CaptureMethod, [Int])])
+    func `a thread has Python's frames in place of the interpreter's`(mode: String, method: CaptureMethod, lines: [Int]) throws {
+        let process = try PythonProcess(mode)
+        var found: [String] = []
+        // Right after its line it may be elsewhere.
+        let isFound = try eventually {
+            let outcome = process.take()
+            found = process.own(outcome)
+            return outcome.method == method && found.first?.hasPrefix("wait") == true
+        }
+        #expect(isFound, "\(found)")
+        #expect(lines.map { "wait (shop.py):\($0)" }.contains(found.first ?? ""), "\(found)")
+        #expect(Array(found.dropFirst()) == Self.rest, "\(found)")
+    }
+
+    @Test func `the interpreter's own frames are not the program's`() throws {
+        let process = try PythonProcess("sleep")
+        var outcome = process.take()
+        _ = try eventually {
+            outcome = process.take()
+            return process.own(outcome).count == 5
+        }
+        let first = try #require((0..<outcome.stored).first { process.frames[$0].language != 0 })
+        // The C library's beginning of a process remains below, and what sleeps above.
+        #expect(first > 0 && outcome.stored - first <= 5 + 3)
+        for index in 0..<first {
+            let module = process.frames[index].module.flatMap { process.capture.modules.module(at: $0) }
+            #expect(process.frames[index].isRuntime == (module?.baseName.hasPrefix("python") ?? false))
+        }
+    }
+
+    @Test func `the same stall is the same function and another line another frame`() throws {
+        let process = try PythonProcess("sleep")
+        var numbers: [UInt32] = []
+        _ = try eventually {
+            let outcome = process.take()
+            numbers = (0..<outcome.stored).map { process.frames[$0].language }.filter { $0 != 0 }
+            return numbers.count == 5
+        }
+        let again = process.take()
+        #expect((0..<again.stored).map { process.frames[$0].language }.filter { $0 != 0 } == numbers)
+        #expect(Set(numbers.map { process.languages.function(of: $0) }).count == 5)
+    }
+}
