@@ -42,7 +42,8 @@ func product(_ name: String, of package: String, with trait: String) -> Target.D
 
 let cEdge: [Target.Dependency] = ["CLagBeacon", "CLagLinux"]
 let layers: [Target.Dependency] = [
-    "CLibunwind", "LagModel", "LagActivity", "LagContext", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis", "LagOutput",
+    "CLibunwind", "LagModel", "LagActivity", "LagContext", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis",
+    "LagOutput",
 ]
 let remote: [Target.Dependency] = ["CLagRemote", "LagRemote"]
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")

@@ -132,7 +132,8 @@ final class Unwinder {
 
     /// Writes the suspended callers of a task's running function behind the frames that are there.
     /// - Returns: how many.
-    func asyncCallers(_ blocks: UnsafeBufferPointer<UInt64>, modules: ModuleMap, into frames: FrameBuffer, from first: Int) -> Int {
+    func asyncCallers(_ blocks: UnsafeBufferPointer<UInt64>, modules: ModuleMap, into frames: FrameBuffer, from first: Int) -> Int
+    {
         var table = modules.table
         guard first < frames.capacity else { return 0 }
         let room = UInt32(frames.capacity - first)

@@ -111,6 +111,19 @@ enum Sample {
         evidence.lockCycle = Array(repeating: owner, count: 5)
         evidence.lockChain = Array(repeating: owner, count: 5)
         record.evidence = evidence
+        let attribute = StallRecord.Request.Attribute(name: long, value: long)
+        let request = StallRecord.Request(
+            name: long,
+            running: true,
+            open: .seconds(1 << 32),
+            attributes: Array(repeating: attribute, count: 20)
+        )
+        record.request = request
+        record.requestsOpen = Array(repeating: request, count: 20)
+        record.traceID = long
+        record.spanID = long
+        record.task = StallRecord.RunningTask(id: .max, name: long, priority: .max)
+        record.state = request.attributes
         record.workers = Array(
             repeating: StallRecord.WorkerGroup(threadIDs: Array(repeating: .max, count: 64), frames: record.frames),
             count: 13
