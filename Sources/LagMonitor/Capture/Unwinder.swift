@@ -54,7 +54,9 @@ package final class FrameBuffer {
         package init(language: UInt32, pc: UInt64) {
             self.language = language
             self.pc = pc
-            (module, isReturnAddress, isSignalFrame, isAsync, isWithoutTables, functionStart) = (nil, false, false, false, false, pc)
+            (module, isReturnAddress, isSignalFrame, isAsync, isWithoutTables, functionStart) = (
+                nil, false, false, false, false, pc
+            )
         }
 
         package init(_ frame: clu_frame) {

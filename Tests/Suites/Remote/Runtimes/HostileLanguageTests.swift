@@ -37,7 +37,9 @@ struct HostileLanguageTests {
         }
     }
 
-    @Test(arguments: 0..<40 as Range<UInt64>) func `a wild program of Go has candidates without end, and few are tried`(seed: UInt64) {
+    @Test(arguments: 0..<40 as Range<UInt64>) func `a wild program of Go has candidates without end, and few are tried`(
+        seed: UInt64
+    ) {
         let wild = WildMemory(seed: seed)
         let start = wild.address(0)
         wild.store(0x0001_0102_464c_457f, at: 0)

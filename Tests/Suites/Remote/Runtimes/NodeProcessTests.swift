@@ -114,7 +114,8 @@ struct NodeProcessTests {
         let isFound = eventually {
             let outcome = process.take()
             found = process.own(outcome)
-            return outcome.method == .ptrace && found.last == "run (shop.js):25" && found.first?.hasPrefix("spin (shop.js)") == true
+            return outcome.method == .ptrace && found.last == "run (shop.js):25"
+                && found.first?.hasPrefix("spin (shop.js)") == true
         }
         #expect(isFound, "\(found)")
         #expect(found.count == 2 && ["spin (shop.js):15", "spin (shop.js):0"].contains(found[0]), "\(found)")
