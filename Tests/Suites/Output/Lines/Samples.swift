@@ -111,12 +111,13 @@ enum Sample {
         evidence.lockCycle = Array(repeating: owner, count: 5)
         evidence.lockChain = Array(repeating: owner, count: 5)
         record.evidence = evidence
-        let attribute = StallRecord.Request.Attribute(name: long, value: long)
+        // Names of an object differ.
+        let attributes = (0..<20).map { StallRecord.Request.Attribute(name: "\($0)" + long, value: long) }
         let request = StallRecord.Request(
             name: long,
             running: true,
             open: .seconds(1 << 32),
-            attributes: Array(repeating: attribute, count: 20)
+            attributes: attributes
         )
         record.request = request
         record.requestsOpen = Array(repeating: request, count: 20)
