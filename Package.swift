@@ -42,9 +42,15 @@ func product(_ name: String, of package: String, with trait: String) -> Target.D
 
 let cEdge: [Target.Dependency] = ["CLagBeacon", "CLagLinux"]
 let layers: [Target.Dependency] = [
-    "CLibunwind", "LagModel", "LagActivity", "LagContext", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis", "LagOutput",
+    "CLibunwind", "LagModel", "LagActivity", "LagContext", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis",
+    "LagOutput",
 ]
 let remote: [Target.Dependency] = ["CLagRemote", "LagRemote"]
+// Adapters that need nothing but the toolchain are products.
+let products: [Product] = [
+    "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorConcurrency", "LagMonitorDelivery", "LagMonitorOTLP",
+    "LagMonitorTestKit", "LagSymbols",
+].map { .library(name: $0, targets: [$0]) }
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let logging = product("Logging", of: "swift-log", with: "Logging")
 let lifecycle = product("ServiceLifecycle", of: "swift-service-lifecycle", with: "ServiceLifecycle")
@@ -72,17 +78,9 @@ let package = Package(
                 "LagMonitorNIO",
             ]
         ),
-        // Adapters that need nothing but the toolchain are products.
-        .library(name: "LagMonitorFoundation", targets: ["LagMonitorFoundation"]),
-        .library(name: "LagMonitorExecutors", targets: ["LagMonitorExecutors"]),
-        .library(name: "LagMonitorConcurrency", targets: ["LagMonitorConcurrency"]),
-        .library(name: "LagMonitorDelivery", targets: ["LagMonitorDelivery"]),
-        .library(name: "LagMonitorOTLP", targets: ["LagMonitorOTLP"]),
-        .library(name: "LagMonitorTestKit", targets: ["LagMonitorTestKit"]),
-        .library(name: "LagSymbols", targets: ["LagSymbols"]),
         // liblagmonitor-preload.so: lagmond loads it into programs that it starts.
         .library(name: "lagmonitor-preload", type: .dynamic, targets: ["LagPreload"]),
-    ],
+    ] + products,
     traits: [
         .trait(name: "Logging", description: "LagMonitorLogging: stalls through swift-log."),
         .trait(name: "Metrics", description: "LagMonitorMetrics: stalls through swift-metrics."),
@@ -170,10 +168,7 @@ let package = Package(
         evaluation("lagaccuracy", ["TestSupport", "LagMonitor", "LagDetection", "LagWorkload", argumentParser]),
         .target(name: "CStallCorpus", path: "Evaluation/CStallCorpus", cSettings: [withoutFramePointer]),
         evaluation("lagdiagnosis", ["LagMonitor", "LagOutput", "CStallCorpus", argumentParser]),
-        evaluation(
-            "lagrequests",
-            ["LagModel", "LagMonitor", "LagMonitorConcurrency", "LagMonitorNIO"] + nio
-        ),
+        evaluation("lagrequests", ["LagModel", "LagMonitor", "LagMonitorConcurrency", "LagMonitorNIO"] + nio),
         .executableTarget(
             name: "lagfuzz",
             dependencies: cEdge + layers + ["TestSupport", "LagMonitor", "LagMonitorDelivery", "LagReader"],
@@ -185,7 +180,6 @@ let package = Package(
         support("StallFixtures", [], [withoutFramePointer]),
         // Has a malloc of its own, and must not be linked into anything else.
         support("CountingMalloc"),
-
         probe("CaptureProbe", cEdge + layers + ["LagMonitor", "StallFixtures"]),
         probe(
             "MonitorProbe",
@@ -205,11 +199,7 @@ let package = Package(
         ),
 
         // A suite a layer; its folders are its parts.
-        suite(
-            "LagContextTests",
-            "Context",
-            cEdge + layers + ["LagMonitor", "LagReader", "LagMonitorTestKit", "ContextProbe"]
-        ),
+        suite("LagContextTests", "Context", cEdge + layers + ["LagMonitor", "LagReader", "LagMonitorTestKit", "ContextProbe"]),
         suite("LagRunLoopTests", "RunLoop", cEdge + ["LagRunLoop", "LagActivity", "MonitorProbe"]),
         suite("LagCaptureTests", "Capture", cEdge + ["CLibunwind", "LagCapture", "CaptureProbe"]),
         suite("LagDetectionTests", "Detection", cEdge + ["LagDetection", "LagActivity", "LagCapture", "StallFixtures"]),

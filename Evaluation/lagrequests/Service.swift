@@ -3,6 +3,7 @@ internal import LagModel
 internal import LagMonitor
 internal import LagMonitorConcurrency
 internal import Synchronization
+
 #if NIO
     internal import LagMonitorNIO
     internal import NIOCore
@@ -149,7 +150,9 @@ enum Service {
             address.sin_port = port.bigEndian
             address.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
             let result = withUnsafePointer(to: &address) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(client, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(client, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
             }
             guard result == 0 else { return }
             var byte: UInt8 = 1

@@ -138,7 +138,7 @@ static int clr_trace(clr_tracer *tracer, int *holds) {
     if (__atomic_compare_exchange_n(&tracer->state, &expected, COPYING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         error = clr_read_registers(tid, &tracer->copy);
         if (error == 0) clr_read_stack(tracer, &tracer->copy);
-        if (error == 0 && tracer->hook != NULL) tracer->hook(tracer->context, &tracer->copy);
+        if (error == 0 && tracer->hook != NULL) tracer->hook(tracer->context, tid, &tracer->copy);
     }
     clr_restart_wait(tid, &stop, tracer->asked_ns);
     // What it stopped for may have been a signal of its own, which is not ours to keep.

@@ -274,7 +274,7 @@ public final class StallMonitor: Sendable {
             if let pauses = state.parts?.watchdog.processPauses { core.recordPauses(pauses) }
             let registry = (state.parts ?? state.unfinished)?.registry
             var statistics = core.statistics(of: registry?.counters(of: core) ?? core.absorbed)
-            statistics.readsTasks = state.parts != nil && engine.isOwn && TaskRuntime.isVerified
+            statistics.tasksUnreadable = state.parts != nil && engine.isOwn && !TaskRuntime.isVerified
             return statistics
         }
     }

@@ -16,7 +16,7 @@
 typedef struct clr_tracer clr_tracer;
 
 // Called by the tracer's thread while the target stands still: what it copies counts towards the stop.
-typedef void (*clr_tracer_hook)(void *context, const cll_snapshot *snapshot);
+typedef void (*clr_tracer_hook)(void *context, pid_t tid, const cll_snapshot *snapshot);
 
 // Starts the thread, with all signals blocked. NULL when no thread can be made.
 clr_tracer *clr_tracer_create(void);

@@ -49,11 +49,13 @@ final class LanguageCapture {
         into frames: FrameBuffer,
         stored: Int
     ) -> (stored: Int, gained: Int) {
-        guard let thread else { return (stored, 0) }
+        // A late answer is that of a thread that was prepared before.
+        let held = method == .ptrace ? stopped.taken : nil
+        guard let thread = held ?? thread else { return (stored, 0) }
         let memory: MemoryCopy? =
             switch method {
             case .passive where thread.copiesFrames: sleeping
-            case .ptrace where thread.copiesFrames: stopped.memory
+            case .ptrace where held != nil: stopped.memory
             default: nil
             }
         // The stack is part of what was copied.

@@ -26,6 +26,9 @@ package protocol LanguageFrameSource: AnyObject, Sendable {
 
 /// A thread of a process with runtimes, in one capture.
 package protocol LanguageThread: AnyObject, Sendable {
+    /// The kernel's number.
+    var tid: Int32 { get }
+
     /// Whether frames have to be copied while the thread cannot change them: one that runs is to be stopped then.
     var copiesFrames: Bool { get }
 

@@ -10,19 +10,30 @@ package final class StoppedCopy: @unchecked Sendable {
     /// Beside the registers and the stack, some 20 µs: the whole stop stays below 200 µs.
     private static let budgetNanoseconds: UInt64 = 100_000
 
+    private struct State {
+        /// Whose frames are to be copied in the next stop; nil: nobody's.
+        var wanted: (any LanguageThread)?
+        /// Whose were copied since then.
+        var taken: (any LanguageThread)?
+    }
+
     let memory: MemoryCopy
-    private let thread = PthreadMutex<(any LanguageThread)?>(nil)
+    private let state = PthreadMutex(State())
 
     init(_ memory: MemoryCopy) { self.memory = memory }
 
-    /// Whose frames are to be copied in the next stop; nil: nobody's.
-    func prepare(_ thread: (any LanguageThread)?) { self.thread.withLock { $0 = thread } }
+    /// - Parameter thread: whose frames are to be copied in the next stop; nil: nobody's.
+    func prepare(_ thread: (any LanguageThread)?) { state.withLock { $0 = State(wanted: thread) } }
 
-    /// The tracer's thread, which holds the target.
-    package func take(_ snapshot: UnsafePointer<cll_snapshot>) {
-        guard let thread = thread.withLock({ $0 }) else { return }
+    /// Whose frames there are.
+    var taken: (any LanguageThread)? { state.withLock { $0.taken } }
+
+    /// The tracer's thread, which holds the target. An answer that comes late may be that of another thread than the one which is wanted now.
+    package func take(_ tid: Int32, _ snapshot: UnsafePointer<cll_snapshot>) {
+        guard let thread = state.withLock({ $0.wanted }), thread.tid == tid else { return }
         memory.open(snapshot, within: Self.budgetNanoseconds)
         thread.copy(memory, of: snapshot)
         memory.close(nil)
+        state.withLock { if $0.wanted === thread { $0.taken = thread } }
     }
 }

@@ -54,7 +54,9 @@ package final class FrameBuffer {
         package init(language: UInt32, pc: UInt64) {
             self.language = language
             self.pc = pc
-            (module, isReturnAddress, isSignalFrame, isAsync, isWithoutTables, functionStart) = (nil, false, false, false, false, pc)
+            (module, isReturnAddress, isSignalFrame, isAsync, isWithoutTables, functionStart) = (
+                nil, false, false, false, false, pc
+            )
         }
 
         package init(_ frame: clu_frame) {
@@ -132,7 +134,8 @@ final class Unwinder {
 
     /// Writes the suspended callers of a task's running function behind the frames that are there.
     /// - Returns: how many.
-    func asyncCallers(_ blocks: UnsafeBufferPointer<UInt64>, modules: ModuleMap, into frames: FrameBuffer, from first: Int) -> Int {
+    func asyncCallers(_ blocks: UnsafeBufferPointer<UInt64>, modules: ModuleMap, into frames: FrameBuffer, from first: Int) -> Int
+    {
         var table = modules.table
         guard first < frames.capacity else { return 0 }
         let room = UInt32(frames.capacity - first)

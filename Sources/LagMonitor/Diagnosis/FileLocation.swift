@@ -78,7 +78,8 @@ enum FileLocation: Equatable {
         let name = ModuleName.base(String(executable))
         // `python3.11`, `php-fpm8.2`.
         let version: Set<Character> = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", ".", "-"]
-        guard !interpreters.contains(name), !interpreters.contains(String(name.reversed().drop { version.contains($0) }.reversed()))
+        guard !interpreters.contains(name),
+            !interpreters.contains(String(name.reversed().drop { version.contains($0) }.reversed()))
         else { return false }
         // Below `lib`, `lib64`, `libexec`: what lies above may hold everything that the program needs.
         return path.split(separator: "/").dropLast().drop { !$0.hasPrefix("lib") }.contains { $0 == name }

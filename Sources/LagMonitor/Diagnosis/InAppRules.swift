@@ -17,7 +17,8 @@ package struct InAppRules: Sendable, Hashable {
         "liblagmonitor-preload", "libasan", "libtsan", "libubsan", "libswift", "lib_Swift", "lib_String", "libFoundation",
         "lib_Foundation",
         "libdispatch", "libBlocksRuntime", "libCoreFoundation", "linux-vdso", "linux-gate", "[vdso]", "[vsyscall]",
-        "libpython", "libruby", "libperl", "libnode", "libjvm", "libcoreclr", "libclrjit", "libhostfxr", "libhostpolicy", "libmono",
+        "libpython", "libruby", "libperl", "libnode", "libjvm", "libcoreclr", "libclrjit", "libhostfxr", "libhostpolicy",
+        "libmono",
     ]
 
     /// Beginnings of names of system code that is linked into the program: the Swift libraries when they are linked
@@ -26,7 +27,8 @@ package struct InAppRules: Sendable, Hashable {
     package static let systemSymbols = [
         "Swift.", "_Concurrency.", "_StringProcessing.", "_RegexParser.", "Synchronization.", "Foundation.",
         "FoundationEssentials.", "FoundationInternationalization.", "FoundationNetworking.", "Dispatch.", "Glibc.",
-        "CoreFoundation.", "swift_", "_swift_", "__swift_", "swift::", "std::", "__gnu_cxx::", "__cxxabiv1::", "core::", "alloc::",
+        "CoreFoundation.", "swift_", "_swift_", "__swift_", "swift::", "std::", "__gnu_cxx::", "__cxxabiv1::", "core::",
+        "alloc::",
         "_dispatch_", "dispatch_", "__CFRunLoop", "__CFRUNLOOP_IS_", "CFRunLoopRun", "_start", "__libc_",
         "LagModel.", "LagActivity.", "LagRunLoop.", "LagCapture.", "LagDetection.", "LagDiagnosis.", "LagOutput.", "LagMonitor.",
         "LagRemote.",

@@ -68,11 +68,8 @@ extension JSONLineWriter {
             for thread in threads { write(thread, caps: caps, owners) }
             endArray()
         case .workers(let workers): write(workers, owners)
-        case .request(let request): write(request, maxBytes: caps[field.cap])
-        case .requests(let requests):
-            beginArray()
-            for request in requests { write(request, maxBytes: caps[field.cap]) }
-            endArray()
+        case .request(let request): write(request, maxBytes: caps[field.cap], withAttributes: caps.keepsOptional)
+        case .requests(let requests): write(requests, maxBytes: caps[field.cap])
         case .attributes(let attributes): write(attributes, maxBytes: caps[field.cap])
         case .task(let task): write(task, maxBytes: caps[field.cap])
         case .text(let text):

@@ -1,14 +1,27 @@
 /// What the stalled thread was working at.
 extension JSONLineWriter {
-    /// - Parameter maxBytes: of each of its texts.
-    package mutating func write(_ request: StallRecord.Request, maxBytes: Int) {
+    /// Of each object of attributes; a context has no room for more.
+    private static let attributes = 16
+    /// Others that are open.
+    private static let requests = 8
+
+    package mutating func write(_ requests: [StallRecord.Request], maxBytes: Int) {
+        beginArray()
+        for request in requests.prefix(Self.requests) { write(request, maxBytes: maxBytes) }
+        endArray()
+    }
+
+    /// - Parameters:
+    ///   - maxBytes: of each of its texts.
+    ///   - withAttributes: a line that is short of room has its name alone.
+    package mutating func write(_ request: StallRecord.Request, maxBytes: Int, withAttributes: Bool = true) {
         beginObject()
         field("name", request.name, maxBytes)
         key("running")
         value(request.running)
         key("open_ms")
         value(millisecondsOf: request.openNanoseconds)
-        if !request.attributes.isEmpty {
+        if withAttributes, !request.attributes.isEmpty {
             key("attributes")
             write(request.attributes, maxBytes: maxBytes)
         }
@@ -17,8 +30,8 @@ extension JSONLineWriter {
 
     package mutating func write(_ attributes: [StallRecord.Request.Attribute], maxBytes: Int) {
         beginObject()
-        for attribute in attributes {
-            key(label: attribute.name)
+        for attribute in attributes.prefix(Self.attributes) {
+            key(text: attribute.name, maxBytes: maxBytes)
             value(attribute.value, maxBytes: maxBytes)
         }
         endObject()

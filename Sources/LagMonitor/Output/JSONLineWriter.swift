@@ -77,6 +77,13 @@ package struct JSONLineWriter: Sendable {
         needsComma = false
     }
 
+    /// A key that the program gave, cut as a value is.
+    @inline(never) package mutating func key(text name: String, maxBytes: Int) {
+        value(name, maxBytes: maxBytes)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
     /// An object of texts; none is cut.
     @inline(never) package mutating func value(_ labels: RecordLabels) {
         beginObject()

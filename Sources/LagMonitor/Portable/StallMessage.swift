@@ -19,7 +19,8 @@ package struct StallMessage {
         let others = threads > 1 ? ", with \(threads) threads busy" : ""
         // Thread, loop and function names are the program's.
         text = PlainText.sanitized(
-            begun + Self.why(record) + place + Self.work(record) + others + Self.turns(record.evidence) + Self.waiting(record.evidence) + end
+            begun + Self.why(record) + place + Self.work(record) + others + Self.turns(record.evidence)
+                + Self.waiting(record.evidence) + end
         )
     }
 

@@ -15,9 +15,9 @@ public struct StallMonitorStatistics: Sendable, Equatable {
     public var dismissed: UInt64 = 0
     /// Contexts (`withStallContext`) that were not kept, because 4096 were open; of the whole process.
     public var contextsRefused: UInt64 = 0
-    /// Whether the task that a thread runs can be read from outside, with its suspended callers: false where the runtime is one that is not known. Of the
-    /// whole process, once a monitor has started.
-    public var readsTasks = false
+    /// Whether the monitor runs and cannot read which task a thread runs, nor its suspended callers: the runtime is one that is not known. Then no record has
+    /// them.
+    public var tasksUnreadable = false
     /// Time in which the process could not run: none of it makes a stall. And, apart from that, what a quota took (``Pauses/throttled``). Of the
     /// whole process, since its first monitor started.
     public var pauses = Pauses()

@@ -25,9 +25,9 @@ struct TraceCapture: RunningThreadCapture {
         // The tracer's thread may outlive this object; what it calls lives as long.
         clr_tracer_set_hook(
             tracer,
-            { context, snapshot in
+            { context, tid, snapshot in
                 guard let context, let snapshot else { return }
-                Unmanaged<StoppedCopy>.fromOpaque(context).takeUnretainedValue().take(snapshot)
+                Unmanaged<StoppedCopy>.fromOpaque(context).takeUnretainedValue().take(tid, snapshot)
             },
             { context in if let context { Unmanaged<StoppedCopy>.fromOpaque(context).release() } },
             Unmanaged.passRetained(languages).toOpaque()

@@ -13,6 +13,7 @@ final class PreparedThread: LanguageThread {
         self.tids = tids
     }
 
+    var tid: Int32 { tids.outer }
     var copiesFrames: Bool { runtimes.contains { $0.runtime.copiesFrames && $0.place != nil } }
 
     func copy(_ memory: MemoryCopy, of snapshot: UnsafePointer<cll_snapshot>) {

@@ -1,5 +1,5 @@
-internal import LagRemote
 internal import LagMonitor
+internal import LagRemote
 
 /// Where the lines of a run go: its sink and, where the settings ask for it, the HTTP service.
 final class RunOutput: Sendable {

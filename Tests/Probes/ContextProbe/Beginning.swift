@@ -25,7 +25,9 @@ enum Beginning {
                 Probe.fail("fields: \(first.state)")
             }
             hanging.set(true)
-            guard try await stall(sink).state.isEmpty, try await stall(sink).state.isEmpty else { Probe.fail("fields of one that hangs") }
+            guard try await stall(sink).state.isEmpty, try await stall(sink).state.isEmpty else {
+                Probe.fail("fields of one that hangs")
+            }
             hanging.set(false)
             try await Task.sleep(for: .milliseconds(100))
             guard try await !stall(sink).state.isEmpty else { Probe.fail("no fields after it") }

@@ -26,7 +26,8 @@ enum Contexts {
             let truth = StallTrace(traceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 
             var record = try await stall(sink) {
-                await withStallContext(name: "GET /orders/:id", ["tenant": "a", "secret": "x", "user": "somebody"], trace: truth) {
+                await withStallContext(name: "GET /orders/:id", ["tenant": "a", "secret": "x", "user": "somebody"], trace: truth)
+                {
                     await pause()
                     blockHere()
                 }
@@ -43,7 +44,10 @@ enum Contexts {
             record = try await stall(sink) {
                 await withStallContext(name: "outer") {
                     await pause()
-                    await withStallContext(name: "inner") { await pause(); blockHere() }
+                    await withStallContext(name: "inner") {
+                        await pause()
+                        blockHere()
+                    }
                 }
             }
             expect(record, running: "inner", open: ["GET /parked/1", "GET /parked/2"], "nested")
@@ -114,7 +118,9 @@ enum Contexts {
         let before = sink.count
         await Task.detached(name: "stalling", priority: .medium) { await body() }.value
         for _ in 0..<1000 {
-            let found = sink.records(from: before).first { record in record.frames.contains { $0.symbol?.contains("blockHere") ?? false } }
+            let found = sink.records(from: before).first { record in
+                record.frames.contains { $0.symbol?.contains("blockHere") ?? false }
+            }
             if let found { return found }
             try await Task.sleep(for: .milliseconds(5))
         }
@@ -124,7 +130,9 @@ enum Contexts {
     /// - Parameter open: nil: some, whichever.
     private static func expect(_ record: StallRecord, running: String?, open: [String]?, _ what: String) {
         let found = record.requestsOpen.map(\.name)
-        print("context=\"\(what)\" running=\(record.request?.name ?? "-") open=\(found) task=\(record.task?.name ?? "-"): \(record.message)")
+        print(
+            "context=\"\(what)\" running=\(record.request?.name ?? "-") open=\(found) task=\(record.task?.name ?? "-"): \(record.message)"
+        )
         if record.request?.name != running { Probe.fail("\(what): \(record.request?.name ?? "-") and not \(running ?? "-")") }
         if let open, found != open { Probe.fail("\(what): \(found) are open, and not \(open)") }
         if let request = record.request, request.open < .milliseconds(200) { Probe.fail("\(what): open for \(request.open)") }

@@ -55,7 +55,7 @@ enum Shapes {
             try monitor.watchConcurrencyPool([.high, .medium])
             try monitor.start()
             try monitor.watch(PingedQueue(.main), rules: .heartbeat)
-            guard monitor.statistics.readsTasks else { Probe.fail("tasks are not read") }
+            guard !monitor.statistics.tasksUnreadable else { Probe.fail("tasks are not read") }
             var wrong = 0
             for shape in all where only == nil || shape.name == only {
                 let found = try await stall(shape, sink)
@@ -71,7 +71,9 @@ enum Shapes {
         }
     }
 
-    private static func stall(_ shape: Shape, _ sink: CollectedStalls) async throws -> (callers: [String], task: String, frames: [String]) {
+    private static func stall(_ shape: Shape, _ sink: CollectedStalls) async throws -> (
+        callers: [String], task: String, frames: [String]
+    ) {
         let before = sink.count
         let task = Task.detached(name: shape.name, priority: .medium) { try await shape.run() }
         try await task.value
@@ -84,13 +86,20 @@ enum Shapes {
             .filter { !$0.contains("Shapes") }
         // A closure and what passes its captures on to it, and a recursion, have the same name.
         let callers = zip(names, [""] + names).filter { $0 != $1 }.map(\.0)
-        return (callers, record.task.map { "\($0.name ?? "-")/\($0.priority ?? 0)" } ?? "none", record.frames.map { "   \($0.isAsync == true ? "~" : " ") \($0.inApp == true ? "*" : " ") \($0.symbol ?? "?") \(($0.file ?? "").split(separator: "/").last ?? ""):\($0.line ?? 0)" })
+        return (
+            callers, record.task.map { "\($0.name ?? "-")/\($0.priority ?? 0)" } ?? "none",
+            record.frames.map {
+                "   \($0.isAsync == true ? "~" : " ") \($0.inApp == true ? "*" : " ") \($0.symbol ?? "?") \(($0.file ?? "").split(separator: "/").last ?? ""):\($0.line ?? 0)"
+            }
+        )
     }
 
     /// `ContextProbe.Plain.outer` and closures in it: `Plain.outer`.
     private static func short(_ symbol: String) -> String {
         var name = symbol
-        if let range = name.range(of: " in ContextProbe.") ?? name.range(of: "ContextProbe.") { name = String(name[range.upperBound...]) }
+        if let range = name.range(of: " in ContextProbe.") ?? name.range(of: "ContextProbe.") {
+            name = String(name[range.upperBound...])
+        }
         if name.hasPrefix("ContextProbe.") { name = String(name.dropFirst("ContextProbe.".count)) }
         return name.split(separator: ".").prefix(2).joined(separator: ".")
     }

@@ -63,6 +63,12 @@ struct HostileRecords {
         record.incident = perhaps {
             StallID(startRealtimeNanoseconds: 1, randomHigh: $0.random.next(), randomLow: $0.random.next())
         }
+        record.request = perhaps { $0.request(running: true) }
+        if random.next() & 1 == 0 { record.requestsOpen = (0..<random.next() % 8).map { _ in request(running: false) } }
+        record.traceID = perhaps { _ in "0af7651916cd43dd8448eb211c80319c" }
+        record.spanID = perhaps { _ in "b7ad6b7169203331" }
+        record.task = perhaps { StallRecord.RunningTask(id: $0.number(), name: $0.text(), priority: $0.number()) }
+        if random.next() & 1 == 0 { record.state = attributes() }
         record.cause = pick(StallRecord.Cause.allCases)
         record.evidence = evidence()
         record.capture = pick(StallRecord.Capture.allCases)
@@ -83,6 +89,20 @@ struct HostileRecords {
         record.framesTotal = record.frames.count + Int(random.next() % 1000)
         if random.next() & 3 == 0 { record.sampleTree = [node(levels: 1 + random.next() % 16)] }
         return record
+    }
+
+    private mutating func request(running: Bool) -> StallRecord.Request {
+        StallRecord.Request(
+            name: text(),
+            running: running,
+            open: .microseconds(Int64(random.next() % 1_000_000_000)),
+            attributes: attributes()
+        )
+    }
+
+    private mutating func attributes() -> [StallRecord.Request.Attribute] {
+        // Names of an object differ.
+        (0..<random.next() % 4).map { StallRecord.Request.Attribute(name: "\($0)" + text(), value: text()) }
     }
 
     mutating func dropNotice() -> Notice {
@@ -175,7 +195,8 @@ struct HostileRecords {
                 file: perhaps { $0.text() },
                 line: perhaps { Int($0.random.next() >> 33) },
                 inlined: perhaps { $0.random.next() & 1 == 0 },
-                inApp: perhaps { $0.random.next() & 1 == 0 }
+                inApp: perhaps { $0.random.next() & 1 == 0 },
+                isAsync: perhaps { $0.random.next() & 1 == 0 }
             )
         }
     }

@@ -69,7 +69,8 @@ import Testing
     @Test func `a trace is what W3C says`() {
         #expect(StallTrace(traceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01") != nil)
         for wrong in [
-            "", "00", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331", "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            "", "00", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331",
+            "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
             "00-00000000000000000000000000000000-b7ad6b7169203331-01", "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
             "00-0af7651916cd43dd8448eb211c80319-b7ad6b7169203331-01", "00-0af7651916cd43dd8448eb211c80319g-b7ad6b7169203331-01",
         ] { #expect(StallTrace(traceParent: wrong) == nil, "\(wrong)") }

@@ -26,7 +26,9 @@ struct RequestFieldTests {
     }
 
     private func line(_ record: StallRecord) throws -> String {
-        var encoder = RecordEncoder(context: ProcessContext(pid: 1, processName: "shop", hostName: "host", bootID: String(repeating: "0", count: 32)))
+        var encoder = RecordEncoder(
+            context: ProcessContext(pid: 1, processName: "shop", hostName: "host", bootID: String(repeating: "0", count: 32))
+        )
         return encoder.encode(record) { String(decoding: $0, as: UTF8.self) }
     }
 
@@ -48,7 +50,9 @@ struct RequestFieldTests {
         }
         let line = try line(Self.record)
         #expect(errors(line).isEmpty, "\(errors(line))")
-        for (good, bad) in [(#""running":true"#, #""running":1"#), (#""id":42"#, #""id":-1"#), ("0af7651916cd", "0AF7651916CD"), (#":"ü""#, ":7")] {
+        for (good, bad) in [
+            (#""running":true"#, #""running":1"#), (#""id":42"#, #""id":-1"#), ("0af7651916cd", "0AF7651916CD"), (#":"ü""#, ":7"),
+        ] {
             #expect(!errors(line.replacing(good, with: bad)).isEmpty, "\(bad)")
         }
     }
@@ -63,7 +67,10 @@ struct RequestFieldTests {
     }
 
     @Test func `suspended callers do not change what groups stalls`() {
-        let frames = [StallRecord.Frame(pc: 1, symbol: "Shop.save", inApp: true), StallRecord.Frame(pc: 2, symbol: "start_thread", inApp: false)]
+        let frames = [
+            StallRecord.Frame(pc: 1, symbol: "Shop.save", inApp: true),
+            StallRecord.Frame(pc: 2, symbol: "start_thread", inApp: false),
+        ]
         let callers = [StallRecord.Frame(pc: 3, symbol: "Shop.serve", inApp: true, isAsync: true)]
         #expect(Array((frames + callers).withoutCallersOfOwnCode) == frames)
         let foreign = [StallRecord.Frame(pc: 2, symbol: "start_thread", inApp: false)]

@@ -37,7 +37,8 @@ struct LoopStackTests {
         stack.record(outcome(3), in: frames)
         let before = stack
         let unknown = [
-            outcome(2, .badFrame), outcome(2, .limit), outcome(2, .complete, .signal), outcome(0), outcome(LoopStack.capacity + 1),
+            outcome(2, .badFrame), outcome(2, .limit), outcome(2, .complete, .signal), outcome(0),
+            outcome(LoopStack.capacity + 1),
         ]
         for outcome in unknown {
             let isTaken = stack.record(outcome, in: frames)

@@ -14,7 +14,10 @@ struct CulpritTests {
 
     /// The same, in which `{loop}` is on the loop's stack while it waits, too, and `<memcpy>` is a runtime's.
     private func loopStack(_ names: String) -> CulpritStack {
-        var stack = stack(1, names.replacing("<", with: "[").replacing(">", with: "]").replacing("{", with: "").replacing("}", with: ""))
+        var stack = stack(
+            1,
+            names.replacing("<", with: "[").replacing(">", with: "]").replacing("{", with: "").replacing("}", with: "")
+        )
         for (index, name) in names.split(separator: " ").enumerated() {
             stack.frames[index].isRuntime = name.contains("<")
             stack.frames[index].isLoopCode = name.hasPrefix("{")

@@ -199,12 +199,19 @@ struct FileLocationTests {
         #expect(rules.isInApp(modulePath: "/opt/shop/shop", symbol: "closure in Jobs.Queue.run"))
         #expect(!rules.isInApp(modulePath: "/opt/shop/shop", symbol: "Logging.Logger.log"))
         #expect(!rules.isInApp(modulePath: "/opt/shop/shop", symbol: "Foundation.Data.init"))
-        #expect(!InAppRules(program: ProgramFiles(executable: "/opt/shop/shop")).isInApp(modulePath: "/opt/shop/shop", symbol: "Jobs.f"))
+        #expect(
+            !InAppRules(program: ProgramFiles(executable: "/opt/shop/shop")).isInApp(
+                modulePath: "/opt/shop/shop",
+                symbol: "Jobs.f"
+            )
+        )
     }
 
     @Test(arguments: ["FluentShop.Order.save", "GRPCGateway.serve", "OTelShop.flush", "alloc_buffer"])
     func `a name that begins like a package's is the program's`(symbol: String) {
-        #expect(InAppRules(program: ProgramFiles(executable: "/opt/shop/shop")).isInApp(modulePath: "/opt/shop/shop", symbol: symbol))
+        #expect(
+            InAppRules(program: ProgramFiles(executable: "/opt/shop/shop")).isInApp(modulePath: "/opt/shop/shop", symbol: symbol)
+        )
     }
 
     @Test(arguments: ["/rustc/90c5/library/core/src/slice/sort.rs", "/root/.cargo/registry/src/x/ring-0.17/src/lib.rs"])

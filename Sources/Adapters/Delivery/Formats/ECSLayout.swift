@@ -40,7 +40,7 @@ struct ECSLayout: SubjectLayout {
                 $0.field("name", stall.threadName, caps.name)
             }
         }
-        if let stall = event.stall, let trace = stall.traceID, let span = stall.spanID {
+        if caps.priority > .always, let stall = event.stall, let trace = stall.traceID, let span = stall.spanID {
             writer.object("trace") { $0.field("id", trace, caps[.fixed]) }
             writer.object("span") { $0.field("id", span, caps[.fixed]) }
         }

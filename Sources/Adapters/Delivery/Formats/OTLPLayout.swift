@@ -94,7 +94,7 @@ struct OTLPLayout: SubjectLayout {
         }
         writer.endArray()
         // By these the viewer of a trace finds the stall.
-        if let stall = event.stall, let trace = stall.traceID, let span = stall.spanID {
+        if caps.priority > .always, let stall = event.stall, let trace = stall.traceID, let span = stall.spanID {
             writer.field("traceId", trace, caps[.fixed])
             writer.field("spanId", span, caps[.fixed])
         }
@@ -105,8 +105,9 @@ struct OTLPLayout: SubjectLayout {
         if let request = stall.request {
             writer.attribute("lagmonitor.request.name", .text(request.name), maxBytes: caps.name)
             writer.attribute("lagmonitor.request.open_ms", .milliseconds(request.openNanoseconds))
-            for attribute in request.attributes { writer.attribute(requestAttribute: attribute, caps.name) }
+            for attribute in request.attributes { writer.attribute("lagmonitor.request.attributes.", attribute, caps.name) }
         }
+        if caps.keepsOptional { for field in stall.state { writer.attribute("lagmonitor.state.", field, caps.name) } }
         if let task = stall.task {
             writer.attribute("lagmonitor.task.id", .count(task.id))
             if let name = task.name { writer.attribute("lagmonitor.task.name", .text(name), maxBytes: caps.name) }
@@ -188,11 +189,11 @@ extension JSONLineWriter {
         endObject()
     }
 
-    /// What the program said of the request, under a name of its own.
-    fileprivate mutating func attribute(requestAttribute attribute: StallRecord.Request.Attribute, _ maxBytes: Int) {
+    /// What the program said, under a name of its own.
+    fileprivate mutating func attribute(_ prefix: String, _ attribute: StallRecord.Request.Attribute, _ maxBytes: Int) {
         beginObject()
         key("key")
-        value("lagmonitor.request.attributes." + attribute.name)
+        value(prefix + attribute.name, maxBytes: prefix.utf8.count + maxBytes)
         key("value")
         anyValue(.text(attribute.value), maxBytes)
         endObject()

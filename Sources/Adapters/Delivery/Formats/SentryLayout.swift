@@ -45,7 +45,7 @@ struct SentryLayout: SubjectLayout {
             writer.object("logentry") { $0.field("formatted", event.message, caps.message) }
         }
         writer.object("contexts") {
-            if let stall = event.stall, let trace = stall.traceID, let span = stall.spanID {
+            if caps.priority > .always, let stall = event.stall, let trace = stall.traceID, let span = stall.spanID {
                 $0.object("trace") { own in
                     own.field("trace_id", trace, caps[.fixed])
                     own.field("span_id", span, caps[.fixed])

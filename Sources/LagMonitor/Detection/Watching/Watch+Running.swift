@@ -28,7 +28,9 @@ extension Watch {
 
     /// The same of one of the threads of a pool that answers no more: all of their contexts are open, and none of them alone is to blame.
     func recordRunning(of tid: Int32, _ outcome: inout CaptureOutcome, in episode: Episode, isFirst: Bool) {
-        guard let running = services.running, let thread = JobThread(tid: tid), running.read(thread), running.hasTask else { return }
+        guard let running = services.running, let thread = JobThread(tid: tid), running.read(thread), running.hasTask else {
+            return
+        }
         addAsyncCallers(running, &outcome)
         if isFirst, running.findContext() { episode.running.addOpen(running.context) }
     }

@@ -78,11 +78,14 @@ import Testing
         var theirs: RunLoopPort { RunLoopPort { _, _ in } }
         var database: Database { try! Database(path: path) }
         let path = "/var/lib/shop"
+        let (tenant, request) = ("acme", "GET /orders/7")
         let bytes: [UInt8] = []
+        let queue: [Int] = []
 
         func serve() async throws {}
         func loadAll() async {}
         func writeIndex() {}
+        func respond(to request: String) {}
 
         struct Server: Service {
             func run() async throws {}
@@ -113,7 +116,8 @@ extension Snippet {
         let body = zip(text, imports).map { $1 ? "" : $0 }
         let head = zip(text, imports).filter(\.1).map(\.0)
         let name = "snippet\(line)In\(file.filter { $0.isLetter || $0.isNumber })"
-        return (head + ["func \(name)()\(isAsynchronous ? " async" : "") throws {", lines[0]] + body + ["#sourceLocation()", "}"]).joined(separator: "\n")
+        let opening = "func \(name)()\(isAsynchronous ? " async" : "") throws {"
+        return (head + [opening, lines[0]] + body + ["#sourceLocation()", "}"]).joined(separator: "\n")
     }
 
     private var isAsynchronous: Bool { code.contains { $0.contains("await ") } }

@@ -85,7 +85,7 @@ struct OptionsTests {
     }
 
     @Test func `every figure has a name of its own and a target`() {
-        #expect(Set(Lagbench.benchmarks().map(\.name)).count == 51)
+        #expect(Set(Lagbench.benchmarks().map(\.name)).count == 52)
         #expect(Lagbench.benchmarks().allSatisfy { !$0.targets.isEmpty })
     }
 }

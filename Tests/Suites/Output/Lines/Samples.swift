@@ -111,6 +111,20 @@ enum Sample {
         evidence.lockCycle = Array(repeating: owner, count: 5)
         evidence.lockChain = Array(repeating: owner, count: 5)
         record.evidence = evidence
+        // Names of an object differ.
+        let attributes = (0..<20).map { StallRecord.Request.Attribute(name: "\($0)" + long, value: long) }
+        let request = StallRecord.Request(
+            name: long,
+            running: true,
+            open: .seconds(1 << 32),
+            attributes: attributes
+        )
+        record.request = request
+        record.requestsOpen = Array(repeating: request, count: 20)
+        record.traceID = long
+        record.spanID = long
+        record.task = StallRecord.RunningTask(id: .max, name: long, priority: .max)
+        record.state = request.attributes
         record.workers = Array(
             repeating: StallRecord.WorkerGroup(threadIDs: Array(repeating: .max, count: 64), frames: record.frames),
             count: 13

@@ -120,7 +120,7 @@ struct GroupTests {
             .fingerprint: ["v1:6648237ade8e460d", "v1:0000000000000000"], .culprit: ["App.acquire", "App.compute"],
             .cause: ["lock", "cpu"], .loop: ["main"], .host: ["web-1", "web-2"],
             .process: ["server"], .service: [""], .target: [""],
-            .incident: [Samples.id(1), Samples.id(2), Samples.id(3)],
+            .incident: [Samples.id(1), Samples.id(2), Samples.id(3)], .request: [""],
         ]
         #expect(table.groups.map { String(decoding: $0.key, as: UTF8.self) } == expected[key])
         #expect(table.groups.reduce(0) { $0 + $1.count } == 3)

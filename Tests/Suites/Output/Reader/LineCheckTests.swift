@@ -103,6 +103,6 @@ struct LineCheckTests {
     }
 
     @Test func `what is more than the schema is allowed`() {
-        #expect(problems(Samples.end.dropLast() + #","trace_id":"x","new":{"a":[1]},"text":"\ud83d\ude00"}"#) == [])
+        #expect(problems(Samples.end.dropLast() + #","later_id":"x","new":{"a":[1]},"text":"\ud83d\ude00"}"#) == [])
     }
 }

@@ -44,7 +44,9 @@ struct WatchPartsTests {
 
     /// proc_pid_stat(5): what is between the parentheses is the program's choice.
     @Test func `the parent of a process is found behind any name`() {
-        for name in ["sh", "a) b", ") S 7 (", "x\u{301}", "\u{301}", "\u{200d}", "\u{fe0f}", "\u{600}", "x\u{110bd}", "\n)", "e\u{20dd}"] {
+        for name in [
+            "sh", "a) b", ") S 7 (", "x\u{301}", "\u{301}", "\u{200d}", "\u{fe0f}", "\u{600}", "x\u{110bd}", "\n)", "e\u{20dd}",
+        ] {
             #expect(ProcessTree.parent(inStat: "42 (\(name)) S 17 42 42 0") == 17, "\(name)")
         }
         #expect(ProcessTree.parent(inStat: "") == nil && ProcessTree.parent(inStat: "42 (x)") == nil)
