@@ -65,21 +65,22 @@ def sibling(writes):
 # `waker`: posts that never end and posts that are taken away, and slots that no loop has. `page`: all of it.
 SIBLING = """
 import mmap, os, random, subprocess, sys
-path = os.environ.get("LAGMONITOR_PAGE")
+path = os.environ.get("LAGMONITOR_LOOP_TABLE")
+if path is None:
+    sys.exit("no table to write into")
 host = subprocess.Popen("{host}".split())
-if path:
-    file = os.open(path, os.O_RDWR)
-    table = mmap.mmap(file, os.fstat(file).st_size)
-    random.seed(7)
-    while host.poll() is None:
-        for _ in range(200):
-            if "{writes}" == "waker":
-                place = random.choice((128, 132, 136, 140, 2048 + 8 * 250 + 4))
-                value = random.choice((b"\\0" * 4, b"\\1" + b"\\0" * 3, b"\\xff" * 4, random.randbytes(4)))
-            else:
-                place = random.randrange(0, random.choice((512, 4096, len(table))) - 8) & ~3
-                value = random.choice((b"\\0" * 4, b"\\xff" * 4, random.randbytes(4), os.getpid().to_bytes(4, "little")))
-            table[place:place + 4] = value
+file = os.open(path, os.O_RDWR)
+table = mmap.mmap(file, os.fstat(file).st_size)
+random.seed(7)
+while host.poll() is None:
+    for _ in range(200):
+        if "{writes}" == "waker":
+            place = random.choice((128, 132, 136, 140, 2048 + 8 * 250 + 4))
+            value = random.choice((b"\\0" * 4, b"\\1" + b"\\0" * 3, b"\\xff" * 4, random.randbytes(4)))
+        else:
+            place = random.randrange(0, random.choice((512, 4096, len(table))) - 8) & ~3
+            value = random.choice((b"\\0" * 4, b"\\xff" * 4, random.randbytes(4), os.getpid().to_bytes(4, "little")))
+        table[place:place + 4] = value
 sys.exit(host.wait())
 """
 
