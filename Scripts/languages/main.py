@@ -56,9 +56,12 @@ def run(lagmond, language, folder):
     rounds = int(os.environ.get("ROUNDS", "5"))
     chosen = os.environ.get("SCENARIOS", "").split()
     shows_all = os.environ.get("DETAILS") == "all"
+    only = os.environ.get("INTERPRETERS", "").split()
     is_good, is_there = True, False
     for interpreter in language.interpreters(folder):
         is_there = True
+        if only and not any(interpreter.name.startswith(name) for name in only):
+            continue
         tallies = {False: [], True: [], "attach": []}
         for scenario in language.scenarios():
             if chosen and scenario.name not in chosen:

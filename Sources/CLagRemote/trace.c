@@ -98,8 +98,8 @@ static int clr_is_held(const clr_tracer *tracer) {
 
 // Waits until the thread has stopped, for as long as it takes. Not by waitpid: the target may be a child of this process, whose
 // changes another thread waits for, and each would take what the other waits for. A request that needs a stop says as much.
-// 0 with the reason for the stop, or an errno.
-static int clr_await_stop(const clr_tracer *tracer, siginfo_t *stop) {
+// 0 with the reason for the stop, or an errno. `*running_ns`: when it was last known to run.
+static int clr_await_stop(const clr_tracer *tracer, siginfo_t *stop, uint64_t *running_ns) {
     for (uint64_t attempt = 0;; attempt++) {
         if (ptrace(PTRACE_GETSIGINFO, tracer->tid, NULL, stop) == 0) return 0;
         // A stop of its whole process has no such information (ptrace(2), "Group-stop").
@@ -109,6 +109,7 @@ static int clr_await_stop(const clr_tracer *tracer, siginfo_t *stop) {
             return 0;
         }
         if (errno != ESRCH) return errno;
+        *running_ns = clb_now_ns();
         if (attempt % 8 == 7 && !clr_is_held(tracer)) return ESRCH;
         // A running thread stops within microseconds; one that gets no processor may take long.
         struct timespec pause = {.tv_sec = 0, .tv_nsec = attempt < 50 ? 5000 : 500000};
@@ -128,8 +129,8 @@ static int clr_trace(clr_tracer *tracer, int *holds) {
         return ESRCH;
     }
     siginfo_t stop;
-    uint64_t interrupted_ns = clb_now_ns();
-    int error = ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0 ? errno : clr_await_stop(tracer, &stop);
+    uint64_t running_ns = clb_now_ns();
+    int error = ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0 ? errno : clr_await_stop(tracer, &stop, &running_ns);
     if (error != 0) {
         *holds = 1;
         return error;
@@ -144,8 +145,8 @@ static int clr_trace(clr_tracer *tracer, int *holds) {
     // What it stopped for may have been a signal of its own, which is not ours to keep.
     long signal = stop.si_code >> 8 == PTRACE_EVENT_STOP ? 0 : stop.si_signo;
     if (ptrace(PTRACE_DETACH, tid, NULL, (void *)signal) != 0) *holds = 1;
-    // From the request on, which is before it stood still: an upper bound.
-    tracer->stop_ns = clb_now_ns() - interrupted_ns;
+    // From when it was last known to run, which is before it stood still: an upper bound.
+    tracer->stop_ns = clb_now_ns() - running_ns;
     return error;
 }
 

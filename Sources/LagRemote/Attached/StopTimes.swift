@@ -12,7 +12,7 @@ package enum StopTimes {
 
     private static let state = PthreadMutex(State())
 
-    /// A stop, from the request on.
+    /// A stop, from when the thread was last known to run.
     static func record(_ nanoseconds: UInt64) {
         guard nanoseconds > 0 else { return }
         let microseconds = UInt32(clamping: nanoseconds / 1000)

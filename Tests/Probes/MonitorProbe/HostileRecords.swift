@@ -194,6 +194,7 @@ struct HostileRecords {
                 symbolOffset: perhaps { $0.number() },
                 file: perhaps { $0.text() },
                 line: perhaps { Int($0.random.next() >> 33) },
+                language: perhaps { $0.text() },
                 inlined: perhaps { $0.random.next() & 1 == 0 },
                 inApp: perhaps { $0.random.next() & 1 == 0 },
                 isAsync: perhaps { $0.random.next() & 1 == 0 }

@@ -85,6 +85,7 @@ enum Sample {
             symbolOffset: .max,
             file: long,
             line: .min,
+            language: long,
             inlined: false,
             inApp: false
         )
