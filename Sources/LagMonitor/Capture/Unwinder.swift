@@ -95,6 +95,7 @@ package final class FrameBuffer {
                     | (frame.isRuntime ? CLU_FRAME_RUNTIME : 0)
             )
             raw[index].language = frame.language
+            raw[index].function_distance = 0
         }
         return count
     }

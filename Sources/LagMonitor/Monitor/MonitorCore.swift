@@ -13,6 +13,8 @@ internal import Synchronization
 // Unchecked: `outputs`, `sequence`, `limiter`, `recurrences`, `incidents` and `unfinished` are the reporter thread's, which is one at a time (and of
 // whoever closes it, once the reporter is done with it); the rest is atomic, in a Mutex, or immutable.
 package final class MonitorCore: WatchOwner, @unchecked Sendable {
+    /// The count is the process's.
+    private let contextsRefusedBefore = clb_context_refused()
     private struct Shared {
         var handlers: [StallHandler] = []
         var absorbed = WatchCounters()
@@ -141,7 +143,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         statistics.pauses = shared.withLock { $0.pauses }
         statistics.dropped = sum.dropped + lost.load(ordering: .relaxed)
         statistics.reported = reported.load(ordering: .relaxed)
-        statistics.contextsRefused = clb_context_refused()
+        statistics.contextsRefused = clb_context_refused().saturatingDifference(contextsRefusedBefore)
         return statistics
     }
 

@@ -14,7 +14,9 @@ extension Watch {
     /// With the run delay, 1 µs: where a quota or a lock of the kernel holds up this thread together with the loop's, a stall may be all but over
     /// when it is first seen.
     private func clockReading() -> UsageMeter.Reading {
-        let times = cold.pointee.times.flatMap { ThreadTimes($0) }
+        // Without `flatMap`: generic code takes memory when it is first used with a type.
+        var times: ThreadTimes?
+        if let file = cold.pointee.times { times = ThreadTimes(file) }
         let isForeign = cold.pointee.target.process != services.ownProcess
         let cpu = isForeign ? times?.cpuNanoseconds ?? 0 : cll_thread_cpu_ns(cold.pointee.target.tid)
         return UsageMeter.Reading(time: services.clock(), cpu: cpu, runDelay: times?.runDelayNanoseconds)
