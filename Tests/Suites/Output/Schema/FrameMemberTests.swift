@@ -16,8 +16,8 @@ struct FrameMemberTests {
         line: 42,
         language: "python",
         inlined: false,
-        isAsync: true,
-        inApp: true
+        inApp: true,
+        isAsync: true
     )
 
     private var names: [String] { FrameMember.all.map { "\($0.name)" } }
