@@ -16,6 +16,7 @@ static void clu_store(clu_unwinder *unwinder, clu_frame *frames, uint32_t capaci
         frame->function_distance = 0;
         frame->language = 0;
         if (unwinder->stack_pointers != NULL) unwinder->stack_pointers[result->total] = sp;
+        if (unwinder->frame_pointers != NULL) unwinder->frame_pointers[result->total] = 0;
         result->stored++;
     }
     result->total++;
@@ -48,7 +49,10 @@ static uint64_t clu_known_link_register(const cll_snapshot *snapshot) {
     return 0;
 }
 
-void clu_unwinder_store_stack_pointers(clu_unwinder *unwinder, uint64_t *stack_pointers) { unwinder->stack_pointers = stack_pointers; }
+void clu_unwinder_store_pointers(clu_unwinder *unwinder, uint64_t *stack_pointers, uint64_t *frame_pointers) {
+    unwinder->stack_pointers = stack_pointers;
+    unwinder->frame_pointers = frame_pointers;
+}
 
 void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, const clu_module_table *table, pid_t pid,
                        clu_frame *frames, uint32_t capacity, uint32_t limit, clu_unwind_result *result) {
@@ -95,6 +99,8 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, con
         unwinder->only_known = 1;
         if (calls->get_reg(&cursor, CLL_REGISTER_FP, &registers.fp) < 0) registers.fp = 0;
         unwinder->only_known = 0;
+        int is_stored = result->stored == result->total;
+        if (is_stored && unwinder->frame_pointers != NULL) unwinder->frame_pointers[result->stored - 1] = registers.fp;
         // In a frame that has called something it is the return address of that call. (libunwind gives PC for it: UNW_REG_IP has its number.)
         if (result->total == 1) registers.lr = clu_known_link_register(snapshot);
         if (unwinder->sp_is_bound && clu_step_by_record(unwinder, &cursor, &registers)) {
@@ -102,7 +108,7 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, con
             continue;
         }
         int stepped = calls->step(&cursor);
-        if (unwinder->lookup_failed && result->stored == result->total) frames[result->stored - 1].flags |= CLU_FRAME_WITHOUT_TABLES;
+        if (unwinder->lookup_failed && is_stored) frames[result->stored - 1].flags |= CLU_FRAME_WITHOUT_TABLES;
         if (unwinder->lookup_failed && !is_signal_frame) {
             if (!clu_go_on_without_tables(unwinder, &cursor, &registers, stepped)) {
                 result->end = CLU_UNWIND_NO_INFO;

@@ -4,6 +4,7 @@
 const { execSync, spawn, spawnSync } = require('child_process');
 const crypto = require('crypto');
 const fs = require('fs');
+const net = require('net');
 const os = require('os');
 const path = require('path');
 const vm = require('vm');
@@ -226,14 +227,20 @@ async function main() {
   const [name, rounds, truth, lead] = process.argv.slice(2);
   if (name === 'fifo') execSync(`mkfifo ${FIFO}`);
   const file = fs.openSync(truth, 'w');
+  const server = net.createServer((socket) => socket.destroy());
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   for (let number = 0; number < (Number(lead) * 1000) / REST_MILLISECONDS; number++) await rest();
   for (let round = 0; round < Number(rounds); round++) {
     for (let number = 0; number < RESTS; number++) await rest();
+    // Somebody waits meanwhile.
+    const client = net.connect(server.address().port, '127.0.0.1').on('error', () => {});
     const begin = process.hrtime.bigint();
     await STALLS[name]();
     fs.writeSync(file, `${begin} ${process.hrtime.bigint()}\n`);
+    client.destroy();
   }
   for (let number = 0; number < RESTS; number++) await rest();
+  server.close();
   if (name === 'fifo') fs.unlinkSync(FIFO);
 }
 

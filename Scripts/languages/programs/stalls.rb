@@ -188,27 +188,32 @@ STALLS = {
 RESTS = 25
 REST_SECONDS = 0.02
 
-def rest(listener, seconds)
-  (seconds / REST_SECONDS).to_i.times { IO.select [listener], nil, nil, REST_SECONDS }
+def stall(name, listener, file)
+  # Somebody waits meanwhile.
+  client = TCPSocket.new "127.0.0.1", listener.addr[1]
+  start = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+  STALLS[name].call
+  file.puts "#{start} #{Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)}"
+  file.flush
+  listener.accept.close
+  client.close
 end
 
+# One loop that always waits at the same place.
 def main
   name, rounds, truth, lead = ARGV
   listener = TCPServer.new "127.0.0.1", 0
-  File.open(truth, "w") do |file|
-    rest listener, lead.to_f
-    rounds.to_i.times do
-      rest listener, RESTS * REST_SECONDS
-      # Somebody waits meanwhile.
-      client = TCPSocket.new "127.0.0.1", listener.addr[1]
-      start = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
-      STALLS[name].call
-      file.puts "#{start} #{Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)}"
-      file.flush
-      listener.accept.close
-      client.close
+  file = File.open(truth, "w")
+  rests = 0
+  stalled = 0
+  first = (lead.to_f / REST_SECONDS).to_i
+  while stalled < rounds.to_i || rests < first + RESTS * (stalled + 1)
+    IO.select [listener], nil, nil, REST_SECONDS
+    rests += 1
+    if stalled < rounds.to_i && rests >= first + RESTS * (stalled + 1)
+      stall name, listener, file
+      stalled += 1
     end
-    rest listener, RESTS * REST_SECONDS
   end
 end
 

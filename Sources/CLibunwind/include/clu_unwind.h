@@ -80,8 +80,9 @@ void clu_unwinder_destroy(clu_unwinder *unwinder);
 // Forgets what was learned of unwind tables: after modules came or went.
 void clu_unwinder_forget(clu_unwinder *unwinder);
 
-// Has the walks store the stack pointer of each frame they store here as well; NULL: they do not.
-void clu_unwinder_store_stack_pointers(clu_unwinder *unwinder, uint64_t *stack_pointers);
+// Has the walks store the stack pointer of each frame they store here as well, and what the frame pointer's register has there (0: not known);
+// NULL: they do not.
+void clu_unwinder_store_pointers(clu_unwinder *unwinder, uint64_t *stack_pointers, uint64_t *frame_pointers);
 
 // Walks the snapshot of a thread of process `pid`, leaf first: stores up to `capacity` frames, visits up to `limit`.
 void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, const clu_module_table *table, pid_t pid,

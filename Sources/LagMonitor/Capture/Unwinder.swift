@@ -8,12 +8,16 @@ package final class FrameBuffer {
     package let capacity: Int
     /// Of each frame, until they are replaced; nil: they are not kept.
     let stackPointers: UnsafeMutablePointer<UInt64>?
+    /// What the frame pointer's register has in each; nil: it is not kept.
+    let framePointers: UnsafeMutablePointer<UInt64>?
 
     /// - Parameter withStackPointers: whether walks keep the stack pointer of each frame.
     package init(capacity: Int, withStackPointers: Bool = false) {
         self.capacity = capacity
         stackPointers = withStackPointers ? .allocate(capacity: capacity) : nil
         stackPointers?.initialize(repeating: 0, count: capacity)
+        framePointers = withStackPointers ? .allocate(capacity: capacity) : nil
+        framePointers?.initialize(repeating: 0, count: capacity)
         raw = .allocate(capacity: capacity)
         raw.initialize(repeating: clu_frame(), count: capacity)
     }
@@ -21,12 +25,19 @@ package final class FrameBuffer {
     deinit {
         raw.deallocate()
         stackPointers?.deallocate()
+        framePointers?.deallocate()
     }
 
     /// The stack pointer in a frame of the last walk, at its call of the next one; 0: not known.
     package func stackPointer(of index: Int) -> UInt64 {
         precondition(index >= 0 && index < capacity, "frame \(index) of a buffer for \(capacity)")
         return stackPointers?[index] ?? 0
+    }
+
+    /// What the frame pointer's register has in a frame of the last walk; 0: not known.
+    package func framePointer(of index: Int) -> UInt64 {
+        precondition(index >= 0 && index < capacity, "frame \(index) of a buffer for \(capacity)")
+        return framePointers?[index] ?? 0
     }
 
     /// A frame as it was captured.
@@ -148,7 +159,7 @@ final class Unwinder {
     func walk(_ snapshot: Snapshot, modules: ModuleMap, into frames: FrameBuffer) -> clu_unwind_result {
         var table = modules.table
         var result = clu_unwind_result()
-        clu_unwinder_store_stack_pointers(raw, frames.stackPointers)
+        clu_unwinder_store_pointers(raw, frames.stackPointers, frames.framePointers)
         clu_unwinder_walk(
             raw,
             snapshot.raw,

@@ -61,6 +61,8 @@ struct NativeFrame: Sendable {
     var frame: FrameBuffer.Frame
     /// At its call of the next one: what the function keeps on the stack lies between this and the next frame's. 0: not known.
     var stackPointer: UInt64
+    /// What the frame pointer's register has in the frame. 0: not known.
+    var framePointer: UInt64 = 0
 
     /// An address in the call rather than behind it.
     var address: UInt64 { frame.pc &- (frame.isReturnAddress ? 1 : 0) }

@@ -32,7 +32,13 @@ final class PreparedThread: LanguageThread {
     ) -> (stored: Int, gained: Int) {
         let registers = RuntimeRegisters(snapshot)
         var stack = (0..<stored).map { index in
-            StackEntry.native(NativeFrame(frame: frames[index], stackPointer: frames.stackPointer(of: index)))
+            StackEntry.native(
+                NativeFrame(
+                    frame: frames[index],
+                    stackPointer: frames.stackPointer(of: index),
+                    framePointer: frames.framePointer(of: index)
+                )
+            )
         }
         var found: [LanguageFrame: any LanguageRuntime] = [:]
         for (runtime, place) in runtimes {

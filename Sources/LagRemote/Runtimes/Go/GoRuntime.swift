@@ -7,6 +7,11 @@ internal import LagCapture
 final class GoRuntime: LanguageRuntime {
     private static let maximumFrames = 1024
     private static let pointerBytes: UInt64 = 8
+    private static let recordBytes = 16
+    /// Of a stack that the snapshot does not have.
+    private static let stackBytes = 32 * 1024
+    /// Records that are followed: the kernel's code may have one of its own.
+    private static let maximumStacks = 3
 
     let modules: Set<Int> = []
     let copiesFrames = true
@@ -45,9 +50,17 @@ final class GoRuntime: LanguageRuntime {
         return .found(GoRuntime(image.memory, module: program.index, table))
     }
 
-    /// Nothing but the stack is copied, which comes with the snapshot.
     func prepare(tid: Int32, innerTid: Int32) -> UInt64? { 0 }
-    func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {}
+
+    /// The stack comes with the snapshot. Another one may be left for a call of C, such as of the kernel's clock: frame records lead there.
+    func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
+        guard var record = thread.registers.framePointer else { return }
+        for _ in 0..<Self.maximumStacks {
+            if !memory.holds(record, Self.recordBytes) { memory.prefetch(record, Self.stackBytes) }
+            guard let next: UInt64 = memory.load(record), next != 0 else { return }
+            record = next
+        }
+    }
 
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {
         guard let memory, stack.contains(where: { isGo($0) }) else { return stack }
@@ -84,14 +97,32 @@ final class GoRuntime: LanguageRuntime {
             for index in levels.indices {
                 frames.append(LanguageFrame(code: function.entry, check: UInt64(index), position: address, pc: pc))
             }
-            guard stackPointer != 0, let bytes = table.frameBytes(function, at: address),
-                let caller: UInt64 = memory.load(stackPointer &+ bytes), table.function(at: caller &- 1) != nil
-            else { break }
-            stackPointer = stackPointer &+ bytes &+ Self.pointerBytes
-            pc = caller
+            let next =
+                caller(function, at: address, stackPointer, memory)
+                ?? (steps == 0 ? caller(byRecord: native.framePointer, memory) : nil)
+            guard let next else { break }
+            (pc, stackPointer) = next
             steps += 1
         }
         return (frames, stackPointer, steps)
+    }
+
+    /// The return address, by how far the table says that it is from the stack pointer; nil: it is not Go's.
+    private func caller(_ function: GoFunctionTable.Function, at address: UInt64, _ stackPointer: UInt64, _ memory: MemoryCopy)
+        -> (UInt64, UInt64)?
+    {
+        guard stackPointer != 0, let bytes = table.frameBytes(function, at: address) else { return nil }
+        return returnAddress(stackPointer &+ bytes, memory)
+    }
+
+    /// The same by the frame pointer: a call of the kernel's clock changes the stack, which no table knows.
+    private func caller(byRecord framePointer: UInt64, _ memory: MemoryCopy) -> (UInt64, UInt64)? {
+        framePointer == 0 ? nil : returnAddress(framePointer &+ Self.pointerBytes, memory)
+    }
+
+    private func returnAddress(_ place: UInt64, _ memory: MemoryCopy) -> (UInt64, UInt64)? {
+        guard let address: UInt64 = memory.load(place), table.function(at: address &- 1) != nil else { return nil }
+        return (address, place &+ Self.pointerBytes)
     }
 
     private func isGo(_ entry: StackEntry) -> Bool {

@@ -12,8 +12,6 @@ final class V8Runtime: LanguageRuntime {
     private static let mapBytes = 16
     /// From the last slot of an interpreted frame to its frame pointer.
     private static let slotBytes = 40
-    /// The saved frame pointer and the return address.
-    private static let recordBytes = 16
 
     let modules: Set<Int>
     let copiesFrames = true
@@ -114,12 +112,11 @@ final class V8Runtime: LanguageRuntime {
         )
         var merged: [StackEntry] = []
         merged.reserveCapacity(stack.count)
-        for (index, entry) in stack.enumerated() {
-            guard case .native(let native) = entry, isOwn(native.frame), let framePointer = framePointer(stack, index),
-                isCopied(framePointer, memory),
+        for entry in stack {
+            guard case .native(let native) = entry, isOwn(native.frame), isCopied(native.framePointer, memory),
                 let found = finder.frames(
                     pc: native.frame.pc,
-                    framePointer: framePointer,
+                    framePointer: native.framePointer,
                     isReturnAddress: native.frame.isReturnAddress,
                     isInRuntime: native.frame.module != nil
                 )
@@ -143,13 +140,6 @@ final class V8Runtime: LanguageRuntime {
             let function: UInt64 = memory.load(framePointer &+ layout.slots.function)
         else { return false }
         return V8Heap.isObject(function) && memory.holds(function &- V8Heap.strongTag, Self.functionBytes)
-    }
-
-    /// Such a frame was left by its frame record: the caller's frame pointer and the return address.
-    private func framePointer(_ stack: [StackEntry], _ index: Int) -> UInt64? {
-        guard index + 1 < stack.count, case .native(let next) = stack[index + 1], next.stackPointer > UInt64(Self.recordBytes)
-        else { return nil }
-        return next.stackPointer - UInt64(Self.recordBytes)
     }
 
     func name(_ frame: LanguageFrame) -> LanguageFrameName? {
