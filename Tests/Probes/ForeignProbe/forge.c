@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,6 +52,7 @@ int run_forge(int count, char **arguments) {
         claim(table, 200, (uint32_t)atoi(arguments[1]), master, epoll);
         clb_waker *waker = clb_loop_table_waker(table);
         __atomic_fetch_add(&waker->posts, 1, __ATOMIC_SEQ_CST);
+        syscall(SYS_futex, &waker->posts, FUTEX_WAKE, 1, NULL, NULL, 0);
         for (int seconds = 0; seconds < 30 && getppid() == master; seconds++) sleep(1);
         _exit(0);
     }
