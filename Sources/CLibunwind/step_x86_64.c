@@ -28,6 +28,18 @@ static uint64_t clu_return_slot(clu_unwinder *unwinder, uint64_t pc, uint64_t sp
     return 0;
 }
 
+// The return address in the frame record at `fp` where it follows no call: a compiler at run time that gives up code which it had optimized puts
+// the begin of its own code there (V8: InterpreterEnterAtNextBytecode). That is in a module and has no tables, and the record leads up the stack.
+static uint64_t clu_replaced_return_address(clu_unwinder *unwinder, uint64_t sp, uint64_t fp, uint64_t *saved) {
+    uint64_t address;
+    unw_proc_info_t info;
+    memset(&info, 0, sizeof(info));
+    if (fp < sp || fp % 8 != 0) return 0;
+    if (!clu_memory_view_word(&unwinder->view, fp, saved) || !clu_memory_view_word(&unwinder->view, fp + 8, &address)) return 0;
+    if (*saved <= fp || *saved % 8 != 0 || clu_module_find(unwinder->view.table, address) < 0) return 0;
+    return clu_is_executable(&unwinder->view, address) && clu_look_up(unwinder, address, &info, 0) != 0 ? address : 0;
+}
+
 int clu_go_on_without_tables(clu_unwinder *unwinder, unw_cursor_t *cursor, const clu_frame_registers *registers, int stepped) {
     const uint64_t sp = registers->sp, fp = registers->fp;
     uint64_t caller = 0, saved = 0;
@@ -38,11 +50,15 @@ int clu_go_on_without_tables(clu_unwinder *unwinder, unw_cursor_t *cursor, const
     if (clu_module_find(unwinder->view.table, unwinder->frame_code) >= 0) {
         // Only now and then a function of a module has no tables: libunwind also knows what a jump to another module looks like.
         if (stepped <= 0 || clu_libunwind()->get_reg(cursor, UNW_REG_IP, &caller) < 0) return 0;
-        if (!clu_is_plausible_return_address(&unwinder->view, caller)) return 0;
+        if (!clu_is_plausible_return_address(&unwinder->view, caller)
+            && (fp == 0 || clu_replaced_return_address(unwinder, 0, fp, &saved) != caller)) {
+            return 0;
+        }
     } else {
         // Made at run time: a whole chain of records, each to be checked. The caller of a function that has not made its record
         // yet is passed over.
         caller = fp != 0 ? clu_frame_record_caller(&unwinder->view, sp, fp, &saved) : 0;
+        if (caller == 0 && fp != 0) caller = clu_replaced_return_address(unwinder, sp, fp, &saved);
         if (caller == 0 || !clu_restart(unwinder, cursor, caller, fp + 16, saved)) return 0;
     }
     unwinder->frame_pointer_recovered = 1;
