@@ -10,6 +10,8 @@ final class V8Runtime: LanguageRuntime {
     private static let functionBytes = 72
     private static let sharedBytes = 64
     private static let mapBytes = 16
+    /// So many bytes of the stack are looked through before the time is looked at again.
+    private static let stackBytesBetweenChecks: UInt64 = 4096
     /// From the last slot of an interpreted frame to its frame pointer.
     private static let slotBytes = 40
 
@@ -85,6 +87,7 @@ final class V8Runtime: LanguageRuntime {
         while let saved = word(place) {
             if saved > place, saved < end, saved % 8 == 0, !copyFrame(saved) { return }
             place &+= 8
+            if place % Self.stackBytesBetweenChecks == 0, !memory.hasRoom { return }
         }
     }
 
