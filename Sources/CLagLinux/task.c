@@ -81,8 +81,9 @@ void cll_task_learner_in_task(cll_task_learner *learner, const cll_task_truth *t
     if (task == NULL) return;
     uint64_t words[CLL_TASK_WORDS];
     uint8_t bytes[sizeof(words)];
-    memcpy(words, task, sizeof(words));
-    memcpy(bytes, task, sizeof(bytes));
+    // By the kernel: an object's size is its library's to know, and AddressSanitizer's.
+    if (!cll_read_exactly((uint64_t)(uintptr_t)task, words, sizeof(words))) return;
+    memcpy(bytes, words, sizeof(bytes));
     cll_task_learner found = {.name_kind = -1};
     for (uint32_t byte = 0; byte < 128; byte++) {
         if (bytes[byte] == truth->priority) found.priorities[byte / 32] |= 1u << byte % 32;
@@ -97,10 +98,10 @@ void cll_task_learner_in_task(cll_task_learner *learner, const cll_task_truth *t
         if (cll_find_local(words[word], truth->key) == truth->value) found.locals |= 1u << word;
     }
     char *first = swift_task_alloc(PROBE_BYTES), *second = swift_task_alloc(PROBE_BYTES);
-    memcpy(words, task, sizeof(words));
+    if (!cll_read_exactly((uint64_t)(uintptr_t)task, words, sizeof(words))) memset(words, 0, sizeof(words));
     for (uint32_t header = 0; header < BLOCK_HEADERS; header++) {
         uint64_t previous;
-        memcpy(&previous, second - block_headers[header], sizeof(previous));
+        if (!cll_read_exactly((uint64_t)(uintptr_t)(second - block_headers[header]), &previous, sizeof(previous))) continue;
         if (previous != (uint64_t)(uintptr_t)(first - block_headers[header])) continue;
         for (uint32_t word = 0; word < CLL_TASK_WORDS; word++) {
             if (words[word] == (uint64_t)(uintptr_t)(second - block_headers[header])) found.blocks[header] |= 1u << word;
