@@ -9,7 +9,7 @@ internal import Testing
 @testable internal import LagRemote
 
 /// A node that stalls, watched from here.
-private final class NodeProcess {
+private enum NodeProcess {
     static let path = (["/usr/bin/node", "/usr/local/bin/node"] as [String]).first { access($0, X_OK) == 0 }
 
     static let program = """
@@ -46,47 +46,8 @@ private final class NodeProcess {
         }, 10);
         """
 
-    private let process = Process()
-    private let folder = NSTemporaryDirectory() + "node-test-\(UUID().uuidString)"
-    let languages: LanguageFrames
-    let capture: ThreadCapture
-    let frames = FrameBuffer(capacity: 256, withStackPointers: true)
-
-    init(_ mode: String) throws {
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        try Data(Self.program.utf8).write(to: URL(fileURLWithPath: folder + "/shop.js"))
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: Self.path ?? "")
-        process.arguments = [folder + "/shop.js", mode]
-        process.standardOutput = output
-        try process.run()
-        let pid = process.processIdentifier
-        languages = LanguageFrames(process: pid) { Issue.record("\($0)") }
-        languages.begin {}
-        capture = try ThreadCapture(process: pid, running: TraceCapture.self, languages: languages)
-        let lines = LineReader(output)
-        #expect(try #require(lines.next()) == "ready")
-    }
-
-    deinit {
-        kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
-        try? FileManager.default.removeItem(atPath: folder)
-    }
-
-    func take() -> CaptureOutcome {
-        let pid = process.processIdentifier
-        capture.refreshModules()
-        return capture.capture(ThreadIdentity(tid: pid, process: pid, stackLow: 0, stackHigh: 0), earlier: nil, into: frames)
-    }
-
-    /// Names and lines of the program's own frames, leaf first.
-    func own(_ outcome: CaptureOutcome) -> [String] {
-        (0..<outcome.stored).compactMap { index in
-            guard frames[index].language != 0, let name = languages.name(of: frames[index].language) else { return nil }
-            guard name.file?.hasSuffix("/shop.js") == true else { return nil }
-            return "\(name.symbol):\(name.line ?? 0)"
-        }
+    static func start(_ mode: String) throws -> InterpretedProcess {
+        try InterpretedProcess(path ?? "", program, file: "shop.js", [mode], ownFile: "/shop.js")
     }
 }
 
@@ -98,7 +59,7 @@ struct NodeProcessTests {
     /// In the interpreter, and in code that was compiled with one function put into the other.
     @Test(arguments: [("sleep", NodeProcessTests.checkout), ("hot", NodeProcessTests.hot)])
     func `a thread that sleeps has the functions of JavaScript, with lines`(mode: String, expected: [String]) throws {
-        let process = try NodeProcess(mode)
+        let process = try NodeProcess.start(mode)
         var found: [String] = []
         let isFound = eventually {
             let outcome = process.take()
@@ -109,7 +70,7 @@ struct NodeProcessTests {
     }
 
     @Test func `a thread that runs has them, too`() throws {
-        let process = try NodeProcess("spin")
+        let process = try NodeProcess.start("spin")
         var found: [String] = []
         let isFound = eventually {
             let outcome = process.take()

@@ -9,7 +9,7 @@ internal import Testing
 @testable internal import LagRemote
 
 /// A Python that stalls, watched from here.
-private final class PythonProcess {
+private enum PythonProcess {
     static let interpreter = "/usr/bin/python3"
     static var isInstalled: Bool { access(interpreter, X_OK) == 0 }
 
@@ -33,47 +33,8 @@ private final class PythonProcess {
         sorted([1], key=key)
         """
 
-    private let process = Process()
-    private let folder = NSTemporaryDirectory() + "python-test-\(UUID().uuidString)"
-    let languages: LanguageFrames
-    let capture: ThreadCapture
-    let frames = FrameBuffer(capacity: 256, withStackPointers: true)
-
-    init(_ mode: String) throws {
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        try Data(Self.program.utf8).write(to: URL(fileURLWithPath: folder + "/shop.py"))
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: Self.interpreter)
-        process.arguments = [folder + "/shop.py", mode]
-        process.standardOutput = output
-        try process.run()
-        let pid = process.processIdentifier
-        languages = LanguageFrames(process: pid) { Issue.record("\($0)") }
-        languages.begin {}
-        capture = try ThreadCapture(process: pid, running: TraceCapture.self, languages: languages)
-        let lines = LineReader(output)
-        #expect(try #require(lines.next()) == "ready")
-    }
-
-    deinit {
-        kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
-        try? FileManager.default.removeItem(atPath: folder)
-    }
-
-    func take() -> CaptureOutcome {
-        let pid = process.processIdentifier
-        let identity = ThreadIdentity(tid: pid, process: pid, stackLow: 0, stackHigh: 0)
-        capture.refreshModules()
-        return capture.capture(identity, earlier: nil, into: frames)
-    }
-
-    /// Names and lines of the program's own frames, leaf first.
-    func own(_ outcome: CaptureOutcome) -> [String] {
-        (0..<outcome.stored).compactMap { index in
-            guard frames[index].language != 0, let name = languages.name(of: frames[index].language) else { return nil }
-            return "\(name.symbol):\(name.line ?? 0)"
-        }
+    static func start(_ mode: String) throws -> InterpretedProcess {
+        try InterpretedProcess(interpreter, program, file: "shop.py", [mode])
     }
 }
 
@@ -85,7 +46,7 @@ struct PythonProcessTests {
 
     @Test(arguments: [("sleep", CaptureMethod.passive, [9]), ("spin", .ptrace, [10, 11])] as [(String, CaptureMethod, [Int])])
     func `a thread has Python's frames in place of the interpreter's`(mode: String, method: CaptureMethod, lines: [Int]) throws {
-        let process = try PythonProcess(mode)
+        let process = try PythonProcess.start(mode)
         var found: [String] = []
         // Right after its line it may be elsewhere.
         let isFound = eventually {
@@ -99,7 +60,7 @@ struct PythonProcessTests {
     }
 
     @Test func `the interpreter's own frames are not the program's`() throws {
-        let process = try PythonProcess("sleep")
+        let process = try PythonProcess.start("sleep")
         var outcome = process.take()
         _ = eventually {
             outcome = process.take()
@@ -115,7 +76,7 @@ struct PythonProcessTests {
     }
 
     @Test func `the same stall is the same function and another line another frame`() throws {
-        let process = try PythonProcess("sleep")
+        let process = try PythonProcess.start("sleep")
         var numbers: [UInt32] = []
         _ = eventually {
             let outcome = process.take()

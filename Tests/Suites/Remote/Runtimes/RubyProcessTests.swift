@@ -29,35 +29,13 @@ struct RubyProcessTests {
         """
 
     @Test func `a thread that sleeps has Ruby's frames, among those of C`() throws {
-        let folder = NSTemporaryDirectory() + "ruby-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        try Data(Self.program.utf8).write(to: URL(fileURLWithPath: folder + "/shop.rb"))
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/ruby")
-        process.arguments = [folder + "/shop.rb"]
-        process.standardOutput = output
-        try process.run()
-        let pid = process.processIdentifier
-        defer {
-            kill(pid, SIGKILL)
-            process.waitUntilExit()
-        }
-        let languages = LanguageFrames(process: pid) { Issue.record("\($0)") }
-        languages.begin {}
-        let capture = try ThreadCapture(process: pid, running: TraceCapture.self, languages: languages)
-        let frames = FrameBuffer(capacity: 256, withStackPointers: true)
-        let lines = LineReader(output)
-        #expect(try #require(lines.next()) == "ready")
+        let process = try InterpretedProcess("/usr/bin/ruby", Self.program, file: "shop.rb")
         var found: [String] = []
         let isFound = eventually {
-            capture.refreshModules()
-            let identity = ThreadIdentity(tid: pid, process: pid, stackLow: 0, stackHigh: 0)
-            let outcome = capture.capture(identity, earlier: nil, into: frames)
+            let outcome = process.take()
             found = (0..<outcome.stored).map { index in
-                guard frames[index].language != 0 else { return "C" }
-                guard let name = languages.name(of: frames[index].language) else { return "?" }
+                guard process.frames[index].language != 0 else { return "C" }
+                guard let name = process.languages.name(of: process.frames[index].language) else { return "?" }
                 return "\(name.symbol):\(name.line ?? 0)"
             }
             return found.filter { $0 != "C" }.count == 4

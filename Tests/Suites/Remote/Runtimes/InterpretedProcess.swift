@@ -1,0 +1,59 @@
+internal import Foundation
+internal import Glibc
+internal import LagActivity
+internal import LagCapture
+internal import LagModel
+internal import TestSupport
+internal import Testing
+
+@testable internal import LagRemote
+
+/// A program of a language with a runtime that stalls, watched from here. It prints `ready` first.
+final class InterpretedProcess {
+    private let process = Process()
+    private let folder = NSTemporaryDirectory() + "runtime-test-\(UUID().uuidString)"
+    /// What the name of a file ends in whose functions are the program's own; nil: all are.
+    private let ownFile: String?
+    let languages: LanguageFrames
+    let capture: ThreadCapture
+    let frames = FrameBuffer(capacity: 256, withStackPointers: true)
+
+    /// - Parameter file: the name that the program is to have.
+    init(_ interpreter: String, _ program: String, file: String, _ arguments: [String] = [], ownFile: String? = nil) throws {
+        self.ownFile = ownFile
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        try Data(program.utf8).write(to: URL(fileURLWithPath: folder + "/" + file))
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: interpreter)
+        process.arguments = [folder + "/" + file] + arguments
+        process.standardOutput = output
+        try process.run()
+        let pid = process.processIdentifier
+        languages = LanguageFrames(process: pid) { Issue.record("\($0)") }
+        languages.begin {}
+        capture = try ThreadCapture(process: pid, running: TraceCapture.self, languages: languages)
+        let lines = LineReader(output)
+        #expect(try #require(lines.next()) == "ready")
+    }
+
+    deinit {
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    func take() -> CaptureOutcome {
+        let pid = process.processIdentifier
+        capture.refreshModules()
+        return capture.capture(ThreadIdentity(tid: pid, process: pid, stackLow: 0, stackHigh: 0), earlier: nil, into: frames)
+    }
+
+    /// Names and lines of the program's own frames, leaf first.
+    func own(_ outcome: CaptureOutcome) -> [String] {
+        (0..<outcome.stored).compactMap { index in
+            guard frames[index].language != 0, let name = languages.name(of: frames[index].language) else { return nil }
+            guard ownFile.map({ name.file?.hasSuffix($0) == true }) ?? true else { return nil }
+            return "\(name.symbol):\(name.line ?? 0)"
+        }
+    }
+}
