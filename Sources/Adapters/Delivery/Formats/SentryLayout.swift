@@ -173,9 +173,11 @@ extension JSONLineWriter {
         // An inlined frame has no address of its own: with one Sentry would unfold it again. A language's has none that Sentry could look up.
         if frame.inlined != true, frame.language == nil { field("instruction_addr", hex: frame.pc) }
         optional("platform", frame.language, StringCaps.languageName)
-        let isNative = frame.language == nil
-        optional("function", isNative ? frame.symbol : frame.function ?? frame.symbol, LineLimits.maximumSymbolBytes)
-        if isNative, functions { optional("raw_function", frame.function, LineLimits.maximumSymbolBytes) }
+        // A language's symbol names the file too, which Sentry shows beside the function.
+        let function = functions ? frame.function : nil
+        let name = frame.language == nil ? frame.symbol : function ?? frame.symbol
+        optional("function", name, LineLimits.maximumSymbolBytes)
+        if frame.language == nil { optional("raw_function", function, LineLimits.maximumSymbolBytes) }
         if frame.inlined != true, frame.symbol != nil, let offset = frame.symbolOffset, offset <= frame.pc {
             field("symbol_addr", hex: frame.pc - offset)
         }
