@@ -82,9 +82,12 @@ byte delivered;          /* stalls that the reporter has passed on */
 #define delivered reported
 #define REQUIRED longs
 #endif
-byte excused;            /* notes that were overwritten, as RING allows */
+byte excused;            /* whose end may be inexact: its note may have been overwritten, as RING allows */
+byte covered;            /* the other stretches in a reported stall whose end was inexact */
+byte counted;            /* notes that were overwritten, which the watch counts as dropped */
 bool loopHangs, loopEnded, wakerFreed, isPatient;
 #define HAS(set, number) (((set) >> (number)) & 1)
+#define MEMBERS(set) (HAS(set, 0) + HAS(set, 1) + HAS(set, 2) + HAS(set, 3) + HAS(set, 4) + HAS(set, 5) + HAS(set, 6) + HAS(set, 7))
 #define BEACON_FREED (loopEnded && !registered)
 
 /* The properties, by name: each is an assertion that this stays false. */
@@ -289,6 +292,7 @@ inline endStall(until) {
         late_end = until != intervalSince + 1 && !HAS(excused, intervalSince); assert(!late_end);
 #endif
         reporting = intervalSince;
+        covered = covered | (((1 << until) - 1) & ~((2 << intervalSince) - 1));
         ignoreBefore = MAX(ignoreBefore, until)
     };
     report(reporting);
@@ -367,6 +371,7 @@ inline replay() {
     skip
 #else
     load(COUNT, count);
+    isKnown = condition == stalled;
     do
     :: stretchCount == count -> break
     :: else ->
@@ -381,14 +386,19 @@ inline replay() {
 #else
         :: again - stretchCount >= RING - 1 ->
 #endif
-            /* Overwritten: more stalls were over since the last observation than can be read. Of these some are lost. */
+            /* Overwritten: more stalls were over since the last observation than can be read. Each is counted, but for the one in progress. */
+#ifdef MUTANT_LOST_UNCOUNTED
             excused = excused | longs
+#else
+            d_step { excused = excused | longs; counted = counted + (isKnown -> 0 : 1) }
+#endif
         :: else ->
             d_step { torn_note = noteUntil != noteSince + 1; assert(!torn_note) };
             replayOne()
         fi;
-        d_step { noteSince = 0; noteUntil = 0; again = 0 }
+        d_step { noteSince = 0; noteUntil = 0; again = 0; isKnown = false }
     od;
+    isKnown = false;
     count = 0
 #endif
 }
@@ -592,6 +602,7 @@ proctype Watchdog() {
     mtype condition = idle;
     byte intervalWord, intervalSince, intervalSeen, ignoreBefore;
     byte count, again, sampled, noteSince, noteUntil, reporting, until;
+    bool isKnown;
 
     scan();
     do
@@ -730,7 +741,7 @@ active proctype Judge() {
             lost_wakeup = loopHangs || loopEnded && state == watched; assert(!lost_wakeup);
             lost_request = true; assert(!lost_request)
         :: else ->
-            stall_lost = (REQUIRED & ~delivered & ~excused) != 0; assert(!stall_lost)
+            stall_lost = MEMBERS(REQUIRED & ~delivered & ~covered) > counted; assert(!stall_lost)
         fi
     }
 }
