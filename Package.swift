@@ -165,7 +165,7 @@ let package = Package(
 
         // What measures the product and is no part of it
         evaluation("lagbench", layers + ["LagMonitor", "LagMonitorFoundation", "LagSymbols"]),
-        evaluation("lagaccuracy", ["TestSupport", "LagMonitor", "LagDetection", "LagWorkload", argumentParser]),
+        evaluation("lagaccuracy", ["TestSupport", "LagMonitor", "LagDetection", "LagWorkload", "CStallCorpus", argumentParser]),
         .target(name: "CStallCorpus", path: "Evaluation/CStallCorpus", cSettings: [withoutFramePointer]),
         evaluation("lagdiagnosis", ["LagMonitor", "LagOutput", "CStallCorpus", argumentParser]),
         evaluation("lagrequests", ["LagModel", "LagMonitor", "LagMonitorConcurrency", "LagMonitorNIO"] + nio),

@@ -6,7 +6,7 @@ struct AccuracyReport {
 
     var lines: [AccuracyLine] {
         let report = outcome.report
-        let truths = Truth.all(in: report, observedStops: outcome.observedStops)
+        let truths = Truth.all(in: report, observedStops: outcome.observedStops + standstills)
         func line(_ detector: String, _ detections: [Detection], wakes: UInt64) -> AccuracyLine {
             AccuracyLine(
                 condition: condition,
@@ -15,6 +15,8 @@ struct AccuracyReport {
                 notes: [
                     ("wakes_per_s", perSecond(Double(wakes), of: report.nanoseconds)),
                     ("run_delay_ms", AccuracyLine.milliseconds(report.runDelayNanoseconds)),
+                    ("standstills", outcome.standstills.map { "\($0.count)" } ?? "-"),
+                    ("standstill_ms", outcome.standstills.map { AccuracyLine.milliseconds(Self.length($0)) } ?? "-"),
                 ] + notes
             )
         }
@@ -46,13 +48,18 @@ struct AccuracyReport {
         case .stopped:
             [
                 ("stops", "\(outcome.observedStops.count)"),
-                ("stopped_s", AccuracyLine.format(Double(stoppedNanoseconds) / 1_000_000_000, decimals: 1)),
+                ("stopped_s", AccuracyLine.format(Double(Self.length(outcome.observedStops)) / 1_000_000_000, decimals: 1)),
             ]
         case .stepped: [("steps", "\(outcome.report.clockSteps)"), ("clock", options.setsClock ? "set" : "faked")]
         }
     }
 
-    private var stoppedNanoseconds: UInt64 { outcome.observedStops.reduce(0) { $0 + ($1.continued - $1.stopped) } }
+    /// Those that are in none of the stops by the parent, whose time is out already.
+    private var standstills: [ObservedStop] {
+        (outcome.standstills ?? []).filter { outcome.observedStops.possiblyStopped(from: $0.asked, to: $0.running) == 0 }
+    }
+
+    private static func length(_ stops: [ObservedStop]) -> UInt64 { stops.reduce(0) { $0 + ($1.continued - $1.stopped) } }
 
     /// The time in which the loop can call nothing else; a starvation leaves room for others.
     private var stalledNanoseconds: UInt64 {

@@ -12,6 +12,8 @@ struct ConditionRun {
     struct Outcome {
         let report: TargetReport
         let observedStops: [ObservedStop]
+        /// Nil: nothing is known of them.
+        var standstills: [ObservedStop]?
         /// When the target was ready.
         let start: UInt64
     }
@@ -29,12 +31,15 @@ struct ConditionRun {
             extra: guardian?.input
         )
         defer { target.end() }
-        let outcome = try listen(to: target, until: MonotonicTime.now + .seconds(Self.limitSeconds(plan)))
+        let standstills = StandstillWatch()
+        defer { _ = standstills?.end() }
+        var outcome = try listen(to: target, until: MonotonicTime.now + .seconds(Self.limitSeconds(plan)))
         guard outcome.report.injected.count == plan.stalls.count else {
             throw AccuracyFailure(
                 "\(condition.rawValue): \(outcome.report.injected.count) of \(plan.stalls.count) stalls injected"
             )
         }
+        outcome.standstills = standstills?.end()
         if guardian?.hasFailed == true { throw AccuracyFailure("stepped: the wall clock could not be set") }
         return outcome
     }

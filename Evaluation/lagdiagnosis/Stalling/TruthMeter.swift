@@ -8,6 +8,8 @@ struct Truth: Codable, Sendable {
     /// `CLOCK_MONOTONIC` at the beginning.
     var startMonoUs: UInt64
     var durationMs: Double
+    /// How long it can have looked to the loop, where the loop's readings before the callout and after it are known.
+    var longestMs: Double?
     /// `CLOCK_THREAD_CPUTIME_ID`.
     var cpuMs: Double
     /// The part of it that was the kernel's, as `getrusage` divides it.

@@ -12,9 +12,11 @@ extension Verdict {
 
     func lasts(milliseconds: Int) -> Bool { (truth?.durationMs ?? 0) >= Double(milliseconds) }
 
+    /// How far the duration lies outside of what is known: what the callout read itself, and what the loop read around it.
     var durationErrorMs: Double? {
         guard let said = record?.fields.durationMs, let truth else { return nil }
-        return abs(said - truth.durationMs)
+        let most = max(truth.longestMs ?? truth.durationMs, truth.durationMs)
+        return max(truth.durationMs - said, said - most, 0)
     }
 
     /// What may be shown of an unseen scenario: that it stalled, and for how long.

@@ -36,7 +36,8 @@ enum FileLocation: Equatable {
     /// Folders of headers and of libraries' sources, which compilers name with their whole paths.
     private static let sourceFolders = [
         "/usr/include/", "/usr/local/include/", "/usr/lib/gcc/", "/usr/lib/llvm-", "/usr/lib/clang/", "/usr/lib/swift/",
-        // Rust's standard library and crates; Go's, and modules.
+        // Swift's runtime and libraries; Rust's standard library and crates; Go's, and modules.
+        "/include/c++/", "/swift/stdlib/", "/swift/include/", "/swift-corelibs-",
         "/rustc/", "/.cargo/registry/", "/.cargo/git/", "/usr/lib/go-", "/usr/local/go/src/", "/pkg/mod/",
     ]
 

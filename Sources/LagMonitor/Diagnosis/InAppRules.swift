@@ -5,8 +5,8 @@
 ///    folders never are, other folders are;
 /// 3. the file's name, for libraries of the system and the toolchain wherever they were copied;
 /// 4. the source file, where it is known: headers of the system and what was checked out as a dependency are not (``SourceModules``);
-/// 5. the symbol, for system code and packages that were linked into the program: what the program's own debug information says of its module,
-///    then a list of well-known ones.
+/// 5. the symbol, for system code and packages that were linked into the program: what the program's own debug information says of its module
+///    (of a name without one: that it has a source file, which is none of those), then lists of well-known ones.
 ///
 /// Any thread; some microseconds a frame.
 package struct InAppRules: Sendable, Hashable {
@@ -27,12 +27,18 @@ package struct InAppRules: Sendable, Hashable {
     package static let systemSymbols = [
         "Swift.", "_Concurrency.", "_StringProcessing.", "_RegexParser.", "Synchronization.", "Foundation.",
         "FoundationEssentials.", "FoundationInternationalization.", "FoundationNetworking.", "Dispatch.", "Glibc.",
-        "CoreFoundation.", "swift_", "_swift_", "__swift_", "swift::", "std::", "__gnu_cxx::", "__cxxabiv1::", "core::",
-        "alloc::",
-        "_dispatch_", "dispatch_", "__CFRunLoop", "__CFRUNLOOP_IS_", "CFRunLoopRun", "_start", "__libc_",
+        "CoreFoundation.", "_start", "__libc_",
         "LagModel.", "LagActivity.", "LagRunLoop.", "LagCapture.", "LagDetection.", "LagDiagnosis.", "LagOutput.", "LagMonitor.",
-        "LagRemote.",
+        "LagRemote.", "LagContext.", "LagSymbols.", "LagMonitorConcurrency.", "LagMonitorConfiguration.", "LagMonitorDelivery.",
+        "LagMonitorExecutors.", "LagMonitorFoundation.", "LagMonitorLifecycle.", "LagMonitorLogging.", "LagMonitorMetrics.",
+        "LagMonitorNIO.", "LagMonitorOTLP.",
         "clb_", "cll_", "clr_", "clu_",
+    ]
+
+    /// The same of names that a program's own functions and namespaces may have as well: these have a source file, which is no library's.
+    package static let sharedNames = [
+        "swift_", "_swift_", "__swift_", "_dispatch_", "dispatch_", "__CFRunLoop", "__CFRUNLOOP_IS_", "CFRunLoopRun",
+        "swift::", "std::", "__gnu_cxx::", "__cxxabiv1::", "core::", "alloc::",
     ]
 
     /// The same of the packages that servers are built on, which are always linked in. Some have names that a program's own module may have: what
@@ -60,6 +66,7 @@ package struct InAppRules: Sendable, Hashable {
 
     private static let systemModulePrefixes = PrefixSet(systemModules)
     private static let systemSymbolPrefixes = PrefixSet(systemSymbols)
+    private static let sharedNamePrefixes = PrefixSet(sharedNames)
     private static let packageSymbolPrefixes = PrefixSet(packageSymbols)
 
     /// Beginnings of paths, of base names or of symbols that are the program's own although the rules say otherwise.
@@ -93,7 +100,7 @@ package struct InAppRules: Sendable, Hashable {
         if Self.matches(names, notInAppPrefixes) { return false }
         // What the compiler made by itself: it is in no source file, and the next compiler makes something else.
         if let symbol, FrameRole.isThunk(symbol) { return false }
-        guard let modulePath, let base else { return owner.map(isProgramSymbol) ?? false }
+        guard let modulePath, let base else { return owner.map { isProgramSymbol($0, hasSource: false) } ?? false }
         switch FileLocation(modulePath, executable: program.executable) {
         case .system: return false
         // A program that was started through its loader.
@@ -101,7 +108,7 @@ package struct InAppRules: Sendable, Hashable {
         case .program, .unknown: if Self.systemModulePrefixes.holdsPrefix(of: base) { return false }
         }
         if let file, FileLocation.isSystemSource(file) || SourceModules.holdsSource(file) { return false }
-        return owner.map(isProgramSymbol) ?? true
+        return owner.map { isProgramSymbol($0, hasSource: file?.isEmpty == false) } ?? true
     }
 
     /// Whether a file is the C library, the loader or a language's runtime.
@@ -109,8 +116,9 @@ package struct InAppRules: Sendable, Hashable {
         modulePath.map { systemModulePrefixes.holdsPrefix(of: ModuleName.base($0)) } ?? false
     }
 
-    private func isProgramSymbol(_ owner: String) -> Bool {
+    private func isProgramSymbol(_ owner: String, hasSource: Bool) -> Bool {
         if Self.systemSymbolPrefixes.holdsPrefix(of: owner) { return false }
+        if !hasSource, Self.sharedNamePrefixes.holdsPrefix(of: owner) { return false }
         let module = owner.utf8.firstIndex(of: UInt8(ascii: ".")).map { String(owner[..<$0]) }
         if let module, program.modules.dependencies.contains(module) { return false }
         if let module, program.modules.own.contains(module) { return true }

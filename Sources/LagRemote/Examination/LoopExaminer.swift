@@ -19,6 +19,8 @@ package final class LoopExaminer: Sendable {
         /// When it was read, and of a wait at which stack pointer.
         var readNanoseconds: UInt64 = 0
         var readStackPointer: UInt64 = 0
+        /// The epoll instance that the kernel has shown the thread to wait on.
+        var seenEpoll: Int32?
         var otherWaiter: (found: Bool, nanoseconds: UInt64) = (false, 0)
         /// What the process is there for if it runs no loop, of which epoll instance, and when that was found.
         var service: (found: WaitObject.Kind?, epoll: Int32, nanoseconds: UInt64) = (nil, -1, 0)
@@ -77,6 +79,7 @@ package final class LoopExaminer: Sendable {
                 return
             }
             state.object = object
+            state.seenEpoll = object.epoll
             state.readNanoseconds = now
             state.readStackPointer = found.sp
         }
@@ -114,9 +117,21 @@ package final class LoopExaminer: Sendable {
     /// What an action needs. A claim of the shared table proves nothing here: it may be another process's.
     func proof(limit: UInt64, at now: UInt64, isFetched: (_ epoll: Int32) -> Bool = { _ in false }) -> LoopProof {
         let facts = facts(limit: limit, at: now, isFetched)
-        guard isDeclared, !isClaimed else { return LoopProof(isLoop: facts.isProved, isWorkPending: facts.pending == .pending) }
+        guard isDeclared, !isClaimed else {
+            let isWitnessed = isClaimed && facts.isProved && isSeen()
+            return LoopProof(isLoop: facts.isProved, isWorkPending: facts.pending == .pending, isWitnessed: isWitnessed)
+        }
         // Its user's word for it: what the kernel cannot see of its work is pending.
         return LoopProof(isLoop: true, isWorkPending: facts.pending == .pending || facts.pending == .unknown)
+    }
+
+    /// Whether the thread was seen in its wait by the kernel, and sleeps deeper in the stack than there.
+    private func isSeen() -> Bool {
+        var call = cll_thread_syscall()
+        guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED) else { return false }
+        return state.withLock { state in
+            state.object != nil && state.object?.epoll == state.seenEpoll && call.sp < state.readStackPointer
+        }
     }
 
     private func facts(
@@ -197,10 +212,13 @@ package struct LoopProof: Sendable, Equatable {
     package var isLoop: Bool
     /// Events are ready there that it does not fetch.
     package var isWorkPending: Bool
+    /// Both by what the kernel shows alone, whatever the shared table says, of a thread that sleeps.
+    package var isWitnessed: Bool
 
-    package init(isLoop: Bool, isWorkPending: Bool) {
+    package init(isLoop: Bool, isWorkPending: Bool, isWitnessed: Bool = false) {
         self.isLoop = isLoop
         self.isWorkPending = isWorkPending
+        self.isWitnessed = isWitnessed
     }
 }
 

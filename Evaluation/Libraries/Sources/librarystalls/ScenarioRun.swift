@@ -36,6 +36,7 @@ struct ScenarioRun: Sendable {
         let loop = ObservedRunLoop.main
         try monitor.watch(loop)
         let (rehearsal, outcome) = (Outcome(), Outcome())
+        loop.add(RunLoopObserver(activities: .all) { _, _ in outcome.read(moment_now()) }, to: .common)
         // What runs for the first time takes half a millisecond, in the turn of the stall and outside of what is measured.
         loop.add(RunLoopTimer(after: Self.margin / 4) { _ in begin(.callout { _ in 0 }, rehearsal) {} }, to: .common)
         loop.add(
@@ -81,8 +82,35 @@ struct ScenarioRun: Sendable {
 
 /// What came of the stall.
 private final class Outcome: Sendable {
-    private let result = Mutex<Result<Truth, any Error>?>(nil)
+    private struct State {
+        var result: Result<Truth, any Error>?
+        /// The loop's last reading of the clock.
+        var read: UInt64 = 0
+        /// The last one when the result came, and the next one.
+        var seen: (before: UInt64, after: UInt64) = (0, 0)
+    }
 
-    func put(_ new: Result<Truth, any Error>) { result.withLock { $0 = new } }
-    func get() throws -> Truth? { try result.withLock { $0 }?.get() }
+    private let state = Mutex(State())
+
+    func put(_ new: Result<Truth, any Error>) {
+        state.withLock {
+            $0.result = new
+            $0.seen = ($0.read, 0)
+        }
+    }
+
+    func read(_ now: UInt64) {
+        state.withLock {
+            if $0.result != nil, $0.seen.after == 0 { $0.seen.after = now }
+            $0.read = now
+        }
+    }
+
+    func get() throws -> Truth? {
+        try state.withLock { state in
+            var truth = try state.result?.get()
+            if state.seen.before > 0, state.seen.after > 0 { truth?.longestMs = Double(state.seen.after - state.seen.before) / 1e6 }
+            return truth
+        }
+    }
 }

@@ -7,6 +7,9 @@ internal import Glibc
 struct Truth: Codable, Sendable {
     let startMonoUs: UInt64
     let durationMs: Double
+    /// How long it can have looked to the loop: from the loop's reading of the clock before the callout to the one after it. A thread that loses
+    /// its processor between one of these and the callout's own stalls the loop for longer than it can see itself.
+    var longestMs: Double?
     let cpuMs: Double
     let systemMs: Double
     let minorFaults: Int

@@ -25,6 +25,10 @@ struct HangMeter: Sendable {
         var isStoppedOrTraced: Bool
         /// How long its thread has waited for a processor, ever.
         var waitedForProcessor: Duration
+        /// How often it has gone to sleep, ever; nil: not known.
+        var sleeps: UInt64?
+        /// The kernel alone shows that work waits for a loop of its (``LoopProof/isWitnessed``).
+        var isWitnessed = false
     }
 
     /// A thread that computes does so without a pause, but for page faults and what the scheduler counts late: its clock is as of the last tick.
@@ -34,6 +38,9 @@ struct HangMeter: Sendable {
     let longestGap: Duration
     private var last: Reading?
     private(set) var hung: Duration = .zero
+    /// Whether the kernel alone shows all of ``hung``: the thread slept once, all that time, and work waited for it. The readings' sequence is what
+    /// its process says.
+    private(set) var isWitnessed = false
     /// Whether an action was taken for the present callback.
     var isHandled = false
 
@@ -57,6 +64,8 @@ struct HangMeter: Sendable {
             if couldRun > .zero { hung = .zero }
             return
         }
+        let sleptOnce = reading.sleeps != nil && last.sleeps == reading.sleeps
+        isWitnessed = (hung == .zero || isWitnessed) && sleptOnce && isWorkPending && last.isWitnessed && reading.isWitnessed
         hung += min(couldRun, max(longestGap - waited, .zero))
     }
 }

@@ -74,7 +74,7 @@ final class HangWatch: @unchecked Sendable {
                     let hasLine = lines.hasBegun(process: process.pid, thread: loop.thread.tid)
                     if hasLine || meter.hung >= policy.onHangAfter + Self.lineWait {
                         meter.isHandled = true
-                        act(policy.onHang, process, loop, meter.hung)
+                        act(policy.onHang, process, loop, meter)
                     }
                 }
                 meters[key] = meter
@@ -84,10 +84,10 @@ final class HangWatch: @unchecked Sendable {
         if meters.values.contains(where: { $0.hung > .zero }) { users.look(below: lifecycle.status.pid) }
     }
 
-    private func act(_ action: CommandPolicy.OnHang, _ process: WatchedProcess, _ loop: any ForeignLoop, _ hung: Duration) {
-        let what = "\(process.name) (\(process.pid)) has been hanging in \(loop.name) for \(hung.shown)"
-        // What is sampled from outside is nobody's claim.
-        if action != .report, loop is RemoteLoop, let stranger = stranger(to: process.pid, action) {
+    private func act(_ action: CommandPolicy.OnHang, _ process: WatchedProcess, _ loop: any ForeignLoop, _ meter: HangMeter) {
+        let what = "\(process.name) (\(process.pid)) has been hanging in \(loop.name) for \(meter.hung.shown)"
+        // What is sampled from outside is nobody's claim, nor is what the kernel shows.
+        if action != .report, loop is RemoteLoop, !meter.isWitnessed, let stranger = stranger(to: process.pid, action) {
             guard refusalLinesLeft > 0 else { return }
             refusalLinesLeft -= 1
             return lifecycle.say(
@@ -136,24 +136,31 @@ extension HangMeter.Reading {
         let thread = loop.thread.tid
         let proof = isWorking ? loop.proof(at: time.nanoseconds) : LoopProof(isLoop: false, isWorkPending: false)
         (isLoop, isWorkPending) = (proof.isLoop, proof.isWorkPending)
+        isWitnessed = proof.isWitnessed
         let mayHang = isWorking && (proof.isLoop || isSuspect)
-        isStoppedOrTraced = mayHang && Self.isStoppedOrTraced(process.pid, thread)
+        let status = mayHang ? Self.status(process.pid, thread) : (isHeld: false, sleeps: nil)
+        (isStoppedOrTraced, sleeps) = (status.isHeld, status.sleeps)
         (computed, waitedForProcessor) = mayHang ? Self.times(process.pid, thread) : (.zero, .zero)
     }
 
-    /// Stopped, or traced by another process.
-    private static func isStoppedOrTraced(_ process: pid_t, _ thread: pid_t) -> Bool {
+    /// Whether it is stopped, or traced by another process; and how often it has gone to sleep.
+    private static func status(_ process: pid_t, _ thread: pid_t) -> (isHeld: Bool, sleeps: UInt64?) {
         let text = text(process, thread, "status")
         // Gone: what it hung in is over.
-        guard !text.isEmpty else { return true }
-        for line in text.split(separator: "\n").prefix(12) {
+        guard !text.isEmpty else { return (true, nil) }
+        var (isHeld, sleeps) = (false, UInt64?.none)
+        for line in text.split(separator: "\n") {
             let words = line.split(separator: "\t")
             guard words.count > 1 else { continue }
-            if words[0] == "State:", "Tt".contains(words[1].first ?? " ") { return true }
+            switch words[0] {
+            case "State:": if "Tt".contains(words[1].first ?? " ") { isHeld = true }
             // lagmond itself traces for some microseconds to read a stack.
-            if words[0] == "TracerPid:", let tracer = pid_t(words[1]), tracer != 0, !isOwn(tracer) { return true }
+            case "TracerPid:": if let tracer = pid_t(words[1]), tracer != 0, !isOwn(tracer) { isHeld = true }
+            case "voluntary_ctxt_switches:": sleeps = UInt64(words[1])
+            default: break
+            }
         }
-        return false
+        return (isHeld, sleeps)
     }
 
     private static func isOwn(_ thread: pid_t) -> Bool { access("/proc/self/task/\(thread)", F_OK) == 0 }
@@ -165,6 +172,6 @@ extension HangMeter.Reading {
     }
 
     private static func text(_ process: pid_t, _ thread: pid_t, _ name: String) -> String {
-        ProcFile.text(at: "/proc/\(process)/task/\(thread)/\(name)", limit: 2048) ?? ""
+        ProcFile.text(at: "/proc/\(process)/task/\(thread)/\(name)", limit: 8192) ?? ""
     }
 }

@@ -92,6 +92,16 @@ struct TruthTests {
         #expect(truth(inLongCallouts: 0).mustBeFound)
         #expect(!truth(inLongCallouts: 1500).mayBeFound)
     }
+
+    @Test func `a standstill is what two processors missed in common, but for their run delay`() {
+        func gap(_ begin: UInt64, _ end: UInt64, _ runDelay: UInt64 = 0) -> StandstillWatch.Gap {
+            .init(begin: begin * Self.ms, end: end * Self.ms, runDelay: runDelay * Self.ms)
+        }
+        #expect(StandstillWatch.common([gap(1000, 1100)], [gap(1001, 1099)]) == [observedStop(1001, 1002, 1099, 1099)])
+        #expect(StandstillWatch.common([gap(1000, 1100)], [gap(1200, 1300)]) == [])
+        #expect(StandstillWatch.common([gap(1000, 1100, 97)], [gap(1001, 1099)]) == [])
+        #expect(StandstillWatch.common([gap(1000, 1100, 40)], [gap(1001, 1099)]) == [observedStop(1001, 1042, 1099, 1099)])
+    }
 }
 
 struct DetectionTests {

@@ -79,7 +79,9 @@ final class ObjectProbe {
         return nil
     }
 
-    func makeExaminer() -> LoopExaminer { LoopExaminer(handle, tid: pid, isDeclared: false) }
+    func makeExaminer(isClaimed: Bool = false) -> LoopExaminer {
+        LoopExaminer(handle, tid: pid, isDeclared: false, isClaimed: isClaimed)
+    }
 
     var descriptors: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0 }
 }

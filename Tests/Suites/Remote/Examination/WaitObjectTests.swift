@@ -98,6 +98,15 @@ internal import Testing
         #expect(examiner.examine(limit: .max, at: 100_000_000) == LoopExamination(work: .none))
     }
 
+    /// Which instance a thread waits on is written where other processes can write, too.
+    @Test func `what was only claimed is not witnessed`() throws {
+        let probe = try ObjectProbe("level")
+        let examiner = probe.makeExaminer(isClaimed: true)
+        examiner.record(epoll: probe.number)
+        #expect(try probe.ask("w") == 1)
+        #expect(examiner.proof(limit: .max, at: 1) == LoopProof(isLoop: true, isWorkPending: true, isWitnessed: false))
+    }
+
     @Test func `where the kernel refuses it is not known`() throws {
         let probe = try ObjectProbe("level")
         // No process's.

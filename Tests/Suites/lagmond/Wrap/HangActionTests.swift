@@ -172,4 +172,21 @@ struct HangActionTests {
             #expect(text(of: folder + "/stalls").contains("forged"), "\(run.errors)")
         }
     }
+
+    /// A process that may not act on the one that hangs could have written that its loop does not turn: of one that sleeps the kernel shows it.
+    @Test(.enabled(if: geteuid() == 0, "needs root"), arguments: ["hang", "burn"])
+    func `beside another users process the kernel alone has to show the hang`(name: String) throws {
+        try withFolder { folder in
+            let stranger = "setpriv --reuid=65534 --clear-groups sleep 9 >/dev/null 2>&1 &"
+            let run = try ProbeRun([
+                ProbeRun.lagmond, "run", "--on-hang", "signal:KILL", "--on-hang-after", "2", "--output", folder + "/stalls", "--",
+                "/bin/sh", "-c", "\(stranger) exec \(ProbeRun.probe) places \(name)",
+            ])
+            if name == "hang" {
+                #expect(run.signal == SIGKILL && run.errors.contains("has been hanging in main for 2"), "\(run.errors)")
+            } else {
+                #expect(run.signal != SIGKILL && run.errors.contains("nothing is done: process"), "\(run.errors)")
+            }
+        }
+    }
 }

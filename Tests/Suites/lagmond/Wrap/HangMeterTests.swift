@@ -92,4 +92,24 @@ struct HangMeterTests {
             Self.hung([Self.reading(0), Self.reading(100), Self.reading(60_000), Self.reading(60_100)]) == .milliseconds(400)
         )
     }
+
+    @Test func `one sleep with work waiting all the time is witnessed`() {
+        func isWitnessed(_ change: (inout HangMeter.Reading, UInt64) -> Void = { _, _ in }) -> Bool {
+            var meter = HangMeter(longestGap: .milliseconds(200))
+            for number in 0...10 as ClosedRange<UInt64> {
+                var reading = Self.reading(number * 100)
+                (reading.sleeps, reading.isWitnessed) = (5, true)
+                change(&reading, number)
+                meter.add(reading)
+            }
+            return meter.isWitnessed && meter.hung > .zero
+        }
+        #expect(isWitnessed())
+        #expect(!isWitnessed { $0.sleeps = $1 < 6 ? 5 : 6 })
+        #expect(!isWitnessed { if $1 == 6 { $0.isWitnessed = false } })
+        #expect(!isWitnessed { reading, _ in reading.sleeps = nil })
+        #expect(!isWitnessed { ($0.isWorkPending, $0.computed) = (false, .milliseconds(Int($1) * 95)) })
+        // The count began anew after that.
+        #expect(isWitnessed { if $1 == 2 { ($0.isWitnessed, $0.isWorkPending) = (false, false) } })
+    }
 }

@@ -1,0 +1,97 @@
+internal import CStallCorpus
+internal import Foundation
+internal import Glibc
+internal import LagMonitor
+internal import Synchronization
+
+/// Times in which no processor of this machine ran: a virtual machine that its host had put aside. They are nobody's in the machine, so they
+/// are the truth's as the parent's own stops are (``ObservedStop``).
+///
+/// One thread on each of two processors sleeps for a millisecond at a time. What both missed in common, and were not waiting for their
+/// processor in, is a standstill. The target cannot bring that about: what it does delays them one by one, and as run-queue delay.
+final class StandstillWatch: Sendable {
+    /// A sleep that ended late.
+    struct Gap: Sendable, Equatable {
+        let begin: UInt64
+        let end: UInt64
+        /// Of it, waiting for the processor.
+        let runDelay: UInt64
+    }
+
+    private final class Sleeper: Sendable {
+        let gaps = Mutex<[Gap]>([])
+        let isPlaced = Atomic(false)
+    }
+
+    private let sleepers = [Sleeper(), Sleeper()]
+    private let isOver = Atomic(false)
+    private let ended = DispatchGroup()
+
+    /// Nil where threads cannot be placed: then nothing is known of standstills.
+    init?() {
+        let placed = DispatchGroup()
+        for (processor, sleeper) in sleepers.enumerated() {
+            placed.enter()
+            ended.enter()
+            Thread.detachNewThread { [self] in
+                let isPlaced = corpus_pin_thread(Int32(processor)) == 0
+                sleeper.isPlaced.store(isPlaced, ordering: .relaxed)
+                placed.leave()
+                if isPlaced { watch(sleeper) }
+                ended.leave()
+            }
+        }
+        placed.wait()
+        guard sleepers.allSatisfy({ $0.isPlaced.load(ordering: .relaxed) }) else {
+            isOver.store(true, ordering: .relaxed)
+            return nil
+        }
+    }
+
+    /// Ends the threads; what they saw.
+    func end() -> [ObservedStop] {
+        isOver.store(true, ordering: .relaxed)
+        ended.wait()
+        return Self.common(sleepers[0].gaps.withLock { $0 }, sleepers[1].gaps.withLock { $0 })
+    }
+
+    private func watch(_ sleeper: Sleeper) {
+        guard let figures = fopen("/proc/thread-self/schedstat", "re") else { return }
+        defer { fclose(figures) }
+        setvbuf(figures, nil, _IONBF, 0)
+        var (last, waited) = (MonotonicTime.now.nanoseconds, Self.runDelay(figures))
+        while !isOver.load(ordering: .relaxed) {
+            usleep(UInt32(Self.sleepNanoseconds / 1000))
+            let (now, nowWaited) = (MonotonicTime.now.nanoseconds, Self.runDelay(figures))
+            if now - last >= Self.leastNanoseconds {
+                sleeper.gaps.withLock { $0.append(Gap(begin: last, end: now, runDelay: nowWaited - waited)) }
+            }
+            (last, waited) = (now, nowWaited)
+        }
+    }
+
+    /// The second number of a thread's schedstat.
+    private static func runDelay(_ file: UnsafeMutablePointer<FILE>) -> UInt64 {
+        var line = [CChar](repeating: 0, count: 96)
+        rewind(file)
+        guard fgets(&line, Int32(line.count), file) != nil else { return 0 }
+        let text = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        return text.split(separator: " ").dropFirst().first.flatMap { UInt64($0) } ?? 0
+    }
+
+    /// What two threads missed in common. It is over when the first of them runs again; before it each may have slept as it was to.
+    static func common(_ one: [Gap], _ other: [Gap]) -> [ObservedStop] {
+        one.flatMap { a in
+            other.compactMap { b in
+                let (begin, end) = (max(a.begin, b.begin), min(a.end, b.end))
+                let known = sleepNanoseconds + max(a.runDelay, b.runDelay)
+                guard end > begin, end - begin >= leastNanoseconds + known else { return nil }
+                return ObservedStop(asked: begin, stopped: begin + known, continued: end, running: end)
+            }
+        }
+    }
+
+    private static let sleepNanoseconds: UInt64 = 1_000_000
+    /// Shorter ones are the timers'.
+    private static let leastNanoseconds: UInt64 = 4_000_000
+}
