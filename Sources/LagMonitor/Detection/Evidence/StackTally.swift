@@ -164,6 +164,21 @@ package final class StackTally {
         stacks[index].owners = 0
     }
 
+    /// Counts the time since the last look for who holds the lock now. Of several owners the one that held it for more than half of the time is kept
+    /// in the end (Boyer and Moore's majority vote).
+    /// - Parameter isOther: another than the one that is kept.
+    /// - Returns: whether that one is to be kept instead.
+    package func voteForOwner(of index: Int, isOther: Bool) -> Bool {
+        let (votes, weight) = (stacks[index].ownerVotes.nanoseconds, stacks[index].weightNanoseconds)
+        let gained = weight.saturatingDifference(stacks[index].ownerVotes.weight)
+        guard isOther else {
+            stacks[index].ownerVotes = (votes.saturatingSum(gained), weight)
+            return false
+        }
+        stacks[index].ownerVotes = (gained > votes ? gained - votes : votes - gained, weight)
+        return gained > votes
+    }
+
     /// The next thread of the chain of owners, with its stack if it is one of the first.
     package func add(_ owner: TalliedOwner, _ stack: FrameBuffer, to index: Int) {
         let number = stacks[index].owners

@@ -86,8 +86,8 @@ extension WatchServices {
         }
     }
 
-    /// What the thread waits for, and who holds it. Again and again for a lock: its owner may be another one, and a deadlock
-    /// closes when the last thread comes to it.
+    /// What the thread waits for, and who holds it. Again and again for a lock: its owner may be another one (of several who held it longest is kept), and a
+    /// deadlock closes when the last thread comes to it.
     /// - Parameter isStillStalled: asked when something was found: at the end of a stall the lock has no owner any more, or another one.
     func describe(
         _ call: cll_thread_syscall,
@@ -103,10 +103,11 @@ extension WatchServices {
             chain.follow(target.tid, in: call)
             let (known, found) = (episode.tally[index], chain[0].lock)
             // A lock without an owner is about to be taken: who held it is known.
-            let isOther =
-                known.lock.address != found.address
-                || (known.lock.owner != found.owner && (found.owner != 0 || known.lock.owner == 0))
-            guard isNew || isOther || (chain.cycle != nil && known.cycle < 0) else { return }
+            let isKnown = found.owner == 0 && known.lock.owner != 0 && known.lock.address == found.address
+            let isOther = !isKnown && (known.lock.address != found.address || known.lock.owner != found.owner)
+            let isOutvoted = episode.tally.voteForOwner(of: index, isOther: isOther && !isNew)
+            let isFirst = isOther && known.lock.owner == 0
+            guard isNew || isOutvoted || isFirst || (chain.cycle != nil && known.cycle < 0) else { return }
         }
         var call = call
         cll_wait_describe(target.process, target.tid, &call, &wait)

@@ -266,6 +266,19 @@ struct StackTallyTests {
         #expect(tally[first].owners == 0 && tally[first].lock.owner == 300)
     }
 
+    @Test(arguments: [
+        // Who holds the lock at 100, 200, … ms: who held it for most of the time is kept, whoever has it at the end.
+        ([1, 1, 1, 1, 2], 1), ([1, 2, 2, 2, 2], 2), ([1, 2, 1, 3, 1], 1), ([1, 2, 3, 3, 3, 3], 3),
+    ]) func `of several owners the one that held the lock longest is kept`(owners: [Int], kept: Int) {
+        tally.begin(at: start)
+        var known = 0
+        for (number, owner) in owners.enumerated() {
+            let place = observe(7, UInt64(number + 1) * 100)
+            if tally.voteForOwner(of: place.index, isOther: !place.isNew && owner != known) || place.isNew { known = owner }
+        }
+        #expect(known == kept)
+    }
+
     @Test func `forgotten owners leave the lock`() {
         tally.begin(at: start)
         observe(1, 10)
