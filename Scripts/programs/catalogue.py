@@ -4,11 +4,12 @@ import displays
 import name_servers
 import pools
 import python_programs
+import reloading
 import scripted
 import terminals
 
 KINDS = (
-    *daemons.PROGRAMS, *name_servers.PROGRAMS, *scripted.PROGRAMS, *python_programs.PROGRAMS, *pools.PROGRAMS, *displays.PROGRAMS, *terminals.PROGRAMS,
+    *daemons.PROGRAMS, *name_servers.PROGRAMS, *scripted.PROGRAMS, *python_programs.PROGRAMS, *pools.PROGRAMS, *reloading.PROGRAMS, *displays.PROGRAMS, *terminals.PROGRAMS,
 )
 # Attached to when they listen, besides: loops of one thread, pools, loops of several threads, another user's.
 ATTACHED = ("redis", "node", "tornado", "mosquitto", "memcached", "java-nio", "mariadb", "apache-event")

@@ -133,6 +133,21 @@ class Memcached(Program):
         talk_load(self.port, seconds, 20, r"get a\r\n", r"END\r\n")
 
 
+class Beanstalkd(Program):
+    name = "beanstalkd"
+    needs = ("beanstalkd",)
+    no_stalls = "nothing that a client may ask for blocks its loop for long"
+
+    def command(self):
+        return ["beanstalkd", "-l", "127.0.0.1", "-p", self.port]
+
+    def converse(self, session):
+        return "".join(session.exchange(line).decode() for line in (b"put 0 0 9 1\r\na\r\n", b"peek-ready\r\n", b"nosuch\r\n"))
+
+    def load(self, session, seconds):
+        talk_load(self.port, seconds, 20, r"peek-ready\r\n", r"\r\na\r\n")
+
+
 class Mosquitto(Program):
     name = "mosquitto"
     needs = ("mosquitto", "mosquitto_pub", "mosquitto_sub")
@@ -220,4 +235,4 @@ shutdown_lifetime 0 seconds
             raise Failure(f"wrk had errors: {text}")
 
 
-PROGRAMS = (Redis, Nginx, Haproxy, Lighttpd, Memcached, Mosquitto, Squid)
+PROGRAMS = (Redis, Nginx, Haproxy, Lighttpd, Memcached, Beanstalkd, Mosquitto, Squid)

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from harness import wait_until
-from program import APPS, BLOCK_SECONDS, Fifo, Program, blocking_stalls
+from program import APPS, BLOCK_SECONDS, FILE_CALL, Fifo, Program, Stall, block_at_file, blocking_stalls
 from python_programs import INTERPRETER
 
 
@@ -156,4 +156,47 @@ class Chromium(Windowed):
         session.get(f"/json/close/{target}")
 
 
-PROGRAMS = (GTK, Qt, QtWithoutGLib, Chromium)
+class Openbox(Windowed):
+    """A window manager, which reads its settings again when another one of it says so."""
+
+    name = "openbox"
+    needs = ("Xvfb", "xdotool", "openbox")
+
+    def command(self):
+        self.settings = self.write("rc.xml", '<openbox_config xmlns="http://openbox.org/3.4/rc"></openbox_config>\n')
+        return ["openbox", "--sm-disable", "--config-file", self.settings]
+
+    def is_ready(self, session):
+        return self.is_answering()
+
+    def is_answering(self):
+        # Nobody else says which desktops there are.
+        return self.xdotool("get_num_desktops") != ""
+
+    def stalls(self):
+        # Its main function reads them.
+        return [Stall("settings that are a pipe, read again", self.reload, ("syscall",), FILE_CALL, "main", way_seconds=0.5)]
+
+    def reload(self, session):
+        def tell():
+            subprocess.run(["openbox", "--reconfigure"], env={**os.environ, "DISPLAY": self.display.name}, check=True)
+
+        return block_at_file(self.settings, tell, self.is_answering)
+
+    def converse(self, session):
+        def has_three():
+            # What comes before it has begun is lost.
+            self.xdotool("set_num_desktops", "3")
+            return self.xdotool("get_num_desktops") == "3"
+
+        return str(wait_until("a third desktop", has_three, 5))
+
+    def load(self, session, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            for number in range(20):
+                self.xdotool("set_desktop", str(number % 2))
+            time.sleep(0.1)
+
+
+PROGRAMS = (Openbox, GTK, Qt, QtWithoutGLib, Chromium)

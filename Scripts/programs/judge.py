@@ -65,7 +65,7 @@ def wrong_with(made, record):
     culprit = record.get("culprit")
     if stall.culprit and not re.fullmatch(stall.culprit, culprit or ""):
         wrong.append(f"culprit {culprit}, not {stall.culprit}")
-    elif culprit and re.fullmatch(NEVER_CULPRIT, culprit):
+    elif culprit and not stall.culprit and re.fullmatch(NEVER_CULPRIT, culprit):
         wrong.append(f"culprit {culprit}, which waits")
     if not re.fullmatch(stall.loop, record.get("loop", "")):
         wrong.append(f"loop {record.get('loop')}, not {stall.loop}")

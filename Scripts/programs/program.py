@@ -137,7 +137,11 @@ class Fifo:
             descriptor = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
         except OSError:
             return False
-        os.write(descriptor, content)
+        try:
+            os.write(descriptor, content)
+        except BrokenPipeError:
+            # It wants no pipe, and has gone on.
+            pass
         os.close(descriptor)
         return True
 

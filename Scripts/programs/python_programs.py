@@ -215,7 +215,22 @@ class CeleryPrefork(Celery):
         return super().converse(session)
 
 
+class UWSGI(PythonWeb):
+    name = "uwsgi"
+    needs = ("uwsgi", "/usr/lib/uwsgi/plugins/python3_plugin.so", "wrk")
+    # Its log has the time that each start took.
+    output_is_same = False
+
+    def command(self):
+        return ["uwsgi", "--plugin", "python3", "--http-socket", f"127.0.0.1:{self.port}", "--module", "wsgi:app", "--chdir", APPS, "--need-app",
+                "--die-on-term", "--disable-logging"]
+
+    def stalls(self):
+        # Its interpreter is in a plugin, whose frames are the functions' of the language.
+        return blocking_stalls(self.request)
+
+
 PROGRAMS = (
-    Asyncio, UvicornWorkers, GunicornThreads, GunicornSync, Uvicorn, UvicornUvloop, Tornado, Gevent, CelerySolo, CeleryPrefork,
+    UWSGI, Asyncio, UvicornWorkers, GunicornThreads, GunicornSync, Uvicorn, UvicornUvloop, Tornado, Gevent, CelerySolo, CeleryPrefork,
     AIOHTTP, Twisted, Sanic, Eventlet, WSGIRef, Cheroot, Waitress, Daphne, Hypercorn,
 )

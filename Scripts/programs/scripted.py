@@ -1,7 +1,10 @@
-"""Servers in JavaScript, Perl, Tcl, PHP and Ruby."""
+"""Servers in JavaScript, Perl, Tcl, PHP, Ruby and Lua."""
 import os
+import socket
+import time
 
-from program import APPS, HandlersOfOurs, HTTPProgram, Stall, blocking_stalls
+from harness import Failure
+from program import APPS, CHILD_CALL, HandlersOfOurs, HTTPProgram, Program, Stall, blocking_stalls
 
 
 class Node(HandlersOfOurs):
@@ -66,6 +69,102 @@ class Thin(HTTPProgram):
         return blocking_stalls(self.request, {"/sleep": None, "/compute": None, "/read": ""})
 
 
+class Webrick(HTTPProgram):
+    name = "webrick"
+    needs = ("ruby", "/usr/share/rubygems-integration/all/gems/webrick-1.8.1", "wrk")
+    no_stalls = "a thread a connection; its handlers block that one alone"
+
+    def command(self):
+        return ["ruby", APPS / "webrick.rb", self.port]
+
+    def stalls(self):
+        return []
+
+    def converse(self, session):
+        # A handler that blocks keeps nobody else waiting.
+        return super().converse(session) + session.get("/sleep").decode()
+
+
+class Unicorn(HTTPProgram):
+    """Ruby's server of one process a request: a worker's loop has one listener."""
+
+    name = "unicorn"
+    needs = ("unicorn", "wrk")
+
+    def command(self):
+        return ["unicorn", "--listen", f"127.0.0.1:{self.port}", APPS / "config.ru"]
+
+    def stalls(self):
+        return blocking_stalls(self.request, {"/sleep": None, "/compute": None, "/read": ""})
+
+
+class Prosody(HTTPProgram):
+    """A server in Lua; the module is ours."""
+
+    name = "prosody"
+    needs = ("prosody", "wrk")
+
+    def command(self):
+        return ["prosody", "-F", "--config", self.write("prosody.cfg.lua", f"""
+            plugin_paths = {{ "{self.home}" }}
+            modules_enabled = {{ "block" }}
+            modules_disabled = {{ "posix", "s2s" }}
+            http_ports = {{ {self.port} }} https_ports = {{}} http_interfaces = {{ "127.0.0.1" }} http_default_host = "localhost"
+            http_paths = {{ block = "/" }}
+            c2s_ports = {{}} legacy_ssl_ports = {{}}
+            data_path = "{self.home}" run_as_root = true
+            log = {{ error = "{self.home}/log" }}
+            VirtualHost "localhost"
+        """)]
+
+    def __init__(self, home, port):
+        super().__init__(home, port)
+        self.write("mod_block.lua", (APPS / "module.lua").read_text())
+
+    def stalls(self):
+        return blocking_stalls(self.request, {"/sleep": CHILD_CALL, "/compute": "lua.*", "/read": ""})
+
+
+class Tarantool(Program):
+    """A database whose one thread runs Lua; spoken to by its console."""
+
+    name = "tarantool"
+    needs = ("tarantool",)
+    output_is_same = False
+
+    def command(self):
+        return ["tarantool", self.write("start.lua", f"""
+            box.cfg {{ memtx_dir = "{self.home}", wal_dir = "{self.home}", vinyl_dir = "{self.home}", log_level = 1 }}
+            require("console").listen({self.port})
+        """)]
+
+    def evaluate(self, text):
+        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as connection:
+            connection.sendall(text.encode() + b"\n")
+            answer = b""
+            while not answer.endswith(b"...\n"):
+                received = connection.recv(4096)
+                if not received:
+                    raise Failure(f"tarantool ended a conversation: {answer}")
+                answer += received
+            return answer.decode()
+
+    def converse(self, session):
+        return "".join(self.evaluate(f"return {number} + 1") for number in range(10))
+
+    def stalls(self):
+        return [
+            Stall("a script that waits for a child", lambda session: self.evaluate("return os.execute('sleep 0.6')"), ("syscall",), CHILD_CALL),
+            Stall("a script that computes", lambda session: self.evaluate(
+                "local stop = os.clock() + 0.6 repeat until os.clock() > stop return 1"), ("cpu",)),
+        ]
+
+    def load(self, session, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.evaluate("return 1")
+
+
 class SwiftNIO(HTTPProgram):
     """Examples/PlainNIOServer, which does not have LagMonitor in it."""
 
@@ -84,4 +183,4 @@ class SwiftNIO(HTTPProgram):
         ]
 
 
-PROGRAMS = (Node, Mojolicious, SwiftNIO, Tcl, PhpServer, Thin)
+PROGRAMS = (Node, Mojolicious, SwiftNIO, Tcl, PhpServer, Thin, Webrick, Unicorn, Prosody, Tarantool)

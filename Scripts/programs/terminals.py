@@ -1,4 +1,4 @@
-"""Programs on a terminal: vim, bash, tmux."""
+"""Programs on a terminal: vim, emacs, bash, tmux."""
 import os
 import subprocess
 import time
@@ -88,6 +88,43 @@ class Vim(Terminal):
         session.type("\x1b:cquit 7\r")
 
 
+class Emacs(Terminal):
+    name = "emacs"
+    needs = ("emacs",)
+    output_is_same = False
+
+    def is_ready(self, session):
+        return b"*scratch*" in session.screen
+
+    def command(self):
+        return ["emacs", "-nw", "-Q"]
+
+    def stalls(self):
+        return [
+            Stall("a function that waits for a child", lambda session: self.run(session, '(call-process "sleep" nil nil nil "0.6")'), ("syscall",)),
+            Stall("a function that computes", lambda session: self.run(session, "(let ((end (+ (float-time) 0.6))) (while (< (float-time) end)))"), ("cpu",)),
+        ]
+
+    def converse(self, session):
+        return self.run(session, "(+ 20 3)")
+
+    count = 0
+
+    def run(self, session, text):
+        """What that is."""
+        self.count += 1
+        # The file is there when it has ended.
+        done = self.home / f"done{self.count}"
+        session.type(f'\x1b:(let ((it {text})) (write-region (format "%s" it) nil "{done}" nil 1))\r')
+        return wait_until("emacs's answer", lambda: done.exists() and done.read_text(), 10)
+
+    def load(self, session, seconds):
+        self.keep_typing(session, seconds, "a line of text\r")
+
+    def end(self, session):
+        session.type("\x1b:(kill-emacs 7)\r")
+
+
 class Tmux(Terminal):
     name = "tmux"
     output_is_same = False
@@ -120,4 +157,4 @@ class Tmux(Terminal):
         self.control("kill-server")
 
 
-PROGRAMS = (Bash, Vim, Tmux)
+PROGRAMS = (Bash, Vim, Emacs, Tmux)

@@ -27,6 +27,12 @@ static inline int clr_begins(const char *text, const char *prefix) { return strn
 static inline int clr_is_signalfd(const char *link) { return strcmp(link, "anon_inode:[signalfd]") == 0; }
 static inline int clr_is_terminal(const char *link) { return clr_begins(link, "/dev/pts/") || clr_begins(link, "/dev/tty"); }
 
+// One that a person sits at, and no device at the other end of a line (/dev/ttyS0, /dev/ttyUSB0).
+static inline int clr_is_persons_terminal(const char *link) {
+    if (clr_begins(link, "/dev/pts/")) return 1;
+    return clr_begins(link, "/dev/tty") && (link[8] == 0 || (link[8] >= '0' && link[8] <= '9'));
+}
+
 // Whether the end of a duplicate does nothing that can wait: closing a file of a network or of a user's file system may.
 static inline int clr_may_duplicate(const char *link) {
     return clr_begins(link, "socket:") || clr_begins(link, "pipe:") || clr_begins(link, "anon_inode:[eventfd]")

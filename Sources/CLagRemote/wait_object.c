@@ -248,3 +248,30 @@ int clr_wait_contains(pid_t pid, const cll_thread_syscall *call, const clr_wait_
     }
     return open > 0 && object->is_complete;
 }
+
+// The terminal that a thread sleeps in a read or a wait for, and in nothing else: what it is, or 0.
+static uint64_t clr_asked_terminal(pid_t pid, const cll_thread_syscall *call) {
+    clr_wait_object wait = {.epoll = -1};
+    if (call->number == SYS_read) clr_add(&wait, pid, (int)call->arguments[0], POLLIN);
+    else if (!clr_wait_object_read(pid, call, &wait) || wait.epoll >= 0 || !wait.is_complete) return 0;
+    char link[LINK_BYTES];
+    if (wait.count != 1) return 0;
+    ssize_t length = clr_link(pid, wait.waited[0].descriptor, link);
+    return length > 0 && clr_is_persons_terminal(link) ? clr_identity(link, length) : 0;
+}
+
+int clr_wait_asks_user(pid_t pid, const cll_thread_syscall *call, const clr_wait_object *object) {
+    uint64_t terminal = clr_asked_terminal(pid, call);
+    if (terminal == 0 || object->is_ring) return 0;
+    for (uint32_t index = 0; index < object->count; index++) {
+        if (object->waited[index].identity == terminal) return 1;
+    }
+    clr_member_list list = {0};
+    if (object->epoll < 0 || clr_epoll_members_each(pid, object->epoll, CLR_WAITED_MAX, clr_visit_listed, &list) == -1) return 0;
+    for (uint32_t index = 0; index < list.count; index++) {
+        char link[LINK_BYTES];
+        ssize_t length = clr_link(pid, list.members[index].descriptor, link);
+        if (length > 0 && clr_identity(link, length) == terminal) return 1;
+    }
+    return 0;
+}

@@ -237,10 +237,13 @@ public final class StallMonitor: Sendable {
     ///
     /// Any thread, but no signal handler: it takes a lock, and waits while ``start()`` or ``stop()`` runs. Else it returns at once; the line is
     /// written by the reporter thread.
-    public func reportStallsInProgress() {
+    public func reportStallsInProgress() { reportStalls(begunBefore: .now) }
+
+    /// The same of stalls that had begun by then: whoever ends another process does not mean what that leads to.
+    package func reportStalls(begunBefore time: MonotonicTime) {
         state.withLock { state in
             guard let parts = state.parts else { return }
-            parts.registry.requestReports(of: core, now: clb_now_ns())
+            parts.registry.requestReports(of: core, begunBefore: time.nanoseconds)
             parts.watchdog.wake()
         }
     }

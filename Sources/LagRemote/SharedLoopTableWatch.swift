@@ -137,8 +137,10 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     /// Opens a sink's destination anew, in turn with those that write to it. Waits for a write in progress. Any thread.
     package static func reopen(_ sink: any RecordSink) throws(SinkError) { try NonClosingSink(sink).reopen() }
 
-    /// Has a `begin` line written of each stall in progress. Any thread; waits for watches that begin or end just now.
-    package func reportStallsInProgress() { for monitor in watching.withLock({ $0 }) { monitor.reportStallsInProgress() } }
+    /// Has a `begin` line written of each stall in progress that had begun by then. Any thread; waits for watches that begin or end just now.
+    package func reportStalls(begunBefore time: MonotonicTime) {
+        for monitor in watching.withLock({ $0 }) { monitor.reportStalls(begunBefore: time) }
+    }
 
     /// Asks every thread that a stall needs to be noticed whether it is there. Any thread; returns at once.
     package func probeLiveness() -> LivenessProbe.Check {

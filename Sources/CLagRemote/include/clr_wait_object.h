@@ -85,6 +85,10 @@ void clr_wait_object_poll(int pidfd, pid_t pid, pid_t tid, const clr_wait_object
 // or select with all of its descriptors, and each for the same events; by an instance that watches them all. Some 2 µs a descriptor.
 int clr_wait_contains(pid_t pid, const cll_thread_syscall *call, const clr_wait_object *object);
 
+// Whether a thread that sleeps in `call` waits there for the terminal of a person alone, which is one of several descriptors that `object` is: a
+// question to the user, as a text program's dialog is. Some 2 µs a descriptor.
+int clr_wait_asks_user(pid_t pid, const cll_thread_syscall *call, const clr_wait_object *object);
+
 // What a process of one thread waits for by this epoll instance, where that shows that it runs no loop: one connection that was accepted, and else
 // what is its own (pipes, signals, timers): who waits while it is at work is the one who asked. A connection that the process made itself (a
 // broker's, an X server's), a second one, or a listening socket anywhere make a loop. Or pipes and signals alone, in a child of the same program: a

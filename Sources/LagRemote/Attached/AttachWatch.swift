@@ -105,9 +105,8 @@ package final class AttachWatch: @unchecked Sendable {
     /// Has the sink open its file again, as log rotation wants it.
     package func reopenSink() { present.withLock { $0 }?.reopenSinks() }
 
-    /// Has a `begin` line written of each stall in progress (``StallMonitor/reportStallsInProgress()``). Any thread; waits for a watch that
-    /// begins or ends just now.
-    package func reportStallsInProgress() { present.withLock { $0 }?.reportStallsInProgress() }
+    /// Has a `begin` line written of each stall in progress that had begun by then. Any thread; waits for a watch that begins or ends just now.
+    package func reportStalls(begunBefore time: MonotonicTime) { present.withLock { $0 }?.reportStalls(begunBefore: time) }
 
     /// Loops that are watched now.
     package var watchedLoops: Int { currentProcess.withLock { $0?.loops.count ?? 0 } }

@@ -109,7 +109,7 @@ package final class LoopExaminer: Sendable {
         let facts = facts(limit: limit, at: now, isProvisional: isProvisional, isFetched)
         return LoopExamination(
             isQuiet: !isDeclared && facts.isQuiet,
-            isResting: !isDeclared && facts.doing == .waitingForAll,
+            isResting: !isDeclared && facts.isQuiet && (facts.doing == .waitingForAll || facts.doing == .waitingForUser),
             work: facts.pending
         )
     }
@@ -191,6 +191,7 @@ package final class LoopExaminer: Sendable {
         var call = cll_thread_syscall()
         guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), call.number >= 0 else { return .working }
         if clr_wait_kind(call.number) != 0, object?.isWaited(in: &call, of: process.pid) == true { return .waitingForAll }
+        if object?.asksUser(in: &call, of: process.pid) == true { return .waitingForUser }
         return switch Int(clr_call_use(process.pid, &call)) {
         case CLR_CALL_RESTS: .waiting(isFurtherOut: call.sp > limit)
         case CLR_CALL_SLEEPS: .sleeping

@@ -21,6 +21,9 @@ package struct QuietRule: Sendable, Equatable {
         case working
         /// Asleep in a wait for all that its loop waits for: in a loop within a handler (a modal dialog). That is a rest.
         case waitingForAll
+        /// Asleep in a wait for its user's terminal, which is one of the things that its loop waits for: it asks something (a dialog of a text
+        /// program). That is a rest while nothing else is pending.
+        case waitingForUser
         /// In a call in which a thread may wait for work.
         case waiting(isFurtherOut: Bool)
         /// In a call that lets time pass.
@@ -62,7 +65,7 @@ package struct QuietRule: Sendable, Equatable {
         if pending == .pending { return false }
         switch doing {
         case .working: return false
-        case .waitingForAll: return true
+        case .waitingForAll, .waitingForUser: return true
         // Of an object that was never seen nothing says that the thread is in a handler.
         case .waiting(let isFurtherOut): return isFurtherOut || kind == .unseen
         case .sleeping: return kind == .unseen
@@ -73,6 +76,9 @@ package struct QuietRule: Sendable, Equatable {
     /// thread has left (an old connection that its other end closes) waits for nobody.
     package var isProved: Bool {
         guard kind == .loop, !hasOtherWaiter, !hasFetched else { return false }
-        return doing != .waiting(isFurtherOut: true) && doing != .waitingForAll
+        switch doing {
+        case .waitingForAll, .waitingForUser, .waiting(isFurtherOut: true): return false
+        case .working, .sleeping, .waiting(isFurtherOut: false): return true
+        }
     }
 }

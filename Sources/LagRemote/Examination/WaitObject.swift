@@ -66,6 +66,11 @@ package struct WaitObject: Sendable {
         withUnsafePointer(to: raw) { clr_wait_contains(process, &call, $0) != 0 }
     }
 
+    /// Whether a thread that sleeps in this call waits there for its user alone, whose terminal is one of what this is.
+    func asksUser(in call: inout cll_thread_syscall, of process: Int32) -> Bool {
+        withUnsafePointer(to: raw) { clr_wait_asks_user(process, &call, $0) != 0 }
+    }
+
     /// The object of a thread that sleeps in a call; nil: the call is no wait for events, or cannot be read.
     init?(process: Int32, of call: cll_thread_syscall) {
         var call = call

@@ -4,6 +4,7 @@
 #include "probes.h"
 #include <alloca.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/io_uring.h>
 #include <poll.h>
 #include <pthread.h>
@@ -198,7 +199,8 @@ static void *share(void *first) {
 }
 
 // Two threads of one instance at full load: neither ever sleeps in its wait, and one has an event that takes long.
-static volatile bool is_over;
+static volatile sig_atomic_t is_over;
+static void end_soon(int signal) { is_over = signal != 0; }
 static void *fetch_busily(void *argument) {
     while (!is_over) {
         struct epoll_event found;
@@ -214,6 +216,19 @@ __attribute__((noinline)) static void run_dialog(int ms) {
         poll(some, 3, 100);
         handler_that_computes_briefly(2);
     }
+}
+
+// A text program: its loop waits for its terminal and something else, and a question to its user for the terminal alone.
+static int terminal;
+__attribute__((noinline)) static void turn_terminal(int turns) {
+    struct pollfd some[2] = {{.fd = terminal, .events = POLLIN}, {.fd = ends[0], .events = POLLIN}};
+    for (int i = 0; i != turns; i += counted(turns)) poll(some, 2, TURN_MS);
+    __asm__ volatile("");
+}
+__attribute__((noinline)) static void ask_user(int ms) {
+    struct pollfd one = {.fd = terminal, .events = POLLIN};
+    poll(&one, 1, ms);
+    __asm__ volatile("");
 }
 
 static void poll_one(int ms) {
@@ -400,6 +415,15 @@ int run_places(int count, char **arguments) {
         if (name[5] != 0) deeper(4096, handler_that_naps, 2 * STALL_MS);
         deeper(2048, run_dialog, 1000);
         turn_set(20);
+    } else if (strcmp(name, "asks") == 0 || strcmp(name, "asks-pending") == 0) {
+        int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+        if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0 || (terminal = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC)) < 0) return 3;
+        turn_terminal(FIRST_TURNS);
+        char byte = 0;
+        if (name[4] != 0 && write(ends[1], "x", 1) != 1) return 3;
+        deeper(2048, ask_user, 3 * STALL_MS);
+        if (name[4] != 0 && read(ends[0], &byte, 1) != 1) return 3;
+        turn_terminal(20);
     } else if (strcmp(name, "shared-busy") == 0) {
         pthread_t thread;
         turn_epoll(FIRST_TURNS);
@@ -448,6 +472,15 @@ int run_places(int count, char **arguments) {
         turn_epoll(20);
         // As an interpreter that finalises, or a master that waits for its children.
         sleep_ms(2 * STALL_MS);
+    } else if (strcmp(name, "ends") == 0) {
+        // As a server that puts its things in order when it is to end.
+        struct sigaction action = {.sa_handler = end_soon};
+        sigaction(SIGTERM, &action, NULL);
+        turn_epoll(FIRST_TURNS);
+        printf("hanging %d\n", (int)getpid());
+        fflush(stdout);
+        while (!is_over) turn_epoll(1);
+        deeper(2048, handler_that_naps, STALL_MS);
     } else if (strcmp(name, "turns") == 0) {
         for (int part = 0; part < 2; part++) {
             for (int i = 0; i < FIRST_TURNS; i += is_watched()) {

@@ -40,7 +40,7 @@ struct WatchdogEndingTests {
         let (loop, idle) = (FakeLoop(), FakeLoop())
         for loop in [loop, idle] { _ = bench.watch(loop) }
         bench.stall(loop, from: start)
-        bench.registry.requestReports(of: bench.owner, now: start + 205 * millisecond)
+        bench.registry.requestReports(of: bench.owner, begunBefore: start + 205 * millisecond)
         bench.scan(at: start + 210 * millisecond)
         #expect(bench.takeReported().map(\.phase) == [.begin])
         bench.scan(at: start + 220 * millisecond)
@@ -60,7 +60,7 @@ struct WatchdogEndingTests {
         _ = bench.watch(loop)
         loop.move(to: .beforeSources, at: start)
         bench.scan(at: start)
-        bench.registry.requestReports(of: bench.owner, now: start + 20 * millisecond)
+        bench.registry.requestReports(of: bench.owner, begunBefore: start + 20 * millisecond)
         bench.scan(at: start + 20 * millisecond)
         #expect(bench.takeReported().isEmpty)
         bench.run(until: start + 200 * millisecond)

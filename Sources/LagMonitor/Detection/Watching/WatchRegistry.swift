@@ -171,11 +171,11 @@ package final class WatchRegistry: @unchecked Sendable {
         }
     }
 
-    /// Asks the watchdog to report every stall of this owner's loops that has begun by now, however short it is so far.
-    package func requestReports(of owner: any WatchOwner, now: UInt64) {
+    /// Asks the watchdog to report every stall of this owner's loops that had begun by then, however short it is so far.
+    package func requestReports(of owner: any WatchOwner, begunBefore time: UInt64) {
         table.withLock { table in
             for (index, registration) in table.registrations where registration.owner === owner {
-                coldParts[index].reportRequested.store(now, ordering: .releasing)
+                coldParts[index].reportRequested.store(time, ordering: .releasing)
             }
         }
     }

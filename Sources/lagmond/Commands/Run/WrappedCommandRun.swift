@@ -37,8 +37,8 @@ struct WrappedCommandRun {
         let end = watch.supervise(try watch.startCommand(ownSession: false), ownSession: false) { process in
             process.supervise {
                 watch.lifecycle.recordEndSignal()
-            } afterEndSignal: {
-                watch.reportStalls()
+            } afterEndSignal: { time in
+                watch.reportStalls(endingAt: time)
             }
         } pause: { delay in
             WrappedProcess.waitWithoutCommand(for: delay).map { .killed($0) }

@@ -16,8 +16,7 @@ final class CommandWatch: Sendable {
     private let requiresWatch: Bool
     private let outside: OutsideWatch
     private let reporter: WatchReporter
-    /// Has a `begin` line written of each stall in progress, because the command is to end. Returns at once: no signal waits for it.
-    let reportStalls: @Sendable () -> Void
+    private let reports: StallReports
 
     /// - Parameters:
     ///   - name: of the target; nil: there is only this command.
@@ -47,14 +46,13 @@ final class CommandWatch: Sendable {
         let outside = OutsideWatch(name: name, configuration: configuration, sink: sink, lines: lines)
         self.tableWatch = tableWatch
         self.outside = outside
-        let reports = StallReports {
+        let reports = StallReports { time in
             // A watch that ends just now is waited for, and what it was stalled in has its `abandoned` line then.
-            tableWatch.reportStallsInProgress()
-            outside.reportStallsInProgress()
+            tableWatch.reportStalls(begunBefore: time)
+            outside.reportStalls(begunBefore: time)
         }
-        let reportStalls: @Sendable () -> Void = { reports.request() }
-        self.reportStalls = reportStalls
-        lifecycle = CommandLifecycle(label: label, policy: policy, onEnding: reportStalls)
+        self.reports = reports
+        lifecycle = CommandLifecycle(label: label, policy: policy) { reports.request(endingAt: .now) }
         reporter = WatchReporter(
             lifecycle: lifecycle,
             outside: outside,
@@ -186,6 +184,10 @@ final class CommandWatch: Sendable {
             }
         }
     }
+
+    /// Has a `begin` line written of each stall that was in progress when a signal came that ends the command. Returns at once: no signal waits
+    /// for it.
+    func reportStalls(endingAt time: MonotonicTime) { reports.request(endingAt: time) }
 
     /// The counts so far; final after ``stop()``.
     var statistics: StallMonitorStatistics {

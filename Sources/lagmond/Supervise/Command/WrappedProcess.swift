@@ -50,14 +50,15 @@ struct WrappedProcess {
     /// Stays with the command until it has ended. Call it on one thread, after ``InheritedSignals/block()``.
     /// - Parameters:
     ///   - onEndSignal: called for each SIGTERM, SIGINT and SIGQUIT, wherever it came from, before it is forwarded.
-    ///   - afterEndSignal: called for each of them when the command has it.
-    func supervise(onEndSignal: () -> Void = {}, afterEndSignal: () -> Void = {}) -> Termination {
+    ///   - afterEndSignal: called for each of them when the command has it, with the time when lagmond got it.
+    func supervise(onEndSignal: () -> Void = {}, afterEndSignal: (MonotonicTime) -> Void = { _ in }) -> Termination {
         var relay = SignalRelay(child: pid)
         while true {
             if let end = followChanges(&relay) { return end }
             clr_wrap_reap_orphans()
             var event = clr_signal_event()
             clr_wrap_wait(&event)
+            let came = MonotonicTime.now
             let isEndSignal = [SIGTERM, SIGINT, SIGQUIT].contains(event.signal)
             if isEndSignal { onEndSignal() }
             if event.signal == SIGCONT {
@@ -65,7 +66,7 @@ struct WrappedProcess {
             } else if relay.forwards(signal: event.signal, code: event.code, sender: event.sender) {
                 _ = clr_wrap_forward(pid, pidfd, &event)
             }
-            if isEndSignal { afterEndSignal() }
+            if isEndSignal { afterEndSignal(came) }
         }
     }
 

@@ -42,6 +42,19 @@ struct KillEvidenceTests {
         }
     }
 
+    /// What it does because of the signal is no stall that was in progress, however long it takes.
+    @Test func `a program that ends in order when it is told to is not stalled`() throws {
+        try withFolder { folder in
+            let output = folder + "/stalls"
+            let running = try RunningProbe([ProbeRun.lagmond, "run", "--output", output, "--", ProbeRun.probe, "places", "ends"])
+            running.send("\n")
+            _ = try Self.hanging(running)
+            kill(running.pid, SIGTERM)
+            let end = try running.end()
+            #expect(end.status == 0 && Self.lines(output).isEmpty, "\(end.errors) \(Self.lines(output))")
+        }
+    }
+
     @Test func `a stall in which lagmond is killed is reported by its next start`() throws {
         try withFolder { folder in
             let (output, file) = (folder + "/stalls", folder + "/.stalls.unfinished")

@@ -126,6 +126,15 @@ struct LoopPlacesTests {
         #expect(lines.first.map { Self.functions($0).contains("handler_that_naps") } == true)
     }
 
+    /// A dialog of a text program waits for the terminal alone, its loop for other things as well.
+    @Test(arguments: Way.allCases) func `a question to the user is a rest`(way: Way) throws {
+        let lines = try Self.lines("asks", way)
+        #expect(lines.isEmpty, "\(lines)")
+        // What comes meanwhile for the loop waits.
+        let waiting = try Self.lines("asks-pending", way)
+        #expect(waiting.count == 1 && waiting.first?["pending"] as? Bool == true, "\(waiting)")
+    }
+
     @Test(arguments: Way.allCases) func `a script that sleeps between its rounds has no loop`(way: Way) throws {
         let lines = try Self.lines("sleeps", way)
         #expect(lines.isEmpty, "\(lines)")

@@ -1,4 +1,5 @@
 import Synchronization
+internal import LagMonitor
 internal import Testing
 
 @testable internal import lagmond
@@ -12,18 +13,23 @@ struct StallReportsTests {
         func run() { bodies.withLock { $0.removeFirst() }() }
     }
 
-    @Test func `however many signals ask there is one thread`() {
+    private static func second(_ number: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: number * 1_000_000_000) }
+
+    /// However late the thread runs, what began after the signal is what the signal led to.
+    @Test func `however many signals ask there is one thread, and each is asked for by its time`() {
         let thread = Thread()
-        let count = Mutex(0)
-        let reports = StallReports(start: thread.start) { count.withLock { $0 += 1 } }
-        for _ in 0..<100 { reports.request() }
+        let asked = Mutex<[MonotonicTime]>([])
+        let reports = StallReports(start: thread.start) { time in asked.withLock { $0.append(time) } }
+        for number: UInt64 in 1...100 { reports.request(endingAt: Self.second(number)) }
         #expect(thread.count == 1)
         thread.run()
-        #expect(count.withLock { $0 } == 2, "what asked since it began has one more")
-        reports.request()
+        let skew = Duration.milliseconds(-20)
+        // What asked since it began has one more.
+        #expect(asked.withLock { $0 } == [Self.second(1) + skew, Self.second(100) + skew])
+        reports.request(endingAt: Self.second(101))
         #expect(thread.count == 1)
         thread.run()
-        #expect(count.withLock { $0 } == 3)
+        #expect(asked.withLock { $0 }.count == 3)
     }
 
     @Test func `a thread that the system refuses is asked for again`() {
@@ -32,10 +38,10 @@ struct StallReportsTests {
         let reports = StallReports { _ in
             count.withLock { $0 += 1 }
             throw Refusal()
-        } report: {
+        } report: { _ in
         }
-        reports.request()
-        reports.request()
+        reports.request(endingAt: Self.second(1))
+        reports.request(endingAt: Self.second(2))
         #expect(count.withLock { $0 } == 2)
     }
 }

@@ -1,0 +1,11 @@
+-- A module of Prosody's.
+module:depends("http")
+module:provides("http", { route = {
+    ["GET /"] = function() return "hello\n" end,
+    ["GET /sleep"] = function() os.execute("sleep 0.6") return "hello\n" end,
+    ["GET /compute"] = function()
+        local stop = os.clock() + 0.6
+        repeat until os.clock() >= stop
+        return "hello\n"
+    end,
+} })
