@@ -195,7 +195,8 @@ let package = Package(
             name: "ForeignProbe",
             path: "Tests/Probes/ForeignProbe",
             cSettings: [withoutFramePointer],
-            linkerSettings: [withoutRuntime]
+            // OpenTelemetry's variable is found by who reads it from outside.
+            linkerSettings: [withoutRuntime, .unsafeFlags(["-Xlinker", "--export-dynamic-symbol=otel_thread_ctx_v1"])]
         ),
 
         // A suite a layer; its folders are its parts.

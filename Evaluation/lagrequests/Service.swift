@@ -45,7 +45,14 @@ enum Service {
             runClients(requests) { [bank = Bank()] in await serve($0, requests) { await bank.book($0, requests) } }
         case "main-actor":
             try monitor.watch(PingedQueue(.main), rules: .heartbeat)
-            runClients(requests) { await serve($0, requests) { await Screen.show($0, requests) } }
+            // Of two requests one is the main actor's from its beginning, and is open there while it waits.
+            runClients(requests) { number in
+                if number & 1 == 0 {
+                    await serve(number, requests) { await Screen.show($0, requests) }
+                } else {
+                    await Screen.serve(number, requests)
+                }
+            }
         case "tasks":
             try monitor.watchConcurrencyPool([.high, .medium])
             runClients(requests) { number in
@@ -91,7 +98,12 @@ enum Service {
         group.wait()
     }
 
-    private static func serve(_ number: Int, _ requests: Requests, _ body: (Int) async -> Void) async {
+    /// On the caller's actor, where it has one.
+    nonisolated(nonsending) fileprivate static func serve(
+        _ number: Int,
+        _ requests: Requests,
+        _ body: nonisolated(nonsending) (Int) async -> Void
+    ) async {
         await withStallContext(name: "GET /orders/:id", ["id": "\(number)"]) {
             try? await Task.sleep(for: .microseconds(500 + number % 7 * 300))
             await body(number)
@@ -115,6 +127,10 @@ enum Service {
 
     @MainActor private enum Screen {
         static func show(_ number: Int, _ requests: Requests) { requests.work(number) }
+
+        static func serve(_ number: Int, _ requests: Requests) async {
+            await Service.serve(number, requests) { show($0, requests) }
+        }
     }
 }
 
@@ -162,6 +178,22 @@ enum Service {
             }
         }
 
+        /// Runs on the event loop.
+        private actor Session {
+            private nonisolated let loop: any EventLoop
+
+            init(loop: any EventLoop) { self.loop = loop }
+
+            // The loop itself, which outlives what runs on it.
+            nonisolated var unownedExecutor: UnownedSerialExecutor { loop.executor.asUnownedSerialExecutor() }
+
+            func serve(_ number: Int, _ requests: Service.Requests) async {
+                await Service.serve(number, requests) { self.work($0, requests) }
+            }
+
+            private func work(_ number: Int, _ requests: Service.Requests) { requests.work(number) }
+        }
+
         private final class Handler: ChannelInboundHandler, Sendable {
             typealias InboundIn = ByteBuffer
             private let requests: Service.Requests
@@ -170,6 +202,15 @@ enum Service {
 
             func channelRead(context: ChannelHandlerContext, data: NIOAny) {
                 let number = requests.take()
+                // Of three requests two are served by tasks on the loop, and are open there while they wait.
+                guard number % 3 == 0 else {
+                    let (session, channel) = (Session(loop: context.eventLoop), context.channel)
+                    Task {
+                        await session.serve(number, requests)
+                        channel.writeAndFlush(ByteBuffer(bytes: [1]), promise: nil)
+                    }
+                    return
+                }
                 withStallContext(name: "GET /orders/:id", ["id": "\(number)"]) { requests.work(number) }
                 context.writeAndFlush(data, promise: nil)
             }
