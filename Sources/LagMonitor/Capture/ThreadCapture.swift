@@ -186,6 +186,7 @@ package final class ThreadCapture {
         guard let request = unansweredRequest, running.hasAnswer else { return nil }
         unansweredRequest = nil
         guard running.withdraw() else { return nil }
+        languages?.forgetContext()
         return (request.tid, request.asked, walkRunning(into: frames))
     }
 
