@@ -15,6 +15,8 @@ enum Service {
     static let clients = 50
     /// One request in so many blocks.
     private static let blockingShare = 200
+    /// For the last one's end.
+    static let settlingMicroseconds: UInt32 = 1_500_000
 
     /// What a request is to do: number, and whether it blocks.
     final class Requests: Sendable {
@@ -61,16 +63,15 @@ enum Service {
                     await child
                 }
             }
-        case "nio":
+        case "nio", "nio-tasks":
             #if NIO
-                try NIOService.run(requests, monitor)
+                try NIOService.run(requests, monitor, byTasks: mode == "nio-tasks")
             #else
                 throw NotBuilt()
             #endif
         default: preconditionFailure("the mode \(mode) is not one of \(Lagrequests.modes)")
         }
-        // The last one's end.
-        usleep(1_500_000)
+        usleep(settlingMicroseconds)
         return Score(records.all, requests.truth.all)
     }
 
@@ -137,13 +138,17 @@ enum Service {
 #if NIO
     /// A server of lines on the loopback interface: a request is a byte, its answer another.
     enum NIOService {
-        static func run(_ requests: Service.Requests, _ monitor: StallMonitor) throws {
+        /// - Parameter byTasks: whether requests are served by tasks on the loop, and are open there while they wait; else by a handler, which runs to its end,
+        ///   so that no other request is ever open, and two that block in one turn are one stall.
+        static func run(_ requests: Service.Requests, _ monitor: StallMonitor, byTasks: Bool) throws {
             let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
             defer { try? group.syncShutdownGracefully() }
             let loops = try monitor.watch(group, named: "http")
             defer { monitor.unwatch(loops) }
             let server = try ServerBootstrap(group: group).childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Handler(requests)) }
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Handler(requests, byTasks))
+                }
             }.bind(host: "127.0.0.1", port: 0).wait()
             let port = in_port_t(server.localAddress?.port ?? 0)
             let clients = DispatchGroup()
@@ -155,6 +160,8 @@ enum Service {
                 }
             }
             clients.wait()
+            // Before the watch ends: a stall that it ends has no end of its own.
+            usleep(Service.settlingMicroseconds)
             try server.close().wait()
         }
 
@@ -197,13 +204,16 @@ enum Service {
         private final class Handler: ChannelInboundHandler, Sendable {
             typealias InboundIn = ByteBuffer
             private let requests: Service.Requests
+            private let byTasks: Bool
 
-            init(_ requests: Service.Requests) { self.requests = requests }
+            init(_ requests: Service.Requests, _ byTasks: Bool) {
+                self.requests = requests
+                self.byTasks = byTasks
+            }
 
             func channelRead(context: ChannelHandlerContext, data: NIOAny) {
                 let number = requests.take()
-                // Of three requests two are served by tasks on the loop, and are open there while they wait.
-                guard number % 3 == 0 else {
+                guard !byTasks else {
                     let (session, channel) = (Session(loop: context.eventLoop), context.channel)
                     Task {
                         await session.serve(number, requests)
