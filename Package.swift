@@ -56,6 +56,7 @@ let logging = product("Logging", of: "swift-log", with: "Logging")
 let lifecycle = product("ServiceLifecycle", of: "swift-service-lifecycle", with: "ServiceLifecycle")
 let service = [lifecycle, product("Logging", of: "swift-log", with: "ServiceLifecycle")]
 let configuration = product("Configuration", of: "swift-configuration", with: "Configuration")
+let tracing = product("Tracing", of: "swift-distributed-tracing", with: "Tracing")
 let nio = [product("NIOCore", of: "swift-nio", with: "NIO"), product("NIOPosix", of: "swift-nio", with: "NIO")]
 /// C as compilers make it where unwinding is hardest.
 let withoutFramePointer: CSetting = .unsafeFlags(["-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"])
@@ -75,7 +76,7 @@ let package = Package(
             name: "LagMonitor",
             targets: [
                 "LagMonitor", "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle", "LagMonitorConfiguration",
-                "LagMonitorNIO",
+                "LagMonitorNIO", "LagMonitorTracing",
             ]
         ),
         // liblagmonitor-preload.so: lagmond loads it into programs that it starts.
@@ -86,12 +87,14 @@ let package = Package(
         .trait(name: "Metrics", description: "LagMonitorMetrics: stalls through swift-metrics."),
         .trait(name: "ServiceLifecycle", description: "LagMonitorLifecycle: a service of swift-service-lifecycle."),
         .trait(name: "Configuration", description: "LagMonitorConfiguration: settings from swift-configuration."),
+        .trait(name: "Tracing", description: "LagMonitorTracing: the traces of swift-distributed-tracing."),
         .trait(name: "NIO", description: "LagMonitorNIO: watch SwiftNIO's event loops."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.6.3"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.7.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
@@ -134,6 +137,7 @@ let package = Package(
         adapter("Lifecycle", ["LagMonitor", "LagMonitorConcurrency", "LagMonitorNIO"] + service + nio),
         adapter("Configuration", ["LagMonitor", configuration]),
         adapter("NIO", cEdge + ["LagMonitor"] + nio),
+        adapter("Tracing", ["LagMonitor", tracing]),
 
         // lagmond. LagSymbols: files and lines from a kept llvm-symbolizer.
         .target(name: "LagSymbols", dependencies: cEdge + ["CLagRemote", "LagModel", "LagDiagnosis"]),
@@ -195,7 +199,8 @@ let package = Package(
             name: "ForeignProbe",
             path: "Tests/Probes/ForeignProbe",
             cSettings: [withoutFramePointer],
-            linkerSettings: [withoutRuntime]
+            // OpenTelemetry's variable is found by who reads it from outside.
+            linkerSettings: [withoutRuntime, .unsafeFlags(["-Xlinker", "--export-dynamic-symbol=otel_thread_ctx_v1"])]
         ),
 
         // A suite a layer; its folders are its parts.
@@ -223,8 +228,9 @@ let package = Package(
             cEdge + [
                 "LagMonitor", "LagOutput", "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorConcurrency",
                 "LagMonitorDelivery", "LagMonitorOTLP", "LagMonitorTestKit", "LagMonitorNIO", "LagMonitorLogging",
-                "LagMonitorMetrics", "LagMonitorLifecycle", "LagMonitorConfiguration", "LagSymbols", "StallFixtures",
-                "FoundationProbe", "MonitorProbe", logging, lifecycle, configuration,
+                "LagMonitorMetrics", "LagMonitorLifecycle", "LagMonitorConfiguration", "LagMonitorTracing", "LagSymbols",
+                "StallFixtures",
+                "FoundationProbe", "MonitorProbe", logging, lifecycle, configuration, tracing,
                 product("MetricsTestKit", of: "swift-metrics", with: "Metrics"),
                 product("ServiceLifecycleTestKit", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
                 product("UnixSignals", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
@@ -272,6 +278,7 @@ if isUnsupported {
         "LagMonitorFoundation": ["Unsupported/LagMonitorFoundation"], "LagMonitorExecutors": ["Unsupported/LagMonitorExecutors"],
         "LagMonitorDelivery": ["Unsupported/LagMonitorDelivery"], "LagMonitorConfiguration": ["Adapters/Configuration"],
         "LagMonitorOTLP": ["Unsupported/LagMonitorOTLP"], "LagMonitorMetrics": ["Adapters/Metrics"],
+        "LagMonitorTracing": ["Adapters/Tracing"],
         "LagMonitorLogging": ["Adapters/Logging"], "LagMonitorLifecycle": ["Adapters/Lifecycle"],
         "LagSymbols": ["Unsupported/LagSymbols"], "LagAdapterTests": ["Unsupported", "Suites/Adapters/Snippets/Snippets"],
     ]

@@ -5,7 +5,7 @@ internal import LagMonitor
 /// names the request that did. Prints a line a run: `requests MODE stalls= running_right= running_wrong= absent= open_listed=`.
 @main
 enum Lagrequests {
-    static let modes = ["actors", "main-actor", "tasks", "nio"]
+    static let modes = ["actors", "main-actor", "tasks", "nio", "nio-tasks"]
     /// Stalls of a run, unless said.
     private static let stallsByDefault = 60
 

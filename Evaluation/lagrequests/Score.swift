@@ -2,48 +2,78 @@ internal import LagModel
 internal import LagMonitor
 
 /// What the records of a run said of the requests that are known to have blocked.
+///
+/// A block belongs to the record of its thread that covers most of it. Two that a loop ran one after the other, and answered nobody in between, are one stall: it
+/// has to name both.
 struct Score {
+    /// Blocks with a record.
     var stalls = 0
     var right = 0
     var wrong = 0
     var absent = 0
+    /// Records that list what else was open.
     var openListed = 0
-    /// Blocks that made no record, and records of nothing that the service did: a busy machine's.
+    /// Records of more than one block.
+    var shared = 0
+    /// Blocks without a record, and records of nothing that the service did: a busy machine's.
     var missed = 0
     var others = 0
 
     private static let targetShare = 0.98
 
-    /// Of records and truth, each block by the record of its thread that covers most of it.
     init(_ records: [StallRecord], _ blocks: [Truth.Block]) {
-        var isMatched = Set<Int>()
-        for record in records {
-            let begun = record.startMonotonicNanoseconds
-            let ended = begun + record.durationNanoseconds
-            let block = blocks.filter { $0.thread == record.threadID }
-                .map { (block: $0, shared: min(ended, $0.ended).saturatingDifference(max(begun, $0.begun))) }
-                .max { $0.shared < $1.shared }
-            guard let (block, shared) = block, shared * 2 > record.durationNanoseconds, !isMatched.contains(block.request) else {
+        var owners: [Int: [Truth.Block]] = [:]
+        for block in blocks {
+            let covering = records.indices.filter { records[$0].threadID == block.thread }
+                .map { (record: $0, nanoseconds: block.shared(with: records[$0])) }
+                .max { $0.nanoseconds < $1.nanoseconds }
+            guard let covering, covering.nanoseconds * 2 > block.ended - block.begun else {
+                missed += 1
+                continue
+            }
+            owners[covering.record, default: []].append(block)
+        }
+        for (index, record) in records.enumerated() {
+            guard let owned = owners[index] else {
                 others += 1
                 // What no request did has none to blame; it may have been at any.
                 continue
             }
-            isMatched.insert(block.request)
-            stalls += 1
-            if !record.requestsOpen.isEmpty { openListed += 1 }
-            switch record.request?.attributes.first(where: { $0.name == "id" })?.value {
-            case "\(block.request)": right += 1
-            case nil: absent += 1
-            default: wrong += 1
+            let truth = Set(owned.map { "\($0.request)" })
+            // What was at it for a while as well may have a record of its own for the rest.
+            let partly = Set(
+                blocks.filter { $0.thread == record.threadID && $0.shared(with: record) > 0 }.map { "\($0.request)" }
+            )
+            let named = ([record.request].compactMap { $0 } + record.requestsOpen.filter(\.running)).map(\.number)
+            stalls += owned.count
+            if owned.count > 1 { shared += 1 }
+            if record.requestsOpen.contains(where: { !$0.running }) { openListed += 1 }
+            let isWrong = named.contains { !partly.contains($0) }
+            if isWrong { wrong += owned.count }
+            for number in truth where !isWrong {
+                if named.contains(number) { right += 1 } else { absent += 1 }
             }
         }
-        missed = blocks.count - isMatched.count
     }
 
-    var isGood: Bool { stalls > 0 && wrong == 0 && Double(right) >= Double(stalls) * Self.targetShare }
+    /// A block without a record is no right answer either.
+    var isGood: Bool { stalls > 0 && wrong == 0 && Double(right) >= Double(stalls + missed) * Self.targetShare }
 
     func line(_ mode: String) -> String {
         "requests \(mode) stalls=\(stalls) running_right=\(right) running_wrong=\(wrong) absent=\(absent) open_listed=\(openListed) "
-            + "missed=\(missed) others=\(others) target=right>=98%,wrong=0 met=\(isGood ? "yes" : "no")"
+            + "shared=\(shared) missed=\(missed) others=\(others) target=right>=98%,wrong=0 met=\(isGood ? "yes" : "no")"
+    }
+}
+
+extension StallRecord.Request {
+    /// The service's number of it.
+    fileprivate var number: String { attributes.first { $0.name == "id" }?.value ?? "" }
+}
+
+extension Truth.Block {
+    /// How much of it a record covers.
+    fileprivate func shared(with record: StallRecord) -> UInt64 {
+        let since = record.startMonotonicNanoseconds
+        return min(since + record.durationNanoseconds, ended).saturatingDifference(max(since, begun))
     }
 }

@@ -15,6 +15,8 @@ enum Service {
     static let clients = 50
     /// One request in so many blocks.
     private static let blockingShare = 200
+    /// For the last one's end.
+    static let settlingMicroseconds: UInt32 = 1_500_000
 
     /// What a request is to do: number, and whether it blocks.
     final class Requests: Sendable {
@@ -45,7 +47,14 @@ enum Service {
             runClients(requests) { [bank = Bank()] in await serve($0, requests) { await bank.book($0, requests) } }
         case "main-actor":
             try monitor.watch(PingedQueue(.main), rules: .heartbeat)
-            runClients(requests) { await serve($0, requests) { await Screen.show($0, requests) } }
+            // Of two requests one is the main actor's from its beginning, and is open there while it waits.
+            runClients(requests) { number in
+                if number & 1 == 0 {
+                    await serve(number, requests) { await Screen.show($0, requests) }
+                } else {
+                    await Screen.serve(number, requests)
+                }
+            }
         case "tasks":
             try monitor.watchConcurrencyPool([.high, .medium])
             runClients(requests) { number in
@@ -54,16 +63,15 @@ enum Service {
                     await child
                 }
             }
-        case "nio":
+        case "nio", "nio-tasks":
             #if NIO
-                try NIOService.run(requests, monitor)
+                try NIOService.run(requests, monitor, byTasks: mode == "nio-tasks")
             #else
                 throw NotBuilt()
             #endif
         default: preconditionFailure("the mode \(mode) is not one of \(Lagrequests.modes)")
         }
-        // The last one's end.
-        usleep(1_500_000)
+        usleep(settlingMicroseconds)
         return Score(records.all, requests.truth.all)
     }
 
@@ -91,7 +99,12 @@ enum Service {
         group.wait()
     }
 
-    private static func serve(_ number: Int, _ requests: Requests, _ body: (Int) async -> Void) async {
+    /// On the caller's actor, where it has one.
+    nonisolated(nonsending) fileprivate static func serve(
+        _ number: Int,
+        _ requests: Requests,
+        _ body: nonisolated(nonsending) (Int) async -> Void
+    ) async {
         await withStallContext(name: "GET /orders/:id", ["id": "\(number)"]) {
             try? await Task.sleep(for: .microseconds(500 + number % 7 * 300))
             await body(number)
@@ -115,19 +128,27 @@ enum Service {
 
     @MainActor private enum Screen {
         static func show(_ number: Int, _ requests: Requests) { requests.work(number) }
+
+        static func serve(_ number: Int, _ requests: Requests) async {
+            await Service.serve(number, requests) { show($0, requests) }
+        }
     }
 }
 
 #if NIO
     /// A server of lines on the loopback interface: a request is a byte, its answer another.
     enum NIOService {
-        static func run(_ requests: Service.Requests, _ monitor: StallMonitor) throws {
+        /// - Parameter byTasks: whether requests are served by tasks on the loop, and are open there while they wait; else by a handler, which runs to its end,
+        ///   so that no other request is ever open, and two that block in one turn are one stall.
+        static func run(_ requests: Service.Requests, _ monitor: StallMonitor, byTasks: Bool) throws {
             let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
             defer { try? group.syncShutdownGracefully() }
             let loops = try monitor.watch(group, named: "http")
             defer { monitor.unwatch(loops) }
             let server = try ServerBootstrap(group: group).childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Handler(requests)) }
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Handler(requests, byTasks))
+                }
             }.bind(host: "127.0.0.1", port: 0).wait()
             let port = in_port_t(server.localAddress?.port ?? 0)
             let clients = DispatchGroup()
@@ -139,6 +160,8 @@ enum Service {
                 }
             }
             clients.wait()
+            // Before the watch ends: a stall that it ends has no end of its own.
+            usleep(Service.settlingMicroseconds)
             try server.close().wait()
         }
 
@@ -162,14 +185,42 @@ enum Service {
             }
         }
 
+        /// Runs on the event loop.
+        private actor Session {
+            private nonisolated let loop: any EventLoop
+
+            init(loop: any EventLoop) { self.loop = loop }
+
+            // The loop itself, which outlives what runs on it.
+            nonisolated var unownedExecutor: UnownedSerialExecutor { loop.executor.asUnownedSerialExecutor() }
+
+            func serve(_ number: Int, _ requests: Service.Requests) async {
+                await Service.serve(number, requests) { self.work($0, requests) }
+            }
+
+            private func work(_ number: Int, _ requests: Service.Requests) { requests.work(number) }
+        }
+
         private final class Handler: ChannelInboundHandler, Sendable {
             typealias InboundIn = ByteBuffer
             private let requests: Service.Requests
+            private let byTasks: Bool
 
-            init(_ requests: Service.Requests) { self.requests = requests }
+            init(_ requests: Service.Requests, _ byTasks: Bool) {
+                self.requests = requests
+                self.byTasks = byTasks
+            }
 
             func channelRead(context: ChannelHandlerContext, data: NIOAny) {
                 let number = requests.take()
+                guard !byTasks else {
+                    let (session, channel) = (Session(loop: context.eventLoop), context.channel)
+                    Task {
+                        await session.serve(number, requests)
+                        channel.writeAndFlush(ByteBuffer(bytes: [1]), promise: nil)
+                    }
+                    return
+                }
                 withStallContext(name: "GET /orders/:id", ["id": "\(number)"]) { requests.work(number) }
                 context.writeAndFlush(data, promise: nil)
             }

@@ -44,7 +44,7 @@
 
         private static func request(_ request: Request) -> Logger.MetadataValue {
             var value: Logger.Metadata = ["name": .string(PlainText.sanitized(request.name))]
-            value["open_ms"] = decimal(request.openNanoseconds / 1000)
+            value["open_ms"] = request.openNanoseconds.map { decimal($0 / 1000) }
             if !request.attributes.isEmpty { value["attributes"] = attributes(request.attributes) }
             return .dictionary(value)
         }

@@ -188,6 +188,17 @@ typedef struct clb_context_copy {
     clb_context context;
 } clb_context_copy;
 
+// The same of a context that another process published elsewhere than in such a table: since when it is open is not known, and 0.
+static inline void clb_context_copy_draft(clb_context_copy *copy, uint64_t token, const clb_context_draft *draft) {
+    memset(copy, 0, sizeof(*copy));
+    copy->token = token;
+    copy->context.trace_high = draft->trace_high;
+    copy->context.trace_low = draft->trace_low;
+    copy->context.span = draft->span;
+    copy->context.lengths = draft->name_length | (uint64_t)draft->text_length << 8 | (uint64_t)draft->is_cut << 16;
+    memcpy(copy->context.text, draft->text, sizeof(draft->text));
+}
+
 // Copies the context of a token, if it is still open. Whether it is. Any thread: no lock, no allocation; any number may be given.
 int clb_context_read(uint64_t token, clb_context_copy *copy);
 // The token of the context in that cell if it is open, else 0; and the thread and the task that opened it, and when.

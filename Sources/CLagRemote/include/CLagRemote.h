@@ -5,6 +5,7 @@
 #include "clr_mapping_owner.h"
 #include "clr_process.h"
 #include "clr_switches.h"
+#include "clr_thread_pointer.h"
 #include "clr_thread_sample.h"
 #include "clr_trace.h"
 #include "clr_wait_object.h"

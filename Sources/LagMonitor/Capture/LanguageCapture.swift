@@ -1,3 +1,4 @@
+internal import CLagBeacon
 internal import CLagLinux
 internal import LagActivity
 internal import LagModel
@@ -13,6 +14,8 @@ final class LanguageCapture {
     private let sleeping: MemoryCopy
     private var thread: (any LanguageThread)?
     private var isReady = false
+    private let foundContext = UnsafeMutablePointer<clb_context_copy>.allocate(capacity: 1)
+    private var hasContext = false
 
     /// The thread notices nothing; the other loops of its process wait meanwhile.
     private static let sleepingNanoseconds: UInt64 = 2_000_000
@@ -23,7 +26,15 @@ final class LanguageCapture {
         self.source = source
         self.sleeping = sleeping
         stopped = StoppedCopy(held)
+        foundContext.initialize(to: clb_context_copy())
     }
+
+    deinit { foundContext.deallocate() }
+
+    /// What the thread of the last capture was at; nil: that is not known.
+    var context: UnsafePointer<clb_context_copy>? { hasContext ? UnsafePointer(foundContext) : nil }
+
+    func forgetContext() { hasContext = false }
 
     /// - Returns: whether frames have to be copied while the thread cannot change them.
     func prepare(_ identity: ThreadIdentity, _ modules: ModuleMap) -> Bool {
@@ -61,6 +72,7 @@ final class LanguageCapture {
         // The stack is part of what was copied.
         memory?.close(snapshot)
         defer { memory?.close(nil) }
+        if let memory { hasContext = thread.findContext(memory, foundContext) }
         return thread.merge(memory, snapshot, into: frames, stored: stored)
     }
 }

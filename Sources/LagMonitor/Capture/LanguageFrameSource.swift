@@ -1,3 +1,4 @@
+package import CLagBeacon
 package import CLagLinux
 package import LagActivity
 
@@ -29,12 +30,16 @@ package protocol LanguageThread: AnyObject, Sendable {
     /// The kernel's number.
     var tid: Int32 { get }
 
-    /// Whether frames have to be copied while the thread cannot change them: one that runs is to be stopped then.
+    /// Whether frames, or the context, have to be copied while the thread cannot change them: one that runs is to be stopped then.
     var copiesFrames: Bool { get }
 
     /// Copies what the runtimes keep of the thread, which cannot go on meanwhile: no name, no line, as little as is needed. The watchdog for a
     /// thread that sleeps, the tracer for one that is held.
     func copy(_ memory: MemoryCopy, of snapshot: UnsafePointer<cll_snapshot>)
+
+    /// Finds in the copy what the program published that the thread is at.
+    /// - Returns: whether it did.
+    func findContext(_ memory: MemoryCopy, _ context: UnsafeMutablePointer<clb_context_copy>) -> Bool
 
     /// Puts the languages' frames in the place of the runtimes' own. The watchdog, when the thread is on its way again.
     /// - Parameters:

@@ -1,4 +1,5 @@
 internal import CLibunwind
+internal import Glibc
 
 /// One line of `/proc/<pid>/maps` (proc(5)): `start-end perms offset dev inode path`.
 struct MapsLine {
@@ -35,6 +36,18 @@ struct MapsLine {
 
     /// The kernel's own little library, which has no file.
     var isVDSO: Bool { pathLength == 6 && path[1] == UInt8(ascii: "v") && path[2] == UInt8(ascii: "d") }
+
+    /// Where the process publishes what it is (OTEP 4719): such a mapping's name begins with one of these.
+    private static let processContexts: [StaticString] = ["[anon_shmem:OTEL_CTX]", "[anon:OTEL_CTX]", "/memfd:OTEL_CTX"]
+
+    var isProcessContext: Bool {
+        guard readable, !executable else { return false }
+        for name in Self.processContexts
+        where pathLength >= name.utf8CodeUnitCount && memcmp(path, name.utf8Start, name.utf8CodeUnitCount) == 0 {
+            return true
+        }
+        return false
+    }
 
     private var storedRange: (from: Int, count: Int) {
         let count = min(pathLength, Int(CLU_MODULE_PATH_MAX))

@@ -33,6 +33,8 @@ package final class ModuleMap: @unchecked Sendable {
     private var moduleFingerprint: UInt64 = 0
     /// Another number whenever modules came or went. Owner thread.
     package private(set) var generation: UInt64 = 0
+    /// Where the process publishes what it is, as of the last ``refresh()``; nil: nowhere. Owner thread.
+    package private(set) var processContext: UInt64?
     private var textLength = 0
     /// Modules that found no room.
     package private(set) var overflow = 0
@@ -86,6 +88,7 @@ package final class ModuleMap: @unchecked Sendable {
         textLength = length
         activeCount = 0
         rangeCount = 0
+        processContext = nil
         var end: UInt64 = 0
         var hash = StableHash()
         // A compiler at run time maps code all the time, which makes no other modules.
@@ -93,6 +96,10 @@ package final class ModuleMap: @unchecked Sendable {
         var at = 0
         while at < length {
             let line = MapsLine(text: text, from: &at, limit: length)
+            if line.isProcessContext {
+                if processContext == nil { processContext = line.start }
+                continue
+            }
             // A module begins where a file's start is mapped; anonymous memory has no headers to read.
             if line.fileOffset == 0, line.readable, line.inode != 0 || line.isVDSO, let index = findOrAdd(line) {
                 active[activeCount] = UInt16(index)

@@ -1,4 +1,4 @@
-internal import CLagBeacon
+package import CLagBeacon
 internal import CLagLinux
 internal import CLibunwind
 internal import Glibc
@@ -102,6 +102,7 @@ package final class ThreadCapture {
         allowsLateAnswer: Bool = false,
         budget: CaptureBudget = .full
     ) -> CaptureOutcome {
+        languages?.forgetContext()
         if let unansweredRequest {
             if unansweredRequest.tid == target.tid {
                 // Whoever got no processor since then has not moved.
@@ -185,6 +186,7 @@ package final class ThreadCapture {
         guard let request = unansweredRequest, running.hasAnswer else { return nil }
         unansweredRequest = nil
         guard running.withdraw() else { return nil }
+        languages?.forgetContext()
         return (request.tid, request.asked, walkRunning(into: frames))
     }
 
@@ -227,6 +229,9 @@ package final class ThreadCapture {
     package func addAsyncCallers(_ blocks: UnsafeBufferPointer<UInt64>, to frames: FrameBuffer, from first: Int) -> Int {
         unwinder.asyncCallers(blocks, modules: modules, into: frames, from: first)
     }
+
+    /// What the program published that the thread of the last capture was at (OTEP 4947); nil: nothing, or it is not known. Of another process alone.
+    package var context: UnsafePointer<clb_context_copy>? { languages?.context }
 
     /// Walks the last snapshot that was taken this way again: for the benchmark, to time the walk alone.
     package func walkAgain(_ method: CaptureMethod, into frames: FrameBuffer) -> CaptureOutcome {

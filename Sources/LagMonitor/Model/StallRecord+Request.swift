@@ -5,20 +5,20 @@ extension StallRecord {
         public var name: String
         /// `running`: whether the stalled thread was at it. Being open is not being at fault.
         public var running: Bool
-        /// `open_ms`: for how long it had been open.
-        package var openNanoseconds: UInt64
+        /// `open_ms`: for how long it had been open; nil: not known.
+        package var openNanoseconds: UInt64?
         /// `attributes`, in the order that the program gave them.
         public var attributes: [Attribute]
 
-        public init(name: String, running: Bool, open: Duration, attributes: [Attribute] = []) {
+        public init(name: String, running: Bool, open: Duration? = nil, attributes: [Attribute] = []) {
             self.name = name
             self.running = running
-            openNanoseconds = open.clampedNanoseconds
+            openNanoseconds = open?.clampedNanoseconds
             self.attributes = attributes
         }
 
-        /// For how long it had been open.
-        public var open: Duration { Duration(clampingNanoseconds: openNanoseconds) }
+        /// For how long it had been open; nil: that is not known, of a program that publishes its contexts for any reader.
+        public var open: Duration? { openNanoseconds.map { Duration(clampingNanoseconds: $0) } }
 
         /// A name and a value.
         public struct Attribute: Sendable, Equatable {

@@ -12,6 +12,7 @@ package struct RecordBuilder {
     private var builder: FrameBuilder
     private var sockets: SocketNames
     private let process: Int32
+    private let isOfOtherProcess: Bool
     private let throttling: ThrottleSource?
     private var program: ProgramFiles?
     /// As they were when last read: of a thread that has ended the kernel says nothing.
@@ -25,6 +26,7 @@ package struct RecordBuilder {
         self.throttling = throttling
         builder = FrameBuilder(modules: modules, languages: languages)
         process = modules.process
+        isOfOtherProcess = languages != nil
         sockets = SocketNames(process: modules.process)
         // The main thread's: a process that is killed may have had no stall before.
         _ = threadName(process)
@@ -103,7 +105,9 @@ package struct RecordBuilder {
         if facts.kind == .callout { record.evidence.turnEvents = facts.turnEvents.map(UInt64.init) }
         record.samples = episode.tally.sampleCount
         fill(&record, from: findings, episode, configuration)
-        RunningFindings(tally: episode.running, contexts: configuration.contexts).fill(&record, until: facts.interval.until)
+        // What another process publishes is for any reader.
+        RunningFindings(tally: episode.running, contexts: isOfOtherProcess ? .recorded : configuration.contexts)
+            .fill(&record, until: facts.interval.until, threshold: facts.thresholdNanoseconds)
         record.group(by: findings.representative?.frames ?? [])
         record.message = StallMessage(record).text
         return record

@@ -9,8 +9,10 @@ struct RunningFindings {
     let tally: RunningTally
     let contexts: StallContexts?
 
-    /// - Parameter until: when the stall was over, or is reported (`CLOCK_MONOTONIC`, nanoseconds).
-    func fill(_ record: inout StallRecord, until: UInt64) {
+    /// - Parameters:
+    ///   - until: when the stall was over, or is reported (`CLOCK_MONOTONIC`, nanoseconds).
+    ///   - threshold: what takes half of it is a part of the stall (nanoseconds).
+    func fill(_ record: inout StallRecord, until: UInt64, threshold: UInt64) {
         if let task = tally.task {
             record.task = StallRecord.RunningTask(
                 id: UInt64(task.number),
@@ -20,15 +22,29 @@ struct RunningFindings {
         }
         guard let contexts else { return }
         if let running = tally.running {
-            record.request = request(running.context, contexts, at: until, running: true)
             let context = running.context
+            let request = request(context, contexts, at: until, running: true)
+            // What another process published need not say what it is called.
+            if request.name.isEmpty, context.opened_ns == 0 {
+                record.state = request.attributes
+            } else {
+                record.request = request
+            }
             if context.span != 0, context.trace_high | context.trace_low != 0 {
                 record.traceID = Self.hex(context.trace_high) + Self.hex(context.trace_low)
                 record.spanID = Self.hex(context.span)
             }
         }
         let open = (0..<tally.openCount).map(tally.openContext).sorted { $0.context.opened_ns < $1.context.opened_ns }
-        record.requestsOpen = open.filter { $0.token != tally.running?.token }
+        let parts = tally.alsoRan(atLeast: threshold / 2)
+        let named = parts.map(\.copy.token) + [tally.running?.token]
+        record.requestsOpen =
+            parts.filter { $0.copy.context.lengths & 0xff != 0 }.map { part in
+                // One that began later had been open for as long as it was seen to run.
+                let seen = max(tally.openNanoseconds, part.copy.context.opened_ns.saturatingSum(part.ranNanoseconds))
+                return request(part.copy.context, contexts, at: seen, running: true)
+            }
+            + open.filter { !named.contains($0.token) }
             .map { request($0.context, contexts, at: tally.openNanoseconds, running: false) }
     }
 
@@ -42,10 +58,9 @@ struct RunningFindings {
             let lengths = (name: Int(context.lengths & 0xff), text: min(Int(context.lengths >> 8 & 0xff), text.count))
             var request = StallRecord.Request(
                 name: PlainText.sanitized(text.prefix(min(lengths.name, lengths.text))),
-                running: running,
-                open: .zero
+                running: running
             )
-            request.openNanoseconds = now.saturatingDifference(context.opened_ns)
+            if context.opened_ns != 0 { request.openNanoseconds = now.saturatingDifference(context.opened_ns) }
             var rest = text[min(lengths.name, lengths.text)..<lengths.text]
             while let name = Self.takeText(&rest), let value = Self.takeText(&rest) {
                 guard !request.attributes.contains(where: { $0.name == name }) else { continue }

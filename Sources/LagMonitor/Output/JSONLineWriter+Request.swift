@@ -19,8 +19,10 @@ extension JSONLineWriter {
         field("name", request.name, maxBytes)
         key("running")
         value(request.running)
-        key("open_ms")
-        value(millisecondsOf: request.openNanoseconds)
+        if let open = request.openNanoseconds {
+            key("open_ms")
+            value(millisecondsOf: open)
+        }
         if withAttributes, !request.attributes.isEmpty {
             key("attributes")
             write(request.attributes, maxBytes: maxBytes)

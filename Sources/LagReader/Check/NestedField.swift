@@ -28,7 +28,7 @@ package struct NestedField: Sendable {
     package static let request = [
         NestedField("name", .text, isRequired: true, "What kind of work it is."),
         NestedField("running", .flag, isRequired: true, "Whether the stalled thread was at it."),
-        NestedField("open_ms", .milliseconds, isRequired: true, "For how long it had been open."),
+        NestedField("open_ms", .milliseconds, "For how long it had been open; not there: not known."),
         NestedField("attributes", .attributes, "What else the program said of it."),
     ]
 

@@ -115,12 +115,12 @@ extension LineValue {
     }
 
     var request: StallRecord.Request? {
-        var request = StallRecord.Request(name: "", running: false, open: .zero)
+        var request = StallRecord.Request(name: "", running: false)
         let isObject = members { name, value in
             switch name {
             case "name": request.name = value.text ?? ""
             case "running": request.running = value.flag ?? false
-            case "open_ms": request.openNanoseconds = value.milliseconds ?? 0
+            case "open_ms": request.openNanoseconds = value.milliseconds
             case "attributes": request.attributes = value.attributes
             default: break
             }

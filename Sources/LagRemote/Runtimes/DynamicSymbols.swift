@@ -7,6 +7,10 @@ struct DynamicSymbols {
         static let stringTable: UInt64 = 5
         static let symbolTable: UInt64 = 6
         static let stringBytes: UInt64 = 10
+        static let pltBytes: UInt64 = 2
+        static let relocations: UInt64 = 7
+        static let relocationBytes: UInt64 = 8
+        static let pltRelocations: UInt64 = 23
         static let gnuHash: UInt64 = 0x6fff_fef5
     }
 
@@ -17,9 +21,11 @@ struct DynamicSymbols {
     /// A chain that is longer is damaged.
     private static let maximumChain = 256
     private static let symbolBytes: UInt64 = 24
+    private static let relocationBytes: UInt64 = 24
+    private static let threadLocalType: UInt8 = 6
 
     private let memory: RemoteMemory
-    private let bias: UInt64
+    let bias: UInt64
     private let strings: UInt64
     private let stringBytes: UInt64
     private let symbols: UInt64
@@ -28,10 +34,29 @@ struct DynamicSymbols {
     private let firstSymbol: UInt32
     private let bloomWords: UInt32
 
+    /// Relocations with addends; of those of the procedure linkage table as well.
+    let relocations: [(address: UInt64, count: Int)]
+    /// What each thread has a copy of; nil: nothing.
+    let threadStorage: ThreadStorage?
+
     /// A symbol's address, and how many bytes it has.
     struct Symbol: Sendable, Equatable {
         let address: UInt64
         let size: UInt64
+    }
+
+    /// A variable that each thread has, by its place in the module's thread-local storage.
+    struct ThreadLocal: Sendable, Equatable {
+        let index: UInt32
+        let offset: UInt64
+    }
+
+    /// The segment of thread-local storage, as the file has it.
+    struct ThreadStorage: Sendable, Equatable {
+        let address: UInt64
+        let bytes: UInt64
+        /// A power of two.
+        let alignment: UInt64
     }
 
     /// Nil where the module exports nothing, or is damaged.
@@ -42,9 +67,12 @@ struct DynamicSymbols {
             let segments = memory.bytes(start &+ table, Int(count) * Self.programHeaderBytes)
         else { return nil }
         var found: (UInt64, UInt64)?
+        var storage: ThreadStorage?
         for index in 0..<Int(count) {
             let base = index * Self.programHeaderBytes
-            guard segments.number(at: base, as: UInt32.self) == 2 else { continue }  // PT_DYNAMIC
+            let type: UInt32? = segments.number(at: base)
+            if type == 7 { storage = ThreadStorage(segments, at: base) }  // PT_TLS
+            guard type == 2 else { continue }  // PT_DYNAMIC
             found = (segments.number(at: base + 16) ?? 0, segments.number(at: base + 40) ?? 0)
         }
         guard let (place, bytes) = found else { return nil }
@@ -65,6 +93,11 @@ struct DynamicSymbols {
         self.symbols = address(symbols)
         self.hash = address(hash)
         stringBytes = values[Tag.stringBytes] ?? 0
+        threadStorage = storage
+        relocations = [(Tag.relocations, Tag.relocationBytes), (Tag.pltRelocations, Tag.pltBytes)].compactMap { table, size in
+            guard let table = values[table], let size = values[size] else { return nil }
+            return (address(table), Int(clamping: size / Self.relocationBytes))
+        }
         guard let words = memory.bytes(self.hash, 16), let buckets: UInt32 = words.number(at: 0),
             let firstSymbol: UInt32 = words.number(at: 4), let bloomWords: UInt32 = words.number(at: 8), buckets > 0
         else { return nil }
@@ -75,6 +108,15 @@ struct DynamicSymbols {
 
     /// Nil where it exports no such symbol.
     func symbol(_ name: String) -> Symbol? {
+        find(name) { _, entry in Symbol(address: bias &+ entry.value, size: entry.size) }
+    }
+
+    /// Nil where it exports no such variable.
+    func threadLocal(_ name: String) -> ThreadLocal? {
+        find(name) { $1.type == Self.threadLocalType ? ThreadLocal(index: $0, offset: $1.value) : nil }
+    }
+
+    private func find<Found>(_ name: String, _ make: (UInt32, Entry) -> Found?) -> Found? {
         let wanted = Array(name.utf8)
         var code: UInt32 = 5381
         for byte in wanted { code = code &* 33 &+ UInt32(byte) }
@@ -86,19 +128,36 @@ struct DynamicSymbols {
         for step in 0..<UInt32(Self.maximumChain) {
             let (index, overflow) = first.addingReportingOverflow(step)
             guard !overflow, let entry: UInt32 = memory.load(chains &+ UInt64(index - firstSymbol) &* 4) else { return nil }
-            if entry | 1 == code | 1, let found = symbol(at: index, named: wanted) { return found }
+            if entry | 1 == code | 1, let found = self.entry(at: index, named: wanted) { return make(index, found) }
             if entry & 1 != 0 { return nil }
         }
         return nil
     }
 
-    private func symbol(at index: UInt32, named wanted: [UInt8]) -> Symbol? {
+    private struct Entry {
+        let type: UInt8
+        let value: UInt64
+        let size: UInt64
+    }
+
+    private func entry(at index: UInt32, named wanted: [UInt8]) -> Entry? {
         guard let entry = memory.bytes(symbols &+ UInt64(index) &* Self.symbolBytes, Int(Self.symbolBytes)),
             let name: UInt32 = entry.number(at: 0), UInt64(name) < stringBytes, let section: UInt16 = entry.number(at: 6),
-            section != 0,
+            section != 0, let info: UInt8 = entry.number(at: 4),
             let value: UInt64 = entry.number(at: 8), let size: UInt64 = entry.number(at: 16),
             memory.bytes(strings &+ UInt64(name), wanted.count + 1) == wanted + [0]
         else { return nil }
-        return Symbol(address: bias &+ value, size: size)
+        return Entry(type: info & 15, value: value, size: size)
+    }
+}
+
+extension DynamicSymbols.ThreadStorage {
+    fileprivate init?(_ segments: [UInt8], at base: Int) {
+        guard let address: UInt64 = segments.number(at: base + 16), let bytes: UInt64 = segments.number(at: base + 40),
+            let alignment: UInt64 = segments.number(at: base + 48)
+        else { return nil }
+        // 0 is none.
+        self.init(address: address, bytes: bytes, alignment: max(alignment, 1))
+        guard self.alignment.nonzeroBitCount == 1 else { return nil }
     }
 }

@@ -2,7 +2,7 @@ package import LagActivity
 package import LagCapture
 internal import LagModel
 
-/// The languages' frames of one process: which runtimes it has, and what their frames are called.
+/// The languages' frames of one process: which runtimes it has, and what their frames are called. And what the program publishes that its threads are at.
 ///
 /// Nothing is read before a stall. At the first capture the modules are looked through once; a process without a runtime costs a comparison from
 /// then on.
@@ -17,6 +17,7 @@ package final class LanguageFrames: LanguageFrameSource {
         var runtimes: [any LanguageRuntime] = []
         var table = LanguageFrameTable()
         var notify: (@Sendable () -> Void)?
+        var contexts = ThreadContexts()
         /// Versions that are not known, and were reported.
         var reported: Set<String> = []
     }
@@ -35,16 +36,21 @@ package final class LanguageFrames: LanguageFrameSource {
 
     package func prepare(_ thread: ThreadIdentity, modules: ModuleMap) -> (any LanguageThread)? {
         let runtimes = runtimes(modules)
-        guard !runtimes.isEmpty else { return nil }
+        let context = state.withLock { $0.contexts.prepare(thread.tid, modules: modules) }
+        guard !runtimes.isEmpty || context != nil else { return nil }
         // What follows from addresses alone needs no number.
         let inner =
             runtimes.contains { $0.copiesFrames } ? NamespaceThread.innerTid(of: thread.tid, process: process) : thread.tid
         return PreparedThread(
             self,
             runtimes.map { ($0, $0.prepare(tid: thread.tid, innerTid: inner)) },
-            (thread.tid, inner)
+            (thread.tid, inner),
+            context
         )
     }
+
+    /// The names of a context's attributes.
+    func keys(for record: ThreadContextRecord) -> [String] { state.withLock { $0.contexts.keys(for: record) } }
 
     private func runtimes(_ modules: ModuleMap) -> [any LanguageRuntime] {
         let present = modules.generation

@@ -1,3 +1,4 @@
+internal import CLagBeacon
 internal import CLagLinux
 internal import LagCapture
 
@@ -6,22 +7,37 @@ final class PreparedThread: LanguageThread {
     private let source: LanguageFrames
     private let runtimes: [(runtime: any LanguageRuntime, place: UInt64?)]
     private let tids: (outer: Int32, inner: Int32)
+    private let context: ThreadContexts.Thread?
 
-    init(_ source: LanguageFrames, _ runtimes: [(any LanguageRuntime, UInt64?)], _ tids: (Int32, Int32)) {
+    init(
+        _ source: LanguageFrames,
+        _ runtimes: [(any LanguageRuntime, UInt64?)],
+        _ tids: (Int32, Int32),
+        _ context: ThreadContexts.Thread?
+    ) {
         self.source = source
         self.runtimes = runtimes
         self.tids = tids
+        self.context = context
     }
 
     var tid: Int32 { tids.outer }
-    var copiesFrames: Bool { runtimes.contains { $0.runtime.copiesFrames && $0.place != nil } }
+    var copiesFrames: Bool { context != nil || runtimes.contains { $0.runtime.copiesFrames && $0.place != nil } }
 
     func copy(_ memory: MemoryCopy, of snapshot: UnsafePointer<cll_snapshot>) {
+        // It is little, and does not depend on how deep the stack is.
+        _ = context?.record(memory)
         let registers = RuntimeRegisters(snapshot)
         for (runtime, place) in runtimes where runtime.copiesFrames {
             guard let place else { continue }
             runtime.copy(RuntimeThread(tid: tids.outer, innerTid: tids.inner, place: place, registers: registers), memory)
         }
+    }
+
+    func findContext(_ memory: MemoryCopy, _ found: UnsafeMutablePointer<clb_context_copy>) -> Bool {
+        guard let record = context?.record(memory) else { return false }
+        record.write(to: found, keys: source.keys(for: record))
+        return true
     }
 
     func merge(
@@ -30,6 +46,7 @@ final class PreparedThread: LanguageThread {
         into frames: FrameBuffer,
         stored: Int
     ) -> (stored: Int, gained: Int) {
+        guard !runtimes.isEmpty else { return (stored, 0) }
         let registers = RuntimeRegisters(snapshot)
         var stack = (0..<stored).map { index in
             StackEntry.native(

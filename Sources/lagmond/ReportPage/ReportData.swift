@@ -5,6 +5,7 @@ internal import LagReader
 /// What the page's script gets: JSON that is in the page as data. Times are milliseconds since 1970 and lengths milliseconds.
 struct ReportData {
     let report: Report
+    var traceLink: String?
 
     /// Of a culprit or a fingerprint; the page's tables have more.
     private static let maximumGroupNameBytes = 200
@@ -21,6 +22,7 @@ struct ReportData {
         writer.beginArray()
         for edge in DurationRow.edges { writer.value(edge) }
         writer.endArray()
+        if let traceLink { writer.field("trace_link", traceLink, traceLink.utf8.count) }
         writer.field("others", UInt64(report.otherGroupCount))
         writer.key("groups")
         writer.beginArray()

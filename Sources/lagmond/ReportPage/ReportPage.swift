@@ -8,6 +8,8 @@ internal import LagReader
 struct ReportPage {
     let report: Report
     let version: String
+    /// A ``TraceLink``; nil: traces are named and no link.
+    var traceLink: String?
 
     private static let scripts = [
         PackageResources.core_js, PackageResources.tree_js, PackageResources.link_js, PackageResources.flame_js,
@@ -43,7 +45,7 @@ struct ReportPage {
         put("<footer><p>Made by lagmond \(version). Times are UTC; a stall’s time is its start. ")
         put("Nothing here was loaded from elsewhere.</p></footer>\n")
         put("<script type=\"application/json\" id=\"data\">")
-        page += ReportData(report: report).bytes()
+        page += ReportData(report: report, traceLink: traceLink).bytes()
         put("</script>\n")
         for (index, detail) in report.details.enumerated() {
             put("<script type=\"application/json\" id=\"stall-\(index)\">")

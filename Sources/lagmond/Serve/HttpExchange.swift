@@ -56,7 +56,7 @@ final class HttpExchange: ChannelInboundHandler {
         state = .answering
         let loop = context.eventLoop
         let bound = NIOLoopBound((exchange: self, context: context), eventLoop: loop)
-        let reply = pages.reply(to: head.method, head.uri) {
+        let reply = pages.reply(to: head.method, head.uri, accept: head.headers["Accept"]) {
             loop.execute { bound.value.exchange.sendLines(bound.value.context) }
         }
         switch reply {

@@ -18,7 +18,7 @@ final class HttpPages: Sendable {
     let live: LiveLines
     private let output: HealthTrackingSink
     /// `/metrics`, as it was made last.
-    private let page = Mutex<(text: String, made: MonotonicTime)?>(nil)
+    private let page = Mutex<[MetricsFormat: (text: String, made: MonotonicTime)]>([:])
     private static let pageAge: Duration = .milliseconds(100)
     /// Set before a request can come.
     private let subject = Mutex<(any HttpStatusSource)?>(nil)
@@ -30,8 +30,10 @@ final class HttpPages: Sendable {
 
     func serve(_ subject: any HttpStatusSource) { self.subject.withLock { $0 = subject } }
 
-    /// - Parameter wake: called when lines wait, once for each time ``LiveClient/next()`` had none.
-    func reply(to method: HTTPMethod, _ target: String, wake: @escaping @Sendable () -> Void) -> Reply {
+    /// - Parameters:
+    ///   - accept: its headers of that name.
+    ///   - wake: called when lines wait, once for each time ``LiveClient/next()`` had none.
+    func reply(to method: HTTPMethod, _ target: String, accept: [String] = [], wake: @escaping @Sendable () -> Void) -> Reply {
         let path = String(target.prefix { $0 != "?" })
         guard ["/metrics", "/healthz", "/stalls"].contains(path) else {
             return .answer(.refusal(.notFound, "there is /metrics, /healthz and /stalls"))
@@ -41,7 +43,9 @@ final class HttpPages: Sendable {
             return .answer(.refusal(.methodNotAllowed, "allowed: \(allowed)", [("Allow", allowed)]))
         }
         switch path {
-        case "/metrics": return .answer(HttpAnswer(status: .ok, type: MetricsPage.contentType, text: metrics))
+        case "/metrics":
+            let format = MetricsFormat(accepting: accept)
+            return .answer(HttpAnswer(status: .ok, type: format.contentType, text: metrics(format)))
         case "/healthz": return .later { [self] in await health() }
         default:
             if method == .HEAD { return .answer(HttpAnswer(status: .ok, type: Self.linesType, text: "")) }
@@ -57,16 +61,16 @@ final class HttpPages: Sendable {
     )
 
     /// One for all who ask at about the same time: it may have megabytes.
-    private var metrics: String {
-        page.withLock { page in
-            if let page, MonotonicTime.now - page.made < Self.pageAge { return page.text }
-            let text = freshMetrics
-            page = (text, .now)
+    private func metrics(_ format: MetricsFormat) -> String {
+        page.withLock { pages in
+            if let page = pages[format], MonotonicTime.now - page.made < Self.pageAge { return page.text }
+            let text = freshMetrics(format)
+            pages[format] = (text, .now)
             return text
         }
     }
 
-    private var freshMetrics: String {
+    private func freshMetrics(_ format: MetricsFormat) -> String {
         let subject = subject.withLock { $0 }
         let lags = live.counts.rows(of: subject?.lags ?? [:])
         return MetricsPage(
@@ -74,7 +78,8 @@ final class HttpPages: Sendable {
             lags: lags,
             dropped: subject?.statistics.dropped ?? 0,
             labels: live.labels,
-            targets: subject?.targets ?? []
+            targets: subject?.targets ?? [],
+            format: format
         ).text
     }
 

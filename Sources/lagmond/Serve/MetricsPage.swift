@@ -1,12 +1,10 @@
 internal import LagMonitor
 
-/// `/metrics`: the text format of Prometheus, version 0.0.4.
+/// `/metrics`.
 ///
 /// No label is by fingerprint, symbol or number of a process or thread: how many series there are is known beforehand, or bounded
 /// (``StallCounts/maximumPlaces``).
 struct MetricsPage {
-    static let contentType = "text/plain; version=0.0.4; charset=utf-8"
-
     let counts: StallCounts.Snapshot
     /// For how long each loop has been at what it does now; of several in one place the longest.
     let lags: [StallCounts.LoopKey: UInt64]
@@ -15,16 +13,21 @@ struct MetricsPage {
     var labels = RecordLabels.none
     /// Of commands.
     var targets: [TargetStatus] = []
+    var format = MetricsFormat.prometheus
 
     var text: String {
         var text = ""
+        let isOpen = format == .openMetrics
         func family(_ name: String, _ type: String, _ help: String) {
+            // OpenMetrics names a counter's family without what its sample ends in.
+            let name = isOpen && type == "counter" ? String(name.dropLast("_total".count)) : name
             text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
         }
         let common = labels.pairs.map { (RecordLabels.metricName($0.name), $0.value) }
-        func sample(_ name: String, _ labels: [(String, String)], _ value: String) {
+        func sample(_ name: String, _ labels: [(String, String)], _ value: String, _ exemplar: StallCounts.Exemplar? = nil) {
             let labels = (labels + common).map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ",")
-            text += "\(name){\(labels)} \(value)\n"
+            let suffix = isOpen ? exemplar.map(Self.text) ?? "" : ""
+            text += "\(name){\(labels)} \(value)\(suffix)\n"
         }
         let series = counts.durations.sorted { ($0.key.place, $0.key.cause.rawValue) < ($1.key.place, $1.key.cause.rawValue) }
         let loops = counts.loops.sorted { $0.key < $1.key }
@@ -45,9 +48,11 @@ struct MetricsPage {
             var sum: UInt64 = 0
             for (index, bound) in StallCounts.bounds.enumerated() {
                 sum += durations.buckets[index]
-                sample(duration + "_bucket", labels + [("le", Self.number(bound))], "\(sum)")
+                let le = isOpen ? "\(bound)" : Self.number(bound)
+                sample(duration + "_bucket", labels + [("le", le)], "\(sum)", durations.exemplars[index])
             }
-            sample(duration + "_bucket", labels + [("le", "+Inf")], "\(durations.count)")
+            let last = durations.exemplars[StallCounts.bounds.count]
+            sample(duration + "_bucket", labels + [("le", "+Inf")], "\(durations.count)", last)
             sample(duration + "_sum", labels, Self.seconds(durations.nanoseconds))
             sample(duration + "_count", labels, "\(durations.count)")
         }
@@ -76,7 +81,14 @@ struct MetricsPage {
             family(name, type, help)
             for target in targets { sample(name, target.labels, value(target)) }
         }
+        if isOpen { text += "# EOF\n" }
         return text
+    }
+
+    private static func text(_ exemplar: StallCounts.Exemplar) -> String {
+        let labels = "trace_id=\"\(escaped(exemplar.traceID))\",span_id=\"\(escaped(exemplar.spanID))\""
+        let time = seconds(exemplar.milliseconds &* 1_000_000)
+        return " # {\(labels)} \(seconds(exemplar.nanoseconds)) \(time)"
     }
 
     private static let targetFamilies: [(String, String, String, @Sendable (TargetStatus) -> String)] = [

@@ -37,15 +37,35 @@ final class StallCounts: Sendable {
         let cause: StallRecord.Cause
     }
 
+    /// A stall of a request whose trace is known.
+    struct Exemplar: Equatable {
+        let traceID: String
+        let spanID: String
+        let nanoseconds: UInt64
+        /// When it was over, in milliseconds since 1970.
+        let milliseconds: UInt64
+
+        /// Nil where the trace is not known.
+        init?(_ stall: LineFacts.Stall) {
+            guard let traceID = stall.traceID, let spanID = stall.spanID else { return nil }
+            (self.traceID, self.spanID, nanoseconds) = (traceID, spanID, stall.durationNanoseconds)
+            milliseconds = stall.id.milliseconds.saturatingSum(nanoseconds / 1_000_000)
+        }
+    }
+
     struct Durations: Equatable {
         /// Of each bound, and beyond the last: not added up.
         var buckets = [UInt64](repeating: 0, count: StallCounts.bounds.count + 1)
+        /// The last one of each bucket that has any.
+        var exemplars: [Int: Exemplar] = [:]
         var count: UInt64 = 0
         var nanoseconds: UInt64 = 0
 
-        mutating func add(_ duration: UInt64) {
+        mutating func add(_ duration: UInt64, _ exemplar: Exemplar? = nil) {
             let seconds = Double(duration) / 1e9
-            buckets[StallCounts.bounds.firstIndex { seconds <= $0 } ?? StallCounts.bounds.count] += 1
+            let bucket = StallCounts.bounds.firstIndex { seconds <= $0 } ?? StallCounts.bounds.count
+            buckets[bucket] += 1
+            if let exemplar { exemplars[bucket] = exemplar }
             count += 1
             nanoseconds.addSaturated(duration)
         }
@@ -99,7 +119,8 @@ final class StallCounts: Sendable {
                 return
             }
             state.loops[place]?.inProgress.remove(stall.id)
-            state.durations[Series(place: place, cause: stall.cause), default: Durations()].add(stall.durationNanoseconds)
+            state.durations[Series(place: place, cause: stall.cause), default: Durations()]
+                .add(stall.durationNanoseconds, Exemplar(stall))
         }
     }
 

@@ -135,7 +135,9 @@ enum Contexts {
         )
         if record.request?.name != running { Probe.fail("\(what): \(record.request?.name ?? "-") and not \(running ?? "-")") }
         if let open, found != open { Probe.fail("\(what): \(found) are open, and not \(open)") }
-        if let request = record.request, request.open < .milliseconds(200) { Probe.fail("\(what): open for \(request.open)") }
+        if let request = record.request, request.open.map({ $0 < .milliseconds(200) }) ?? true {
+            Probe.fail("\(what): open for \(request.open, default: "-")")
+        }
         if record.requestsOpen.contains(where: { $0.running }) { Probe.fail("\(what): an open one is running") }
     }
 }

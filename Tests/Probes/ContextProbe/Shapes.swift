@@ -18,32 +18,33 @@ enum Shapes {
         }
     }
 
-    static let all: [Shape] = [
-        Shape("plain", ["Plain.middle", "Plain.outer"]) { _ = await Plain.outer(1) },
-        Shape("deep", ["Plain.descend", "Plain.top"]) { _ = await Plain.top() },
-        Shape("throwing", ["Throwing.middle", "Throwing.outer"]) { _ = try await Throwing.outer(1) },
-        Shape("after a suspension", ["Suspending.outer"]) { await Suspending.outer() },
-        Shape("actor", ["Teller.serve", "Actors.visit"]) { await Actors.visit() },
-        Shape("nested actors", ["Teller.ask", "Clerk.forward", "Actors.chain"]) { await Actors.chain() },
-        Shape("async let", ["Children.compute", "Children.pair"]) { await Children.pair() },
-        Shape("group", ["Children.compute", "Children.group"]) { await Children.group() },
-        Shape("throwing group", ["Children.attempt", "Children.throwingGroup"]) { try await Children.throwingGroup() },
-        Shape("continuation", ["Continuations.outer"]) { await Continuations.outer() },
-        Shape("cancellation handler", ["Handlers.outer"]) { await Handlers.outer() },
-        Shape("generic", ["Generics.twice", "Generics.outer"]) { await Generics.outer() },
-        Shape("protocol", ["Printer.work", "Generics.dispatch"]) { await Generics.dispatch(Printer()) },
-        Shape("closure", ["Closures.outer", "Closures.apply", "Closures.outer"]) { await Closures.outer() },
-        Shape("detached", ["Closures.inner", "Closures.detached"]) { await Closures.detached() },
-        Shape("task-local", ["Locals.inner", "Locals.outer"]) { await Locals.outer() },
-        Shape("main actor", ["Screen.draw", "Screen.show"]) { await Screen.show() },
-        Shape("sequence", ["Sequences.outer"]) { await Sequences.outer() },
-        Shape("cancelled sleep", ["Suspending.woken"]) { await Suspending.woken() },
-        Shape("typed throws", ["Throwing.typed"]) { try await Throwing.typed() },
-        Shape("property", ["Properties.outer"]) { await Properties.outer() },
-        Shape("initializer", ["Properties.make"]) { await Properties.make() },
-        Shape("inherited", ["Derived.work", "Classes.outer"]) { await Classes.outer() },
-        Shape("optional chain", ["Classes.maybe"]) { await Classes.maybe(Derived()) },
-    ]
+    static let all: [Shape] =
+        [
+            Shape("plain", ["Plain.middle", "Plain.outer"]) { _ = await Plain.outer(1) },
+            Shape("deep", ["Plain.descend", "Plain.top"]) { _ = await Plain.top() },
+            Shape("throwing", ["Throwing.middle", "Throwing.outer"]) { _ = try await Throwing.outer(1) },
+            Shape("after a suspension", ["Suspending.outer"]) { await Suspending.outer() },
+            Shape("actor", ["Teller.serve", "Actors.visit"]) { await Actors.visit() },
+            Shape("nested actors", ["Teller.ask", "Clerk.forward", "Actors.chain"]) { await Actors.chain() },
+            Shape("async let", ["Children.compute", "Children.pair"]) { await Children.pair() },
+            Shape("group", ["Children.compute", "Children.group"]) { await Children.group() },
+            Shape("throwing group", ["Children.attempt", "Children.throwingGroup"]) { try await Children.throwingGroup() },
+            Shape("continuation", ["Continuations.outer"]) { await Continuations.outer() },
+            Shape("cancellation handler", ["Handlers.outer"]) { await Handlers.outer() },
+            Shape("generic", ["Generics.twice", "Generics.outer"]) { await Generics.outer() },
+            Shape("protocol", ["Printer.work", "Generics.dispatch"]) { await Generics.dispatch(Printer()) },
+            Shape("closure", ["Closures.outer", "Closures.apply", "Closures.outer"]) { await Closures.outer() },
+            Shape("detached", ["Closures.inner", "Closures.detached"]) { await Closures.detached() },
+            Shape("task-local", ["Locals.inner", "Locals.outer"]) { await Locals.outer() },
+            Shape("main actor", ["Screen.draw", "Screen.show"]) { await Screen.show() },
+            Shape("sequence", ["Sequences.outer"]) { await Sequences.outer() },
+            Shape("cancelled sleep", ["Suspending.woken"]) { await Suspending.woken() },
+            Shape("typed throws", ["Throwing.typed"]) { try await Throwing.typed() },
+            Shape("property", ["Properties.outer"]) { await Properties.outer() },
+            Shape("initializer", ["Properties.make"]) { await Properties.make() },
+            Shape("inherited", ["Derived.work", "Classes.outer"]) { await Classes.outer() },
+            Shape("optional chain", ["Classes.maybe"]) { await Classes.maybe(Derived()) },
+        ] + Shapes.further
 
     static func check(only: String?) {
         runInTask {

@@ -11,5 +11,6 @@ int main(int count, char **arguments) {
     if (strcmp(name, "hostile") == 0) return run_hostile(count - 1, arguments + 1);
     if (strcmp(name, "deny") == 0) return run_denied(count - 1, arguments + 1);
     if (strcmp(name, "forge") == 0) return run_forge(count - 1, arguments + 1);
+    if (strcmp(name, "context") == 0) return run_thread_context(count - 1, arguments + 1);
     return run_wrapped(count, arguments);
 }

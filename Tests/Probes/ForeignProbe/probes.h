@@ -10,4 +10,6 @@ int run_hostile(int count, char **arguments);
 int run_denied(int count, char **arguments);
 // forge KIND: a worker without privileges claims that its master hangs.
 int run_forge(int count, char **arguments);
+// context HOW [NAMING] [SCHEMA]: publishes OpenTelemetry's contexts.
+int run_thread_context(int count, char **arguments);
 int run_wrapped(int count, char **arguments);

@@ -52,6 +52,25 @@ struct RunningTallyTests {
         #expect(try running(samples, until: 400) == 2)
     }
 
+    @Test func `one handler after the other is one stall, and both are named`() throws {
+        let tally = try #require(RunningTally())
+        tally.begin(at: 1000 * Self.ms)
+        for (at, token, opened) in [(1150, 1, 1010), (1290, 1, 1010), (1310, 2, 1300), (1500, 2, 1300), (1505, 3, 1502)]
+            as [(UInt64, UInt64, UInt64)]
+        {
+            var copy = context(token, opened: opened * Self.ms)
+            tally.add(nil, &copy, at: at * Self.ms)
+        }
+        tally.close(at: 1600 * Self.ms)
+        #expect(tally.running == nil)
+        let parts = tally.alsoRan(atLeast: 100 * Self.ms)
+        #expect(parts.map(\.copy.token) == [1, 2])
+        #expect(parts.map { $0.ranNanoseconds / Self.ms } == [290, 210])
+        // One that is the stall's is none of the others.
+        tally.close(at: 2400 * Self.ms)
+        #expect(tally.running?.token == 3 && tally.alsoRan(atLeast: 250 * Self.ms).map(\.copy.token) == [1])
+    }
+
     @Test func `of many that are open the oldest are kept`() throws {
         let tally = try #require(RunningTally())
         tally.begin(at: 0)

@@ -104,7 +104,7 @@ struct OTLPLayout: SubjectLayout {
     private func write(workOf stall: StallRecord, _ caps: StringCaps, to writer: inout JSONLineWriter) {
         if let request = stall.request {
             writer.attribute("lagmonitor.request.name", .text(request.name), maxBytes: caps.name)
-            writer.attribute("lagmonitor.request.open_ms", .milliseconds(request.openNanoseconds))
+            if let open = request.openNanoseconds { writer.attribute("lagmonitor.request.open_ms", .milliseconds(open)) }
             for attribute in request.attributes { writer.attribute("lagmonitor.request.attributes.", attribute, caps.name) }
         }
         if caps.keepsOptional { for field in stall.state { writer.attribute("lagmonitor.state.", field, caps.name) } }

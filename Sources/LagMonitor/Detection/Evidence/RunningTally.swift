@@ -144,19 +144,25 @@ package final class RunningTally {
         if let latestTask { taskWeights[latestTask] += gap }
     }
 
+    /// For how long the thread was at a context, at least.
+    private func ranNanoseconds(_ index: Int) -> UInt64 {
+        let since = latestNanoseconds.saturatingDifference(totalNanoseconds)
+        // One that was opened in the midst of the stall has not run before.
+        let missed = min(contexts[index].context.opened_ns.saturatingDifference(since), totalNanoseconds)
+        return min(contextWeights[index], totalNanoseconds - missed)
+    }
+
     /// The context that was running for more than half of the stall, if there is one that was open for so long.
     package var running: clb_context_copy? {
-        var index = 0
-        while index < contextCount {
-            let opened = contexts[index].context.opened_ns
-            let since = latestNanoseconds.saturatingDifference(totalNanoseconds)
-            // One that was opened in the midst of the stall has not run before.
-            let missed = min(opened.saturatingDifference(since), totalNanoseconds)
-            let ran = min(contextWeights[index], totalNanoseconds - missed)
-            if ran > totalNanoseconds / 2 { return contexts[index] }
-            index += 1
-        }
-        return nil
+        (0..<contextCount).first { ranNanoseconds($0) > totalNanoseconds / 2 }.map { contexts[$0] }
+    }
+
+    /// The others that the thread was at for so long at least: a loop that calls one handler after the other answers nobody in between, so that several of
+    /// them make one stall. In the order in which they were found.
+    package func alsoRan(atLeast nanoseconds: UInt64) -> [(copy: clb_context_copy, ranNanoseconds: UInt64)] {
+        let running = running?.token
+        return (0..<contextCount).map { (contexts[$0], ranNanoseconds($0)) }
+            .filter { $0.1 >= max(nanoseconds, 1) && $0.0.token != running }
     }
 
     /// The task that was running for more than half of the stall.

@@ -18,6 +18,11 @@ extension Watch {
 
     /// Records what was read, once it is known that the loop is still in its stall, and puts the suspended callers behind the stack.
     func recordRunning(_ isKnown: Bool, _ outcome: inout CaptureOutcome, in episode: Episode, at now: UInt64) {
+        guard !services.isRemote else {
+            // Another process's thread is at what its program published, which is read with the stack or not at all.
+            if outcome.method != .none { episode.running.add(nil, services.capture.context, at: now) }
+            return
+        }
         guard isKnown, let running = services.running else { return episode.running.add(nil, nil, at: now) }
         addAsyncCallers(running, &outcome)
         let hasContext = running.findContext()

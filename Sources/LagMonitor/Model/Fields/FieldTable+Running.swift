@@ -31,7 +31,7 @@ extension FieldTable {
             value: .stored(\.request, { $0.map(FieldValue.request) }) {
                 if case .request(let request) = $0 { .some(request) } else { nil }
             },
-            "What the program said that the stalled thread was at (withStallContext); absent where that is not certain."
+            "What the program said that the stalled thread was at (withStallContext, OpenTelemetry's thread context); absent where that is not certain."
         ),
         FieldDefinition(
             .requestsOpen,
@@ -42,7 +42,7 @@ extension FieldTable {
             value: .stored(\.requestsOpen, { $0.isEmpty ? nil : .requests($0) }) {
                 if case .requests(let requests) = $0 { requests } else { nil }
             },
-            "Others that were open on the loop, or on its pool, when the stall was recognised: the oldest, at most eight."
+            "Others that the thread was at for a part of the stall (running), and that were open on its loop or pool when the stall was recognised: at most eight."
         ),
         FieldDefinition(
             .task,
@@ -63,7 +63,7 @@ extension FieldTable {
             value: .stored(\.state, { $0.isEmpty ? nil : .attributes($0) }) {
                 if case .attributes(let attributes) = $0 { attributes } else { nil }
             },
-            "What the program added when the stall was recognised (onStallBegin)."
+            "What the program added when the stall was recognised (onStallBegin), or published of what its thread was at without a name for it."
         ),
     ]
 }

@@ -29,6 +29,9 @@ public struct LineFacts: Sendable, Equatable {
         public var loop: String
         /// `thread_id`: the kernel's number of the stalled thread.
         public var threadID: Int32
+        /// `trace_id` and `span_id` of what was running; nil: not known.
+        public var traceID: String?
+        public var spanID: String?
         package var durationNanoseconds: UInt64
 
         /// `duration_ms`: how long it was, so far where it is not over.
@@ -50,6 +53,8 @@ public struct LineFacts: Sendable, Equatable {
             cause: record.cause,
             loop: record.loop,
             threadID: record.threadID,
+            traceID: record.traceID,
+            spanID: record.spanID,
             durationNanoseconds: record.durationNanoseconds
         )
         fingerprint = record.fingerprint

@@ -27,6 +27,14 @@ struct ReportCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The page's title.", valueName: "text"))
     var title: String = "Stalls"
 
+    @Option(
+        help: ArgumentHelp(
+            "Where a stall's trace is shown: a URL with {trace_id} in it, perhaps with {span_id}.",
+            valueName: "template"
+        )
+    )
+    var traceLink: String?
+
     private static let allowedTop = 1...200
     private static let maximumTitle = 200
     private static let stdout = "-"
@@ -36,6 +44,7 @@ struct ReportCommand: ParsableCommand {
         if title.count > Self.maximumTitle {
             throw ValidationError("--title: has \(title.count) characters; allowed: \(Self.maximumTitle)")
         }
+        if let traceLink, let problem = TraceLink.problem(traceLink) { throw ValidationError("--trace-link: \(problem)") }
         if output.isEmpty { throw ValidationError("--output: needs the name of a file, or -") }
     }
 
@@ -68,7 +77,7 @@ struct ReportCommand: ParsableCommand {
         let inputErrors =
             (missing > 0 ? ["Inputs that could not be opened: \(missing)"] : []) + result.inputErrors.map(\.description).sorted()
         let report = Report(aggregate, title: title, inputs: files.map(\.name), inputErrors: inputErrors, top: top)
-        let page = ReportPage(report: report, version: Lagmond.version).bytes()
+        let page = ReportPage(report: report, version: Lagmond.version, traceLink: traceLink).bytes()
         line.end()
         for inputError in result.inputErrors { Diagnostics.report("\(inputError)") }
         if output == Self.stdout { try StandardOutput.write(page) } else { try OutputFile.write(page, to: output) }

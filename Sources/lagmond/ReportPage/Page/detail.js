@@ -7,7 +7,7 @@ const placed = new Set(['schema', 'event', 'message', 'time', 'id', 'phase', 'se
   'minor_faults', 'major_faults', 'syscall', 'syscall_fd', 'syscall_target', 'wchan', 'lock_kind', 'lock_address', 'lock_owner', 'lock_readers', 'lock_cycle',
   'lock_chain', 'culprit', 'culprit_confidence', 'samples', 'samples_matched', 'samples_share', 'frames', 'frames_total', 'sample_tree',
   'workers', 'workers_total', 'host_name', 'process_name', 'pid', 'thread_id', 'thread_name', 'service_name', 'service_version', 'loop',
-  'activity', 'mode', 'incident', 'capture', 'capture_error', 'unwind_end']);
+  'activity', 'mode', 'incident', 'capture', 'capture_error', 'unwind_end', 'request', 'requests_open', 'trace_id', 'span_id', 'task', 'state']);
 
 function setUpDetail() {
   let shown = -1;
@@ -40,6 +40,7 @@ function showStall(panel, text) {
   showGroup(panel, stall);
   showCause(panel, stall);
   showCulprit(panel, stall);
+  showWork(panel, stall);
   showLock(panel, stall);
   showStack(panel, 'Stack, leaf first', stall.frames, stall);
   showWorkers(panel, stall);
@@ -129,6 +130,32 @@ function showCulprit(panel, stall) {
     ['Samples of the thread', isNumber(stall.samples) ? stall.samples + (isNumber(stall.samples_matched) ? ', ' + stall.samples_matched + ' of them with this stack' : '') : null],
     ['Share of the time', isNumber(stall.samples_share) ? (100 * stall.samples_share).toFixed(0) + ' % of the stall' : null],
   ]);
+}
+
+/** Where a trace is shown; null where that is not known, or its number is none. */
+function traceAddress(stall) {
+  if (!data.trace_link || !/^[0-9a-f]{32}$/.test(stall.trace_id ?? '')) return null;
+  const span = /^[0-9a-f]{16}$/.test(stall.span_id ?? '') ? stall.span_id : '';
+  return data.trace_link.replaceAll('{trace_id}', stall.trace_id).replaceAll('{span_id}', span);
+}
+
+/** What the thread was at: the request, its trace, the task. */
+function showWork(panel, stall) {
+  const [request, task] = [stall.request, stall.task];
+  const state = Object.entries(stall.state ?? {});
+  if (!request && !task && !stall.trace_id && list(stall.requests_open).length === 0 && state.length === 0) return;
+  panel.append(make('h3', {}, 'What it was at'));
+  const openFor = (each) => (isNumber(each?.open_ms) ? ', open for ' + duration(each.open_ms) : '');
+  fields(panel, [
+    ['Request', request && (request.name ?? '') + openFor(request)],
+    ...Object.entries(request?.attributes ?? {}),
+    ['Task', task && (task.name ? task.name + ', ' : '') + 'number ' + (task.id ?? '?') + (isNumber(task.priority) ? ', priority ' + task.priority : '')],
+    ['Trace', stall.trace_id], ['Span', stall.span_id],
+    ...list(stall.requests_open).map((each) => [each?.running ? 'For a part of it' : 'Also open', (each?.name ?? '') + openFor(each)]),
+    ...state,
+  ]);
+  const address = traceAddress(stall);
+  if (address) panel.append(make('p', {}, make('a', { id: 'detail-trace', href: address, rel: 'noopener noreferrer', target: '_blank' }, 'Show the trace')));
 }
 
 const threadName = (thread) => 'thread ' + (thread?.thread_id ?? '?') + (thread?.thread_name ? ' “' + thread.thread_name + '”' : '');

@@ -40,6 +40,22 @@ struct ReportTests {
         #expect(page.contains("<td class=\"number\" data-value=\"6400.0\">6.4 s</td>"))
     }
 
+    @Test func `the template of traces is in the data, and nothing but an address`() throws {
+        let template = "https://tempo.example/</script>/trace/{trace_id}?span={span_id}"
+        #expect(try data(page(lines, ["--trace-link", template]))["trace_link"] as? String == template)
+        #expect(try data(page(lines))["trace_link"] == nil)
+        for bad in [
+            "javascript:alert('{trace_id}')", "https://tempo.example/", "tempo/{trace_id}",
+            "https://{trace_id}" + String(repeating: "x", count: 500),
+        ] {
+            let (status, _, errors) = try LagmondProcess.run(
+                ["report", "a", "-o", "-", "--trace-link", bad],
+                files: ["a": lines]
+            )
+            #expect(status == 64 && errors.contains("--trace-link"), "\(errors)")
+        }
+    }
+
     @Test func `what goes on and what was abandoned is said`() throws {
         let page = try page(lines + StallLines.line(5, phase: "abandoned", milliseconds: "7000.000"))
         #expect(page.contains("Stalls without an end: <b>1</b>."))

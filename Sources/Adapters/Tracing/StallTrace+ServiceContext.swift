@@ -1,0 +1,46 @@
+#if Tracing
+    public import LagMonitor
+    public import Tracing
+
+    extension StallTrace {
+        /// The trace that the calling task is in, by whichever tracer the program has bootstrapped; nil: none.
+        ///
+        /// ```swift
+        /// import LagMonitor
+        /// import LagMonitorTracing
+        ///
+        /// try await withStallContext(name: "GET /orders/:id", trace: .current) {
+        ///     try await respond(to: request)
+        /// }
+        /// ```
+        /// Any task. A tracer is asked for the header that it would send to another service: some 100 ns, and what the tracer needs. Nothing while no
+        /// monitor wants contexts, for ``withStallContext(name:_:trace:_:)`` does not evaluate it then.
+        public static var current: StallTrace? { ServiceContext.current.flatMap { StallTrace($0) } }
+
+        /// The trace of a service context, which any tracer of swift-distributed-tracing hands on as W3C's `traceparent`.
+        /// - Returns: nil where it is in no trace, or its tracer knows no such header.
+        public init?(_ context: ServiceContext) {
+            var header: String?
+            InstrumentationSystem.instrument.inject(context, into: &header, using: TraceParentInjector())
+            guard let header else { return nil }
+            self.init(traceParent: header)
+        }
+    }
+
+    /// Keeps the one header.
+    private struct TraceParentInjector: Injector {
+        func inject(_ value: String, forKey key: String, into carrier: inout String?) {
+            if key.lowercased() == "traceparent" { carrier = value }
+        }
+    }
+#else
+    public import LagMonitor
+
+    extension StallTrace {
+        @available(*, unavailable, message: "turn on the trait 'Tracing' of the package LagMonitor: traits: [\"Tracing\"]")
+        public static var current: StallTrace? { nil }
+
+        @available(*, unavailable, message: "turn on the trait 'Tracing' of the package LagMonitor: traits: [\"Tracing\"]")
+        public init?(_ context: Any) { nil }
+    }
+#endif

@@ -1,0 +1,22 @@
+/// What a request is called, by the attributes of its context: as OpenTelemetry's conventions name the span of a server, which has few names.
+enum RequestName {
+    private static let routes = ["http.route", "http_route", "url.template"]
+    private static let methods = ["http.request.method", "http.method", "http_method"]
+
+    /// Nil where nothing says so: a path or a user has too many values.
+    static func of(_ attributes: [(key: String, value: UnsafeRawBufferPointer)]) -> String? {
+        func value(_ keys: [String]) -> String? {
+            for key in keys {
+                guard let found = attributes.first(where: { $0.key == key }), !found.value.isEmpty else { continue }
+                return String(decoding: found.value, as: UTF8.self)
+            }
+            return nil
+        }
+        if let route = value(routes) { return value(methods).map { "\($0) \(route)" } ?? route }
+        if let method = value(["rpc.method"]) { return value(["rpc.service"]).map { "\($0)/\(method)" } ?? method }
+        guard let destination = value(["messaging.destination.template", "messaging.destination.name"]) else {
+            return value(["graphql.operation.name"])
+        }
+        return value(["messaging.operation.name"]).map { "\($0) \(destination)" } ?? destination
+    }
+}

@@ -1,0 +1,85 @@
+internal import CLagBeacon
+internal import LagCapture
+internal import LagModel
+
+/// What a thread was at, by the account of the program's OpenTelemetry SDK (OTEP 4947): trace, span and attributes.
+///
+/// The same code finds it while the thread cannot go on, which copies it, and in the copy afterwards.
+struct ThreadContextRecord {
+    private enum Layout {
+        static let headBytes = 28
+        static let span = 16
+        static let valid = 24
+        static let attributeBytes = 26
+        /// The standard recommends 640 bytes for the whole record.
+        static let maximumAttributeBytes = 4096
+    }
+
+    private let trace: (high: UInt64, low: UInt64)
+    private let span: UInt64
+    private let attributes: UnsafeRawBufferPointer
+
+    /// Nil where the thread has none, or where it is no such record.
+    init?(_ memory: MemoryCopy, _ place: ThreadLocalVariable.Place, threadPointer: UInt64) {
+        guard let variable = place.address(threadPointer, { memory.load($0) }), let record: UInt64 = memory.load(variable),
+            record != 0, record % 2 == 0, let head = memory.bytes(record, Layout.headBytes), head[Layout.valid] == 1
+        else { return nil }
+        func number(_ offset: Int) -> UInt64 { UInt64(bigEndian: head.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) }
+        trace = (number(0), number(8))
+        span = number(Layout.span)
+        // Both or none.
+        guard (trace.high | trace.low != 0) == (span != 0) else { return nil }
+        let count = Int(UInt16(littleEndian: head.loadUnaligned(fromByteOffset: Layout.attributeBytes, as: UInt16.self)))
+        guard count > 0 else {
+            attributes = UnsafeRawBufferPointer(start: nil, count: 0)
+            return
+        }
+        guard count <= Layout.maximumAttributeBytes, let bytes = memory.bytes(record &+ UInt64(Layout.headBytes), count) else {
+            return nil
+        }
+        attributes = bytes
+    }
+
+    /// The attributes: of an index that comes twice the last one counts, and what is cut off does not. In the order of their last ones.
+    func values() -> [(index: UInt8, value: UnsafeRawBufferPointer)] {
+        var found: [(index: UInt8, value: UnsafeRawBufferPointer)] = []
+        var at = 0
+        while at + 2 <= attributes.count {
+            let count = Int(attributes[at + 1])
+            guard at + 2 + count <= attributes.count else { break }
+            let index = attributes[at]
+            found.removeAll { $0.index == index }
+            found.append((index, UnsafeRawBufferPointer(rebasing: attributes[(at + 2)..<(at + 2 + count)])))
+            at += 2 + count
+        }
+        return found
+    }
+
+    /// As a context of the program: what it is called is in its attributes, and since when it is open is not known.
+    /// - Parameter keys: the attributes' names.
+    func write(to copy: UnsafeMutablePointer<clb_context_copy>, keys: [String]) {
+        let values = values().compactMap { value in
+            Int(value.index) < keys.count && !keys[Int(value.index)].isEmpty ? (keys[Int(value.index)], value.value) : nil
+        }
+        var draft = clb_context_draft()
+        var name = RequestName.of(values)
+        name?.withUTF8 { clb_draft_name(&draft, $0.baseAddress, $0.count) }
+        for (key, value) in values {
+            var key = key
+            key.withUTF8 { key in
+                clb_draft_attribute(
+                    &draft,
+                    key.baseAddress,
+                    key.count,
+                    value.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                    value.count
+                )
+            }
+        }
+        (draft.trace_high, draft.trace_low, draft.span) = (trace.high, trace.low, span)
+        var hash = StableHash()
+        for word in [trace.high, trace.low, span] { hash.combine(word: word) }
+        if span == 0 { for byte in attributes { hash.combine(word: UInt64(byte)) } }
+        clb_context_copy_draft(copy, hash.value | 1, &draft)
+    }
+}

@@ -1,0 +1,59 @@
+internal import CLagRemote
+internal import LagCapture
+internal import LagModel
+
+/// The contexts that a process publishes of its threads (OTEP 4719 and 4947): where they are, and what their attributes are called.
+///
+/// Nothing is read before a stall, and of a process that publishes none hardly more than that. The watchdog's alone.
+struct ThreadContexts {
+    /// The variable's name in the standard.
+    private static let variable = "otel_thread_ctx_v1"
+
+    private var generation: UInt64?
+    private var variable: ThreadLocalVariable?
+    private var published = PublishedProcessContext()
+    /// Where it was read: process and address.
+    private var place: (memory: RemoteMemory, header: UInt64)?
+
+    /// A thread's, in one capture.
+    struct Thread: Sendable {
+        fileprivate let place: ThreadLocalVariable.Place
+        fileprivate let threadPointer: UInt64
+
+        /// In what was copied while the thread could not go on, or copies it.
+        func record(_ memory: MemoryCopy) -> ThreadContextRecord? {
+            ThreadContextRecord(memory, place, threadPointer: threadPointer)
+        }
+    }
+
+    /// Before the thread is held. Some 5 µs where contexts are published, and the first time a look at each module.
+    mutating func prepare(_ tid: Int32, modules: ModuleMap) -> Thread? {
+        let memory = RemoteMemory(process: modules.process)
+        if generation != modules.generation {
+            generation = modules.generation
+            variable = Self.find(ProcessImage(modules), memory)
+        }
+        place = modules.processContext.map { (memory, $0) }
+        guard let variable, let place else { return nil }
+        published.refresh(memory, header: place.header)
+        guard published.message?.hasKnownSchema == true, let found = variable.place(memory) else { return nil }
+        let threadPointer = clr_thread_pointer(modules.process, tid)
+        return threadPointer != 0 ? Thread(place: found, threadPointer: threadPointer) : nil
+    }
+
+    /// The attributes' names, for that record: an index that is not known yet has them read again.
+    mutating func keys(for record: ThreadContextRecord) -> [String] {
+        let known = published.message?.keys ?? []
+        guard record.values().contains(where: { Int($0.index) >= known.count }), let place else { return known }
+        published.refresh(place.memory, header: place.header)
+        return published.message?.keys ?? []
+    }
+
+    private static func find(_ image: ProcessImage, _ memory: RemoteMemory) -> ThreadLocalVariable? {
+        for (place, module) in image.modules.enumerated() {
+            guard let found = ThreadLocalVariable(variable, in: module, isProgram: place == 0, memory) else { continue }
+            return found
+        }
+        return nil
+    }
+}

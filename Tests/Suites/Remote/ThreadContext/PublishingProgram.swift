@@ -1,0 +1,114 @@
+internal import CLagBeacon
+internal import Foundation
+internal import Glibc
+internal import LagActivity
+internal import LagCapture
+internal import TestSupport
+internal import Testing
+
+@testable internal import LagRemote
+
+/// Where the program has its writer of OpenTelemetry's contexts.
+enum WriterPlace: String, CaseIterable, Sendable {
+    case program
+    /// A library that is linked, by either way to a thread-local variable.
+    case linked, linkedByDescriptor
+    /// One that the program loads, with room in static storage and without.
+    case loaded, loadedByDescriptor, late, lateByDescriptor
+
+    fileprivate var options: (library: [String], program: [String]) {
+        let dialect = rawValue.hasSuffix("ByDescriptor") ? "gnu2" : "gnu"
+        var library = ["-shared", "-fPIC", "-O1", "-mtls-dialect=\(dialect)"]
+        if self == .late || self == .lateByDescriptor { library.append("-DWRITER_STORAGE_BYTES=100000") }
+        let isLinked = self == .linked || self == .linkedByDescriptor
+        return (library, isLinked ? ["-L.", "-lwriter", "-Wl,-rpath,$ORIGIN"] : ["-DWRITER_LIBRARY=\"./libwriter.so\"", "-ldl"])
+    }
+}
+
+/// A program that publishes what its threads are at, read from here.
+final class PublishingProgram {
+    static let compiler = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map { "\($0)/clang" }
+        .first { FileManager.default.isExecutableFile(atPath: $0) }
+    private static let sources = Repository.root.appendingPathComponent("Tests/Probes/ForeignProbe").path
+    private static let built = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+
+    private let process = Process()
+    private let folder = NSTemporaryDirectory() + "thread-context-\(UUID().uuidString)"
+    private let capture: ThreadCapture
+    private let frames = FrameBuffer(capacity: 64, withStackPointers: true)
+    /// Which thread is at something.
+    let tid: Int32
+
+    init(_ place: WriterPlace, _ arguments: [String]) throws {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        if place == .program {
+            process.executableURL = Self.built.appendingPathComponent("ForeignProbe")
+            process.arguments = ["context"] + arguments
+        } else {
+            let (library, program) = place.options
+            try Self.compile(library + ["\(Self.sources)/otel_writer.c", "-o", "libwriter.so"], in: folder)
+            let main = ["-O1", "-DTHREAD_CONTEXT_MAIN", "-I", Self.sources, "\(Self.sources)/thread_context.c", "-o", "program"]
+            try Self.compile(main + program, in: folder)
+            process.executableURL = URL(fileURLWithPath: folder + "/program")
+            process.arguments = arguments
+        }
+        process.currentDirectoryURL = URL(fileURLWithPath: folder)
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let pid = process.processIdentifier
+        let languages = LanguageFrames(process: pid) { Issue.record("\($0)") }
+        capture = try ThreadCapture(process: pid, running: TraceCapture.self, languages: languages)
+        tid = try #require(LineReader(output).next().flatMap { Int32($0) })
+    }
+
+    deinit {
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    private static func compile(_ arguments: [String], in folder: String) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: try #require(compiler))
+        process.arguments = arguments
+        process.currentDirectoryURL = URL(fileURLWithPath: folder)
+        try process.run()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0, "\(arguments)")
+    }
+
+    /// How the thread was captured, and what it was at.
+    func take(_ tid: Int32? = nil) -> (outcome: CaptureOutcome, context: clb_context_copy?) {
+        let identity = ThreadIdentity(tid: tid ?? self.tid, process: process.processIdentifier, stackLow: 0, stackHigh: 0)
+        capture.refreshModules()
+        let outcome = capture.capture(identity, earlier: nil, into: frames)
+        return (outcome, capture.context?.pointee)
+    }
+
+    /// What the thread was at, once it is in the state in which that can be read.
+    func context() -> clb_context_copy? {
+        var context: clb_context_copy?
+        _ = eventually {
+            context = take().context
+            return context != nil
+        }
+        return context
+    }
+}
+
+extension clb_context_copy {
+    /// The name, and names and values by turns.
+    var texts: [String] {
+        withUnsafeBytes(of: context.text) { text in
+            var rest = text[..<Int(context.lengths >> 8 & 0xff)]
+            var found = [String(decoding: rest.prefix(Int(context.lengths & 0xff)), as: UTF8.self)]
+            rest = rest.dropFirst(Int(context.lengths & 0xff))
+            while let count = rest.first.map(Int.init) {
+                found.append(String(decoding: rest.dropFirst().prefix(count), as: UTF8.self))
+                rest = rest.dropFirst(count + 1)
+            }
+            return found
+        }
+    }
+}

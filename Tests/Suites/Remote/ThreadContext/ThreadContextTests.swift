@@ -1,0 +1,103 @@
+internal import CLagBeacon
+internal import Foundation
+internal import Glibc
+internal import LagCapture
+internal import TestSupport
+internal import Testing
+
+@testable import LagMonitor
+@testable internal import LagRemote
+
+#if arch(x86_64)
+    /// What a program publishes that its threads are at, against a writer in C that was made from the text of the standard.
+    @Suite(.enabled(if: PublishingProgram.compiler != nil, "needs clang on the PATH"))
+    struct ThreadContextTests {
+        private static let texts = [
+            "GET /orders/:id", "http_route", "/orders/:id", "http_method", "GET", "user", "bob",
+        ]
+
+        @Test(arguments: WriterPlace.allCases, ["sleeping", "computing"])
+        func `a thread's context is read wherever the writer lies`(place: WriterPlace, how: String) throws {
+            let program = try PublishingProgram(place, [how])
+            let found = try #require(program.context())
+            #expect(found.context.trace_high == 0x0af7_6519_16cd_43dd && found.context.trace_low == 0x8448_eb21_1c80_319c)
+            #expect(found.context.span == 0xb7ad_6b71_6920_3331 && found.context.opened_ns == 0)
+            #expect(found.texts == Self.texts)
+            // The same again, and the same context.
+            #expect(program.context()?.token == found.token)
+            // What the main thread is at is nothing.
+            #expect(program.take(how == "main" ? nil : Self.mainThread(of: program.tid)).context == nil)
+        }
+
+        @Test func `the main thread's context is read as well`() throws {
+            #expect(try PublishingProgram(.program, ["main"]).context()?.texts == Self.texts)
+            #expect(try PublishingProgram(.loaded, ["main"]).context()?.texts == Self.texts)
+        }
+
+        @Test func `however the mapping is named`() throws {
+            for naming in ["0", "1", "2"] {
+                // Not every kernel names anonymous memory.
+                let program = try PublishingProgram(.program, ["sleeping", naming])
+                let maps = try String(contentsOfFile: "/proc/\(program.tid)/maps", encoding: .utf8)
+                guard maps.contains("OTEL_CTX") else { continue }
+                #expect(program.context()?.texts == Self.texts, "\(naming)")
+            }
+        }
+
+        @Test(arguments: ["tls_v1", "tlsdesc_v1_dev"]) func `both names of the schema are known`(schema: String) throws {
+            #expect(try PublishingProgram(.program, ["sleeping", "0", schema]).context() != nil)
+        }
+
+        @Test func `another schema is not read, nor what is detached`() throws {
+            for arguments in [["sleeping", "0", "go_pprof_labels_v1"], ["detached"]] {
+                let program = try PublishingProgram(.program, arguments)
+                _ = eventually { program.take().outcome.method == .passive }
+                #expect(program.take().context == nil)
+            }
+        }
+
+        private static func mainThread(of tid: Int32) -> Int32? {
+            let status = (try? String(contentsOfFile: "/proc/\(tid)/status", encoding: .utf8)) ?? ""
+            let line = status.split(separator: "\n").first { $0.hasPrefix("Tgid:") }
+            return line?.split(separator: "\t").last.flatMap { Int32($0) }
+        }
+
+        // MARK: Records
+
+        @Test(arguments: ["sleeping", "computing"]) func `a stall's record names the request`(how: String) throws {
+            let process = Process()
+            let built = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+            process.executableURL = built.appendingPathComponent("ForeignProbe")
+            process.arguments = ["context", "loop-\(how)"]
+            process.standardOutput = FileHandle.nullDevice
+            try process.run()
+            defer {
+                kill(process.processIdentifier, SIGKILL)
+                process.waitUntilExit()
+            }
+            var configuration = StallMonitorConfiguration()
+            configuration.rules = StallRules()
+            configuration.rules.starvationThreshold = nil
+            configuration.limits = .none
+            let sink = MemorySink()
+            let watch = try AttachWatch(
+                process: process.processIdentifier,
+                configuration: RemoteConfiguration(configuration),
+                sink: sink,
+                reportError: { Issue.record("\($0)") }
+            )
+            try watch.start()
+            defer { watch.stop() }
+            let parts = [
+                #""trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331""#,
+                #""request":{"name":"GET /orders/:id","running":true,"attributes":{"http_route":"/orders/:id","http_method":"GET","user":"bob"}}"#,
+            ]
+            var last = ""
+            let isThere = eventually {
+                last = sink.lines.last { $0.contains(#""phase":"end""#) } ?? last
+                return parts.allSatisfy { last.contains($0) }
+            }
+            #expect(isThere, "\(last)")
+        }
+    }
+#endif
