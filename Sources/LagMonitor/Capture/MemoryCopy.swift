@@ -79,6 +79,27 @@ package final class MemoryCopy: @unchecked Sendable {
     /// Copies as many of these bytes as can be read, in one piece.
     package func prefetch(_ address: UInt64, _ count: Int) { _ = fetch(address, count, isWhole: false) }
 
+    /// Copies `count` bytes, of which words are made, from each of these places where they can be read: by one system call for many.
+    package func prefetch(_ places: [UInt64], _ count: Int) {
+        guard count > 0 else { return }
+        places.withUnsafeBufferPointer { places in
+            var rest = places[...]
+            while let first = rest.first, hasRoom {
+                let room = min(rest.count, (Self.capacityBytes - used) / count, Self.maximumReads - pieces.count)
+                guard room > 0, let base = places.baseAddress else { return }
+                reads += 1
+                let skipped = rest.startIndex
+                let got = first == 0 ? 0 : cll_memory_read_pieces(process, base + skipped, count, buffer + used, room)
+                for (index, place) in rest.prefix(got).enumerated() {
+                    pieces.append(Piece(address: place, count: count, offset: used + index * count))
+                }
+                used += min((got * count + 15) & ~15, Self.capacityBytes - used)
+                // What cannot be read is left out.
+                rest = rest.dropFirst(got == rest.count ? got : got < room ? got + 1 : got)
+            }
+        }
+    }
+
     /// Whether these bytes are in the copy.
     package func holds(_ address: UInt64, _ count: Int) -> Bool { find(address, count) != nil }
 
