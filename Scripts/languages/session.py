@@ -24,8 +24,8 @@ class Tally:
     line: int = 0
     wrong: int = 0
     fingerprints: set = dataclasses.field(default_factory=set)
-    # (how many, what 99 in 100 were not longer than)
-    stops: list = dataclasses.field(default_factory=list)
+    # (how many, what 99 in 100 were not longer than), on a quiet machine and on a busy one.
+    stops: dict = dataclasses.field(default_factory=lambda: {False: [], True: []})
     details: list = dataclasses.field(default_factory=list)
 
 
@@ -33,7 +33,7 @@ def spinners(count):
     return [subprocess.Popen(["/usr/bin/python3", "-c", "import os\nwhile os.getppid() > 1: sum(range(10000))"]) for _ in range(count)]
 
 
-def run_program(lagmond, interpreter, scenario, rounds, way, folder):
+def run_program(lagmond, language, interpreter, scenario, rounds, way, folder):
     """The truth in nanoseconds, the records, and what lagmond said."""
     truth, output = folder / "truth", folder / "stalls.jsonl"
     for path in (truth, output):
@@ -41,6 +41,8 @@ def run_program(lagmond, interpreter, scenario, rounds, way, folder):
     command = interpreter.command + [scenario.name, str(rounds), str(truth), str(LEAD_SECONDS[way])]
     options = ["--output", str(output)]
     if way == "run":
+        if os.environ.get("PERF_MAP"):
+            options.append("--perf-map")
         done = subprocess.run(
             [lagmond, "run", *options, "--", *command], cwd=folder, capture_output=True, text=True, timeout=SPARE_SECONDS + rounds * 5
         )
@@ -48,7 +50,8 @@ def run_program(lagmond, interpreter, scenario, rounds, way, folder):
     else:
         program = subprocess.Popen(command, cwd=folder)
         try:
-            watch = subprocess.Popen([lagmond, "attach", "--pid", str(program.pid), *options], stderr=subprocess.PIPE, text=True)
+            attach = [lagmond, "attach", "--pid", str(program.pid), *language.attach_options(program.pid), *options]
+            watch = subprocess.Popen(attach, stderr=subprocess.PIPE, text=True)
             program.wait(timeout=SPARE_SECONDS + rounds * 5)
             _, said = watch.communicate(timeout=SPARE_SECONDS)
         finally:
@@ -98,7 +101,7 @@ def judge(language, scenario, stalls, records, tally):
 def measure(lagmond, language, interpreter, scenario, rounds, way, busy, folder, tally):
     load = spinners(2 * (os.cpu_count() or 1)) if busy else []
     try:
-        stalls, records, said = run_program(lagmond, interpreter, scenario, rounds, way, folder)
+        stalls, records, said = run_program(lagmond, language, interpreter, scenario, rounds, way, folder)
     finally:
         for process in load:
             process.kill()
@@ -109,6 +112,6 @@ def measure(lagmond, language, interpreter, scenario, rounds, way, busy, folder,
     judge(language, scenario, stalls, records, tally)
     stops = STOPS.search(said)
     if stops:
-        tally.stops.append((int(stops.group(1)), int(stops.group(3))))
+        tally.stops[busy].append((int(stops.group(1)), int(stops.group(3))))
     # The machine settles.
     time.sleep(0.1)

@@ -62,24 +62,30 @@ size_t cll_memory_read(pid_t pid, uint64_t address, void *buffer, size_t size) {
     return got < 0 ? 0 : (size_t)got;
 }
 
-size_t cll_memory_read_words(pid_t pid, const uint64_t *addresses, uint64_t *words, size_t count) {
-    enum { AT_ONCE = 8 };
+size_t cll_memory_read_pieces(pid_t pid, const uint64_t *addresses, size_t size, void *buffer, size_t count) {
+    enum { AT_ONCE = 32 };
     size_t done = 0;
-    while (done < count && memory_descriptor < 0) {
-        size_t step = count - done < AT_ONCE ? count - done : AT_ONCE;
-        struct iovec local = {words + done, step * sizeof(*words)}, remote[AT_ONCE];
-        for (size_t index = 0; index < step; index++) {
-            remote[index] = (struct iovec){(void *)(uintptr_t)addresses[done + index], sizeof(*words)};
+    for (;;) {
+        while (done < count && memory_descriptor < 0) {
+            size_t step = count - done < AT_ONCE ? count - done : AT_ONCE;
+            struct iovec local = {(char *)buffer + done * size, step * size}, remote[AT_ONCE];
+            for (size_t index = 0; index < step; index++) {
+                remote[index] = (struct iovec){(void *)(uintptr_t)addresses[done + index], size};
+            }
+            int saved = errno;
+            long got = process_vm_readv(pid, &local, 1, remote, step, 0);
+            errno = saved;
+            if (got > 0) done += (size_t)got / size;
+            if (got != (long)(step * size)) break;
         }
-        int saved = errno;
-        long got = process_vm_readv(pid, &local, 1, remote, step, 0);
-        errno = saved;
-        if (got != (long)(step * sizeof(*words))) break;
-        done += step;
+        // One that cannot be read ends it. So would a sandbox that forbids the call, or a main thread that has ended: then each is read by itself.
+        if (done == count || cll_memory_read(pid, addresses[done], (char *)buffer + done * size, size) != size) return done;
+        done++;
     }
-    // One that cannot be read ends it, as does a sandbox that forbids the call.
-    while (done < count && cll_memory_read(pid, addresses[done], words + done, sizeof(*words)) == sizeof(*words)) done++;
-    return done;
+}
+
+size_t cll_memory_read_words(pid_t pid, const uint64_t *addresses, uint64_t *words, size_t count) {
+    return cll_memory_read_pieces(pid, addresses, sizeof(*words), words, count);
 }
 
 // Bits 62 and 63 of an entry (proc(5), /proc/<pid>/pagemap): swapped out, or being moved; present.

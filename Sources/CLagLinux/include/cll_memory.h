@@ -13,7 +13,11 @@ int cll_memory_prepare(void);
 // Async-signal-safe.
 size_t cll_memory_read(pid_t pid, uint64_t address, void *buffer, size_t size);
 
-// The 64-bit words at these addresses, which may lie anywhere; returns how many could be read before one that could not. One system call for eight.
+// Pieces of `size` bytes at these addresses, which may lie anywhere, one after another into `buffer`; returns how many could be read before one that
+// could not. One system call for 32.
+size_t cll_memory_read_pieces(pid_t pid, const uint64_t *addresses, size_t size, void *buffer, size_t count);
+
+// The same with 64-bit words.
 size_t cll_memory_read_words(pid_t pid, const uint64_t *addresses, uint64_t *words, size_t count);
 
 // As cll_memory_read, of a stack. Pages that were never touched read as zeros and are left alone: to read one puts a page there, and where the stack
