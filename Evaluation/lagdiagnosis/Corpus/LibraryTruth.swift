@@ -19,11 +19,11 @@ struct LibraryTruth: Sendable {
     let computes: Bool
 
     /// Where other processes have the processors, a thread that computes waits for one: by the stall's own clocks, the larger part is the
-    /// cause. Near the middle either is right.
+    /// cause. Near the middle either is right. So it is, at any share, of what computes and waits for others by turns.
     func causes(_ causes: [StallRecord.Cause], in truth: Truth?) -> [StallRecord.Cause] {
-        guard computes, let truth, truth.durationMs > 0 else { return causes }
+        guard computes || causes.contains(.cpu), let truth, truth.durationMs > 0 else { return causes }
         switch truth.cpuMs / truth.durationMs {
-        case ..<0.4: return [.runqueue]
+        case ..<0.4: return computes ? [.runqueue] : causes + [.runqueue]
         case ..<0.6: return causes + [.runqueue]
         default: return causes
         }

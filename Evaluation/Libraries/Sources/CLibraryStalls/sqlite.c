@@ -153,10 +153,10 @@ int search_titles(moment end) {
 }
 
 const struct stall sqlite_stalls[] = {
-    {"sqlite-recursive-query", "cpu", "count_combinations", NULL, NULL, "a recursive query that counts", open_nameless, NULL,
+    {"sqlite-recursive-query", "cpu", "run|count_combinations", NULL, NULL, "a recursive query that counts", open_nameless, NULL,
      count_combinations},
     {"sqlite-like", "cpu", "search_titles", NULL, NULL, "LIKE over a table, again and again", open_nameless, NULL, search_titles},
-    {"sqlite-busy", "syscall", "save_preferences", NULL, NULL, "another connection writes: SQLite sleeps and tries again",
+    {"sqlite-busy", "syscall", "run|save_preferences", NULL, NULL, "another connection writes: SQLite sleeps and tries again",
      open_patiently, write_meanwhile, save_preferences},
     {"sqlite-function", "cpu", "score_title", "rank_books", NULL, "an SQL function of the program's own computes",
      open_with_function, NULL, rank_books},
@@ -164,7 +164,7 @@ const struct stall sqlite_stalls[] = {
      open_with_collation, NULL, list_books_sorted},
     {"sqlite-row-callback", "cpu", "print_row", "print_all_books", NULL, "sqlite3_exec calls back for every row", open_nameless,
      NULL, print_all_books},
-    {"sqlite-commits", "syscall", "append_log_entries", NULL, NULL, "a transaction an entry, each with fsync", open_file, NULL,
+    {"sqlite-commits", "syscall", "run|append_log_entries", NULL, NULL, "a transaction an entry, each with fsync", open_file, NULL,
      append_log_entries, 1},
     {"sqlite-connection-in-use", "lock", "read_cached_title", NULL, "indexer", "a connection that another thread is inside of",
      open_nameless, use_connection, read_cached_title},

@@ -23,7 +23,7 @@ extension Corpus {
         Scenario(
             "foundation-sort-closure",
             ["cpu"],
-            ["closure in sortContacts"],
+            ["closure #2 in sortContacts"],
             caller: "sortContacts",
             "a sort whose predicate compares by locale",
             sortContacts

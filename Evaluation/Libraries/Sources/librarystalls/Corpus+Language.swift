@@ -65,7 +65,7 @@ extension Corpus {
         Scenario(
             "one-of-two-closures",
             ["cpu"],
-            ["closure in makeHandlers"],
+            ["closure #2 in makeHandlers"],
             caller: "routeRequest",
             "two handlers in one function",
             routeRequest

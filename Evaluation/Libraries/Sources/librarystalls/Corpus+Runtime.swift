@@ -12,7 +12,13 @@ extension Corpus {
             "a dictionary whose keys hash slowly",
             countParts
         ),
-        Scenario("dynamic-cast", ["cpu"], ["filterItems"], "casts to protocols: the time is the runtime's", filterItems),
+        Scenario(
+            "dynamic-cast",
+            ["cpu"],
+            ["closure in filterItems", "filterItems"],
+            "casts to protocols, in a closure that is inlined or not: the time is the runtime's",
+            filterItems
+        ),
         Scenario("mirror", ["cpu"], ["describeItems"], "reflection: the time is the runtime's", describeItems),
         Scenario("key-path", ["cpu"], ["sumByKeyPath"], "key paths: the time is the library's", sumByKeyPath),
         Scenario("regex-literal", ["cpu"], ["findVersions"], "the library's Regex", findVersions),

@@ -35,9 +35,15 @@ struct Scenario: Sendable {
     /// What has to be ready before the loop runs.
     let prepare: @Sendable () throws -> Stall
 
-    var part: Part { Self.fnv1a(name) & 1 == 0 ? .developed : .unseen }
+    var part: Part { Self.fnv1a(name) & 1 == 0 || Self.examined.contains(name) ? .developed : .unseen }
+
+    /// Whose misses were looked at later: nothing that is found in them counts as unseen any more.
+    private static let examined: Set<String> = [
+        "pq-copy-out", "sqlite-recursive-query", "sqlite-busy", "fork-large", "foundation-sort-closure", "merged-functions",
+        "one-of-two-closures", "lazy-map-closure",
+    ]
     /// Whether what it does not spend on a processor is waiting for one.
-    var computes: Bool { !mustBlock && (causes.contains("cpu") || causes.contains("page_fault")) }
+    var computes: Bool { !mustBlock && !causes.contains("syscall") && (causes.contains("cpu") || causes.contains("page_fault")) }
 
     /// FNV-1a with 64 bits; anyone can throw the coin again.
     private static func fnv1a(_ text: String) -> UInt64 {
@@ -127,8 +133,9 @@ extension Scenario {
     }
 
     private static func qualified(_ name: String) -> String {
-        let closure = "closure in "
-        return name.hasPrefix(closure) ? "\(closure)librarystalls.\(name.dropFirst(closure.count))" : "librarystalls.\(name)"
+        // `closure #2 in makeHandlers`
+        guard let place = name.range(of: " in ")?.upperBound else { return "librarystalls.\(name)" }
+        return "\(name[..<place])librarystalls.\(name[place...])"
     }
 }
 
