@@ -68,7 +68,8 @@ package final class LoopExaminer: Sendable {
             state.restWord = word
             // At another place it may be another object's, as after a start. (An epoll instance is the same from wherever it is waited on.)
             let isElsewhere = state.object?.epoll == nil && call.map { $0.sp != state.readStackPointer } ?? false
-            guard isElsewhere || isLasting || state.object == nil || now >= state.readNanoseconds &+ Self.readAgainNanoseconds else { return }
+            guard isElsewhere || isLasting || state.object == nil || now >= state.readNanoseconds &+ Self.readAgainNanoseconds
+            else { return }
             var found = cll_thread_syscall()
             if let call {
                 found = call
