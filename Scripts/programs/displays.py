@@ -184,12 +184,9 @@ class Openbox(Windowed):
         return block_at_file(self.settings, tell, self.is_answering)
 
     def converse(self, session):
-        def has_three():
-            # What comes before it has begun is lost.
-            self.xdotool("set_num_desktops", "3")
-            return self.xdotool("get_num_desktops") == "3"
-
-        return str(wait_until("a third desktop", has_three, 5))
+        for number in range(10):
+            self.xdotool("set_desktop", str(number % 2))
+        return ""
 
     def load(self, session, seconds):
         end = time.monotonic() + seconds

@@ -14,9 +14,11 @@ class Reloading(Program):
 
     signal = signal.SIGHUP
     loop = "main"
+    # Of a client that tells it: to start.
+    way_seconds = 0.0
 
     def stalls(self):
-        return [Stall("a file that is a pipe, read again", self.reload, ("syscall",), FILE_CALL, loop=self.loop)]
+        return [Stall("a file that is a pipe, read again", self.reload, ("syscall",), FILE_CALL, loop=self.loop, way_seconds=self.way_seconds)]
 
     def reload(self, session):
         return block_at_file(self.reread, lambda: self.tell(session), lambda: self.answers(session))
@@ -212,7 +214,7 @@ class Stunnel(Reloading):
 
 
 class Chrony(Reloading):
-    name = "chronyd"
+    name, way_seconds = "chronyd", 0.2
     needs = ("chronyd", "chronyc")
 
     def command(self):
@@ -251,7 +253,7 @@ pidfile {self.home}/pid
 
 
 class Supervisor(Reloading):
-    name = "supervisord"
+    name, way_seconds = "supervisord", 0.5
     needs = ("supervisord",)
 
     def command(self):

@@ -1,4 +1,4 @@
-"""Programs on a terminal: vim, emacs, bash, tmux."""
+"""Programs on a terminal: vim, emacs, mc, bash, tmux."""
 import os
 import subprocess
 import time
@@ -88,6 +88,36 @@ class Vim(Terminal):
         session.type("\x1b:cquit 7\r")
 
 
+class MidnightCommander(Terminal):
+    name, is_known = "mc", True
+    needs = ("mc",)
+    output_is_same = False
+    no_stalls = "it does what its user asks for, who waits for it alone"
+
+    def is_ready(self, session):
+        return b"Quit" in session.screen
+
+    def environment(self):
+        return {"HOME": str(self.home), "SHELL": "/bin/bash"}
+
+    def command(self):
+        return ["mc", "--nocolor"]
+
+    def converse(self, session):
+        # A dialog, which waits for the terminal, for longer than a hang takes to be acted upon.
+        self.typed(session, "\x1b7", "Create a new")
+        time.sleep(6)
+        session.type("made\r")
+        wait_until("mc makes a folder", (self.home / "made").exists, 10)
+        return "made"
+
+    def load(self, session, seconds):
+        self.keep_typing(session, seconds, "\x1b[B\x1b[A")
+
+    def end(self, session):
+        session.type("\x1b0")
+
+
 class Emacs(Terminal):
     name = "emacs"
     needs = ("emacs",)
@@ -157,4 +187,4 @@ class Tmux(Terminal):
         self.control("kill-server")
 
 
-PROGRAMS = (Bash, Vim, Emacs, Tmux)
+PROGRAMS = (Bash, Vim, Emacs, MidnightCommander, Tmux)

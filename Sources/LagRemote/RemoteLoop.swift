@@ -13,6 +13,7 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     /// Published by the process's own monitor.
     let isFromMonitor: Bool
     private let modes: [String]
+    private let claimedNanoseconds: UInt64
     private let index: UInt32
     private let table: SharedLoopTable
     private let examiner: LoopExaminer
@@ -21,6 +22,9 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
 
     /// For so long what another thread has fetched last counts: who has fetched nothing since does not fetch for this one.
     private static let fetchNanoseconds: UInt64 = 250_000_000
+
+    /// All waits of a start are within so long.
+    private static let startNanoseconds: UInt64 = 5_000_000_000
 
     /// - Parameter process: the loop's.
     init(
@@ -39,6 +43,7 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
         claim = loop.claim
         isFromMonitor = loop.isFromMonitor
         modes = loop.modes
+        claimedNanoseconds = loop.claimedNanoseconds
     }
 
     /// As its process says. The first true answer stays, whatever is written there later; ask before the place is freed.
@@ -60,14 +65,16 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     package func recordRest(at now: UInt64) {
         let word = clb_beacon_word(beacon.raw)
         guard UInt8(truncatingIfNeeded: word) == LoopActivity.waiting.rawValue else { return }
-        examiner.recordRest(at: now) { clb_beacon_word(beacon.raw) == word }
+        examiner.recordRest(word: word, at: now) { clb_beacon_word(beacon.raw) == word }
     }
 
     package func examine(at now: UInt64) -> LoopExamination {
         // Before the rest that would confirm it, which ends what is examined.
         let isProvisional = !isConfirmed
         let word = clb_beacon_word(beacon.raw)
-        let found = examiner.examine(limit: recordPlace(), at: now, isProvisional: isProvisional) { isFetched(from: $0, at: now) }
+        let found = examiner.examine(limit: recordPlace(), at: now, isProvisional: isProvisional, isYoung: isYoung) {
+            isFetched(from: $0, at: now)
+        }
         quiet.store(found.isQuiet ? word : .max, ordering: .relaxed)
         return found
     }
@@ -75,7 +82,11 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     package var quietWord: UInt64 { quiet.load(ordering: .relaxed) }
 
     package func proof(at now: UInt64) -> LoopProof {
-        examiner.proof(limit: recordPlace(), at: now) { isFetched(from: $0, at: now) }
+        examiner.proof(limit: recordPlace(), at: now, isYoung: isYoung) { isFetched(from: $0, at: now) }
+    }
+
+    private var isYoung: Bool {
+        clb_beacon_woke_ns(beacon.raw) < claimedNanoseconds.addingReportingOverflow(Self.startNanoseconds).partialValue
     }
 
     /// At full load threads that share an instance never sleep in their waits. Another one that has come back from there since this one did, and

@@ -77,6 +77,7 @@ package final class SharedLoopTable: @unchecked Sendable {
         /// Published by a monitor in its process; otherwise it is known by its waits alone.
         let isFromMonitor: Bool
         let thread: ProcessThread
+        let claimedNanoseconds: UInt64
         /// Somewhere in its thread's stack.
         let stackPointer: UInt64
         let name: String
@@ -114,6 +115,7 @@ package final class SharedLoopTable: @unchecked Sendable {
             state: state,
             isFromMonitor: found.kind == UInt32(CLB_LOOP_FROM_MONITOR),
             thread: ProcessThread(process: found.pid, thread: found.tid),
+            claimedNanoseconds: found.claimed_ns,
             stackPointer: found.wait_sp,
             name: withUnsafeBytes(of: found.name) { Self.text($0.prefix { $0 != 0 }) },
             modes: modes

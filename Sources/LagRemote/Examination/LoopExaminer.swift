@@ -21,6 +21,9 @@ package final class LoopExaminer: Sendable {
         var readStackPointer: UInt64 = 0
         /// The epoll instance that the kernel has shown the thread to wait on.
         var seenEpoll: Int32?
+        /// The beacon's words of the rest in which it was read, and of the one that was recorded last.
+        var readWord: UInt64 = 0
+        var restWord: UInt64 = 0
         var otherWaiter: (found: Bool, nanoseconds: UInt64) = (false, 0)
         /// What the process is there for if it runs no loop, of which epoll instance, and when that was found.
         var service: (found: WaitObject.Kind?, epoll: Int32, nanoseconds: UInt64) = (nil, -1, 0)
@@ -58,12 +61,17 @@ package final class LoopExaminer: Sendable {
     /// The thread rests at its loop's place.
     /// - Parameters:
     ///   - call: where it sleeps; nil: to be read, if it is time.
+    ///   - word: the beacon's word of this rest, where there is a beacon; 0: there is none.
     ///   - isStillThere: whether it has not left the loop's place meanwhile: what a handler waits on is not the loop's.
-    func recordRest(_ call: cll_thread_syscall? = nil, at now: UInt64, isStillThere: () -> Bool = { true }) {
+    func recordRest(_ call: cll_thread_syscall? = nil, word: UInt64 = 0, at now: UInt64, isStillThere: () -> Bool = { true }) {
         state.withLock { state in
+            // A rest that goes on may last, and nobody looks at it again before it ends: what it waits for is what counts then.
+            let isLasting = word != 0 && word == state.restWord && word != state.readWord
+            state.restWord = word
             // At another place it may be another object's, as after a start. (An epoll instance is the same from wherever it is waited on.)
             let isElsewhere = state.object?.epoll == nil && call.map { $0.sp != state.readStackPointer } ?? false
-            guard isElsewhere || state.object == nil || now >= state.readNanoseconds &+ Self.readAgainNanoseconds else { return }
+            guard isElsewhere || isLasting || state.object == nil || now >= state.readNanoseconds &+ Self.readAgainNanoseconds
+            else { return }
             var found = cll_thread_syscall()
             if let call {
                 found = call
@@ -81,6 +89,7 @@ package final class LoopExaminer: Sendable {
             state.object = object
             state.seenEpoll = object.epoll
             state.readNanoseconds = now
+            state.readWord = word
             state.readStackPointer = found.sp
         }
     }
@@ -99,24 +108,31 @@ package final class LoopExaminer: Sendable {
     /// - Parameters:
     ///   - limit: a thread that sleeps at a stack pointer above this has left the function that waits for the loop.
     ///   - isProvisional: it may run no loop. (Of an epoll instance its process knows that it is the same one.)
+    ///   - isYoung: all its waits were within some seconds, as those of a start are, which is no loop.
     ///   - isFetched: whether another thread has fetched from that epoll instance just now.
     func examine(
         limit: UInt64,
         at now: UInt64,
         isProvisional: Bool = false,
+        isYoung: Bool = false,
         isFetched: (_ epoll: Int32) -> Bool = { _ in false }
     ) -> LoopExamination {
-        let facts = facts(limit: limit, at: now, isProvisional: isProvisional, isFetched)
+        let facts = facts(limit: limit, at: now, isProvisional: isProvisional, isYoung: isYoung, isFetched)
         return LoopExamination(
             isQuiet: !isDeclared && facts.isQuiet,
-            isResting: !isDeclared && facts.isQuiet && (facts.doing == .waitingForAll || facts.doing == .waitingForUser),
+            isResting: !isDeclared && facts.isQuiet && (facts.doing == .waitingForAll || facts.doing == .waitingElsewhere),
             work: facts.pending
         )
     }
 
     /// What an action needs. A claim of the shared table proves nothing here: it may be another process's.
-    func proof(limit: UInt64, at now: UInt64, isFetched: (_ epoll: Int32) -> Bool = { _ in false }) -> LoopProof {
-        let facts = facts(limit: limit, at: now, isFetched)
+    func proof(
+        limit: UInt64,
+        at now: UInt64,
+        isYoung: Bool = false,
+        isFetched: (_ epoll: Int32) -> Bool = { _ in false }
+    ) -> LoopProof {
+        let facts = facts(limit: limit, at: now, isYoung: isYoung, isFetched)
         guard isDeclared, !isClaimed else {
             let isWitnessed = isClaimed && facts.isProved && isSeen()
             return LoopProof(isLoop: facts.isProved, isWorkPending: facts.pending == .pending, isWitnessed: isWitnessed)
@@ -138,6 +154,7 @@ package final class LoopExaminer: Sendable {
         limit: UInt64,
         at now: UInt64,
         isProvisional: Bool = false,
+        isYoung: Bool = false,
         _ isFetched: (_ epoll: Int32) -> Bool
     ) -> QuietRule {
         state.withLock { state in
@@ -154,7 +171,7 @@ package final class LoopExaminer: Sendable {
             var rule = QuietRule(
                 kind: isEnding ? .unknown : service ?? work.kind,
                 pending: work.pending,
-                doing: doing(limit: limit, of: state.object)
+                doing: doing(limit: limit, isYoung: isYoung, of: state.object)
             )
             rule.isProvisional = isProvisional && state.object?.epoll == nil
             rule.hasFetched = hasFetched(work.fetched, &state, at: now)
@@ -187,16 +204,25 @@ package final class LoopExaminer: Sendable {
         return state.service.found
     }
 
-    private func doing(limit: UInt64, of object: WaitObject?) -> QuietRule.Doing {
+    private func doing(limit: UInt64, isYoung: Bool, of object: WaitObject?) -> QuietRule.Doing {
         var call = cll_thread_syscall()
         guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), call.number >= 0 else { return .working }
         if clr_wait_kind(call.number) != 0, object?.isWaited(in: &call, of: process.pid) == true { return .waitingForAll }
-        if object?.asksUser(in: &call, of: process.pid) == true { return .waitingForUser }
+        if object?.asksUser(in: &call, of: process.pid) == true { return .waitingElsewhere }
+        // An instance identifies its loop, however young.
+        if isYoung, object?.epoll == nil, isLoops(call) { return .waitingElsewhere }
         return switch Int(clr_call_use(process.pid, &call)) {
         case CLR_CALL_RESTS: .waiting(isFurtherOut: call.sp > limit)
         case CLR_CALL_SLEEPS: .sleeping
         default: .working
         }
+    }
+
+    /// Whether a thread that sleeps in this call waits for what loops wait for.
+    private func isLoops(_ call: cll_thread_syscall) -> Bool {
+        var signals = WaitObject.SignalMembers()
+        let other = WaitObject(process: process.pid, of: call)
+        return other?.work(pidfd: process.descriptor, process: process.pid, tid: tid, signals: &signals).kind == .loop
     }
 
     private func hasOtherWaiter(_ epoll: Int32, _ state: inout State, at now: UInt64) -> Bool {

@@ -21,9 +21,10 @@ package struct QuietRule: Sendable, Equatable {
         case working
         /// Asleep in a wait for all that its loop waits for: in a loop within a handler (a modal dialog). That is a rest.
         case waitingForAll
-        /// Asleep in a wait for its user's terminal, which is one of the things that its loop waits for: it asks something (a dialog of a text
-        /// program). That is a rest while nothing else is pending.
-        case waitingForUser
+        /// Asleep in another wait, which is a rest while nothing is pending. For its user's terminal alone, which is one of the things that its loop waits
+        /// for: it asks something (a dialog of a text program). Or for what a loop waits for, where what is taken for its loop is some seconds old and
+        /// known by its place alone: that may have been a start's, further out in the stack than the loop.
+        case waitingElsewhere
         /// In a call in which a thread may wait for work.
         case waiting(isFurtherOut: Bool)
         /// In a call that lets time pass.
@@ -65,7 +66,7 @@ package struct QuietRule: Sendable, Equatable {
         if pending == .pending { return false }
         switch doing {
         case .working: return false
-        case .waitingForAll, .waitingForUser: return true
+        case .waitingForAll, .waitingElsewhere: return true
         // Of an object that was never seen nothing says that the thread is in a handler.
         case .waiting(let isFurtherOut): return isFurtherOut || kind == .unseen
         case .sleeping: return kind == .unseen
@@ -77,7 +78,7 @@ package struct QuietRule: Sendable, Equatable {
     package var isProved: Bool {
         guard kind == .loop, !hasOtherWaiter, !hasFetched else { return false }
         switch doing {
-        case .waitingForAll, .waitingForUser, .waiting(isFurtherOut: true): return false
+        case .waitingForAll, .waitingElsewhere, .waiting(isFurtherOut: true): return false
         case .working, .sleeping, .waiting(isFurtherOut: false): return true
         }
     }

@@ -231,6 +231,12 @@ __attribute__((noinline)) static void ask_user(int ms) {
     __asm__ volatile("");
 }
 
+__attribute__((noinline)) static void wait_otherwise(int ms) {
+    struct pollfd some[2] = {{.fd = peers[0], .events = POLLIN}, {.fd = event, .events = POLLIN}};
+    poll(some, 2, ms);
+    __asm__ volatile("");
+}
+
 static void poll_one(int ms) {
     struct pollfd one = {.fd = ends[0], .events = POLLIN};
     poll(&one, 1, ms);
@@ -408,6 +414,11 @@ int run_places(int count, char **arguments) {
         deeper(2048, turn_peer, 40);
         turn_set(FIRST_TURNS);
         handler_that_naps(STALL_MS);
+        turn_set(20);
+    } else if (strcmp(name, "start-outer") == 0) {
+        // A start's waits, then the loop, further in: it is idle.
+        turn_set(FIRST_TURNS);
+        deeper(2048, wait_otherwise, 3 * STALL_MS);
         turn_set(20);
     } else if (strcmp(name, "modal") == 0 || strcmp(name, "modal-stalls") == 0) {
         turn_set(FIRST_TURNS);

@@ -132,7 +132,9 @@ final class OutsideWatch: Sendable {
     var watchedProcesses: [WatchedProcess] { processes.flatMap(\.watchedProcesses) }
 
     /// Has a `begin` line written of each stall in progress that had begun by then.
-    func reportStalls(begunBefore time: MonotonicTime) { for process in processes { process.watch.reportStalls(begunBefore: time) } }
+    func reportStalls(begunBefore time: MonotonicTime) {
+        for process in processes { process.watch.reportStalls(begunBefore: time) }
+    }
 
     func probeLiveness() -> [LivenessProbe.Check] { processes.map { $0.watch.probeLiveness() } }
 }

@@ -22,6 +22,8 @@ struct WatchReport {
         var isUndecided = false
         /// Whether it is a program of Go.
         var isGo = false
+        /// Whether a thread of it sleeps in a wait as loops have.
+        var awaitsEvents = false
         /// The patterns by which loops are selected; empty: all are.
         var selection = ""
         /// What is not selected: loops, and processes.
@@ -91,9 +93,14 @@ struct WatchReport {
                 + "left out are \(list(command.leftOut, leftOutInLine))"
         }
         guard !command.isGo else { return "\(start) \(wait): it is \(GoProgram.notice)" }
-        return "\(start) \(wait): no thread of it waits again and again in epoll, poll or select; "
-            + "a thread that only computes or reads is not watched"
+        return command.awaitsEvents
+            ? "\(start) \(wait): \(firstWait)"
+            : "\(start) \(wait): \(noWaits); a thread that only computes or reads is not watched"
     }
+
+    static let noWaits = "no thread of it waits again and again in epoll, poll or select"
+    /// An idle server's case: one wait may last for hours.
+    static let firstWait = "a thread of it waits for events, and is watched as a loop when it has come back to that wait"
 
     private static func list(_ names: [String], _ most: Int) -> String {
         names.prefix(most).joined(separator: ", ") + (names.count > most ? " and \(names.count - most) more" : "")

@@ -119,11 +119,13 @@ final class WatchReporter: @unchecked Sendable {
                 case .withoutLibrary, .hasBlindLibrary, .failed: true
                 }
             }
+        let isDue = root != 0 && report.isSilenceDue(at: now)
         let command = WatchReport.Command(
             pid: root,
             name: Self.name(of: root),
             isUndecided: isUndecided,
-            isGo: root != 0 && report.isSilenceDue(at: now) && GoProgram.isRun(by: root),
+            isGo: isDue && GoProgram.isRun(by: root),
+            awaitsEvents: isDue && Int(clr_threads_use(root)) == CLR_THREADS_WAIT,
             selection: selection.shown,
             leftOut: selection.includesAll ? [] : leftOut
         )
@@ -249,8 +251,11 @@ final class WatchReporter: @unchecked Sendable {
 
     private static func silence(_ isGo: Bool, _ use: Int) -> String {
         if isGo { return GoProgram.notice }
-        return use == CLR_THREADS_AWAIT_CHILDREN
-            ? "it waits for its children" : "no thread of it waits again and again in epoll, poll or select"
+        return switch use {
+        case CLR_THREADS_AWAIT_CHILDREN: "it waits for its children"
+        case CLR_THREADS_WAIT: WatchReport.firstWait
+        default: WatchReport.noWaits
+        }
     }
 
     /// Loops that found no slot in the table, which nothing else shows.

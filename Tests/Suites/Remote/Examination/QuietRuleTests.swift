@@ -77,11 +77,11 @@ struct QuietRuleTests {
         #expect(Self.rule(.waitingForAll, pending: true).isQuiet && !Self.rule(.waitingForAll, pending: true).isProved)
     }
 
-    @Test func `a question to the user is a rest while nothing else is pending`() {
-        #expect(Self.rule(.waitingForUser).isQuiet && Self.rule(.waitingForUser, pending: nil).isQuiet)
-        #expect(!Self.rule(.waitingForUser, pending: true).isQuiet)
+    @Test func `a question to the user, or a loop after a start, is a rest while nothing is pending`() {
+        #expect(Self.rule(.waitingElsewhere).isQuiet && Self.rule(.waitingElsewhere, pending: nil).isQuiet)
+        #expect(!Self.rule(.waitingElsewhere, pending: true).isQuiet)
         // Nobody is served by the end of a program that its user has not answered yet.
-        #expect(!Self.rule(.waitingForUser, pending: true).isProved)
+        #expect(!Self.rule(.waitingElsewhere, pending: true).isProved)
     }
 
     @Test func `what computes while somebody types at its terminal keeps them waiting`() {

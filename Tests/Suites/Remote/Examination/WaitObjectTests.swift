@@ -76,6 +76,25 @@ internal import Testing
         #expect(try isQuiet(in: "o", at: 1_000_000_000))
     }
 
+    /// The watchdog sees it twice before it sleeps, and not again before it is over.
+    @Test func `the object of a rest that goes on is read, however soon after another one`() throws {
+        let probe = try ObjectProbe("level")
+        let examiner = probe.makeExaminer()
+        _ = try probe.sleeping(in: "p") { call in
+            examiner.recordRest(word: 1, at: 1)
+            return call
+        }
+        #expect(try probe.answer() == 0)
+        let isResting = try probe.sleeping(in: "o") { _ in
+            (1...2).map { visit in
+                examiner.recordRest(word: 3, at: UInt64(visit) + 1)
+                return examiner.examine(limit: .max, at: 3).isResting
+            }
+        }
+        #expect(isResting == [false, true])
+        #expect(try probe.answer() == 0)
+    }
+
     /// At full load a program takes completions without a call.
     @Test func `a ring is asked and taking from it is a turn`() throws {
         let probe = try ObjectProbe("ring")

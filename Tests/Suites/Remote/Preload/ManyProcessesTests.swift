@@ -27,6 +27,7 @@ struct ManyProcessesTests {
                 state: .live,
                 isFromMonitor: false,
                 thread: .init(process: Int32(number), thread: Int32(number)),
+                claimedNanoseconds: 0,
                 stackPointer: 0,
                 name: "",
                 modes: []

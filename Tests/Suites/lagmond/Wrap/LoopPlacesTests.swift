@@ -84,6 +84,12 @@ struct LoopPlacesTests {
         #expect(line["pending"] as? Bool == false && line["pending_ms"] == nil)
     }
 
+    /// Its place may be further in than its start's, and an idle program waits there once.
+    @Test func `a loop further in than a start is no handler that waits`() throws {
+        let lines = try Self.lines("start-outer", .run)
+        #expect(lines.isEmpty, "\(lines)")
+    }
+
     @Test(arguments: Way.allCases) func `what a handler waits for is a stall while nothing is pending`(way: Way) throws {
         let lines = try Self.lines("lock", way)
         #expect(lines.count == 1 && lines.first?["pending"] as? Bool == false, "\(lines)")

@@ -1,5 +1,5 @@
-import Synchronization
 internal import LagMonitor
+import Synchronization
 internal import Testing
 
 @testable internal import lagmond

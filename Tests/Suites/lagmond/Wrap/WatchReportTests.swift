@@ -43,6 +43,18 @@ struct WatchReportTests {
         #expect(Self.messages(40) { _ in [Self.process(9)] } == ["watching main of p [9]"])
     }
 
+    @Test func `an idle servers first wait is no silence without a reason`() {
+        for (awaits, reason) in [(true, WatchReport.firstWait), (false, WatchReport.noWaits)] {
+            var report = WatchReport()
+            let start = MonotonicTime.now
+            let messages = (0..<40).flatMap { number in
+                let command = WatchReport.Command(pid: 7, name: "c", awaitsEvents: awaits)
+                return report.update([], of: command, at: start + WatchReport.interval * number)
+            }
+            #expect(messages.count == 1 && messages[0].hasPrefix("c [7] has no event loop after 5 s: \(reason)"), "\(messages)")
+        }
+    }
+
     @Test func `where nothing is selected the patterns and what is left out are named`() {
         let leftOut = (1...10).map { "worker of c [\($0)]" }
         var report = WatchReport()
