@@ -5,14 +5,8 @@
     extension StallTrace {
         /// The trace that the calling task is in, by whichever tracer the program has bootstrapped; nil: none.
         ///
-        /// ```swift
-        /// import LagMonitor
-        /// import LagMonitorTracing
+        /// For `withStallContext(name: "GET /orders/:id", trace: .current)`.
         ///
-        /// try await withStallContext(name: "GET /orders/:id", trace: .current) {
-        ///     try await respond(to: request)
-        /// }
-        /// ```
         /// Any task. A tracer is asked for the header that it would send to another service: some 100 ns, and what the tracer needs. Nothing while no
         /// monitor wants contexts, for ``withStallContext(name:_:trace:_:)`` does not evaluate it then.
         public static var current: StallTrace? { ServiceContext.current.flatMap { StallTrace($0) } }
