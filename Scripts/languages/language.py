@@ -45,6 +45,12 @@ class Language:
     sources = ()
     # Of the stalls, those that are also made under `lagmond attach`.
     attached = ()
+    # How all of them are watched: `run` or `attach`.
+    way = "run"
+
+    def attach_options(self, process):
+        """Of `lagmond attach`, beside the process."""
+        return []
 
     def interpreters(self, folder):
         """Those that are here. `folder` is for what has to be compiled."""

@@ -14,7 +14,11 @@ BEGIN = re.compile(r"^(?P<indent>\t*)(?:func (?:\((?P<receiver>\w+ \*?\w+)\) )?(
 class Go(Language):
     name = "go"
     sources = ("stalls.go",)
-    attached = ("sleep", "compute", "exec", "inlined")
+    # Of a Go program nothing is watched but the thread that somebody names.
+    way = "attach"
+
+    def attach_options(self, process):
+        return ["--loop", str(process)]
 
     def interpreters(self, folder):
         source = str(HERE / "programs" / "stalls.go")

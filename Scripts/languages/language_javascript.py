@@ -10,7 +10,7 @@ from language import HERE, Interpreter, Language
 # Of a source whose functions end with a brace in the column that they begin in.
 BEGIN = re.compile(
     r"^(?P<indent> *)(?:(?:async )?function\*? (?P<function>\w+)\(|(?:const |let )(?P<constant>\w+) = (?:async )?\(?[\w, ]*\)? =>"
-    r"|return function (?P<inner>\w+)\(|return .*\bfunction (?P<callback>\w+)\(|'?(?P<property>[\w-]+)'?: \(\) =>|(?:static |get |async )?(?P<method>\w+)\([\w, ]*\) \{$)"
+    r"|return function (?P<inner>\w+)\(|return .*\bfunction (?P<callback>\w+)\(|'?(?P<property>[\w-]+)'?: \(\) =>|(?:static |async )?(?P<method>(?:get )?\w+)\([\w, ]*\) \{$)"
 )
 NO_METHODS = {"if", "for", "while", "switch", "catch"}
 

@@ -68,7 +68,7 @@ def run(lagmond, language, folder):
                 continue
             tally = Tally()
             for busy in (False, True):
-                measure(lagmond, language, interpreter, scenario, rounds, "run", busy, folder, tally)
+                measure(lagmond, language, interpreter, scenario, rounds, language.way, busy, folder, tally)
             tallies[scenario.is_unseen].append(tally)
             groups = [("", tally)]
             if scenario.name in language.attached:

@@ -33,7 +33,7 @@ def spinners(count):
     return [subprocess.Popen(["/usr/bin/python3", "-c", "import os\nwhile os.getppid() > 1: sum(range(10000))"]) for _ in range(count)]
 
 
-def run_program(lagmond, interpreter, scenario, rounds, way, folder):
+def run_program(lagmond, language, interpreter, scenario, rounds, way, folder):
     """The truth in nanoseconds, the records, and what lagmond said."""
     truth, output = folder / "truth", folder / "stalls.jsonl"
     for path in (truth, output):
@@ -48,7 +48,7 @@ def run_program(lagmond, interpreter, scenario, rounds, way, folder):
     else:
         program = subprocess.Popen(command, cwd=folder)
         try:
-            watch = subprocess.Popen([lagmond, "attach", "--pid", str(program.pid), *options], stderr=subprocess.PIPE, text=True)
+            watch = subprocess.Popen([lagmond, "attach", "--pid", str(program.pid), *language.attach_options(program.pid), *options], stderr=subprocess.PIPE, text=True)
             program.wait(timeout=SPARE_SECONDS + rounds * 5)
             _, said = watch.communicate(timeout=SPARE_SECONDS)
         finally:
@@ -98,7 +98,7 @@ def judge(language, scenario, stalls, records, tally):
 def measure(lagmond, language, interpreter, scenario, rounds, way, busy, folder, tally):
     load = spinners(2 * (os.cpu_count() or 1)) if busy else []
     try:
-        stalls, records, said = run_program(lagmond, interpreter, scenario, rounds, way, folder)
+        stalls, records, said = run_program(lagmond, language, interpreter, scenario, rounds, way, folder)
     finally:
         for process in load:
             process.kill()

@@ -17,6 +17,8 @@ const loop_thread *loop_main_thread;
 
 // Whether there is a table to publish to.
 static int is_active;
+// Whether the program is an interpreter that runs calls of its language without a call of its own, as CPython from 3.11 on and Ruby do.
+static int is_interpreter;
 static uint32_t last_process;
 static pthread_key_t end_key;
 // Of threads that have withdrawn a claim: a wait may be in progress (this one's is in a signal handler) whose end they publish.
@@ -140,9 +142,10 @@ static loop_thread *handle_other_place(
 ) {
     clb_loop_table_slot *slot = clb_loop_table_slot_at(loop_table, thread->index);
     // Whoever waits further out has left the function that waited before: what it was in, a start or a loop within a handler, is over. (On
-    // epoll the place says nothing.)
+    // epoll the place says nothing, and little where the language's functions are not on this stack: there it has to wait there again and again.)
     int may_last = purpose != LOOP_FOR_NOTHING;
-    if (may_last && rank == thread->rank && rank != LOOP_RANK_EPOLL && sp > thread->place.sp) return change_place(thread, object, rank, address, sp);
+    int is_further_out = may_last && rank == thread->rank && rank != LOOP_RANK_EPOLL && sp > thread->place.sp;
+    if (is_further_out && !is_interpreter) return change_place(thread, object, rank, address, sp);
     if (thread->outer_object != LOOP_OTHER_OBJECT && object == thread->outer_object) {
         // The loop within a handler is over.
         thread->outer_object = LOOP_OTHER_OBJECT;
@@ -150,7 +153,7 @@ static loop_thread *handle_other_place(
     }
     int32_t others = may_last ? count_other(thread, object, rank, address, sp) : 0;
     // What programs wait on at their start is of a lower rank than their loop's object.
-    if (others >= LOOP_WAITS && rank > thread->rank) {
+    if (others >= LOOP_WAITS && (rank > thread->rank || is_further_out)) {
         return change_place(thread, object, rank, address, sp);
     }
     if (others >= LOOP_OTHER_WAITS) {
@@ -271,6 +274,9 @@ __attribute__((destructor)) void loop_finish(void) {
 // Another C library loads this one, too, and ends the program when a symbol is missing: so none is needed here that musl has not.
 // But the semaphore in the table is glibc's.
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
+// What such an interpreter exports.
+extern const unsigned long Py_Version __attribute__((weak));
+extern const int ruby_api_version[] __attribute__((weak));
 
 __attribute__((constructor)) static void begin(void) {
     int saved = errno;
@@ -282,6 +288,7 @@ __attribute__((constructor)) static void begin(void) {
             clb_loop_table_end_all(loop_table, getpid(), 0);
             last_process = 1;
             loop_main_thread = &loop_self;
+            is_interpreter = &Py_Version != NULL || ruby_api_version != NULL;
             __atomic_store_n(&hot.process, last_process, __ATOMIC_RELAXED);
             __atomic_store_n(&is_active, 1, __ATOMIC_RELEASE);
         }

@@ -78,7 +78,7 @@ class Shop {
   }
 
   get total() {
-    Atomics.wait(CELL, 0, 0, MILLISECONDS); // @stall getter total
+    Atomics.wait(CELL, 0, 0, MILLISECONDS); // @stall getter get total
     return 1;
   }
 

@@ -1,4 +1,3 @@
-internal import CLagBeacon
 package import CLagLinux
 internal import Glibc
 internal import LagModel
@@ -7,7 +6,8 @@ internal import LagModel
 ///
 /// Reading is the same in both phases, so what finds its way through a runtime's structures is written once: while the copy is open, what is not
 /// there yet is read from the process and kept; once it is closed, only what was kept is there. Every read is bounded: by the memory, the
-/// number of reads, and the time for which the copy may be open.
+/// number of reads, and the processor's time that the copy may take. (To end it because this thread had to wait for a processor would shorten no stop:
+/// the wait is over, and the frames would be lost.)
 ///
 /// What another process wrote is a claim: an address that leads nowhere gives nil. One thread at a time.
 // Unchecked: it is handed from the thread that copies to the one that reads, by a queue that orders memory.
@@ -56,7 +56,7 @@ package final class MemoryCopy: @unchecked Sendable {
         pieces.removeAll(keepingCapacity: true)
         (used, lastHit, reads, isOpen) = (0, 0, 0, true)
         self.snapshot = snapshot
-        deadline = clb_now_ns().saturatingSum(nanoseconds)
+        deadline = Self.processorNanoseconds().saturatingSum(nanoseconds)
     }
 
     package func close(_ snapshot: UnsafePointer<cll_snapshot>?) {
@@ -71,9 +71,16 @@ package final class MemoryCopy: @unchecked Sendable {
         return (snapshot.pointee.stack_begin, UnsafeRawBufferPointer(start: stack, count: count))
     }
 
+    /// What this thread has worked; a system call of some 0.2 µs.
+    private static func processorNanoseconds() -> UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return UInt64(clamping: time.tv_sec) &* 1_000_000_000 &+ UInt64(clamping: time.tv_nsec)
+    }
+
     /// Whether more can be copied.
     package var hasRoom: Bool {
-        isOpen && reads < Self.maximumReads && used < Self.capacityBytes && clb_now_ns() < deadline
+        isOpen && reads < Self.maximumReads && used < Self.capacityBytes && Self.processorNanoseconds() < deadline
     }
 
     /// Copies as many of these bytes as can be read, in one piece.

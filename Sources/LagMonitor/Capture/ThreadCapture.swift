@@ -104,11 +104,12 @@ package final class ThreadCapture {
     ) -> CaptureOutcome {
         if let unansweredRequest {
             if unansweredRequest.tid == target.tid {
+                let state = ThreadState(tid: unansweredRequest.tid, process: process)
                 // Whoever got no processor since then has not moved.
-                if ThreadState(tid: unansweredRequest.tid, process: process)?.isRunnable == true {
-                    return .failed(.signalTimedOut, .running)
-                }
-                withdraw()
+                if state?.isRunnable == true { return .failed(.signalTimedOut, .running) }
+                self.unansweredRequest = nil
+                // It has got one, and stands still: this is the answer.
+                if running.withdraw(), state?.isHeldByTracer == true { return walkRunning(into: frames) }
             } else if clb_now_ns() > unansweredRequest.asked + Self.requestLifetimeNanoseconds {
                 // Only one can be asked at a time.
                 withdraw()

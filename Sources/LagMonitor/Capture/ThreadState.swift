@@ -25,6 +25,8 @@ package struct ThreadState: Sendable {
     /// Ended, waiting to be reaped.
     package var isGone: Bool { status.state == CChar(UInt8(ascii: "Z")) || status.state == CChar(UInt8(ascii: "X")) }
 
+    /// Stopped by whoever traces it.
+    package var isHeldByTracer: Bool { status.state == CChar(UInt8(ascii: "t")) }
     /// Stopped by a signal, with its process.
     package var isStopped: Bool { status.state == CChar(UInt8(ascii: "T")) }
 

@@ -100,7 +100,7 @@ final class WatchServices: @unchecked Sendable {
     /// Whether a debugger holds the thread; or, in another process, whether that is stopped as a whole, which here the process itself
     /// would have noticed by its own lateness.
     func isHeld(_ tid: Int32) -> Bool {
-        if case .traced(_, stopped: true) = TracerCheck.read(tid: tid, process: capture.process) { return true }
+        if TracerCheck.read(tid: tid, process: capture.process).isHeldByOthers { return true }
         return isRemote && ThreadState(tid: tid, process: capture.process)?.isStopped == true
     }
 

@@ -12,6 +12,13 @@ struct TracerCheckTests {
 
     private func parse(_ text: String) -> TracerCheck { Array(text.utf8).withUnsafeBytes { TracerCheck.parse($0) } }
 
+    @Test func `a stop by a thread of this process is none of a debugger`() {
+        #expect(!TracerCheck.traced(by: cll_gettid(), stopped: true).isHeldByOthers)
+        #expect(TracerCheck.traced(by: 1, stopped: true).isHeldByOthers)
+        #expect(TracerCheck.traced(by: 0, stopped: true).isHeldByOthers)
+        #expect(!TracerCheck.traced(by: 1, stopped: false).isHeldByOthers)
+    }
+
     @Test(
         arguments: [
             ("R (running)", "0", .none),
