@@ -1,7 +1,9 @@
 """What a language gives to Scripts/languages: programs that stall, and what is true of their stalls."""
 import dataclasses
+import os
 import pathlib
 import re
+import subprocess
 
 HERE = pathlib.Path(__file__).parent
 # In a comment of the source, at the end of each line that the function stalls in: "@stall NAME FUNCTION"; where versions of the language differ in
@@ -52,17 +54,56 @@ class Language:
         """Of `lagmond attach`, beside the process."""
         return []
 
+    # Whether its frames have lines at all.
+    has_lines = True
+    # Functions that no line of a source declares.
+    undeclared = ()
+
+    def __init__(self):
+        # Of each source the functions that it has, with their lines.
+        self.functions = {}
+        for source in self.sources:
+            path = HERE / "programs" / source
+            self.functions[path.name] = self.ranges(path.read_text())
+
+    def ranges(self, text):
+        """Of each function in a source, by the name that records have for it: [(first line, last line)], several where several have it."""
+        raise NotImplementedError
+
     def interpreters(self, folder):
         """Those that are here. `folder` is for what has to be compiled."""
         raise NotImplementedError
+
+    def installed(self, paths, *ask):
+        """Of these programs those that are here, each version once. `ask`: the arguments with which one says its version."""
+        versions = set()
+        for path in paths:
+            if not path or not os.access(path, os.X_OK):
+                continue
+            version = subprocess.run([path, *ask], capture_output=True, text=True).stdout.strip()
+            if version not in versions:
+                versions.add(version)
+                yield path, version
 
     def symbols(self, scenario):
         """What the culprit may be."""
         return [f"{function} ({scenario.file})" for function in scenario.functions]
 
+    def function(self, symbol):
+        """What `ranges` calls it."""
+        return symbol.rsplit(" (", 1)[0]
+
     def is_wrong(self, frame):
         """Whether a frame of one of our sources names something that is not there. `frame` is of the record."""
-        return False
+        ranges = self.functions.get(pathlib.Path(frame.get("file") or "").name)
+        symbol = frame.get("symbol")
+        if ranges is None or symbol is None:
+            return False
+        function = self.function(symbol)
+        if function not in ranges:
+            return function not in self.undeclared
+        line = frame.get("line")
+        return line is not None and not any(first <= line <= last for first, last in ranges[function])
 
     def scenarios(self):
         found = {}

@@ -1,7 +1,6 @@
 """Go: the compilers that are installed, each with a program as it is and with one that was stripped."""
 import glob
 import os
-import pathlib
 import re
 import shutil
 import subprocess
@@ -22,60 +21,49 @@ class Go(Language):
 
     def interpreters(self, folder):
         source = str(HERE / "programs" / "stalls.go")
-        found = [shutil.which("go")] + sorted(glob.glob("/usr/lib/go-*/bin/go"))
-        versions = set()
-        for compiler in filter(None, found):
-            version = subprocess.run([compiler, "env", "GOVERSION"], capture_output=True, text=True).stdout.strip()
-            if version in versions:
-                continue
-            versions.add(version)
+        for compiler, version in self.installed([shutil.which("go")] + sorted(glob.glob("/usr/lib/go-*/bin/go")), "env", "GOVERSION"):
             for kind, options in (("", []), ("-stripped", ["-ldflags=-s -w"])):
                 program = folder / f"{version}{kind}"
                 environment = {**os.environ, "GO111MODULE": "off", "GOFLAGS": "", "GOCACHE": str(folder / "go-cache")}
                 subprocess.run([compiler, "build", *options, "-o", str(program), source], env=environment, check=True)
                 yield Interpreter(f"go-{version.removeprefix('go')}{kind}", [str(program)])
 
-    def __init__(self):
-        self.functions = {}
-        for source in self.sources:
-            path = HERE / "programs" / source
-            lines = path.read_text().splitlines()
-            ranges = {}
-            outer, closures = "", 0
-            for number, line in enumerate(lines, 1):
-                begin = BEGIN.match(line)
-                if not begin:
-                    continue
-                end = next((last for last in range(number + 1, len(lines) + 1) if re.match(begin["indent"] + r"[})]", lines[last - 1])), number)
-                if begin["closure"]:
-                    closures += 1
-                    name = f"{outer}.func{closures}" if outer else f"main.glob..func{closures}"
-                    end = number if line.rstrip().endswith("},") else end
-                    # Functions of the table of stalls.
-                    if line.startswith('\t"'):
-                        name = None
-                else:
-                    receiver = begin["receiver"] and begin["receiver"].split()[1]
-                    kind = f"(*{receiver[1:]})." if receiver and receiver[0] == "*" else f"{receiver}." if receiver else ""
-                    name = outer = f"main.{kind}{begin['name']}" + ("[...]" if f"{begin['name']}[" in line else "")
-                    closures = 0
-                if name:
-                    ranges.setdefault(name, []).append((number, end))
-            self.functions[path.name] = ranges
+    def ranges(self, text):
+        lines = text.splitlines()
+        ranges = {}
+        outer, closures = "", 0
+        for number, line in enumerate(lines, 1):
+            begin = BEGIN.match(line)
+            if not begin:
+                continue
+            end = next((last for last in range(number + 1, len(lines) + 1) if re.match(begin["indent"] + r"[})]", lines[last - 1])), number)
+            if begin["closure"]:
+                closures += 1
+                name = f"{outer}.func{closures}" if outer else f"main.glob..func{closures}"
+                end = number if line.rstrip().endswith("},") else end
+                # Functions of the table of stalls.
+                if line.startswith('\t"'):
+                    name = None
+            else:
+                receiver = begin["receiver"] and begin["receiver"].split()[1]
+                kind = f"(*{receiver[1:]})." if receiver and receiver[0] == "*" else f"{receiver}." if receiver else ""
+                name = outer = f"main.{kind}{begin['name']}" + ("[...]" if f"{begin['name']}[" in line else "")
+                closures = 0
+            if name:
+                ranges.setdefault(name, []).append((number, end))
+        return ranges
+
+    # A method by value has one for pointers as well, which the compiler makes.
+    undeclared = ("main.(*shop).sell",)
 
     def symbols(self, scenario):
         return scenario.functions
 
+    def function(self, symbol):
+        return symbol
+
     def is_wrong(self, frame):
-        ranges = self.functions.get(pathlib.Path(frame.get("file") or "").name)
-        symbol = frame.get("symbol")
-        if ranges is None or symbol is None or symbol.startswith(("main.init", "main.glob.")):
-            return False
-        # A method by value has one for pointers as well, which the compiler makes.
-        if symbol not in ranges:
-            return symbol != "main.(*shop).sell"
-        line = frame.get("line")
-        return line is not None and not any(first <= line <= last for first, last in ranges[symbol])
+        return not (frame.get("symbol") or "").startswith(("main.init", "main.glob.")) and super().is_wrong(frame)
 
 
 LANGUAGE = Go()

@@ -2,8 +2,6 @@
 import ast
 import glob
 import os
-import pathlib
-import subprocess
 
 from language import HERE, Interpreter, Language
 
@@ -17,20 +15,13 @@ class Python(Language):
         paths = ["/usr/bin/python3"]
         for version in ("3.11", "3.12", "3.13"):
             paths += sorted(glob.glob(os.path.expanduser(f"~/.pyenv/versions/{version}.*/bin/python{version}")))[-1:]
-        for path in paths:
-            if os.path.exists(path):
-                version = subprocess.run([path, "-c", "import platform; print(platform.python_version())"], capture_output=True, text=True)
-                yield Interpreter(f"python-{version.stdout.strip()}", [path, str(HERE / "programs" / "stalls.py")])
+        for path, version in self.installed(paths, "-c", "import platform; print(platform.python_version())"):
+            yield Interpreter(f"python-{version}", [path, str(HERE / "programs" / "stalls.py")])
 
-    def __init__(self):
-        # Of each function the lines that it has.
-        self.functions = {}
-        for source in self.sources:
-            path = HERE / "programs" / source
-            tree = ast.parse(path.read_text())
-            ranges = {"<module>": [(1, len(path.read_text().splitlines()))]}
-            self._collect(tree, "", ranges)
-            self.functions[path.name] = ranges
+    def ranges(self, text):
+        ranges = {"<module>": [(1, len(text.splitlines()))]}
+        self._collect(ast.parse(text), "", ranges)
+        return ranges
 
     def _collect(self, node, prefix, ranges):
         for child in ast.iter_child_nodes(node):
@@ -53,17 +44,6 @@ class Python(Language):
             first = min([child.lineno] + [item.lineno for item in getattr(child, "decorator_list", [])])
             ranges.setdefault(prefix + name, []).append((first, child.end_lineno))
             self._collect(child, prefix + name + ".<locals>.", ranges)
-
-    def is_wrong(self, frame):
-        ranges = self.functions.get(pathlib.Path(frame.get("file") or "").name)
-        symbol = frame.get("symbol")
-        if ranges is None or symbol is None:
-            return False
-        function = symbol.rsplit(" (", 1)[0]
-        if function not in ranges:
-            return True
-        line = frame.get("line")
-        return line is not None and not any(first <= line <= last for first, last in ranges[function])
 
 
 LANGUAGE = Python()

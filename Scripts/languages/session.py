@@ -41,6 +41,8 @@ def run_program(lagmond, language, interpreter, scenario, rounds, way, folder):
     command = interpreter.command + [scenario.name, str(rounds), str(truth), str(LEAD_SECONDS[way])]
     options = ["--output", str(output)]
     if way == "run":
+        if os.environ.get("PERF_MAP"):
+            options.append("--perf-map")
         done = subprocess.run(
             [lagmond, "run", *options, "--", *command], cwd=folder, capture_output=True, text=True, timeout=SPARE_SECONDS + rounds * 5
         )
@@ -48,7 +50,8 @@ def run_program(lagmond, language, interpreter, scenario, rounds, way, folder):
     else:
         program = subprocess.Popen(command, cwd=folder)
         try:
-            watch = subprocess.Popen([lagmond, "attach", "--pid", str(program.pid), *language.attach_options(program.pid), *options], stderr=subprocess.PIPE, text=True)
+            attach = [lagmond, "attach", "--pid", str(program.pid), *language.attach_options(program.pid), *options]
+            watch = subprocess.Popen(attach, stderr=subprocess.PIPE, text=True)
             program.wait(timeout=SPARE_SECONDS + rounds * 5)
             _, said = watch.communicate(timeout=SPARE_SECONDS)
         finally:

@@ -8,14 +8,24 @@ package struct CulpritFrame: Sendable, Hashable {
     package var inApp: Bool
     /// Code of the C library, the loader or a language's runtime: whatever a program does ends there.
     package var isRuntime: Bool
+    /// Code of an interpreter, or of what compiles at run time: it works for a function of its language, and where that has no name it is not to blame.
+    package var isInterpreter: Bool
     /// The loop's own code, or what called that: on its stack while it waits, too.
     package var isLoopCode: Bool
 
-    package init(symbol: String?, place: String, inApp: Bool, isRuntime: Bool = false, isLoopCode: Bool = false) {
+    package init(
+        symbol: String?,
+        place: String,
+        inApp: Bool,
+        isRuntime: Bool = false,
+        isInterpreter: Bool = false,
+        isLoopCode: Bool = false
+    ) {
         self.symbol = symbol
         self.place = place
         self.inApp = inApp
         self.isRuntime = isRuntime
+        self.isInterpreter = isInterpreter
         self.isLoopCode = isLoopCode
     }
 

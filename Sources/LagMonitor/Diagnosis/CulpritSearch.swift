@@ -126,6 +126,7 @@ struct CulpritSearch {
     }
 
     private func isFrame(_ kind: Kind, at position: Int, of index: Int) -> Bool {
+        guard !stacks[index].frames[position].isInterpreter else { return false }
         let role = roles[index][position]
         let (inApp, isRuntime) = (stacks[index].frames[position].inApp, stacks[index].frames[position].isRuntime)
         return switch kind {

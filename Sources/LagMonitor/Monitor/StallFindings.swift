@@ -18,6 +18,8 @@ struct StallFindings {
         let waitKind: StallRecord.LockKind?
         /// How many of the outermost frames are on the loop's stack while it waits, too.
         let loopFrames: Int
+        /// Of each frame, whether it is a language's runtime, or of a language and without a name.
+        let areOfRuntime: [Bool]
 
         /// The levels as the search for the culprit sees them.
         var culpritFrames: [CulpritFrame] {
@@ -31,6 +33,7 @@ struct StallFindings {
                     place: level.functionPlace,
                     inApp: level.inApp ?? false,
                     isRuntime: InAppRules.isRuntime(modulePath: level.module),
+                    isInterpreter: frame < areOfRuntime.count && areOfRuntime[frame],
                     isLoopCode: frame >= callbacks
                 )
             }
@@ -130,7 +133,8 @@ struct StallFindings {
                     levels: withLines ? builder.framesWithLines(captured, rules) : frames,
                     index: index,
                     waitKind: StallRecord.LockKind.of(outer),
-                    loopFrames: isWhole ? episode.facts.loopStack.commonFrames(with: captured.map(\.functionStart)) : 0
+                    loopFrames: isWhole ? episode.facts.loopStack.commonFrames(with: captured.map(\.functionStart)) : 0,
+                    areOfRuntime: zip(captured, frames).map { $0.isRuntime || ($0.language != 0 && $1.symbol == nil) }
                 )
             )
         }

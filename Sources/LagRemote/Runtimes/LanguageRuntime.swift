@@ -78,6 +78,8 @@ struct LanguageFrame: Sendable, Hashable {
     var position: UInt64 = 0
     /// The address that the record shows.
     let pc: UInt64
+    /// Whether it is the runtime's own function, though in the language.
+    var isRuntime = false
 }
 
 /// What a process is found to run.

@@ -59,7 +59,10 @@ final class PreparedThread: LanguageThread {
                 var frame = native.frame
                 frame.isRuntime = frame.module.map { ofRuntime.contains($0) } ?? false
                 return frame
-            case .language(let frame): return FrameBuffer.Frame(language: numbers.popFirst() ?? 0, pc: frame.pc)
+            case .language(let found):
+                var frame = FrameBuffer.Frame(language: numbers.popFirst() ?? 0, pc: found.pc)
+                frame.isRuntime = found.isRuntime
+                return frame
             }
         }
         return (frames.replace(by: merged), stack.count - stored)

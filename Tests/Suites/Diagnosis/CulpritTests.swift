@@ -45,6 +45,18 @@ struct CulpritTests {
         #expect(blamed([stack(100, "f A main"), stack(100, "f A main"), stack(100, "f A main")]) == "f")
     }
 
+    @Test func `an interpreter is not blamed, whatever else there is`() {
+        var nameless = stack(9, "[v8::Execute] ?1 [uv_run] [main]")
+        for index in nameless.frames.indices { nameless.frames[index].isInterpreter = true }
+        #expect(blamed([nameless]) == nil)
+        // What it calls may be.
+        nameless.frames[0].isInterpreter = false
+        #expect(blamed([nameless]) == "v8::Execute")
+        var own = stack(9, "[v8::Execute] checkout [uv_run]")
+        own.frames[0].isInterpreter = true
+        #expect(blamed([own]) == "checkout")
+    }
+
     @Test func `library leaf is not blamed when the program called it`() {
         #expect(blamed([stack(9, "[clock_nanosleep] [usleep] App.wait App.tick main")]) == "App.wait")
     }

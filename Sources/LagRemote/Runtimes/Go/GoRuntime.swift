@@ -95,7 +95,15 @@ final class GoRuntime: LanguageRuntime {
             guard let function = table.function(at: address) else { break }
             guard let levels = table.levels(function, at: address) else { return nil }
             for index in levels.indices {
-                frames.append(LanguageFrame(code: function.entry, check: UInt64(index), position: address, pc: pc))
+                frames.append(
+                    LanguageFrame(
+                        code: function.entry,
+                        check: UInt64(index),
+                        position: address,
+                        pc: pc,
+                        isRuntime: levels[index].function.hasPrefix("runtime.")
+                    )
+                )
             }
             let next =
                 caller(function, at: address, stackPointer, memory)

@@ -6,15 +6,22 @@ internal import LagModel
 /// It comes last: what a runtime's own reader has named needs no map. The map may be written at any time, so there is one of these for every
 /// process; where a stack has no such code it costs nothing.
 final class PerfMapRuntime: LanguageRuntime {
-    let modules: Set<Int> = []
+    /// HotSpot's own, where the process has it.
+    let modules: Set<Int>
     let copiesFrames = false
     private let file: PthreadMutex<PerfMapFile>
 
-    init(file: PerfMapFile) { self.file = PthreadMutex(file) }
+    private static let hotSpotFile = "libjvm.so"
+
+    init(file: PerfMapFile, hotSpot: Int? = nil) {
+        self.file = PthreadMutex(file)
+        modules = Set([hotSpot].compactMap(\.self))
+    }
 
     static func recognise(_ image: ProcessImage) -> RuntimeRecognition {
         let inner = NamespaceThread.innerTid(of: image.process, process: image.process)
-        return .found(PerfMapRuntime(file: PerfMapFile(process: image.process, innerPid: inner)))
+        let hotSpot = image.modules.first { $0.name == hotSpotFile }?.index
+        return .found(PerfMapRuntime(file: PerfMapFile(process: image.process, innerPid: inner), hotSpot: hotSpot))
     }
 
     func prepare(tid: Int32, innerTid: Int32) -> UInt64? { nil }
@@ -30,6 +37,8 @@ final class PerfMapRuntime: LanguageRuntime {
     }
 
     func name(_ frame: LanguageFrame) -> LanguageFrameName? {
-        file.withLock { $0.name(of: frame.code) }.map(PerfMapName.parse)
+        guard let text = file.withLock({ $0.name(of: frame.code) }) else { return nil }
+        // HotSpot's interpreter, adapters and stubs run methods that the map does not name: theirs would be wrong names.
+        return modules.isEmpty || text.hasSuffix(")") ? PerfMapName.parse(text) : nil
     }
 }

@@ -111,6 +111,25 @@ struct HostileRuntimeTests {
         copy.prefetch(.max - 10, 4096)
     }
 
+    @Test func `of many places those are copied that can be read`() throws {
+        let wild = WildMemory(seed: 2)
+        let copy = try #require(MemoryCopy(process: getpid()))
+        copy.open(nil, within: 1_000_000_000)
+        var places = (0..<100).map { wild.address($0 * 64) }
+        for bad in [0, 7, 40, 41, 99] { places[bad] = bad % 2 == 0 ? 0 : .max - 8 }
+        copy.prefetch(places, 24)
+        copy.close(nil)
+        for (index, place) in places.enumerated() {
+            let words = copy.bytes(place, 24).map { Array($0) }
+            #expect(words == ([0, 7, 40, 41, 99].contains(index) ? nil : memory.bytes(place, 24)))
+        }
+        copy.open(nil, within: 1_000_000_000)
+        copy.prefetch((0..<3000).map { wild.address($0 * 8) }, 8)
+        copy.prefetch([wild.address(0)], -1)
+        copy.prefetch([wild.address(0)], .max)
+        #expect(copy.holds(wild.address(8), 8) && !copy.holds(wild.address(MemoryCopy.maximumReads * 8), 8))
+    }
+
     @Test func `a copy has a bound of bytes and of reads`() throws {
         let wild = WildMemory(seed: 1)
         let copy = try #require(MemoryCopy(process: getpid()))

@@ -28,6 +28,18 @@ struct PerfMapTests {
         #expect(self.name("1000 100 one\n0x2000 0x10 two\n", at: address) == name)
     }
 
+    @Test func `code of HotSpot itself has no name`() throws {
+        let path = NSTemporaryDirectory() + "perf-map-\(getpid())-hotspot.map"
+        try "1000 100 Interpreter\n2000 100 void Shop.price(int)\n".write(toFile: path, atomically: false, encoding: .utf8)
+        defer { unlink(path) }
+        func name(_ hotSpot: Int?, at address: UInt64) -> String? {
+            let runtime = PerfMapRuntime(file: PerfMapFile(path: path, process: getpid()), hotSpot: hotSpot)
+            return runtime.name(LanguageFrame(code: address, pc: address))?.function
+        }
+        #expect(name(3, at: 0x1000) == nil && name(3, at: 0x2000) == "Shop.price")
+        #expect(name(nil, at: 0x1000) == "Interpreter")
+    }
+
     @Test func `of overlapping code the last in the file holds`() {
         let text = "3000 100 first\n1000 1000 large\n1800 10 small\n3000 40 again\n"
         #expect(name(text, at: 0x1805) == "small")
