@@ -43,10 +43,10 @@ def report(title, tallies, has_lines):
     function, line = sum(tally.function for tally in tallies), sum(tally.line for tally in tallies)
     fingerprints = max((len(tally.fingerprints) for tally in tallies), default=0)
     wrong = sum(tally.wrong for tally in tallies)
-    stops = [stop for tally in tallies for stop in tally.stops]
+    quiet, busy = ([stop for tally in tallies for stop in tally.stops[is_busy]] for is_busy in (False, True))
     print(
         f"language {title} stalls={found}/{made} function={share(function, found)} line={share(line, found)} fingerprints={fingerprints} "
-        f"stop_us_p99={percentile(stops)} wrong={wrong}",
+        f"stop_us_p99={percentile(quiet)} busy_stop_us_p99={percentile(busy)} wrong={wrong}",
         flush=True,
     )
     has_enough_lines = line >= LEAST_LINE * found or not has_lines

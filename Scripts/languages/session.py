@@ -24,8 +24,8 @@ class Tally:
     line: int = 0
     wrong: int = 0
     fingerprints: set = dataclasses.field(default_factory=set)
-    # (how many, what 99 in 100 were not longer than)
-    stops: list = dataclasses.field(default_factory=list)
+    # (how many, what 99 in 100 were not longer than), on a quiet machine and on a busy one.
+    stops: dict = dataclasses.field(default_factory=lambda: {False: [], True: []})
     details: list = dataclasses.field(default_factory=list)
 
 
@@ -112,6 +112,6 @@ def measure(lagmond, language, interpreter, scenario, rounds, way, busy, folder,
     judge(language, scenario, stalls, records, tally)
     stops = STOPS.search(said)
     if stops:
-        tally.stops.append((int(stops.group(1)), int(stops.group(3))))
+        tally.stops[busy].append((int(stops.group(1)), int(stops.group(3))))
     # The machine settles.
     time.sleep(0.1)

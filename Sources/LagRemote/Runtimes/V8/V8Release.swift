@@ -2,53 +2,53 @@
 ///
 /// Sources: `src/objects/*.tq`, `src/objects/code.h`, `src/objects/bytecode-array.h` and `src/objects/deoptimization-data.h` of the release's
 /// tag; each value was compared with the memory of a process of that release. Offsets count from the object's first byte.
+///
+/// A release that is the same as most has nothing in the table but what differs.
 struct V8Release: Sendable {
     let major: UInt32
     let minor: UInt32
     /// `JSFunction.code`; nil: it is in a table elsewhere (13.6).
-    let functionCode: UInt64?
+    var functionCode: UInt64? = 48
     /// The source positions of a `BytecodeArray`.
-    let bytecodePositions: UInt64
+    var bytecodePositions: UInt64 = 24
     let code: CodeFields
-    let scope: ScopeFields
-    let deoptimization: DeoptimizationFields
+    var scope = ScopeFields()
+    var deoptimization = DeoptimizationFields()
 
     /// A `Code` object.
     struct CodeFields: Sendable {
         /// Optimised code: the deoptimisation data. Baseline code: the function's `BytecodeArray`.
-        let data: UInt64
+        var data: UInt64 = 8
         /// Optimised code: source positions. Baseline code: where each bytecode's machine code ends.
-        let positions: UInt64
-        let flags: UInt64
+        var positions: UInt64 = 16
+        var flags: UInt64 = 48
         let instructionBytes: UInt64
         /// Where the address of the instructions is; nil: they follow the object's header.
-        let instructionStart: UInt64?
+        var instructionStart: UInt64? = 40
         /// From the object before the instructions (`InstructionStream`, before 11.1 `Code` itself) to them.
-        let headerBytes: UInt64
+        var headerBytes: UInt64 = 32
         /// What that object is called in the constants, and where it has its `Code`; nil: it is the `Code`.
-        let stream: (type: String, code: UInt64)?
+        var stream: (type: String, code: UInt64)? = ("InstructionStream__INSTRUCTION_STREAM_TYPE", 8)
     }
 
     /// A `ScopeInfo`.
     struct ScopeFields: Sendable {
         /// Its flags are a small integer; else a plain one of 32 bits.
-        let flagsAreSmall: Bool
+        var flagsAreSmall = true
         /// The scope type that is a function's.
-        let functionType: UInt32
-        /// Index of the source position before the variable part; nil: after the names.
-        let fixedPosition: Int?
+        var functionType: UInt32 = 2
     }
 
     /// Indices into the deoptimisation data, and the types that may be there.
     struct DeoptimizationFields: Sendable {
-        let arrayType: String
-        let inlinedCount: Int
-        let literals: Int
-        let literalsType: String
-        let function: Int
+        var arrayType = "FixedArray__FIXED_ARRAY_TYPE"
+        var inlinedCount = 1
+        var literals = 2
+        var literalsType = "WeakFixedArray__WEAK_FIXED_ARRAY_TYPE"
+        var function = 6
         /// Whether a `SharedFunctionInfoWrapper` is around the function.
-        let isWrapped: Bool
-        let inliningPositions: Int
+        var isWrapped = false
+        var inliningPositions = 7
     }
 
     /// In Node.js 18, 20, 22 and 24. In between there were releases for some months each (19, 21, 23), which are not known.
@@ -56,96 +56,37 @@ struct V8Release: Sendable {
         V8Release(
             major: 10,
             minor: 2,
-            functionCode: 48,
             bytecodePositions: 32,
             code: CodeFields(
                 data: 16,
                 positions: 24,
-                flags: 48,
                 instructionBytes: 40,
                 instructionStart: nil,
                 headerBytes: 128,
                 stream: nil
-            ),
-            scope: ScopeFields(flagsAreSmall: true, functionType: 2, fixedPosition: nil),
-            deoptimization: DeoptimizationFields(
-                arrayType: "FixedArray__FIXED_ARRAY_TYPE",
-                inlinedCount: 1,
-                literals: 2,
-                literalsType: "WeakFixedArray__WEAK_FIXED_ARRAY_TYPE",
-                function: 6,
-                isWrapped: false,
-                inliningPositions: 7
             )
         ),
         V8Release(
             major: 11,
             minor: 3,
-            functionCode: 48,
             bytecodePositions: 32,
-            code: CodeFields(
-                data: 16,
-                positions: 24,
-                flags: 48,
-                instructionBytes: 56,
-                instructionStart: 40,
-                headerBytes: 16,
-                stream: ("InstructionStream__INSTRUCTION_STREAM_TYPE", 8)
-            ),
-            scope: ScopeFields(flagsAreSmall: true, functionType: 2, fixedPosition: nil),
-            deoptimization: DeoptimizationFields(
-                arrayType: "FixedArray__FIXED_ARRAY_TYPE",
-                inlinedCount: 1,
-                literals: 2,
-                literalsType: "WeakFixedArray__WEAK_FIXED_ARRAY_TYPE",
-                function: 6,
-                isWrapped: false,
-                inliningPositions: 7
-            )
+            code: CodeFields(data: 16, positions: 24, instructionBytes: 56, headerBytes: 16)
         ),
         V8Release(
             major: 12,
             minor: 4,
             functionCode: 24,
-            bytecodePositions: 24,
-            code: CodeFields(
-                data: 8,
-                positions: 16,
-                flags: 48,
-                instructionBytes: 52,
-                instructionStart: 40,
-                headerBytes: 32,
-                stream: ("InstructionStream__INSTRUCTION_STREAM_TYPE", 8)
-            ),
-            scope: ScopeFields(flagsAreSmall: true, functionType: 2, fixedPosition: nil),
-            deoptimization: DeoptimizationFields(
-                arrayType: "TrustedFixedArray__TRUSTED_FIXED_ARRAY_TYPE",
-                inlinedCount: 1,
-                literals: 2,
-                literalsType: "WeakFixedArray__WEAK_FIXED_ARRAY_TYPE",
-                function: 6,
-                isWrapped: false,
-                inliningPositions: 7
-            )
+            code: CodeFields(instructionBytes: 52),
+            deoptimization: DeoptimizationFields(arrayType: "TrustedFixedArray__TRUSTED_FIXED_ARRAY_TYPE")
         ),
         V8Release(
             major: 13,
             minor: 6,
             functionCode: nil,
-            bytecodePositions: 24,
-            code: CodeFields(
-                data: 8,
-                positions: 16,
-                flags: 52,
-                instructionBytes: 56,
-                instructionStart: 40,
-                headerBytes: 32,
-                stream: ("InstructionStream__INSTRUCTION_STREAM_TYPE", 8)
-            ),
-            scope: ScopeFields(flagsAreSmall: false, functionType: 4, fixedPosition: 3),
+            code: CodeFields(flags: 52, instructionBytes: 56),
+            scope: ScopeFields(flagsAreSmall: false, functionType: 4),
             deoptimization: DeoptimizationFields(
                 arrayType: "ProtectedFixedArray__PROTECTED_FIXED_ARRAY_TYPE",
-                inlinedCount: 1,
                 literals: 3,
                 literalsType: "TrustedWeakFixedArray__TRUSTED_WEAK_FIXED_ARRAY_TYPE",
                 function: 7,
