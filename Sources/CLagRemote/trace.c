@@ -11,14 +11,12 @@
 #include <elf.h>
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -53,7 +51,6 @@ enum {
     SHORTEST_NAP_NS = 5000,
     LONGEST_NAP_NS = 500000,
     NAPS_BETWEEN_CHECKS = 64,    // whether it is there at all
-    SLICE_NS = 100000,           // the shortest that the kernel gives
 };
 
 static void clr_tracer_release(clr_tracer *tracer) {
@@ -125,7 +122,9 @@ static int clr_await_stop(const clr_tracer *tracer, siginfo_t *stop, uint64_t *r
         if (waited < SPIN_NS) continue;
         if (++naps % NAPS_BETWEEN_CHECKS == 0 && !clr_is_held(tracer)) return ESRCH;
         uint64_t nap_ns = waited / NAPS_OF_A_WAIT;
-        struct timespec pause = {.tv_sec = 0, .tv_nsec = nap_ns < SHORTEST_NAP_NS ? SHORTEST_NAP_NS : nap_ns > LONGEST_NAP_NS ? LONGEST_NAP_NS : (long)nap_ns};
+        if (nap_ns < SHORTEST_NAP_NS) nap_ns = SHORTEST_NAP_NS;
+        if (nap_ns > LONGEST_NAP_NS) nap_ns = LONGEST_NAP_NS;
+        struct timespec pause = {.tv_sec = 0, .tv_nsec = (long)nap_ns};
         nanosleep(&pause, NULL);
     }
 }
@@ -164,21 +163,6 @@ static int clr_trace(clr_tracer *tracer, int *holds) {
     return error;
 }
 
-// Gets this thread a processor sooner when it wakes, for less time: Linux 6.12 takes that as a wish for which nobody needs a privilege (sched(7),
-// sched_setattr(2): sched_runtime); others ignore it.
-static void clr_ask_for_short_slices(void) {
-    struct {
-        uint32_t size, policy;
-        uint64_t flags;
-        int32_t nice;
-        uint32_t priority;
-        uint64_t runtime, deadline, period;
-    } wish;
-    if (syscall(SYS_sched_getattr, 0, &wish, sizeof(wish), 0) != 0 || wish.policy != SCHED_OTHER) return;
-    wish.runtime = SLICE_NS;
-    syscall(SYS_sched_setattr, 0, &wish, 0);
-}
-
 static int clr_tracer_start(clr_tracer *tracer);
 
 static void *clr_tracer_run(void *context) {
@@ -186,7 +170,6 @@ static void *clr_tracer_run(void *context) {
     int holds = 0;
     // Timers are late by 50 us otherwise, for which a target would stand still.
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
-    clr_ask_for_short_slices();
     for (;;) {
         while (sem_wait(&tracer->asked) != 0) continue;
         if (__atomic_load_n(&tracer->ending, __ATOMIC_ACQUIRE)) break;

@@ -16,10 +16,11 @@ package enum TracerCheck: Sendable, Equatable {
     /// A static string ends with a NUL and is handed to C as it is.
     private static let file: StaticString = "status"
 
-    /// Whether somebody else holds the thread. A stop by this process's own tracer lasts for a moment, which is longer where that has to wait for a
-    /// processor, and ends no stall.
+    /// Whether somebody else holds the thread. A stop by this process's own tracer lasts for a moment, which is longer where that
+    /// has to wait for a processor, and ends no stall.
     package var isHeldByOthers: Bool {
-        if case .traced(let tracer, stopped: true) = self { tracer == 0 || cll_is_thread_of(getpid(), tracer) == 0 } else { false }
+        guard case .traced(let tracer, stopped: true) = self else { return false }
+        return tracer == 0 || cll_is_thread_of(getpid(), tracer) == 0
     }
 
     /// Asks the kernel. About 10 µs; any thread, no lock, no allocation.
