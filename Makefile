@@ -103,7 +103,7 @@ accuracy: setup ## measure what is found, missed and false, against the observer
 	$(SWIFT) build -c release --product lagaccuracy >&2
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagaccuracy" $(ACCURACY)
 
-requests: setup ## whether stalls name the request that blocked, in services under load (4 min)
+requests: setup ## whether stalls name the request that blocked, in services under load (2 min after a build)
 	$(SWIFT) build -c release --traits NIO --product lagrequests >&2
 	exec "$$($(SWIFT) build -c release --traits NIO --show-bin-path 2>/dev/null)/lagrequests" $(REQUESTS)
 

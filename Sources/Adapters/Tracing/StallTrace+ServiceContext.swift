@@ -7,8 +7,8 @@
         ///
         /// For `withStallContext(name: "GET /orders/:id", trace: .current)`.
         ///
-        /// Any task. A tracer is asked for the header that it would send to another service: some 100 ns, and what the tracer needs. Nothing while no
-        /// monitor wants contexts, for ``withStallContext(name:_:trace:_:)`` does not evaluate it then.
+        /// Any task. A tracer is asked for the header that it would send to another service; not while no monitor wants contexts, for `withStallContext`
+        /// does not evaluate it then.
         public static var current: StallTrace? { ServiceContext.current.flatMap { StallTrace($0) } }
 
         /// The trace of a service context, which any tracer of swift-distributed-tracing hands on as W3C's `traceparent`.
