@@ -159,7 +159,7 @@ class Chromium(Windowed):
 class Openbox(Windowed):
     """A window manager, which reads its settings again when another one of it says so."""
 
-    name = "openbox"
+    name, is_known = "openbox", True
     needs = ("Xvfb", "xdotool", "openbox")
 
     def command(self):

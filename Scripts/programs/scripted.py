@@ -88,7 +88,7 @@ class Webrick(HTTPProgram):
 class Unicorn(HTTPProgram):
     """Ruby's server of one process a request: a worker's loop has one listener."""
 
-    name = "unicorn"
+    name, is_known = "unicorn", True
     needs = ("unicorn", "wrk")
 
     def command(self):
