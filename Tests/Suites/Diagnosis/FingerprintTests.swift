@@ -22,11 +22,13 @@ struct FingerprintTests {
 
     /// A toolchain's library that was linked in has no source file there.
     @Test(arguments: [
-        ("dispatch_orders", "/src/shop/Sources/CShop/orders.c", true), ("dispatch_orders", nil, false), ("dispatch_orders", "", false),
+        ("dispatch_orders", "/src/shop/Sources/CShop/orders.c", true), ("dispatch_orders", nil, false),
+        ("dispatch_orders", "", false),
         ("swift_transfer", "bank.c", true), ("swift_release", "/home/build/swift/stdlib/public/runtime/HeapObject.cpp", false),
         ("_dispatch_client_callout", "/home/build/swift-corelibs-libdispatch/src/init.c", false),
         ("std::sort", "/opt/gcc-14/include/c++/14.1.0/bits/stl_algo.h", false), ("std::sort", nil, false),
-        ("core::Engine::step", "/src/game/core/engine.cc", true), ("core::fmt::write", "/rustc/90b35a6/library/core/src/fmt/mod.rs", false),
+        ("core::Engine::step", "/src/game/core/engine.cc", true),
+        ("core::fmt::write", "/rustc/90b35a6/library/core/src/fmt/mod.rs", false),
         ("cll_find", "/src/lagmonitor/Sources/CLagLinux/memory.c", false),
     ]) func `a function that is called as a librarys is the programs own where it has a source file`(
         symbol: String,

@@ -109,7 +109,8 @@ private final class Outcome: Sendable {
     func get() throws -> Truth? {
         try state.withLock { state in
             var truth = try state.result?.get()
-            if state.seen.before > 0, state.seen.after > 0 { truth?.longestMs = Double(state.seen.after - state.seen.before) / 1e6 }
+            let (before, after) = state.seen
+            if before > 0, after > 0 { truth?.longestMs = Double(after - before) / 1e6 }
             return truth
         }
     }
