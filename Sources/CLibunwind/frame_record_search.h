@@ -13,8 +13,10 @@ typedef struct memory_view {
 
 // A word of the stack copy; 0 when it lies outside.
 static inline int snapshot_word(const cll_snapshot *snapshot, uint64_t address, uint64_t *word) {
-    if (address < snapshot->stack_begin || address + 8 > snapshot->stack_begin + snapshot->stack_length) return 0;
-    memcpy(word, snapshot->stack + (address - snapshot->stack_begin), 8);
+    // By differences: an address may be the last one there is.
+    uint64_t offset = address - snapshot->stack_begin;
+    if (address < snapshot->stack_begin || snapshot->stack_length < 8 || offset > snapshot->stack_length - 8) return 0;
+    memcpy(word, snapshot->stack + offset, 8);
     return 1;
 }
 

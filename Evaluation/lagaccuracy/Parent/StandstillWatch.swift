@@ -4,8 +4,8 @@ internal import Glibc
 internal import LagMonitor
 internal import Synchronization
 
-/// Times in which no processor of this machine ran: a virtual machine that its host had put aside. They are nobody's in the machine, so they
-/// are the truth's as the parent's own stops are (``ObservedStop``).
+/// Times in which no processor of this machine ran: a virtual machine that its host had put aside. No process of the machine had
+/// that time, so it is left out of the truth as the parent's own stops are (``ObservedStop``).
 ///
 /// One thread on each of two processors sleeps for a millisecond at a time. What both missed in common, and were not waiting for their
 /// processor in, is a standstill. The target cannot bring that about: what it does delays them one by one, and as run-queue delay.

@@ -37,16 +37,13 @@ struct MapsLine {
     /// The kernel's own little library, which has no file.
     var isVDSO: Bool { pathLength == 6 && path[1] == UInt8(ascii: "v") && path[2] == UInt8(ascii: "d") }
 
-    /// Where the process publishes what it is (OTEP 4719): such a mapping's name begins with one of these.
-    private static let processContexts: [StaticString] = ["[anon_shmem:OTEL_CTX]", "[anon:OTEL_CTX]", "/memfd:OTEL_CTX"]
-
+    /// Where the process publishes what it is (OTEP 4719). No array: going through one allocates.
     var isProcessContext: Bool {
-        guard readable, !executable else { return false }
-        for name in Self.processContexts
-        where pathLength >= name.utf8CodeUnitCount && memcmp(path, name.utf8Start, name.utf8CodeUnitCount) == 0 {
-            return true
-        }
-        return false
+        readable && !executable && (begins("[anon_shmem:OTEL_CTX]") || begins("[anon:OTEL_CTX]") || begins("/memfd:OTEL_CTX"))
+    }
+
+    private func begins(_ name: StaticString) -> Bool {
+        pathLength >= name.utf8CodeUnitCount && memcmp(path, name.utf8Start, name.utf8CodeUnitCount) == 0
     }
 
     private var storedRange: (from: Int, count: Int) {

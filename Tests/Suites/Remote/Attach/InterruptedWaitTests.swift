@@ -71,6 +71,8 @@ internal import Testing
                     let answer = clr_tracer_capture(tracer, other, pid, 0, 0, &snapshot, clb_now_ns() + 10_000_000_000)
                     #expect(Int(answer) != Int(CLL_SIGNAL_TAKEN))
                 }
+                // What seized it lets go by its thread's end, which comes after the answer.
+                #expect(eventually { (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8))?.contains("TracerPid:\t0") == true })
                 let check = try #require(clr_iteration_check_begin(other, pid, -1, 0))
                 usleep(100_000)
                 var seen: UInt64 = 0
