@@ -37,7 +37,8 @@ enum FileLocation: Equatable {
     private static let sourceFolders = [
         "/usr/include/", "/usr/local/include/", "/usr/lib/gcc/", "/usr/lib/llvm-", "/usr/lib/clang/", "/usr/lib/swift/",
         // Swift's runtime and libraries; Rust's standard library and crates; Go's, and modules.
-        "/include/c++/", "/swift/stdlib/", "/swift/include/", "/swift-corelibs-",
+        "/include/c++/", "/libstdc++-v3/", "/libcxx/", "/libcxxabi/", "/swift/stdlib/", "/swift/include/", "/swift/lib/",
+        "/swift-corelibs-", "/rustlib/src/",
         "/rustc/", "/.cargo/registry/", "/.cargo/git/", "/usr/lib/go-", "/usr/local/go/src/", "/pkg/mod/",
     ]
 

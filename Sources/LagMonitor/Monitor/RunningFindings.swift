@@ -38,14 +38,14 @@ struct RunningFindings {
         let open = (0..<tally.openCount).map(tally.openContext).sorted { $0.context.opened_ns < $1.context.opened_ns }
         let parts = tally.alsoRan(atLeast: threshold / 2)
         let named = parts.map(\.copy.token) + [tally.running?.token]
-        record.requestsOpen =
-            parts.filter { $0.copy.context.lengths & 0xff != 0 }.map { part in
-                // One that began later had been open for as long as it was seen to run.
-                let seen = max(tally.openNanoseconds, part.copy.context.opened_ns.saturatingSum(part.ranNanoseconds))
-                return request(part.copy.context, contexts, at: seen, running: true)
-            }
-            + open.filter { !named.contains($0.token) }
+        let ran = parts.filter { $0.copy.context.lengths & 0xff != 0 }.map { part in
+            // One that began later had been open for as long as it was seen to run.
+            let seen = max(tally.openNanoseconds, part.copy.context.opened_ns.saturatingSum(part.ranNanoseconds))
+            return request(part.copy.context, contexts, at: seen, running: true)
+        }
+        let waiting = open.filter { !named.contains($0.token) }
             .map { request($0.context, contexts, at: tally.openNanoseconds, running: false) }
+        record.requestsOpen = Array((ran + waiting).prefix(RunningTally.openCapacity))
     }
 
     private func request(

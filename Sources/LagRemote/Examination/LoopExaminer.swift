@@ -141,10 +141,12 @@ package final class LoopExaminer: Sendable {
         return LoopProof(isLoop: true, isWorkPending: facts.pending == .pending || facts.pending == .unknown)
     }
 
-    /// Whether the thread was seen in its wait by the kernel, and sleeps deeper in the stack than there.
+    /// Whether the thread was seen in its wait by the kernel, and sleeps deeper in the stack than there, in a call that is no wait for events.
     private func isSeen() -> Bool {
         var call = cll_thread_syscall()
-        guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED) else { return false }
+        guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), clr_wait_kind(call.number) == 0 else {
+            return false
+        }
         return state.withLock { state in
             state.object != nil && state.object?.epoll == state.seenEpoll && call.sp < state.readStackPointer
         }
@@ -210,7 +212,7 @@ package final class LoopExaminer: Sendable {
         if clr_wait_kind(call.number) != 0, object?.isWaited(in: &call, of: process.pid) == true { return .waitingForAll }
         if object?.asksUser(in: &call, of: process.pid) == true { return .waitingElsewhere }
         // An instance identifies its loop, however young.
-        if isYoung, object?.epoll == nil, isLoops(call) { return .waitingElsewhere }
+        if isYoung, let object, object.epoll == nil, isLoops(call) { return .waitingElsewhere }
         return switch Int(clr_call_use(process.pid, &call)) {
         case CLR_CALL_RESTS: .waiting(isFurtherOut: call.sp > limit)
         case CLR_CALL_SLEEPS: .sleeping
@@ -239,7 +241,7 @@ package struct LoopProof: Sendable, Equatable {
     package var isLoop: Bool
     /// Events are ready there that it does not fetch.
     package var isWorkPending: Bool
-    /// Both by what the kernel shows alone, whatever the shared table says, of a thread that sleeps.
+    /// Both by what the kernel shows, of a thread that sleeps. Where its process has other threads, the shared table may leave out that they fetch.
     package var isWitnessed: Bool
 
     package init(isLoop: Bool, isWorkPending: Bool, isWitnessed: Bool = false) {

@@ -28,14 +28,16 @@ struct ThreadContexts {
 
     /// Before the thread is held. Some 5 µs where contexts are published, and the first time a look at each module.
     mutating func prepare(_ tid: Int32, modules: ModuleMap) -> Thread? {
+        place = nil
+        guard let header = modules.processContext else { return nil }
         let memory = RemoteMemory(process: modules.process)
         if generation != modules.generation {
             generation = modules.generation
             variable = Self.find(ProcessImage(modules), memory)
         }
-        place = modules.processContext.map { (memory, $0) }
-        guard let variable, let place else { return nil }
-        published.refresh(memory, header: place.header)
+        place = (memory, header)
+        guard let variable else { return nil }
+        published.refresh(memory, header: header)
         guard published.message?.hasKnownSchema == true, let found = variable.place(memory) else { return nil }
         let threadPointer = clr_thread_pointer(modules.process, tid)
         return threadPointer != 0 ? Thread(place: found, threadPointer: threadPointer) : nil
@@ -50,9 +52,10 @@ struct ThreadContexts {
     }
 
     private static func find(_ image: ProcessImage, _ memory: RemoteMemory) -> ThreadLocalVariable? {
+        var left = ThreadLocalVariable.maximumRelocations
         for (place, module) in image.modules.enumerated() {
-            guard let found = ThreadLocalVariable(variable, in: module, isProgram: place == 0, memory) else { continue }
-            return found
+            let isProgram = place == 0
+            if let found = ThreadLocalVariable(variable, in: module, isProgram: isProgram, memory, relocations: &left) { return found }
         }
         return nil
     }

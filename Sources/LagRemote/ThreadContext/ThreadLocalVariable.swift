@@ -31,8 +31,8 @@ struct ThreadLocalVariable: Sendable, Equatable {
     }
 
     private static let maximumModules: UInt64 = 65_536
-    /// Relocations of one library that are looked through.
-    private static let maximumRelocations = 1 << 18
+    /// Relocations of a process that are looked through: all its libraries may export such a variable, and refer to it nowhere.
+    static let maximumRelocations = 1 << 18
     private static let relocationsAtOnce = 4096
 
     private let own: Int64?
@@ -41,7 +41,7 @@ struct ThreadLocalVariable: Sendable, Equatable {
     private let offset: UInt64
 
     /// Nil where the module exports no such variable, or none that can be found.
-    init?(_ name: String, in module: ProcessImage.Module, isProgram: Bool, _ memory: RemoteMemory) {
+    init?(_ name: String, in module: ProcessImage.Module, isProgram: Bool, _ memory: RemoteMemory, relocations left: inout Int) {
         guard let symbols = module.symbols, let symbol = symbols.threadLocal(name), let storage = symbols.threadStorage,
             symbol.offset <= storage.bytes, storage.bytes - symbol.offset >= 8
         else { return nil }
@@ -52,16 +52,16 @@ struct ThreadLocalVariable: Sendable, Equatable {
             (own, slot, address) = (Int64(bitPattern: symbol.offset &- bytes), .distance, 0)
             return
         }
-        guard let found = Self.find(symbol, symbols, memory) else { return nil }
+        guard let found = Self.find(symbol, symbols, memory, &left) else { return nil }
         (own, slot, address) = (nil, found.0, found.1)
     }
 
     private static func find(
         _ symbol: DynamicSymbols.ThreadLocal,
         _ symbols: DynamicSymbols,
-        _ memory: RemoteMemory
+        _ memory: RemoteMemory,
+        _ left: inout Int
     ) -> (Slot, UInt64)? {
-        var left = maximumRelocations
         for table in symbols.relocations {
             var at = 0
             let count = min(table.count, left)

@@ -32,9 +32,16 @@ struct RunningTallyTests {
     }
 
     @Test func `one sample stands for the whole stall`() throws {
-        #expect(try running([(at: 150, token: 1, opened: 0)], until: 300) == 1)
-        #expect(try running([(at: 150, token: nil, opened: 0)], until: 300) == nil)
+        #expect(try running([(at: 150, token: 1, opened: 1)], until: 300) == 1)
+        #expect(try running([(at: 150, token: nil, opened: 1)], until: 300) == nil)
         #expect(try running([], until: 300) == nil)
+    }
+
+    /// Another process's: the time before it was first seen may be another one's.
+    @Test func `a context without a beginning has what lies between its samples`() throws {
+        #expect(try running([(at: 150, token: 1, opened: 0)], until: 200) == nil)
+        #expect(try running([(at: 50, token: 1, opened: 0), (at: 150, token: 1, opened: 0)], until: 200) == 1)
+        #expect(try running([(at: 50, token: 1, opened: 0), (at: 90, token: nil, opened: 0), (at: 150, token: 1, opened: 0)], until: 200) == nil)
     }
 
     @Test func `a context that was opened late is not to blame`() throws {
@@ -44,7 +51,7 @@ struct RunningTallyTests {
 
     @Test func `of several the one that ran for more than half`() throws {
         let samples: [(at: UInt64, token: UInt64?, opened: UInt64)] = [
-            (at: 100, token: 1, opened: 0), (at: 150, token: 2, opened: 1100 * Self.ms),
+            (at: 100, token: 1, opened: 1), (at: 150, token: 2, opened: 1100 * Self.ms),
         ]
         #expect(try running(samples, until: 160) == 1)
         #expect(try running(samples, until: 190) == 1)

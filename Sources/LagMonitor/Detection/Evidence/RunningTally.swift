@@ -71,9 +71,13 @@ package final class RunningTally {
         let gap = now.saturatingDifference(latestNanoseconds)
         latestNanoseconds = max(latestNanoseconds, now)
         totalNanoseconds += gap
+        let before = latestContext
         latestContext = nil
         if let context { latestContext = place(of: context) }
-        if let latestContext { contextWeights[latestContext] += gap }
+        // When another process's began is not known: only what lies between two samples of it is its own.
+        if let latestContext, contexts[latestContext].context.opened_ns != 0 || before == latestContext {
+            contextWeights[latestContext] += gap
+        }
         latestTask = nil
         if let task { latestTask = place(of: task) }
         if let latestTask { taskWeights[latestTask] += gap }

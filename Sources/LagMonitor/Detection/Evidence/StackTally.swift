@@ -166,11 +166,17 @@ package final class StackTally {
 
     /// Counts the time since the last look for who holds the lock now. Of several owners the one that held it for more than half of the time is kept
     /// in the end (Boyer and Moore's majority vote).
-    /// - Parameter isOther: another than the one that is kept.
+    /// - Parameters:
+    ///   - isOther: another than the one that is kept.
+    ///   - isFirst: none is kept.
     /// - Returns: whether that one is to be kept instead.
-    package func voteForOwner(of index: Int, isOther: Bool) -> Bool {
+    package func voteForOwner(of index: Int, isOther: Bool, isFirst: Bool = false) -> Bool {
         let (votes, weight) = (stacks[index].ownerVotes.nanoseconds, stacks[index].weightNanoseconds)
         let gained = weight.saturatingDifference(stacks[index].ownerVotes.weight)
+        if isFirst {
+            stacks[index].ownerVotes = (gained, weight)
+            return true
+        }
         guard isOther else {
             stacks[index].ownerVotes = (votes.saturatingSum(gained), weight)
             return false

@@ -20,8 +20,7 @@ extension Watch {
     func recordRunning(_ isKnown: Bool, _ outcome: inout CaptureOutcome, in episode: Episode, at now: UInt64) {
         guard !services.isRemote else {
             // Another process's thread is at what its program published, which is read with the stack or not at all.
-            if outcome.method != .none { episode.running.add(nil, services.capture.context, at: now) }
-            return
+            return episode.running.add(nil, outcome.method != .none ? services.capture.context : nil, at: now)
         }
         guard isKnown, let running = services.running else { return episode.running.add(nil, nil, at: now) }
         addAsyncCallers(running, &outcome)

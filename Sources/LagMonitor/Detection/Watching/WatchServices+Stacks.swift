@@ -87,7 +87,7 @@ extension WatchServices {
         }
     }
 
-    /// What the thread waits for, and who holds it. Again and again for a lock: its owner may be another one (of several who held it longest is kept), and a
+    /// What the thread waits for, and who holds it. Again and again for a lock: its owner may be another one (the one that held it for most of the time is kept), and a
     /// deadlock closes when the last thread comes to it.
     /// - Parameter isStillStalled: asked when something was found: at the end of a stall the lock has no owner any more, or another one.
     func describe(
@@ -106,9 +106,9 @@ extension WatchServices {
             // A lock without an owner is about to be taken: who held it is known.
             let isKnown = found.owner == 0 && known.lock.owner != 0 && known.lock.address == found.address
             let isOther = !isKnown && (known.lock.address != found.address || known.lock.owner != found.owner)
-            let isOutvoted = episode.tally.voteForOwner(of: index, isOther: isOther && !isNew)
             let isFirst = isOther && known.lock.owner == 0
-            guard isNew || isOutvoted || isFirst || (chain.cycle != nil && known.cycle < 0) else { return }
+            let isOutvoted = episode.tally.voteForOwner(of: index, isOther: isOther && !isNew, isFirst: isFirst || isNew)
+            guard isNew || isOutvoted || (chain.cycle != nil && known.cycle < 0) else { return }
         }
         var call = call
         cll_wait_describe(target.process, target.tid, &call, &wait)

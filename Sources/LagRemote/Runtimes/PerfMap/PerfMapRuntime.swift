@@ -39,6 +39,9 @@ final class PerfMapRuntime: LanguageRuntime {
     func name(_ frame: LanguageFrame) -> LanguageFrameName? {
         guard let text = file.withLock({ $0.name(of: frame.code) }) else { return nil }
         // HotSpot's interpreter, adapters and stubs run methods that the map does not name: theirs would be wrong names.
-        return modules.isEmpty || text.hasSuffix(")") ? PerfMapName.parse(text) : nil
+        return modules.isEmpty || Self.isJavaMethod(text) ? PerfMapName.parse(text) : nil
     }
+
+    /// `int Shop.price(java.lang.String)`, of HotSpot; `LShop;::price`, of agents that write such maps. But not `StubRoutines (1)`.
+    static func isJavaMethod(_ text: String) -> Bool { text.hasSuffix(")") && !text.contains(" (") || text.hasPrefix("L") && text.contains(";::") }
 }

@@ -53,6 +53,8 @@ struct HangMeter: Sendable {
             hung = .zero
             return
         }
+        let sleptOnce = reading.sleeps != nil && last.sleeps == reading.sleeps
+        isWitnessed = isWitnessed && sleptOnce
         guard !last.isStoppedOrTraced, !reading.isStoppedOrTraced else { return }
         let passed = reading.time - last.time
         let waited = max(reading.waitedForProcessor - last.waitedForProcessor, .zero)
@@ -64,7 +66,6 @@ struct HangMeter: Sendable {
             if couldRun > .zero { hung = .zero }
             return
         }
-        let sleptOnce = reading.sleeps != nil && last.sleeps == reading.sleeps
         isWitnessed = (hung == .zero || isWitnessed) && sleptOnce && isWorkPending && last.isWitnessed && reading.isWitnessed
         hung += min(couldRun, max(longestGap - waited, .zero))
     }

@@ -136,19 +136,19 @@ extension HangMeter.Reading {
         let thread = loop.thread.tid
         let proof = isWorking ? loop.proof(at: time.nanoseconds) : LoopProof(isLoop: false, isWorkPending: false)
         (isLoop, isWorkPending) = (proof.isLoop, proof.isWorkPending)
-        isWitnessed = proof.isWitnessed
         let mayHang = isWorking && (proof.isLoop || isSuspect)
-        let status = mayHang ? Self.status(process.pid, thread) : (isHeld: false, sleeps: nil)
+        let status = mayHang ? Self.status(process.pid, thread) : (isHeld: false, isAlone: false, sleeps: nil)
         (isStoppedOrTraced, sleeps) = (status.isHeld, status.sleeps)
+        isWitnessed = proof.isWitnessed && status.isAlone
         (computed, waitedForProcessor) = mayHang ? Self.times(process.pid, thread) : (.zero, .zero)
     }
 
-    /// Whether it is stopped, or traced by another process; and how often it has gone to sleep.
-    private static func status(_ process: pid_t, _ thread: pid_t) -> (isHeld: Bool, sleeps: UInt64?) {
+    /// Whether it is stopped, or traced by another process; whether its process has no other thread; how often it has gone to sleep.
+    private static func status(_ process: pid_t, _ thread: pid_t) -> (isHeld: Bool, isAlone: Bool, sleeps: UInt64?) {
         let text = text(process, thread, "status")
         // Gone: what it hung in is over.
-        guard !text.isEmpty else { return (true, nil) }
-        var (isHeld, sleeps) = (false, UInt64?.none)
+        guard !text.isEmpty else { return (true, false, nil) }
+        var (isHeld, isAlone, sleeps) = (false, false, UInt64?.none)
         for line in text.split(separator: "\n") {
             let words = line.split(separator: "\t")
             guard words.count > 1 else { continue }
@@ -156,11 +156,12 @@ extension HangMeter.Reading {
             case "State:": if "Tt".contains(words[1].first ?? " ") { isHeld = true }
             // lagmond itself traces for some microseconds to read a stack.
             case "TracerPid:": if let tracer = pid_t(words[1]), tracer != 0, !isOwn(tracer) { isHeld = true }
+            case "Threads:": isAlone = words[1] == "1"
             case "voluntary_ctxt_switches:": sleeps = UInt64(words[1])
             default: break
             }
         }
-        return (isHeld, sleeps)
+        return (isHeld, isAlone, sleeps)
     }
 
     private static func isOwn(_ thread: pid_t) -> Bool { access("/proc/self/task/\(thread)", F_OK) == 0 }

@@ -274,7 +274,7 @@ struct StackTallyTests {
         var known = 0
         for (number, owner) in owners.enumerated() {
             let place = observe(7, UInt64(number + 1) * 100)
-            if tally.voteForOwner(of: place.index, isOther: !place.isNew && owner != known) || place.isNew { known = owner }
+            if tally.voteForOwner(of: place.index, isOther: owner != known, isFirst: place.isNew) { known = owner }
         }
         #expect(known == kept)
     }

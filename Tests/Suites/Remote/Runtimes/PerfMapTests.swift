@@ -30,13 +30,13 @@ struct PerfMapTests {
 
     @Test func `code of HotSpot itself has no name`() throws {
         let path = NSTemporaryDirectory() + "perf-map-\(getpid())-hotspot.map"
-        try "1000 100 Interpreter\n2000 100 void Shop.price(int)\n".write(toFile: path, atomically: false, encoding: .utf8)
+        try "1000 100 Interpreter\n2000 100 void Shop.price(int)\n3000 100 StubRoutines (2)\n".write(toFile: path, atomically: false, encoding: .utf8)
         defer { unlink(path) }
         func name(_ hotSpot: Int?, at address: UInt64) -> String? {
             let runtime = PerfMapRuntime(file: PerfMapFile(path: path, process: getpid()), hotSpot: hotSpot)
             return runtime.name(LanguageFrame(code: address, pc: address))?.function
         }
-        #expect(name(3, at: 0x1000) == nil && name(3, at: 0x2000) == "Shop.price")
+        #expect(name(3, at: 0x1000) == nil && name(3, at: 0x2000) == "Shop.price" && name(3, at: 0x3000) == nil)
         #expect(name(nil, at: 0x1000) == "Interpreter")
     }
 
