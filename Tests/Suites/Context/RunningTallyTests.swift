@@ -41,7 +41,10 @@ struct RunningTallyTests {
     @Test func `a context without a beginning has what lies between its samples`() throws {
         #expect(try running([(at: 150, token: 1, opened: 0)], until: 200) == nil)
         #expect(try running([(at: 50, token: 1, opened: 0), (at: 150, token: 1, opened: 0)], until: 200) == 1)
-        #expect(try running([(at: 50, token: 1, opened: 0), (at: 90, token: nil, opened: 0), (at: 150, token: 1, opened: 0)], until: 200) == nil)
+        let apart: [(at: UInt64, token: UInt64?, opened: UInt64)] = [
+            (at: 50, token: 1, opened: 0), (at: 90, token: nil, opened: 0), (at: 150, token: 1, opened: 0),
+        ]
+        #expect(try running(apart, until: 200) == nil)
     }
 
     @Test func `a context that was opened late is not to blame`() throws {

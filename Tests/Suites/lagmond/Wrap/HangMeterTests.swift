@@ -108,7 +108,12 @@ struct HangMeterTests {
         #expect(!isWitnessed { $0.sleeps = $1 < 6 ? 5 : 6 })
         #expect(!isWitnessed { if $1 == 6 { $0.isWitnessed = false } })
         // It may have woken in a debugger's hands.
-        #expect(!isWitnessed { if $1 > 5 { $0.sleeps = 6 }; $0.isStoppedOrTraced = (5...7).contains($1) })
+        #expect(
+            !isWitnessed {
+                if $1 > 5 { $0.sleeps = 6 }
+                $0.isStoppedOrTraced = (5...7).contains($1)
+            }
+        )
         #expect(!isWitnessed { reading, _ in reading.sleeps = nil })
         #expect(!isWitnessed { ($0.isWorkPending, $0.computed) = (false, .milliseconds(Int($1) * 95)) })
         // The count began anew after that.
