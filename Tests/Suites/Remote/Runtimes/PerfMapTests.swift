@@ -30,7 +30,8 @@ struct PerfMapTests {
 
     @Test func `code of HotSpot itself has no name`() throws {
         let path = NSTemporaryDirectory() + "perf-map-\(getpid())-hotspot.map"
-        try "1000 100 Interpreter\n2000 100 void Shop.price(int)\n3000 100 StubRoutines (2)\n".write(toFile: path, atomically: false, encoding: .utf8)
+        try "1000 100 Interpreter\n2000 100 void Shop.price(int)\n3000 100 StubRoutines (2)\n"
+            .write(toFile: path, atomically: false, encoding: .utf8)
         defer { unlink(path) }
         func name(_ hotSpot: Int?, at address: UInt64) -> String? {
             let runtime = PerfMapRuntime(file: PerfMapFile(path: path, process: getpid()), hotSpot: hotSpot)
