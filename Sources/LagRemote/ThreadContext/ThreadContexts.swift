@@ -55,7 +55,8 @@ struct ThreadContexts {
         var left = ThreadLocalVariable.maximumRelocations
         for (place, module) in image.modules.enumerated() {
             let isProgram = place == 0
-            if let found = ThreadLocalVariable(variable, in: module, isProgram: isProgram, memory, relocations: &left) { return found }
+            let found = ThreadLocalVariable(variable, in: module, isProgram: isProgram, memory, relocations: &left)
+            if let found { return found }
         }
         return nil
     }
