@@ -43,5 +43,7 @@ final class PerfMapRuntime: LanguageRuntime {
     }
 
     /// `int Shop.price(java.lang.String)`, of HotSpot; `LShop;::price`, of agents that write such maps. But not `StubRoutines (1)`.
-    static func isJavaMethod(_ text: String) -> Bool { text.hasSuffix(")") && !text.contains(" (") || text.hasPrefix("L") && text.contains(";::") }
+    private static func isJavaMethod(_ text: String) -> Bool {
+        text.hasSuffix(")") && !text.contains(" (") || text.hasPrefix("L") && text.contains(";::")
+    }
 }
