@@ -142,8 +142,8 @@ extension Watch {
     /// A line while the stall lasts.
     func emit(_ stall: ActiveStall, _ interval: StallInterval, _ phase: Episode.Phase) {
         guard let episode = cold.pointee.recording?.episode, let line = services.queue.takeFree() else {
-            // What makes no line is no loss.
-            if phase == .begin { cold.pointee.dropped.add(1, ordering: .relaxed) }
+            // What makes no line is no loss. (By pattern: `==` makes a witness table at its first use, which allocates.)
+            if case .begin = phase { cold.pointee.dropped.add(1, ordering: .relaxed) }
             return
         }
         services.queue.episodes[line].copy(services.queue.episodes[episode])
