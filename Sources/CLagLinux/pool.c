@@ -15,12 +15,16 @@ typedef struct cll_pool_search {
     size_t capacity, found;
 } cll_pool_search;
 
+int cll_pool_has_thread(const cll_name *name, pid_t tid) {
+    cll_name present;
+    cll_procfs_name(getpid(), tid, &present);
+    return strncmp(present.text, name->text, sizeof present.text) == 0;
+}
+
 static int cll_pool_visit(unsigned tid, void *context) {
     cll_pool_search *search = context;
-    cll_name present;
     if (search->found == search->capacity) return 1;
-    cll_procfs_name(getpid(), (pid_t)tid, &present);
-    if (strncmp(present.text, search->name->text, sizeof present.text) == 0) search->tids[search->found++] = (pid_t)tid;
+    if (cll_pool_has_thread(search->name, (pid_t)tid)) search->tids[search->found++] = (pid_t)tid;
     return 0;
 }
 

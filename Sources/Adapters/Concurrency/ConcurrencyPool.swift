@@ -1,4 +1,4 @@
-internal import CLagLinux
+package import CLagLinux
 package import LagActivity
 public import LagMonitor
 
@@ -37,7 +37,7 @@ public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, MailboxLoop, W
     /// Of the tasks that are started.
     public let priority: TaskPriority
     package let mailbox = PingMailbox()
-    private let threadName: cll_name
+    package let threadName: cll_name
     private let mainQueue: UInt
     private let expectedBlocks: ExpectedBlockScope
 
@@ -75,11 +75,6 @@ public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, MailboxLoop, W
     }
 
     package var jobs: JobSource? { JobSource(.tasks, slots: TaskRuntime.slots) }
-
-    package func findThreads(_ tids: UnsafeMutableBufferPointer<Int32>) -> Int {
-        var name = threadName
-        return cll_pool_threads(&name, tids.baseAddress, tids.count)
-    }
 
     public func findWorkers(_ tids: UnsafeMutableBufferPointer<Int32>) -> Int {
         let count = findThreads(tids)

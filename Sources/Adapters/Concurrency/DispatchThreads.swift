@@ -1,5 +1,5 @@
-internal import CLagLinux
-internal import LagActivity
+package import CLagLinux
+package import LagActivity
 public import LagMonitor
 
 /// The threads on which Dispatch runs blocks of queues that cannot be pinged, because a library keeps them for itself (GRDB's, for one): found by
@@ -19,7 +19,7 @@ public import LagMonitor
 public final class DispatchThreads: ObservableLoop, WorkerPool, Sendable {
     public let name: String
     public let beacon = ActivityBeacon()
-    private let threadName: cll_name
+    package let threadName: cll_name
 
     /// - Parameters:
     ///   - threadName: as the kernel has it (`/proc/<pid>/task/*/comm`), of 15 bytes at most. The default is that of the threads that serve serial queues
@@ -39,11 +39,6 @@ public final class DispatchThreads: ObservableLoop, WorkerPool, Sendable {
     public func modeName(_ number: UInt32) -> String? { nil }
 
     package var jobs: JobSource? { JobSource(.queues, slots: TaskRuntime.slots) }
-
-    package func findThreads(_ tids: UnsafeMutableBufferPointer<Int32>) -> Int {
-        var name = threadName
-        return cll_pool_threads(&name, tids.baseAddress, tids.count)
-    }
 }
 
 extension cll_name {

@@ -11,7 +11,11 @@ enum { CLL_POOL_THREADS_MAX = 1024 };
 
 // The threads of this process with that name, at most `capacity` of the first CLL_POOL_THREADS_MAX there are: libdispatch names
 // its workers after the root queue that they serve, cut to its last 15 characters. Some 6 µs a thread of the process.
+// (One that is just made has its maker's name until it first runs.)
 size_t cll_pool_threads(const cll_name *name, pid_t *tids, size_t capacity);
+
+// Whether a thread of this process has that name. Some 6 µs.
+int cll_pool_has_thread(const cll_name *name, pid_t tid);
 
 // Where the function begins that runs a job of a task (`swift_job_run` of Swift's runtime); 0: the program has none.
 uint64_t cll_pool_job_function(void);

@@ -163,7 +163,7 @@ final class WorkerSearch: Sendable {
 
     private func watch(_ tid: Int32, for interest: Interest, since: UInt64) -> (worker: PoolWorker, place: Int)? {
         guard sampler.hasFreePlace, let thread = JobThread(tid: tid) else { return nil }
-        let worker = PoolWorker(thread, of: interest.jobs, named: interest.name, since: since)
+        let worker = PoolWorker(thread, of: interest.jobs, named: interest.name, threads: interest.pool.threadName, since: since)
         guard registry.add(worker, name: interest.name, owner: interest.owner, rules: interest.rules, now: clb_now_ns()) != nil
         else { return nil }
         guard let place = sampler.add(worker) else {

@@ -120,9 +120,9 @@ struct Jobs {
 
     /// What a busy machine adds: short jobs that wait for a processor, and this check's own reading of the records.
     private func isOfTheMachine(_ record: [String: Any]) -> Bool {
-        let culprit = record["culprit"] as? String ?? ""
-        guard record["cause"] as? String == "runqueue" else { return culprit.contains("Jobs.stalls") }
-        return !"\(record["frames"] ?? "")".contains("computeForLong")
+        let frames = "\(record["frames"] ?? "")"
+        if frames.contains("Jobs.stalls") { return true }
+        return record["cause"] as? String == "runqueue" && !frames.contains("computeForLong")
     }
 
     private func number(_ record: [String: Any], _ key: String) -> Double { (record[key] as? NSNumber)?.doubleValue ?? 0 }

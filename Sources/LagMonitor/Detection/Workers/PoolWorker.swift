@@ -1,5 +1,5 @@
 internal import CLagBeacon
-internal import CLagLinux
+package import CLagLinux
 package import LagActivity
 internal import LagCapture
 
@@ -15,12 +15,16 @@ package final class PoolWorker: SampledLoop, @unchecked Sendable {
     private let handle: JobThread
     private var meter: JobMeter
     private var counter = JobCounter()
+    /// What the pool's threads are called; nil: this one was seen to be called so while it ran a job.
+    private var expectedName: cll_name?
     package private(set) var sampledStretches = SampledStretches()
 
     /// - Parameters:
     ///   - name: the pool's.
+    ///   - threadName: of the pool's threads.
     ///   - since: when the thread was not there yet, or not watched yet (`CLOCK_MONOTONIC`, nanoseconds): nothing before that counts.
-    package init(_ handle: JobThread, of source: JobSource, named name: String, since: UInt64) {
+    package init(_ handle: JobThread, of source: JobSource, named name: String, threads threadName: cll_name, since: UInt64) {
+        expectedName = threadName
         self.handle = handle
         self.source = source
         self.name = name
@@ -41,9 +45,9 @@ package final class PoolWorker: SampledLoop, @unchecked Sendable {
 
     /// Samples, and publishes. Of a thread at rest some µs, of one at work some 20.
     /// - Parameter restedUntil: a thread that was at rest at its last sample still was then.
-    /// - Returns: whether the thread is still there.
+    /// - Returns: whether the thread is still there, and the pool's.
     func sample(at now: UInt64, restedUntil: UInt64) -> Bool {
-        guard let found = read() else {
+        guard let found = read(), found.job == 0 || isOfPool() else {
             if meter.isAtWork { sampledStretches.end(at: TimeBounds(meter.began.latest, likely: now, now)) }
             counter.close()
             beacon.publish(.finished)
@@ -62,6 +66,15 @@ package final class PoolWorker: SampledLoop, @unchecked Sendable {
                 if hasStayed(since: found) { meter.beginCounting(at: begun) } else { counter.close() }
             }
         }
+        return true
+    }
+
+    /// A thread is found by its name, and one that is just made has that of its maker, which may be of another pool, until it first runs. Asked once, of
+    /// one that runs a job.
+    private func isOfPool() -> Bool {
+        guard var name = expectedName else { return true }
+        guard cll_pool_has_thread(&name, handle.tid) != 0 else { return false }
+        expectedName = nil
         return true
     }
 

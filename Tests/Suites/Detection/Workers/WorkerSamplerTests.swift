@@ -16,7 +16,7 @@ struct WorkerSamplerTests {
         var slots = cll_job_slots()
         slots.task = 8
         let source = try #require(JobSource(.tasks, slots: slots))
-        return PoolWorker(try #require(JobThread(tid: cll_gettid())), of: source, named: "pool", since: 0)
+        return PoolWorker(try #require(JobThread(tid: cll_gettid())), of: source, named: "pool", threads: cll_name(), since: 0)
     }
 
     @Test func `the first search is for threads that came since the first sample`() {

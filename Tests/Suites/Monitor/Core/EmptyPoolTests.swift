@@ -13,6 +13,7 @@ struct EmptyPoolTests {
         let beacon = ActivityBeacon()
         let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)
         let publishesActivity = false
+        let threadName = cll_name()
         /// How often it was asked for its threads.
         let searches = Atomic<Int>(0)
 
