@@ -120,9 +120,11 @@ struct Jobs {
 
     /// What a busy machine adds: short jobs that wait for a processor, and this check's own reading of the records.
     private func isOfTheMachine(_ record: [String: Any]) -> Bool {
-        let frames = "\(record["frames"] ?? "")"
-        if frames.contains("Jobs.stalls") { return true }
-        return record["cause"] as? String == "runqueue" && !frames.contains("computeForLong")
+        let cause = record["cause"] as? String ?? ""
+        guard ["cpu", "runqueue", "page_fault"].contains(cause) else { return false }
+        let functions = (record["frames"] as? [[String: Any]] ?? []).compactMap { $0["symbol"] as? String }
+        if functions.contains(where: { $0.contains("Jobs.stalls") }) { return true }
+        return cause == "runqueue" && !functions.contains { $0.contains("computeForLong") }
     }
 
     private func number(_ record: [String: Any], _ key: String) -> Double { (record[key] as? NSNumber)?.doubleValue ?? 0 }
