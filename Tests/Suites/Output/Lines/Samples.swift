@@ -122,8 +122,8 @@ enum Sample {
         )
         record.request = request
         record.requestsOpen = Array(repeating: request, count: 20)
-        record.traceID = long
-        record.spanID = long
+        record.traceID = String(repeating: "f", count: 32)
+        record.spanID = String(repeating: "f", count: 16)
         record.task = StallRecord.RunningTask(id: .max, name: long, priority: .max)
         record.state = request.attributes
         record.workers = Array(
