@@ -7,7 +7,7 @@ import time
 
 from harness import wait_until
 from program import APPS, BLOCK_SECONDS, FILE_CALL, Fifo, Program, Stall, block_at_file, blocking_stalls
-from python_programs import INTERPRETER
+from python_programs import BLOCK
 
 
 class Display:
@@ -74,7 +74,7 @@ class Windowed(Program):
 
     def stalls(self):
         self.focus()
-        return blocking_stalls(lambda path: lambda session: self.blocking_press(session, path), {"/compute": INTERPRETER})
+        return blocking_stalls(lambda path: lambda session: self.blocking_press(session, path), {"/compute": BLOCK})
 
     def blocking_press(self, session, path):
         return self.press(session, path[1], self.release if path == "/read" else lambda: None)

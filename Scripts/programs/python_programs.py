@@ -8,8 +8,8 @@ import time
 from harness import run_client
 from program import APPS, PYTHON, HandlersOfOurs, Program, blocking_stalls
 
-# What a computing Python function shows of itself to who reads the native stack.
-INTERPRETER = r"_?Py.*|.*_PyEval_EvalFrameDefault.*"
+# The frame of a handler of ours (apps/blocking.py) that computes, in the place of the interpreter's own.
+BLOCK = r"block \(blocking\.py\)"
 
 
 class PythonWeb(HandlersOfOurs):
@@ -19,7 +19,7 @@ class PythonWeb(HandlersOfOurs):
         return {**super().environment(), "PYTHONPATH": str(APPS), "PYTHONDONTWRITEBYTECODE": "1"}
 
     def stalls(self):
-        return blocking_stalls(self.request, {"/compute": INTERPRETER})
+        return blocking_stalls(self.request, {"/compute": BLOCK})
 
 
 class Asyncio(PythonWeb):
@@ -195,7 +195,7 @@ class CelerySolo(Celery):
     pool = ("--pool", "solo")
 
     def stalls(self):
-        stalls = blocking_stalls(lambda path: lambda session: self.block(path), {"/compute": INTERPRETER, "/read": ""})
+        stalls = blocking_stalls(lambda path: lambda session: self.block(path), {"/compute": BLOCK, "/read": ""})
         # Through the broker, and back by the client's questions.
         return [dataclasses.replace(stall, way_seconds=0.5) for stall in stalls]
 

@@ -152,8 +152,10 @@ static loop_thread *handle_other_place(
         return change_place(thread, object, rank, address, sp);
     }
     int32_t others = may_last ? count_other(thread, object, rank, address, sp) : 0;
-    // What programs wait on at their start is of a lower rank than their loop's object.
-    if (others >= LOOP_WAITS && (rank > thread->rank || is_further_out)) {
+    // What programs wait on at their start is of a lower rank than their loop's object. Where that was a single descriptor at a time, as in a client's
+    // questions, the first wait on an epoll instance is the loop's: its first stall counts.
+    int is_after_start = rank == LOOP_RANK_EPOLL && thread->rank == LOOP_RANK_ONE;
+    if ((others >= LOOP_WAITS && (rank > thread->rank || is_further_out)) || (others > 0 && is_after_start)) {
         return change_place(thread, object, rank, address, sp);
     }
     if (others >= LOOP_OTHER_WAITS) {

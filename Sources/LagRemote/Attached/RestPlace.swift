@@ -40,7 +40,8 @@ struct RestPlaceFinder: Sendable {
     enum Trust: Sendable {
         /// One wait for events: the main thread.
         case first
-        /// Some, between which it ran: others have helpers that wait once in a while.
+        /// Some, between which it ran: other threads wait for a few descriptors once in a while, as helpers. One that waits on an epoll instance is known
+        /// by that: a wait of such a loop can take a second, and its stalls keep it from waiting.
         case some
         /// One wait for events, or some sleeps in any other call: it was named as a loop.
         case named
@@ -59,7 +60,7 @@ struct RestPlaceFinder: Sendable {
     /// - Returns: the place, as soon as it is known.
     mutating func observe(_ observation: ThreadObservation) -> RestPlace? {
         guard let place = observation.place else { return nil }
-        if place.call == nil, trust != .some { return place }
+        if place.call == nil, trust != .some || place.epoll != nil { return place }
         guard place.call == nil || trust == .named else { return nil }
         if candidate?.isSame(as: place) != true { (candidate, visits, lastRuns) = (place, 0, nil) }
         // Still the same sleep says nothing new.
