@@ -150,7 +150,8 @@ extern "C" const struct stall cxx_layer_stalls[] = {
      "depot::parseWeight|depot::importWeights|depot::importWeights(unsigned long)|_ZN5depot13importWeightsEm|"
      "depot::parseWeight(std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > const&)|"
      "_ZN5depot11parseWeightERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
-     nullptr, nullptr, "exceptions for every line: the unwinder runs on top of the thrower, and of the catcher", nullptr, nullptr, depot::importWeights, 0},
+     nullptr, nullptr, "exceptions for every line: the unwinder runs on top of the thrower, the rest in the catcher", nullptr,
+     nullptr, depot::importWeights, 0},
     {"cxx-function-layers", "cpu", "depot::weighPallet(int)|depot::weighPallet|_ZN5depot11weighPalletEi",
      SPELLED("visitPallets", "_ZN5depot12visitPalletsEm"), nullptr, "three layers of std::function above the function that costs",
      nullptr, nullptr, depot::visitPallets, 0},

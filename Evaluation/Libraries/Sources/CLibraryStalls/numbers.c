@@ -59,7 +59,9 @@ int balance_forces(moment end) {
     gsl_permutation *order = gsl_permutation_alloc(count);
     while (moment_now() < end) {
         for (int row = 0; row < count; row++) {
-            for (int column = 0; column < count; column++) gsl_matrix_set(matrix, row, column, row == column ? count : row % 7 + column % 3);
+            for (int column = 0; column < count; column++) {
+                gsl_matrix_set(matrix, row, column, row == column ? count : row % 7 + column % 3);
+            }
         }
         int sign;
         gsl_linalg_LU_decomp(matrix, order, &sign);
