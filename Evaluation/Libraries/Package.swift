@@ -32,7 +32,8 @@ let package = Package(
             cxxSettings: [.unsafeFlags(asReleased + includes)],
             linkerSettings: [
                 "pq", "sqlite3", "z", "bz2", "lzma", "zstd", "ssl", "crypto", "crypt", "xml2", "curl", "fuse3", "uring", "lua5.3",
-                "stdc++", "brotlienc", "brotlidec", "archive", "png", "jpeg", "gmp", "gsl", "gslcblas", "fftw3", "sodium", "argon2",
+                "stdc++", "brotlienc", "brotlidec", "archive", "png", "jpeg", "gmp", "gsl", "gslcblas", "fftw3", "sodium",
+                "argon2",
                 "nettle", "expat", "jansson", "pcre2-8", "glib-2.0", "xslt", "lmdb", "icui18n", "icuuc", "uv", "m",
             ].map { .linkedLibrary($0) }
         ),
