@@ -6,6 +6,7 @@ let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableUpcomingFeat
 let asReleased = ["-O2", "-g", "-fomit-frame-pointer"]
 let includes = [
     "-I/usr/include/libxml2", "-I/usr/include/eigen3", "-I/usr/include/glib-2.0", "-I/usr/lib/x86_64-linux-gnu/glib-2.0/include",
+    "-I/usr/lib/aarch64-linux-gnu/glib-2.0/include",
 ]
 
 // Stalls in libraries that real programs use. A package of its own: what they need is no business of the monitor's.
