@@ -4,6 +4,10 @@ import PackageDescription
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableUpcomingFeature("MemberImportVisibility")]
 /// C as distributions build it: optimised, with debug information, without frame pointers.
 let asReleased = ["-O2", "-g", "-fomit-frame-pointer"]
+let includes = [
+    "-I/usr/include/libxml2", "-I/usr/include/eigen3", "-I/usr/include/glib-2.0", "-I/usr/lib/x86_64-linux-gnu/glib-2.0/include",
+    "-I/usr/lib/aarch64-linux-gnu/glib-2.0/include",
+]
 
 // Stalls in libraries that real programs use. A package of its own: what they need is no business of the monitor's.
 let package = Package(
@@ -23,13 +27,15 @@ let package = Package(
         .target(
             name: "CLibraryStalls",
             cSettings: [
-                .unsafeFlags(asReleased + ["-I/usr/include/libxml2"]), .define("_GNU_SOURCE"),
+                .unsafeFlags(asReleased + includes), .define("_GNU_SOURCE"),
                 .define("_FILE_OFFSET_BITS", to: "64"),
             ],
-            cxxSettings: [.unsafeFlags(asReleased)],
+            cxxSettings: [.unsafeFlags(asReleased + includes)],
             linkerSettings: [
                 "pq", "sqlite3", "z", "bz2", "lzma", "zstd", "ssl", "crypto", "crypt", "xml2", "curl", "fuse3", "uring", "lua5.3",
-                "stdc++",
+                "stdc++", "brotlienc", "brotlidec", "archive", "png", "jpeg", "gmp", "gsl", "gslcblas", "fftw3", "sodium",
+                "argon2",
+                "nettle", "expat", "jansson", "pcre2-8", "glib-2.0", "xslt", "lmdb", "icui18n", "icuuc", "uv", "m",
             ].map { .linkedLibrary($0) }
         ),
         .executableTarget(

@@ -5,7 +5,8 @@
 static const struct stall *const tables[] = {
     postgres_stalls, sqlite_stalls, compression_stalls, openssl_stalls, document_stalls, network_stalls, file_stalls,
     filesystem_stalls, thread_lock_stalls, process_lock_stalls, process_stalls, memory_stalls, text_stalls, callback_stalls,
-    lua_stalls, python_stalls, cxx_stalls,
+    lua_stalls, python_stalls, cxx_stalls, codec_stalls, number_stalls, format_stalls, glib_stalls, descriptor_stalls, cxx_layer_stalls,
+    engine_stalls,
 };
 
 const struct stall *library_stall(int index) {
