@@ -121,7 +121,9 @@ static int32_t count_other(loop_thread *thread, int32_t object, int rank, uint64
         return ++thread->other_waits;
     }
     int is_inner = rank < thread->other_rank || (rank == thread->other_rank && sp < thread->other.sp);
-    if (is_inner && ++thread->inner_waits < LOOP_WAITS) return 0;
+    // A client's questions in a handler are many small waits in a row, each for one descriptor: an instance is not given up for the first of them.
+    int32_t most_inner = thread->other_rank == LOOP_RANK_EPOLL ? LOOP_OTHER_WAITS : LOOP_WAITS;
+    if (is_inner && ++thread->inner_waits < most_inner) return 0;
     thread->other = (loop_place){.address = address, .sp = sp};
     thread->other_object = object;
     thread->other_rank = rank;
