@@ -28,6 +28,7 @@ package final class ThreadCapture {
     private let running: any RunningThreadCapture
     /// What knows the languages' own frames; only of another process.
     private let languages: LanguageCapture?
+    package var languageSource: (any LanguageFrameSource)? { languages?.source }
 
     private static let pauseNanoseconds = 100_000
     // A thread that runs with every signal blocked is polled so often.

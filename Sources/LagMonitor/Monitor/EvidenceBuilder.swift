@@ -104,6 +104,8 @@ struct EvidenceBuilder {
     }
 
     private static func kind(_ lock: cll_lock, _ waitKind: StallRecord.LockKind?) -> StallRecord.LockKind {
+        // Its runtime says so, whatever it is made of.
+        if lock.kind == Int32(CLL_LOCK_INTERPRETER) { return .gil }
         let known: StallRecord.LockKind =
             switch lock.kind {
             case Int32(CLL_LOCK_MUTEX): .mutex

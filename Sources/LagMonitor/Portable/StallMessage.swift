@@ -82,6 +82,7 @@ package struct StallMessage {
             case .condition: "a condition"
             case .semaphore: "a semaphore"
             case .group: "a group"
+            case .gil: "the interpreter's lock"
             case .futex: "a futex"
             }
         if let readers = evidence.lockReaders {

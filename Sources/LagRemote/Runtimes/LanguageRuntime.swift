@@ -27,9 +27,17 @@ protocol LanguageRuntime: AnyObject, Sendable {
     ///   - stack: leaf first; frames of other runtimes may be in it.
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry]
 
+    /// The runtime's own lock, if that is what a thread waits for which sleeps in a futex at this address; its owner by the number that the process
+    /// itself has for it. The watchdog; bounded.
+    func lock(waitedForAt futex: UInt64) -> RuntimeLock?
+
     /// The name of a frame that ``merge(_:_:_:)`` gave. The reporter, some time later: what is at ``LanguageFrame/code`` may be something else by
     /// now, which ``LanguageFrame/check`` is for. Asked for once for each frame.
     func name(_ frame: LanguageFrame) -> LanguageFrameName?
+}
+
+extension LanguageRuntime {
+    func lock(waitedForAt futex: UInt64) -> RuntimeLock? { nil }
 }
 
 /// A thread in one capture.

@@ -135,8 +135,16 @@ extension WatchServices {
             var outcome = CaptureOutcome.failed(.noFreeSlot)
             // The other loops wait meanwhile. This thread was not sampled before: it has to be found quiet first.
             if number <= StackTally.ownerStacks, clock() &- begun < Self.ownersNanoseconds {
+                // A signal needs room on the stack. Who holds an interpreter's lock mostly runs, and may be stopped.
                 let isBounded = identity.stackLow != 0
-                outcome = capture.capture(identity, earlier: nil, into: scratch, bySignal: isBounded, budget: .brief)
+                let holdsInterpreter = isRemote && chain[number - 1].lock.kind == Int32(CLL_LOCK_INTERPRETER)
+                outcome = capture.capture(
+                    identity,
+                    earlier: nil,
+                    into: scratch,
+                    bySignal: isBounded || holdsInterpreter,
+                    budget: .brief
+                )
             }
             var name = cll_name()
             cll_procfs_name(capture.process, link.tid, &name)

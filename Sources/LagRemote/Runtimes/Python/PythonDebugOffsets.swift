@@ -12,6 +12,8 @@ struct PythonDebugOffsets {
         let firstInterpreter: Int
         let nextInterpreter: Int
         let firstThread: Int
+        /// `ceval_gil`; `gil_runtime_state`, `…_enabled`, `…_locked` and `…_holder` follow.
+        let lock: Int
         let threadState: Int
         let frame: Int
         let code: Int
@@ -19,7 +21,7 @@ struct PythonDebugOffsets {
 
     /// By minor version.
     private static let places: [Int: Places] = [
-        13: Places(firstInterpreter: 5, nextInterpreter: 8, firstThread: 9, threadState: 19, frame: 28, code: 34)
+        13: Places(firstInterpreter: 5, nextInterpreter: 8, firstThread: 9, lock: 14, threadState: 19, frame: 28, code: 34)
     ]
 
     /// No structure that is pointed into is larger: an offset beyond it is none.
@@ -74,7 +76,16 @@ struct PythonDebugOffsets {
             // `_co_firsttraceable`, then a pointer, then the instructions: in 3.11, 3.12 and 3.13.
             firstTraceable: instructions - 16,
             asciiData: 40,
-            compactData: 56
+            compactData: 56,
+            lock: lock(places.lock, word)
         )
+    }
+
+    /// Nil where the lock is not made of what it was made of so far.
+    private static func lock(_ place: Int, _ word: (Int) -> UInt64?) -> PythonLayout.Lock? {
+        guard let pointer = word(place), let start = word(place + 1), let locked = word(place + 3), let holder = word(place + 4),
+            pointer > 0, holder == start &+ PythonLock.holder, locked == start &+ PythonLock.locked
+        else { return nil }
+        return .ofInterpreter(pointer)
     }
 }

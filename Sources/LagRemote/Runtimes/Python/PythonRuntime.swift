@@ -13,6 +13,7 @@ final class PythonRuntime: LanguageRuntime {
     private let evaluation: DynamicSymbols.Symbol?
     private let threads: PythonThreads
     private let names: PythonNames
+    private let interpreterLock: PythonLock
 
     private static let warmUpNanoseconds: UInt64 = 1_000_000
 
@@ -30,6 +31,7 @@ final class PythonRuntime: LanguageRuntime {
         self.evaluation = evaluation
         self.modules = modules
         threads = PythonThreads(memory, layout, runtime: runtime)
+        interpreterLock = PythonLock(memory, layout, runtime: runtime, threads)
         names = PythonNames(memory, layout, type: codeType)
     }
 
@@ -58,6 +60,8 @@ final class PythonRuntime: LanguageRuntime {
         guard found.contains(where: { !$0.frames.isEmpty }) else { return stack }
         return merged(stack, found)
     }
+
+    func lock(waitedForAt futex: UInt64) -> RuntimeLock? { interpreterLock.lock(waitedForAt: futex) }
 
     func name(_ frame: LanguageFrame) -> LanguageFrameName? { names.name(frame) }
 
