@@ -64,7 +64,7 @@ def wait_for_interpreter():
 
 
 def add_up():
-    sum(range(int(6e7 * SECONDS)))  # @owner gil-compute add_up
+    sum(range(int(1.4e8 * SECONDS)))  # @owner gil-compute add_up
 
 
 def wait_for_sum():

@@ -59,6 +59,9 @@ package protocol LanguageThread: AnyObject, Sendable {
     /// - Returns: whether it did.
     func findContext(_ memory: MemoryCopy, _ context: UnsafeMutablePointer<clb_context_copy>) -> Bool
 
+    /// Whether a runtime was collecting garbage in this thread, by the copy. The watchdog.
+    func isCollecting(_ memory: MemoryCopy) -> Bool
+
     /// Puts the languages' frames in the place of the runtimes' own. The watchdog, when the thread is on its way again.
     /// - Parameters:
     ///   - memory: what was copied; nil: nothing was.

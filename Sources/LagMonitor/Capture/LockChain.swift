@@ -88,7 +88,8 @@ package final class LockChain {
 
     /// Whether a thread that is said to hold an interpreter's lock waits for it itself: then another one has taken it meanwhile.
     private func holdsNothing(_ owner: Link, of link: Link) -> Bool {
-        link.lock.kind == Int32(CLL_LOCK_INTERPRETER) && owner.lock.kind == link.lock.kind && owner.lock.address == link.lock.address
+        link.lock.kind == Int32(CLL_LOCK_INTERPRETER) && owner.lock.kind == link.lock.kind
+            && owner.lock.address == link.lock.address
     }
 
     private func position(of tid: Int32) -> Int? {

@@ -289,7 +289,7 @@ package final class ThreadCapture {
             stored = merged.stored
             total = max(stored, total + merged.gained)
         }
-        return CaptureOutcome(
+        var outcome = CaptureOutcome(
             method: method,
             failure: nil,
             stored: stored,
@@ -297,6 +297,8 @@ package final class ThreadCapture {
             end: UnwindEnd(rawValue: result.end) ?? .badFrame,
             framePointerRecovered: result.frame_pointer_recovered != 0
         )
+        outcome.isCollecting = languages?.isCollecting ?? false
+        return outcome
     }
 
     private func pause() {

@@ -21,6 +21,9 @@ protocol LanguageRuntime: AnyObject, Sendable {
     /// Copies what the frames are found in, while the thread cannot go on. On the watchdog or on the tracer, perhaps while ``name(_:)`` runs: no state of its own.
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy)
 
+    /// Whether it was collecting garbage in the thread, by what was copied. The watchdog.
+    func isCollecting(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Bool
+
     /// Puts the language's frames in the place of the runtime's, in order; the rest stays. The watchdog.
     /// - Parameters:
     ///   - memory: what was copied, with the thread's stack; nil: nothing was.
@@ -37,6 +40,8 @@ protocol LanguageRuntime: AnyObject, Sendable {
 }
 
 extension LanguageRuntime {
+    func isCollecting(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Bool { false }
+
     func lock(waitedForAt futex: UInt64) -> RuntimeLock? { nil }
 }
 

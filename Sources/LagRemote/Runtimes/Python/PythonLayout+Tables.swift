@@ -23,7 +23,8 @@ extension PythonLayout {
         firstTraceable: 168,
         asciiData: 48,
         compactData: 72,
-        lock: .ofRuntime(360)
+        lock: .ofRuntime(360),
+        collecting: 848
     )
 
     static let version3x12 = PythonLayout(
@@ -48,7 +49,8 @@ extension PythonLayout {
         firstTraceable: 176,
         asciiData: 40,
         compactData: 56,
-        lock: .ofInterpreter(384)
+        lock: .ofInterpreter(384),
+        collecting: 312
     )
 
     /// The layout of a version that says nothing of it itself; nil: not known.

@@ -58,6 +58,8 @@ struct PythonLayout: Sendable, Equatable {
     var compactData: UInt64
     /// Nil: not known.
     var lock: Lock?
+    /// `gc.collecting` in `PyInterpreterState`; nil: not known.
+    var collecting: UInt64?
 
     /// `_frameowner`: the frame lies in a generator or coroutine, and was made ready when that was made.
     static let ownedByGenerator: UInt8 = 1

@@ -69,7 +69,8 @@ struct PythonLock {
 
     /// The number of the thread, as the process itself knows it.
     private func thread(ofState state: UInt64) -> Int32? {
-        guard state != 0, let number: UInt64 = memory.load(state &+ layout.nativeThread), let tid = Int32(exactly: number), tid > 0,
+        guard state != 0, let number: UInt64 = memory.load(state &+ layout.nativeThread), let tid = Int32(exactly: number),
+            tid > 0,
             threads.state(of: tid) == state
         else { return nil }
         return tid

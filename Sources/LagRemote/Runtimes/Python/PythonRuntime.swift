@@ -10,6 +10,7 @@ final class PythonRuntime: LanguageRuntime {
     private let memory: RemoteMemory
     private let layout: PythonLayout
     private let codeType: UInt64
+    private let runtime: UInt64
     private let evaluation: DynamicSymbols.Symbol?
     private let threads: PythonThreads
     private let names: PythonNames
@@ -28,6 +29,7 @@ final class PythonRuntime: LanguageRuntime {
         self.memory = memory
         self.layout = layout
         self.codeType = codeType
+        self.runtime = runtime
         self.evaluation = evaluation
         self.modules = modules
         threads = PythonThreads(memory, layout, runtime: runtime)
@@ -47,7 +49,12 @@ final class PythonRuntime: LanguageRuntime {
     func prepare(tid: Int32, innerTid: Int32) -> UInt64? { threads.state(of: innerTid) }
 
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
+        _ = isCollecting(thread, memory)
         _ = PythonFrameWalk(memory, layout).groups(of: thread.place, tid: thread.innerTid)
+    }
+
+    func isCollecting(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Bool {
+        PythonCollector(memory, layout, runtime: runtime).isAtWork(in: thread.place, tid: thread.innerTid)
     }
 
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {
