@@ -86,7 +86,8 @@ struct EvidenceBuilder {
                     threadID: owner.tid,
                     threadName: Self.text(of: owner.name),
                     waitsFor: owner.lock.kind == 0 ? nil : owner.lock.address,
-                    frames: withLines
+                    // An interpreter's inlined functions would take the room of the language's.
+                    frames: withLines && lock.kind != Int32(CLL_LOCK_INTERPRETER)
                         ? builder.framesWithLines(frames, findings.rules) : builder.frames(frames, findings.rules)
                 )
             )
