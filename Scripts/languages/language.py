@@ -7,8 +7,8 @@ import subprocess
 
 HERE = pathlib.Path(__file__).parent
 # In a comment of the source, at the end of each line that the function stalls in: "@stall NAME FUNCTION"; where versions of the language differ in
-# what they call it, "FUNCTION|FUNCTION".
-MARK = re.compile(r"@stall ([\w-]+) (.+?)\s*$")
+# what they call it, "FUNCTION|FUNCTION". "@owner NAME FUNCTION": what the thread does that keeps the interpreter's lock meanwhile.
+MARK = re.compile(r"@(stall|owner) ([\w-]+) (.+?)\s*$")
 
 
 @dataclasses.dataclass
@@ -19,6 +19,8 @@ class Scenario:
     file: str
     functions: list
     lines: set
+    # Of the thread that holds the interpreter's lock; None: the stall is no wait for it.
+    owner: str = None
 
     @property
     def is_unseen(self):
@@ -113,7 +115,11 @@ class Language:
                 mark = MARK.search(line)
                 if not mark:
                     continue
-                name, functions = mark.groups()
-                scenario = found.setdefault(name, Scenario(name, path.name, functions.split("|"), set()))
-                scenario.lines.add(number)
+                kind, name, functions = mark.groups()
+                scenario = found.setdefault(name, Scenario(name, path.name, [], set()))
+                if kind == "owner":
+                    scenario.owner = functions
+                else:
+                    scenario.functions = functions.split("|")
+                    scenario.lines.add(number)
         return list(found.values())

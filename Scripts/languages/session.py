@@ -22,6 +22,9 @@ class Tally:
     found: int = 0
     function: int = 0
     line: int = 0
+    # Stalls that are waits for an interpreter's lock, and of how many of them it was said who held it.
+    locked: int = 0
+    owner: int = 0
     wrong: int = 0
     fingerprints: set = dataclasses.field(default_factory=set)
     # (how many, what 99 in 100 were not longer than), on a quiet machine and on a busy one.
@@ -86,6 +89,7 @@ def judge(language, scenario, stalls, records, tally):
         elif culprit is not None:
             tally.wrong += 1
             tally.details.append(f"culprit {culprit} ({record['capture']} {record.get('capture_error')}, {record['cause']})")
+        judge_owner(language, scenario, record, tally)
         frame = next((frame for frame in record["frames"] if frame.get("symbol") in symbols), None)
         if frame and frame.get("line") in scenario.lines and frame.get("language") == language.name:
             tally.line += 1
@@ -96,6 +100,21 @@ def judge(language, scenario, stalls, records, tally):
             if language.is_wrong(frame):
                 tally.wrong += 1
                 tally.details.append(f"frame {frame.get('symbol')}:{frame.get('line')}")
+
+
+def judge_owner(language, scenario, record, tally):
+    """Whether the record names the thread that holds the interpreter's lock, by what that does. A record without such a lock names none."""
+    frames = record.get("lock_owner", {}).get("frames", [])
+    own = [frame["symbol"] for frame in frames if frame.get("language") == language.name and frame.get("symbol", "").endswith(f"({scenario.file})")]
+    if scenario.owner is None:
+        tally.wrong += record.get("lock_kind") == "gil" and "lock_owner" in record
+        return
+    tally.locked += 1
+    if record.get("lock_kind") == "gil" and own[:1] == [f"{scenario.owner} ({scenario.file})"]:
+        tally.owner += 1
+        return
+    tally.wrong += bool(own)
+    tally.details.append(f"owner {own[:1]} of {record.get('lock_kind')} ({record['cause']})")
 
 
 def measure(lagmond, language, interpreter, scenario, rounds, way, busy, folder, tally):

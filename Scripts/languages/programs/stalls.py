@@ -17,6 +17,8 @@ import time
 
 SECONDS = 0.35
 LIBC = ctypes.CDLL(ctypes.util.find_library("c"))
+# Calls that keep the interpreter's lock.
+KEEPING_LIBC = ctypes.PyDLL(ctypes.util.find_library("c"))
 
 
 def compute():
@@ -48,6 +50,28 @@ def wait_for_lock():
     timer.start()
     lock.acquire()  # @stall lock wait_for_lock
     timer.join()
+
+
+def keep_interpreter():
+    KEEPING_LIBC.usleep(ctypes.c_uint(int(SECONDS * 1e6)))  # @owner gil keep_interpreter
+
+
+def wait_for_interpreter():
+    thread = threading.Thread(target=keep_interpreter)
+    thread.start()  # @stall gil wait_for_interpreter
+    time.sleep(0.001)  # @stall gil wait_for_interpreter
+    thread.join()  # @stall gil wait_for_interpreter
+
+
+def add_up():
+    sum(range(int(1.4e8 * SECONDS)))  # @owner gil-compute add_up
+
+
+def wait_for_sum():
+    thread = threading.Thread(target=add_up)
+    thread.start()  # @stall gil-compute wait_for_sum
+    time.sleep(0.001)  # @stall gil-compute wait_for_sum
+    thread.join()  # @stall gil-compute wait_for_sum
 
 
 def join_thread():
@@ -221,6 +245,8 @@ PLAIN = {
     "sleep": sleep,
     "pipe": read_pipe,
     "lock": wait_for_lock,
+    "gil": wait_for_interpreter,
+    "gil-compute": wait_for_sum,
     "join": join_thread,
     "recursion": lambda: descend(40),
     "closure": make_closure(SECONDS),

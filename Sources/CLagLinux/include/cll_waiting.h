@@ -45,6 +45,7 @@ enum {
     CLL_LOCK_PRIORITY = 7,      // a futex with priority inheritance, whose word is its owner's tid (futex(2)): Swift's Mutex
     CLL_LOCK_CONDITION = 8,     // a pthread condition, which has no owner
     CLL_LOCK_SEMAPHORE = 9,     // a sem_t, which has no owner
+    CLL_LOCK_INTERPRETER = 10,  // the lock of a language's runtime, which that knows; never by cll_lock_find
 };
 
 typedef struct cll_lock {

@@ -92,6 +92,8 @@ package struct CaptureOutcome: Sendable {
     /// through code without unwind tables.
     package var framePointerRecovered = false
     package var state = KernelState.unknown
+    /// Whether the runtime of its language was collecting garbage in this thread.
+    package var isCollecting = false
 
     /// No stack, and why.
     package static func failed(_ failure: CaptureFailure, _ state: KernelState = .unknown) -> CaptureOutcome {

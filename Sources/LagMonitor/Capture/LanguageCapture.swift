@@ -16,6 +16,8 @@ final class LanguageCapture {
     private var isReady = false
     private let foundContext = UnsafeMutablePointer<clb_context_copy>.allocate(capacity: 1)
     private var hasContext = false
+    /// Whether the thread of the last merge was collecting garbage.
+    private(set) var isCollecting = false
 
     /// The thread notices nothing; the other loops of its process wait meanwhile.
     private static let sleepingNanoseconds: UInt64 = 2_000_000
@@ -60,6 +62,7 @@ final class LanguageCapture {
         into frames: FrameBuffer,
         stored: Int
     ) -> (stored: Int, gained: Int) {
+        isCollecting = false
         // A late answer is that of a thread that was prepared before.
         let held = method == .ptrace ? stopped.taken : nil
         guard let thread = held ?? thread else { return (stored, 0) }
@@ -72,7 +75,10 @@ final class LanguageCapture {
         // The stack is part of what was copied.
         memory?.close(snapshot)
         defer { memory?.close(nil) }
-        if let memory { hasContext = thread.findContext(memory, foundContext) }
+        if let memory {
+            hasContext = thread.findContext(memory, foundContext)
+            isCollecting = thread.isCollecting(memory)
+        }
         return thread.merge(memory, snapshot, into: frames, stored: stored)
     }
 }

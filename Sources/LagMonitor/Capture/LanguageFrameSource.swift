@@ -15,6 +15,11 @@ package protocol LanguageFrameSource: AnyObject, Sendable {
     /// - Returns: nil where there is no runtime.
     func prepare(_ thread: ThreadIdentity, modules: ModuleMap) -> (any LanguageThread)?
 
+    /// The lock of a runtime that a thread waits for which sleeps in a futex at this address. The watchdog, after ``prepare(_:modules:)``; bounded,
+    /// some 10 µs.
+    /// - Returns: nil where the futex is none of a runtime's lock.
+    func lock(waitedForAt futex: UInt64) -> RuntimeLock?
+
     /// The function of a frame, as a number that others do not have. Any thread.
     func function(of frame: UInt32) -> UInt64
 
@@ -23,6 +28,19 @@ package protocol LanguageFrameSource: AnyObject, Sendable {
 
     /// What a frame is; nil where that is not known, or was forgotten.
     func name(of frame: UInt32) -> LanguageFrameName?
+}
+
+/// A lock that a language's runtime keeps for itself, such as CPython's.
+package struct RuntimeLock: Sendable, Equatable {
+    /// Where it lies.
+    package let address: UInt64
+    /// The thread that holds it; 0: none, or that is not certain.
+    package let owner: Int32
+
+    package init(address: UInt64, owner: Int32) {
+        self.address = address
+        self.owner = owner
+    }
 }
 
 /// A thread of a process with runtimes, in one capture.
@@ -40,6 +58,9 @@ package protocol LanguageThread: AnyObject, Sendable {
     /// Finds in the copy what the program published that the thread is at.
     /// - Returns: whether it did.
     func findContext(_ memory: MemoryCopy, _ context: UnsafeMutablePointer<clb_context_copy>) -> Bool
+
+    /// Whether a runtime was collecting garbage in this thread, by the copy. The watchdog.
+    func isCollecting(_ memory: MemoryCopy) -> Bool
 
     /// Puts the languages' frames in the place of the runtimes' own. The watchdog, when the thread is on its way again.
     /// - Parameters:

@@ -25,12 +25,16 @@ package final class LockChain {
     package private(set) var cycle: Int?
     private let links: UnsafeMutablePointer<Link>
     private let process: Int32
+    private let languages: (any LanguageFrameSource)?
 
     package convenience init() { self.init(process: getpid()) }
 
-    /// - Parameter process: whose threads they are.
-    package init(process: Int32) {
+    /// - Parameters:
+    ///   - process: whose threads they are.
+    ///   - languages: knows the locks of runtimes; of another process alone.
+    package init(process: Int32, languages: (any LanguageFrameSource)? = nil) {
         self.process = process
+        self.languages = languages
         links = .allocate(capacity: Self.maximumLength)
         links.initialize(repeating: Link(tid: 0), count: Self.maximumLength)
         cll_lock_prepare()
@@ -59,6 +63,10 @@ package final class LockChain {
             var call = cll_thread_syscall()
             let sleeps = cll_procfs_syscall(process, owner, &call) == Int32(CLL_SYSCALL_BLOCKED)
             links[count] = sleeps ? link(owner, call) : Link(tid: owner)
+            if holdsNothing(links[count], of: links[count - 1]) {
+                links[count - 1].lock.owner = 0
+                return
+            }
             count += 1
         }
     }
@@ -69,7 +77,19 @@ package final class LockChain {
         link.call = call
         link.waits = ThreadState(tid: tid, process: process)?.voluntarySwitches ?? 0
         cll_lock_find(process, tid, &call, &link.lock)
+        if call.number == cll_syscall_futex, let lock = languages?.lock(waitedForAt: call.arguments.0) {
+            link.lock = cll_lock()
+            link.lock.kind = Int32(CLL_LOCK_INTERPRETER)
+            link.lock.address = lock.address
+            link.lock.owner = lock.owner == tid ? 0 : lock.owner
+        }
         return link
+    }
+
+    /// Whether a thread that is said to hold an interpreter's lock waits for it itself: then another one has taken it meanwhile.
+    private func holdsNothing(_ owner: Link, of link: Link) -> Bool {
+        link.lock.kind == Int32(CLL_LOCK_INTERPRETER) && owner.lock.kind == link.lock.kind
+            && owner.lock.address == link.lock.address
     }
 
     private func position(of tid: Int32) -> Int? {

@@ -28,6 +28,7 @@ package final class ThreadCapture {
     private let running: any RunningThreadCapture
     /// What knows the languages' own frames; only of another process.
     private let languages: LanguageCapture?
+    package var languageSource: (any LanguageFrameSource)? { languages?.source }
 
     private static let pauseNanoseconds = 100_000
     // A thread that runs with every signal blocked is polled so often.
@@ -288,7 +289,7 @@ package final class ThreadCapture {
             stored = merged.stored
             total = max(stored, total + merged.gained)
         }
-        return CaptureOutcome(
+        var outcome = CaptureOutcome(
             method: method,
             failure: nil,
             stored: stored,
@@ -296,6 +297,8 @@ package final class ThreadCapture {
             end: UnwindEnd(rawValue: result.end) ?? .badFrame,
             framePointerRecovered: result.frame_pointer_recovered != 0
         )
+        outcome.isCollecting = languages?.isCollecting ?? false
+        return outcome
     }
 
     private func pause() {

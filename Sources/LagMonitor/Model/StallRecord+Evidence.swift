@@ -16,6 +16,8 @@ extension StallRecord {
         public var minorFaults: UInt64?
         /// `major_faults`: page faults that had to read.
         public var majorFaults: UInt64?
+        /// `gc`: true where its language's garbage collector ran in the thread in more than half of the samples; nil: it did not, or that is not known.
+        public var isCollecting: Bool?
         /// `syscall`: the system call it sits in, by name.
         public var syscall: String?
         /// `syscall_fd`: the descriptor that the call works on.

@@ -77,6 +77,8 @@ extension StallRecord {
         case semaphore
         /// A dispatch group.
         case group
+        /// The lock of a language's interpreter (CPython's GIL).
+        case gil
         /// Something else that sleeps in a futex.
         case futex
     }

@@ -21,6 +21,7 @@ struct EvidenceBuilder {
         evidence.systemNanoseconds = usage.systemNanoseconds
         evidence.minorFaults = usage.minorFaults
         evidence.majorFaults = usage.majorFaults
+        if tally.collectingCount * 2 > tally.sampleCount { evidence.isCollecting = true }
         guard let namedStack = findings.wait else { return evidence }
         switch namedStack.stack.outcome.state {
         case .runningCall(let number): evidence.syscall = number.map(Self.name)
@@ -85,7 +86,8 @@ struct EvidenceBuilder {
                     threadID: owner.tid,
                     threadName: Self.text(of: owner.name),
                     waitsFor: owner.lock.kind == 0 ? nil : owner.lock.address,
-                    frames: withLines
+                    // An interpreter's inlined functions would take the room of the language's.
+                    frames: withLines && lock.kind != Int32(CLL_LOCK_INTERPRETER)
                         ? builder.framesWithLines(frames, findings.rules) : builder.frames(frames, findings.rules)
                 )
             )
@@ -104,6 +106,8 @@ struct EvidenceBuilder {
     }
 
     private static func kind(_ lock: cll_lock, _ waitKind: StallRecord.LockKind?) -> StallRecord.LockKind {
+        // Its runtime says so, whatever it is made of.
+        if lock.kind == Int32(CLL_LOCK_INTERPRETER) { return .gil }
         let known: StallRecord.LockKind =
             switch lock.kind {
             case Int32(CLL_LOCK_MUTEX): .mutex

@@ -48,7 +48,7 @@ package struct StallMessage {
     private static func why(_ record: StallRecord) -> String {
         let evidence = record.evidence
         switch record.cause {
-        case .cpu: return ", computing"
+        case .cpu: return evidence.isCollecting == true ? ", collecting garbage" : ", computing"
         case .runqueue: return ", ready to run but without a processor" + quota(evidence)
         case .pageFault: return ", waiting for memory"
         case .unknown: return ""
@@ -82,6 +82,7 @@ package struct StallMessage {
             case .condition: "a condition"
             case .semaphore: "a semaphore"
             case .group: "a group"
+            case .gil: "the interpreter's lock"
             case .futex: "a futex"
             }
         if let readers = evidence.lockReaders {

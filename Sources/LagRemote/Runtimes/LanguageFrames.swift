@@ -84,6 +84,14 @@ package final class LanguageFrames: LanguageFrameSource {
         return numbers
     }
 
+    package func lock(waitedForAt futex: UInt64) -> RuntimeLock? {
+        for runtime in state.withLock({ $0.runtimes }) {
+            guard let lock = runtime.lock(waitedForAt: futex) else { continue }
+            return RuntimeLock(address: lock.address, owner: NamespaceThread.tid(ofInner: lock.owner, process: process) ?? 0)
+        }
+        return nil
+    }
+
     package func function(of frame: UInt32) -> UInt64 { state.withLock { $0.table.function(of: frame) } }
 
     package func resolve() {

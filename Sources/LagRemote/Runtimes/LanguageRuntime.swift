@@ -21,15 +21,28 @@ protocol LanguageRuntime: AnyObject, Sendable {
     /// Copies what the frames are found in, while the thread cannot go on. On the watchdog or on the tracer, perhaps while ``name(_:)`` runs: no state of its own.
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy)
 
+    /// Whether it was collecting garbage in the thread, by what was copied. The watchdog.
+    func isCollecting(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Bool
+
     /// Puts the language's frames in the place of the runtime's, in order; the rest stays. The watchdog.
     /// - Parameters:
     ///   - memory: what was copied, with the thread's stack; nil: nothing was.
     ///   - stack: leaf first; frames of other runtimes may be in it.
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry]
 
+    /// The runtime's own lock, if that is what a thread waits for which sleeps in a futex at this address; its owner by the number that the process
+    /// itself has for it. The watchdog; bounded.
+    func lock(waitedForAt futex: UInt64) -> RuntimeLock?
+
     /// The name of a frame that ``merge(_:_:_:)`` gave. The reporter, some time later: what is at ``LanguageFrame/code`` may be something else by
     /// now, which ``LanguageFrame/check`` is for. Asked for once for each frame.
     func name(_ frame: LanguageFrame) -> LanguageFrameName?
+}
+
+extension LanguageRuntime {
+    func isCollecting(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Bool { false }
+
+    func lock(waitedForAt futex: UInt64) -> RuntimeLock? { nil }
 }
 
 /// A thread in one capture.

@@ -1,6 +1,11 @@
+internal import CLagLinux
+internal import Glibc
+
 /// A thread's number as its own process knows it.
 enum NamespaceThread {
     private static let longest = 8192
+    /// Threads of a process in another namespace that are searched: 3 ms.
+    private static let maximumThreads = 256
 
     /// The innermost of `NSpid` in `/proc/PID/task/TID/status` (proc(5)); the number itself where the kernel does not say. Some 10 µs.
     static func innerTid(of tid: Int32, process: Int32) -> Int32 {
@@ -9,5 +14,21 @@ enum NamespaceThread {
         else { return tid }
         let line = text[start.upperBound...].prefix { $0 != "\n" }
         return line.split(whereSeparator: { $0 == "\t" || $0 == " " }).last.flatMap { Int32($0) } ?? tid
+    }
+
+    /// The thread whose own process knows it by that number; nil: there is none.
+    static func tid(ofInner inner: Int32, process: Int32) -> Int32? {
+        guard inner > 0 else { return nil }
+        // Mostly there is one namespace.
+        if innerTid(of: process, process: process) == process { return cll_thread_is_live(process, inner) != 0 ? inner : nil }
+        guard let folder = opendir("/proc/\(process)/task") else { return nil }
+        defer { closedir(folder) }
+        for _ in 0..<maximumThreads {
+            guard let entry = readdir(folder) else { return nil }
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            guard let tid = Int32(name), innerTid(of: tid, process: process) == inner else { continue }
+            return tid
+        }
+        return nil
     }
 }

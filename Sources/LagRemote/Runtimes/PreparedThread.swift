@@ -40,6 +40,14 @@ final class PreparedThread: LanguageThread {
         return true
     }
 
+    func isCollecting(_ memory: MemoryCopy) -> Bool {
+        runtimes.contains { runtime, place in
+            guard let place else { return false }
+            let thread = RuntimeThread(tid: tids.outer, innerTid: tids.inner, place: place, registers: RuntimeRegisters())
+            return runtime.isCollecting(thread, memory)
+        }
+    }
+
     func merge(
         _ memory: MemoryCopy?,
         _ snapshot: UnsafePointer<cll_snapshot>,

@@ -151,6 +151,7 @@ struct HostileRecords {
         evidence.systemNanoseconds = perhaps { $0.number() }
         evidence.minorFaults = perhaps { $0.number() }
         evidence.majorFaults = perhaps { $0.number() }
+        evidence.isCollecting = evidence.majorFaults.map { $0 & 1 == 0 }
         evidence.syscall = perhaps { $0.text() }
         evidence.syscallDescriptor = perhaps { Int32(truncatingIfNeeded: $0.random.next()) }
         evidence.syscallTarget = perhaps { $0.text() }

@@ -37,6 +37,8 @@ package final class StackTally {
     package internal(set) var workerCount = 0
     /// How often the thread was sampled, also in vain.
     package internal(set) var sampleCount: UInt64 = 0
+    /// Samples that found the thread collecting its language's garbage.
+    package private(set) var collectingCount: UInt64 = 0
     package private(set) var lostNanoseconds: UInt64 = 0
     /// Between samples in a row that found the thread asleep at the same place.
     package private(set) var asleepNanoseconds: UInt64 = 0
@@ -75,6 +77,7 @@ package final class StackTally {
         count = 0
         workerCount = 0
         sampleCount = 0
+        collectingCount = 0
         lostNanoseconds = 0
         asleepNanoseconds = 0
         failure = .failed(.noFreeSlot)
@@ -117,6 +120,7 @@ package final class StackTally {
         slept: UInt64? = nil
     ) -> (index: Int, isSame: Bool, isNew: Bool) {
         sampleCount += 1
+        if outcome.isCollecting { collectingCount += 1 }
         var gap = now.saturatingDifference(latestNanoseconds)
         latestNanoseconds = max(latestNanoseconds, now)
         if let latest, stacks[latest].key == key {
@@ -229,6 +233,7 @@ package final class StackTally {
         workerCount = other.workerCount
         workers.update(from: other.workers, count: workerCount)
         sampleCount = other.sampleCount
+        collectingCount = other.collectingCount
         lostNanoseconds = other.lostNanoseconds
         asleepNanoseconds = other.asleepNanoseconds
         failure = other.failure

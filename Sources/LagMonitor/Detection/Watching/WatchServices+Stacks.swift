@@ -108,7 +108,8 @@ extension WatchServices {
             let isOther = !isKnown && (known.lock.address != found.address || known.lock.owner != found.owner)
             let isFirst = isOther && known.lock.owner == 0
             let isOutvoted = episode.tally.voteForOwner(of: index, isOther: isOther && !isNew, isFirst: isFirst || isNew)
-            guard isNew || isOutvoted || (chain.cycle != nil && known.cycle < 0) else { return }
+            let lacksStack = !isOther && found.owner != 0 && lacksStack(ofOwner: known, at: index, in: episode.tally)
+            guard isNew || isOutvoted || lacksStack || (chain.cycle != nil && known.cycle < 0) else { return }
         }
         var call = call
         cll_wait_describe(target.process, target.tid, &call, &wait)
@@ -124,6 +125,12 @@ extension WatchServices {
         if !isStillStalled() { episode.tally.forgetOwners(index) }
     }
 
+    /// Whether an interpreter's lock is kept with its owner and without that one's stack: it got no processor to stop at, as on a busy machine.
+    private func lacksStack(ofOwner stack: TalliedStack, at index: Int, in tally: StackTally) -> Bool {
+        guard isRemote, stack.lock.kind == Int32(CLL_LOCK_INTERPRETER) else { return false }
+        return stack.owners == 0 || tally.owner(0, of: index).outcome.stored == 0
+    }
+
     /// The threads of the chain of owners, with the stacks of the first ones.
     private func addOwners(to index: Int, in episode: Episode) {
         if chain.count > 1 { refreshModules() }
@@ -135,8 +142,16 @@ extension WatchServices {
             var outcome = CaptureOutcome.failed(.noFreeSlot)
             // The other loops wait meanwhile. This thread was not sampled before: it has to be found quiet first.
             if number <= StackTally.ownerStacks, clock() &- begun < Self.ownersNanoseconds {
+                // A signal needs room on the stack. Who holds an interpreter's lock mostly runs, and may be stopped.
                 let isBounded = identity.stackLow != 0
-                outcome = capture.capture(identity, earlier: nil, into: scratch, bySignal: isBounded, budget: .brief)
+                let holdsInterpreter = isRemote && chain[number - 1].lock.kind == Int32(CLL_LOCK_INTERPRETER)
+                outcome = capture.capture(
+                    identity,
+                    earlier: nil,
+                    into: scratch,
+                    bySignal: isBounded || holdsInterpreter,
+                    budget: .brief
+                )
             }
             var name = cll_name()
             cll_procfs_name(capture.process, link.tid, &name)

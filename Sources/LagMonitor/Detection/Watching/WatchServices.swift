@@ -65,7 +65,7 @@ final class WatchServices: @unchecked Sendable {
         self.throttling = throttling
         self.clock = clock
         self.notify = notify
-        chain = LockChain(process: capture.process)
+        chain = LockChain(process: capture.process, languages: capture.languageSource)
         // The languages' frames are put between native ones by their place on the stack.
         scratch = FrameBuffer(capacity: EpisodeQueue.maximumFrames, withStackPointers: isRemote)
         // Learned by whoever starts a monitor, not by the watchdog's thread.

@@ -67,6 +67,14 @@ extension FieldTable {
             "Page faults that had to read."
         ),
         FieldDefinition(
+            .collecting,
+            "gc",
+            .flag,
+            keep: .essential,
+            value: .flag(\.evidence.isCollecting),
+            "True where the garbage collector of its language ran in the thread in more than half of the samples."
+        ),
+        FieldDefinition(
             .syscall,
             "syscall",
             .text,

@@ -6,7 +6,7 @@ package enum StallField: UInt8, CaseIterable, Sendable {
     case podNamespace, podName, podContainer, podNode, containerID, labels
     case loop, activity, mode
     case traceID, spanID, request, requestsOpen, task, state
-    case cause, cpu, runDelay, throttled, blocked, system, minorFaults, majorFaults
+    case cause, cpu, runDelay, throttled, blocked, system, minorFaults, majorFaults, collecting
     case syscall, syscallDescriptor, syscallTarget, wchan
     case lockKind, lockAddress, lockOwner, lockReaders, lockCycle, lockChain, incident, pending, pendingTime, turns, turnEvents
     case capture, captureError, framePointerRecovered, unwindEnd

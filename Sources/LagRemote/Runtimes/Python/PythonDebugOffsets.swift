@@ -5,13 +5,17 @@ struct PythonDebugOffsets {
     /// `_Py_Debug_Cookie`.
     static let cookie = Array("xdebugpy".utf8)
     /// Of the structure, as far as it is read.
-    static let bytes = 64 * 8
+    static let bytes = 73 * 8
 
     /// Places of the members, in words.
     private struct Places {
         let firstInterpreter: Int
         let nextInterpreter: Int
         let firstThread: Int
+        /// `ceval_gil`; `gil_runtime_state`, `…_enabled`, `…_locked` and `…_holder` follow.
+        let lock: Int
+        /// `gc` of the interpreter's state, and `collecting` of that.
+        let collector: (interpreter: Int, collecting: Int)
         let threadState: Int
         let frame: Int
         let code: Int
@@ -19,7 +23,16 @@ struct PythonDebugOffsets {
 
     /// By minor version.
     private static let places: [Int: Places] = [
-        13: Places(firstInterpreter: 5, nextInterpreter: 8, firstThread: 9, threadState: 19, frame: 28, code: 34)
+        13: Places(
+            firstInterpreter: 5,
+            nextInterpreter: 8,
+            firstThread: 9,
+            lock: 14,
+            collector: (10, 72),
+            threadState: 19,
+            frame: 28,
+            code: 34
+        )
     ]
 
     /// No structure that is pointed into is larger: an offset beyond it is none.
@@ -74,7 +87,24 @@ struct PythonDebugOffsets {
             // `_co_firsttraceable`, then a pointer, then the instructions: in 3.11, 3.12 and 3.13.
             firstTraceable: instructions - 16,
             asciiData: 40,
-            compactData: 56
+            compactData: 56,
+            lock: lock(places.lock, word),
+            collecting: collecting(places.collector, word)
         )
+    }
+
+    private static func collecting(_ places: (interpreter: Int, collecting: Int), _ word: (Int) -> UInt64?) -> UInt64? {
+        guard let collector = word(places.interpreter), let collecting = word(places.collecting), collector > 0, collecting > 0,
+            collector + collecting <= maximumOffset
+        else { return nil }
+        return collector + collecting
+    }
+
+    /// Nil where the lock is not made of what it was made of so far.
+    private static func lock(_ place: Int, _ word: (Int) -> UInt64?) -> PythonLayout.Lock? {
+        guard let pointer = word(place), let start = word(place + 1), let locked = word(place + 3), let holder = word(place + 4),
+            pointer > 0, holder == start &+ PythonLock.holder, locked == start &+ PythonLock.locked
+        else { return nil }
+        return .ofInterpreter(pointer)
     }
 }

@@ -1,4 +1,4 @@
-// Source: the headers of CPython 3.11.2, 3.11.7 and 3.12.1 (Include/internal/pycore_runtime.h, pycore_interp.h, pycore_frame.h, Include/cpython/pystate.h,
+// Source: the headers of CPython 3.11.2, 3.11.7 and 3.12.1 (Include/internal/pycore_runtime.h, pycore_interp.h, pycore_gil.h, pycore_frame.h, Include/cpython/pystate.h,
 // code.h, unicodeobject.h), by offsetof in a program that includes them, x86-64; 64-bit ARM has the same.
 extension PythonLayout {
     static let version3x11 = PythonLayout(
@@ -22,7 +22,9 @@ extension PythonLayout {
         instructions: 184,
         firstTraceable: 168,
         asciiData: 48,
-        compactData: 72
+        compactData: 72,
+        lock: .ofRuntime(360),
+        collecting: 848
     )
 
     static let version3x12 = PythonLayout(
@@ -46,7 +48,9 @@ extension PythonLayout {
         instructions: 192,
         firstTraceable: 176,
         asciiData: 40,
-        compactData: 56
+        compactData: 56,
+        lock: .ofInterpreter(384),
+        collecting: 312
     )
 
     /// The layout of a version that says nothing of it itself; nil: not known.

@@ -18,6 +18,14 @@ struct PythonLayout: Sendable, Equatable {
         case frame(UInt64)
     }
 
+    /// Where the interpreter's lock is.
+    enum Lock: Sendable, Equatable {
+        /// `ceval.gil` of `_PyRuntimeState`: one for all.
+        case ofRuntime(UInt64)
+        /// `ceval.gil` of `PyInterpreterState`, a pointer: interpreters may have their own.
+        case ofInterpreter(UInt64)
+    }
+
     /// In `_PyRuntimeState`.
     var firstInterpreter: UInt64
     /// In `PyInterpreterState`.
@@ -48,6 +56,10 @@ struct PythonLayout: Sendable, Equatable {
     /// Of a compact string that is ASCII, and of another one: where the characters begin.
     var asciiData: UInt64
     var compactData: UInt64
+    /// Nil: not known.
+    var lock: Lock?
+    /// `gc.collecting` in `PyInterpreterState`; nil: not known.
+    var collecting: UInt64?
 
     /// `_frameowner`: the frame lies in a generator or coroutine, and was made ready when that was made.
     static let ownedByGenerator: UInt8 = 1

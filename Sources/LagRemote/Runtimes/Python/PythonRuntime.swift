@@ -10,9 +10,11 @@ final class PythonRuntime: LanguageRuntime {
     private let memory: RemoteMemory
     private let layout: PythonLayout
     private let codeType: UInt64
+    private let runtime: UInt64
     private let evaluation: DynamicSymbols.Symbol?
     private let threads: PythonThreads
     private let names: PythonNames
+    private let interpreterLock: PythonLock
 
     private static let warmUpNanoseconds: UInt64 = 1_000_000
 
@@ -27,9 +29,11 @@ final class PythonRuntime: LanguageRuntime {
         self.memory = memory
         self.layout = layout
         self.codeType = codeType
+        self.runtime = runtime
         self.evaluation = evaluation
         self.modules = modules
         threads = PythonThreads(memory, layout, runtime: runtime)
+        interpreterLock = PythonLock(memory, layout, runtime: runtime, threads)
         names = PythonNames(memory, layout, type: codeType)
     }
 
@@ -45,7 +49,12 @@ final class PythonRuntime: LanguageRuntime {
     func prepare(tid: Int32, innerTid: Int32) -> UInt64? { threads.state(of: innerTid) }
 
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
+        _ = isCollecting(thread, memory)
         _ = PythonFrameWalk(memory, layout).groups(of: thread.place, tid: thread.innerTid)
+    }
+
+    func isCollecting(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Bool {
+        PythonCollector(memory, layout, runtime: runtime).isAtWork(in: thread.place, tid: thread.innerTid)
     }
 
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {
@@ -58,6 +67,8 @@ final class PythonRuntime: LanguageRuntime {
         guard found.contains(where: { !$0.frames.isEmpty }) else { return stack }
         return merged(stack, found)
     }
+
+    func lock(waitedForAt futex: UInt64) -> RuntimeLock? { interpreterLock.lock(waitedForAt: futex) }
 
     func name(_ frame: LanguageFrame) -> LanguageFrameName? { names.name(frame) }
 

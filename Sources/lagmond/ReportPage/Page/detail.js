@@ -4,7 +4,7 @@
 const placed = new Set(['schema', 'event', 'message', 'time', 'id', 'phase', 'severity', 'kind', 'found_by', 'fingerprint', 'duration_ms',
   'duration_min_ms', 'duration_max_ms', 'excluded_ms', 'threshold_ms', 'cause', 'cpu_ms', 'run_delay_ms', 'throttled_ms', 'blocked_ms',
   'pending', 'pending_ms', 'system_ms',
-  'minor_faults', 'major_faults', 'syscall', 'syscall_fd', 'syscall_target', 'wchan', 'lock_kind', 'lock_address', 'lock_owner', 'lock_readers', 'lock_cycle',
+  'minor_faults', 'major_faults', 'gc', 'syscall', 'syscall_fd', 'syscall_target', 'wchan', 'lock_kind', 'lock_address', 'lock_owner', 'lock_readers', 'lock_cycle',
   'lock_chain', 'culprit', 'culprit_confidence', 'samples', 'samples_matched', 'samples_share', 'frames', 'frames_total', 'sample_tree',
   'workers', 'workers_total', 'host_name', 'process_name', 'pid', 'thread_id', 'thread_name', 'service_name', 'service_version', 'loop',
   'activity', 'mode', 'incident', 'capture', 'capture_error', 'unwind_end', 'request', 'requests_open', 'trace_id', 'span_id', 'task', 'state']);
@@ -116,6 +116,7 @@ function showCause(panel, stall) {
     ['Events that are ready', typeof stall.pending !== 'boolean' ? null : !stall.pending ? 'none' : isNumber(stall.pending_ms) ? 'for at least ' + duration(stall.pending_ms) : 'yes'],
     ['In the kernel', isNumber(stall.system_ms) && stall.system_ms > 0 ? duration(stall.system_ms) + ' of the processor’s time' : null],
     ['Page faults', stall.major_faults || stall.minor_faults ? (stall.major_faults ?? 0) + ' with reading, ' + (stall.minor_faults ?? 0) + ' without' : null],
+    ['Garbage collection', stall.gc === true ? 'in more than half of the samples' : null],
     ['Lock', stall.lock_kind && stall.lock_kind + (stall.lock_address ? ' at ' + stall.lock_address : '')],
     ['Its readers', isNumber(stall.lock_readers) ? stall.lock_readers + ', not known which' : null],
   ]);

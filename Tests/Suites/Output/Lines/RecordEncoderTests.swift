@@ -96,7 +96,7 @@ struct RecordEncoderTests {
                 "duration_ms", "threshold_ms", "mono_us", "boot_id", "pid", "thread_id", "thread_name", "process_name",
                 "host_name", "service_name", "service_version", "loop", "activity", "mode",
                 "trace_id", "span_id", "request", "requests_open", "task", "state", "cause", "cpu_ms", "run_delay_ms",
-                "throttled_ms", "blocked_ms", "system_ms", "minor_faults", "major_faults", "syscall", "syscall_fd",
+                "throttled_ms", "blocked_ms", "system_ms", "minor_faults", "major_faults", "gc", "syscall", "syscall_fd",
                 "syscall_target", "wchan",
                 "lock_kind", "lock_address", "lock_owner", "lock_readers", "lock_cycle", "lock_chain", "capture",
                 "capture_error", "frame_pointer_recovered", "unwind_end", "samples", "samples_matched", "workers_total",

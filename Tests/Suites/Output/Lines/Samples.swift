@@ -101,6 +101,7 @@ enum Sample {
         evidence.systemNanoseconds = .max
         evidence.minorFaults = .max
         evidence.majorFaults = .max
+        evidence.isCollecting = true
         evidence.syscall = long
         evidence.syscallDescriptor = .min
         evidence.syscallTarget = long

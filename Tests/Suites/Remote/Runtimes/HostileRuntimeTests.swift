@@ -53,6 +53,7 @@ struct HostileRuntimeTests {
                 let groups = PythonFrameWalk(copy, layout).groups(of: state, tid: 77)
                 #expect(clock.now - begun < .seconds(2))
                 copy.close(nil)
+                _ = PythonCollector(copy, layout, runtime: wild.anyAddress).isAtWork(in: state, tid: 77)
                 #expect(groups.reduce(0) { $0 + $1.frames.count } <= 512)
                 // What was copied is found again, and nothing else is read.
                 #expect(PythonFrameWalk(copy, layout).groups(of: state, tid: 77).count <= groups.count)
@@ -76,6 +77,34 @@ struct HostileRuntimeTests {
                 _ = text.bytes(place)
                 let names = PythonNames(memory, layout, type: type)
                 _ = names.name(LanguageFrame(code: place, check: code?.check ?? 0, position: .max, pc: 0))
+            }
+        }
+    }
+
+    @Test(arguments: 0..<40 as Range<UInt64>) func `a wild interpreter's lock has no holder that is not there`(seed: UInt64) {
+        let wild = WildMemory(seed: seed)
+        for layout in Self.layouts {
+            for _ in 0..<20 {
+                let runtime = wild.address(0)
+                let threads = PythonThreads(memory, layout, runtime: runtime)
+                let lock = PythonLock(memory, layout, runtime: runtime, threads)
+                // All that is compared at first is right: the lock, and that it is locked.
+                let (place, state) = (wild.address(4096 * 16), wild.anyAddress)
+                guard Int(state - wild.address(0)) + 4096 <= WildMemory.bytes else { continue }
+                var fixed = place
+                if case .ofRuntime(let offset) = layout.lock { fixed = runtime &+ offset }
+                if case .ofInterpreter(let offset) = layout.lock {
+                    wild.store(wild.address(4096), at: Int(layout.firstInterpreter))
+                    wild.store(place, at: 4096 + Int(offset))
+                }
+                wild.store(state, at: Int(fixed - wild.address(0)) + Int(PythonLock.holder))
+                wild.store(1, at: Int(fixed - wild.address(0)) + Int(PythonLock.locked))
+                wild.store(77, at: Int(state - wild.address(0)) + Int(layout.nativeThread))
+                let found = lock.lock(waitedForAt: fixed &+ 40)
+                #expect(found?.address == fixed)
+                #expect(found?.owner == 0 || threads.state(of: 77) == state)
+                #expect(lock.lock(waitedForAt: fixed &+ 31) == nil && lock.lock(waitedForAt: fixed &+ 80) == nil)
+                _ = lock.lock(waitedForAt: wild.anyAddress)
             }
         }
     }

@@ -1,3 +1,4 @@
+internal import CLagLinux
 internal import Foundation
 internal import Glibc
 internal import LagActivity
@@ -42,10 +43,26 @@ final class InterpretedProcess {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    func take() -> CaptureOutcome {
+    /// Its threads' numbers, the first one's first.
+    var threads: [Int32] {
+        let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.processIdentifier)/task")
+        return (names ?? []).compactMap { Int32($0) }.sorted()
+    }
+
+    /// The chain of locks that a thread waits for.
+    func chain(from tid: Int32) -> LockChain {
+        let chain = LockChain(process: process.processIdentifier, languages: languages)
+        var call = cll_thread_syscall()
+        if cll_procfs_syscall(process.processIdentifier, tid, &call) == Int32(CLL_SYSCALL_BLOCKED) { chain.follow(tid, in: call) }
+        return chain
+    }
+
+    /// - Parameter tid: nil: the first thread.
+    func take(_ tid: Int32? = nil) -> CaptureOutcome {
         let pid = process.processIdentifier
         capture.refreshModules()
-        return capture.capture(ThreadIdentity(tid: pid, process: pid, stackLow: 0, stackHigh: 0), earlier: nil, into: frames)
+        let thread = ThreadIdentity(tid: tid ?? pid, process: pid, stackLow: 0, stackHigh: 0)
+        return capture.capture(thread, earlier: nil, into: frames)
     }
 
     /// Names and lines of the program's own frames, leaf first.

@@ -1,0 +1,40 @@
+internal import LagCapture
+
+/// Whether CPython's garbage collector runs in a thread.
+///
+/// `gc.collecting` of the interpreter is 1 for as long as a collection goes on, with the finalizers and callbacks that it calls. It does not say in
+/// which thread; that is the one that holds the interpreter's lock. A finalizer that gives the lock away, to sleep, is not seen as a collection.
+///
+/// The same walk copies and reads (``MemoryCopy``): seven reads at most, some 5 µs.
+///
+/// Source: CPython 3.11.2, 3.12.1 and 3.13.0, Include/internal/pycore_gc.h and Modules/gcmodule.c (3.13: Python/gc.c).
+struct PythonCollector {
+    private let memory: MemoryCopy
+    private let layout: PythonLayout
+    private let runtime: UInt64
+
+    init(_ memory: MemoryCopy, _ layout: PythonLayout, runtime: UInt64) {
+        self.memory = memory
+        self.layout = layout
+        self.runtime = runtime
+    }
+
+    /// - Parameters:
+    ///   - state: the thread's.
+    ///   - tid: as the process itself knows it; in a state of another thread no collection is at work.
+    func isAtWork(in state: UInt64, tid: Int32) -> Bool {
+        guard let collecting = layout.collecting, let lock = layout.lock,
+            memory.load(state &+ layout.nativeThread, as: UInt64.self) == UInt64(exactly: tid),
+            let interpreter: UInt64 = memory.load(state &+ layout.interpreter), interpreter != 0,
+            memory.load(interpreter &+ collecting, as: Int32.self) == 1
+        else { return false }
+        let place: UInt64? =
+            switch lock {
+            case .ofRuntime(let offset): runtime &+ offset
+            case .ofInterpreter(let offset): memory.load(interpreter &+ offset)
+            }
+        guard let place, place != 0 else { return false }
+        return memory.load(place &+ PythonLock.locked, as: Int32.self) == 1
+            && memory.load(place &+ PythonLock.holder, as: UInt64.self) == state
+    }
+}

@@ -1,0 +1,82 @@
+internal import CLagLinux
+internal import Glibc
+internal import LagCapture
+internal import LagModel
+internal import TestSupport
+internal import Testing
+
+@testable internal import LagRemote
+
+/// Pythons one thread of which keeps the interpreter's lock in code of C, while the first one waits for it.
+struct PythonLockTests {
+    /// Every CPython that is here, one of each minor version.
+    static let interpreters: [String] = {
+        let home = getenv("HOME").map { String(cString: $0) } ?? ""
+        let versions = ["3.11.7", "3.12.1", "3.13.0"].map { "\(home)/.pyenv/versions/\($0)/bin/python3" }
+        return (["/usr/bin/python3"] + versions).filter { access($0, X_OK) == 0 }
+    }()
+
+    /// `ctypes.PyDLL` calls without giving the lock away.
+    private static let program = """
+        import ctypes, sys, threading, time
+
+        LIBC = ctypes.PyDLL(None)
+
+        def keep():
+            LIBC.usleep(600000000) if sys.argv[1] == "sleep" else sum(range(10 ** 14))
+
+        def serve():
+            threading.Thread(target=keep, daemon=True).start()
+            while True:
+                time.sleep(0.01)
+
+        if sys.argv[1] == "free":
+            LOCK = threading.Condition()
+            threading.Thread(target=lambda: time.sleep(600), daemon=True).start()
+            print("ready", flush=True)
+            with LOCK:
+                LOCK.wait()
+        print("ready", flush=True)
+        serve()
+        """
+
+    private static let cases = interpreters.flatMap { interpreter in ["sleep", "compute"].map { (interpreter, $0) } }
+
+    @Test(arguments: cases) func `who holds the interpreter's lock is known, and what it does`(
+        interpreter: String,
+        mode: String
+    ) throws {
+        let process = try InterpretedProcess(interpreter, Self.program, file: "shop.py", [mode], ownFile: "shop.py")
+        var owner: Int32 = 0
+        let isFound = eventually {
+            _ = process.take()
+            let first = process.threads[0]
+            let chain = process.chain(from: first)
+            guard chain.count > 1, chain[0].lock.kind == Int32(CLL_LOCK_INTERPRETER) else { return false }
+            owner = chain[1].tid
+            return true
+        }
+        #expect(isFound)
+        let threads = process.threads
+        #expect(threads.count == 2 && owner == threads[1], "\(owner) of \(threads)")
+        var frames: [String] = []
+        _ = eventually {
+            frames = process.own(process.take(owner))
+            return !frames.isEmpty
+        }
+        #expect(frames.first == "keep (shop.py):6", "\(frames)")
+        // In the start of the thread, or behind its sleep.
+        let own = process.own(process.take())
+        #expect(["serve (shop.py):9", "serve (shop.py):11"].contains(own.first ?? ""), "\(own)")
+    }
+
+    @Test(arguments: interpreters) func `another wait is none for the interpreter's lock`(interpreter: String) throws {
+        let process = try InterpretedProcess(interpreter, Self.program, file: "shop.py", ["free"])
+        for _ in 0..<20 {
+            _ = process.take()
+            let chain = process.chain(from: process.threads[0])
+            #expect(chain.count <= 1 && (chain.count == 0 || chain[0].lock.kind != Int32(CLL_LOCK_INTERPRETER)))
+            usleep(5000)
+        }
+    }
+}
