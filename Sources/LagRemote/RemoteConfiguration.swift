@@ -9,13 +9,17 @@ package struct RemoteConfiguration: Sendable, Equatable {
     package let preloadRules: StallRules
     /// Which loops are watched.
     package let selection: LoopSelection
+    /// Which attributes of published contexts may stand in records.
+    package let attributes: PublishedAttributes
 
     /// - Parameter preloadRules: the configuration's rules when nil.
     package init(
         _ monitor: StallMonitorConfiguration,
         preloadRules: StallRules? = nil,
-        selection: LoopSelection = LoopSelection()
+        selection: LoopSelection = LoopSelection(),
+        attributes: PublishedAttributes = PublishedAttributes()
     ) {
+        self.attributes = attributes
         self.selection = selection
         self.preloadRules = preloadRules ?? monitor.rules
         self.monitor = monitor

@@ -291,7 +291,11 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
             of: context,
             running: TraceCapture.self,
             semaphore: semaphore,
-            languages: LanguageFrames(process: process, reportError: reportError),
+            languages: LanguageFrames(
+                process: process,
+                attributes: configuration.attributes,
+                reportError: reportError
+            ),
             configuration: configuration.monitor,
             sinks: [NonClosingSink(sink)] + processSinks(context)
         )

@@ -173,7 +173,11 @@ package final class AttachWatch: @unchecked Sendable {
             running: TraceCapture.self,
             semaphore: wake,
             externalSampler: view,
-            languages: LanguageFrames(process: process, reportError: reportError),
+            languages: LanguageFrames(
+                process: process,
+                attributes: configuration.attributes,
+                reportError: reportError
+            ),
             configuration: configuration.monitor,
             sinks: [NonClosingSink(sink)] + processSinks(context)
         )

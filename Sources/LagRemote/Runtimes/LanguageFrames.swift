@@ -23,12 +23,21 @@ package final class LanguageFrames: LanguageFrameSource {
     }
 
     private let process: Int32
+    /// What is read of the contexts that the program publishes.
+    let attributes: PublishedAttributes
     private let reportError: @Sendable (String) -> Void
     private let state = PthreadMutex(State())
 
-    /// - Parameter reportError: gets a line on a runtime whose version is not known.
-    package init(process: Int32, reportError: @escaping @Sendable (String) -> Void) {
+    /// - Parameters:
+    ///   - attributes: what is read of the contexts that the program publishes.
+    ///   - reportError: gets a line on a runtime whose version is not known.
+    package init(
+        process: Int32,
+        attributes: PublishedAttributes = PublishedAttributes(),
+        reportError: @escaping @Sendable (String) -> Void
+    ) {
         self.process = process
+        self.attributes = attributes
         self.reportError = reportError
     }
 

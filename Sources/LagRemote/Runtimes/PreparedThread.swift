@@ -36,7 +36,7 @@ final class PreparedThread: LanguageThread {
 
     func findContext(_ memory: MemoryCopy, _ found: UnsafeMutablePointer<clb_context_copy>) -> Bool {
         guard let record = context?.record(memory) else { return false }
-        record.write(to: found, keys: source.keys(for: record))
+        record.write(to: found, keys: source.keys(for: record), rule: source.attributes)
         return true
     }
 

@@ -4,7 +4,7 @@ enum RequestName {
     private static let methods = ["http.request.method", "http.method", "http_method"]
 
     /// Nil where nothing says so: a path or a user has too many values.
-    static func of(_ attributes: [(key: String, value: UnsafeRawBufferPointer)]) -> String? {
+    static func of(_ attributes: [(key: String, value: [UInt8])]) -> String? {
         func value(_ keys: [String]) -> String? {
             for key in keys {
                 guard let found = attributes.first(where: { $0.key == key }), !found.value.isEmpty else { continue }

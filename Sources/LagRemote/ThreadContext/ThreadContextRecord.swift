@@ -56,24 +56,26 @@ struct ThreadContextRecord {
     }
 
     /// As a context of the program: what it is called is in its attributes, and since when it is open is not known.
-    /// - Parameter keys: the attributes' names.
-    func write(to copy: UnsafeMutablePointer<clb_context_copy>, keys: [String]) {
-        let values = values().compactMap { value in
-            Int(value.index) < keys.count && !keys[Int(value.index)].isEmpty ? (keys[Int(value.index)], value.value) : nil
+    /// - Parameters:
+    ///   - keys: the attributes' names.
+    ///   - rule: which of them are read; what it withholds is copied nowhere.
+    func write(to copy: UnsafeMutablePointer<clb_context_copy>, keys: [String], rule: PublishedAttributes) {
+        var values: [(key: String, value: [UInt8], isRecorded: Bool)] = []
+        for (index, value) in self.values() where Int(index) < keys.count && !keys[Int(index)].isEmpty {
+            let key = keys[Int(index)]
+            let use = rule.use(of: key)
+            guard use != .withheld else { continue }
+            values.append((key, PublishedAttributes.withoutSecrets(value, of: key), use == .recorded))
         }
         var draft = clb_context_draft()
-        var name = RequestName.of(values)
+        var name = RequestName.of(values.map { ($0.key, $0.value) })
         name?.withUTF8 { clb_draft_name(&draft, $0.baseAddress, $0.count) }
-        for (key, value) in values {
+        for (key, value, isRecorded) in values where isRecorded {
             var key = key
             key.withUTF8 { key in
-                clb_draft_attribute(
-                    &draft,
-                    key.baseAddress,
-                    key.count,
-                    value.baseAddress?.assumingMemoryBound(to: UInt8.self),
-                    value.count
-                )
+                value.withUnsafeBufferPointer { value in
+                    clb_draft_attribute(&draft, key.baseAddress, key.count, value.baseAddress, value.count)
+                }
             }
         }
         (draft.trace_high, draft.trace_low, draft.span) = (trace.high, trace.low, span)

@@ -33,7 +33,7 @@ struct ThreadContexts {
         let memory = RemoteMemory(process: modules.process)
         if generation != modules.generation {
             generation = modules.generation
-            variable = Self.find(ProcessImage(modules), memory)
+            variable = Self.find(ProcessImage(modules), modules, memory)
         }
         place = (memory, header)
         guard let variable else { return nil }
@@ -51,10 +51,11 @@ struct ThreadContexts {
         return published.message?.keys ?? []
     }
 
-    private static func find(_ image: ProcessImage, _ memory: RemoteMemory) -> ThreadLocalVariable? {
+    private static func find(_ image: ProcessImage, _ map: ModuleMap, _ memory: RemoteMemory) -> ThreadLocalVariable? {
         var left = ThreadLocalVariable.maximumRelocations
-        for (place, module) in image.modules.enumerated() {
-            let isProgram = place == 0
+        let program = ProgramModule.index(map, image.modules, memory)
+        for module in image.modules {
+            let isProgram = module.index == program
             let found = ThreadLocalVariable(variable, in: module, isProgram: isProgram, memory, relocations: &left)
             if let found { return found }
         }

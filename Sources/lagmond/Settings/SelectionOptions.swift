@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import LagMonitor
 
-/// The options that say which loops of other programs are watched.
+/// The options that say which loops of other programs are watched, and what is read of the contexts that these publish.
 struct SelectionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -19,12 +19,35 @@ struct SelectionOptions: ParsableArguments {
     )
     var thread: [String] = []
 
-    /// The values of the options, by key path.
-    var values: [String: JSONValue] { Self.values(process: process, thread: thread) }
+    @Option(
+        help: ArgumentHelp(
+            "Record only these attributes of OpenTelemetry contexts that programs publish; a pattern, may be repeated.",
+            valueName: "pattern"
+        )
+    )
+    var attribute: [String] = []
 
-    static func values(process: [String], thread: [String]) -> [String: JSONValue] {
+    @Option(
+        help: ArgumentHelp("Do not read these attributes of such contexts; a pattern, may be repeated.", valueName: "pattern")
+    )
+    var withoutAttribute: [String] = []
+
+    /// The values of the options, by key path.
+    var values: [String: JSONValue] {
+        Self.values(process: process, thread: thread, attribute: attribute, withoutAttribute: withoutAttribute)
+    }
+
+    static func values(
+        process: [String] = [],
+        thread: [String] = [],
+        attribute: [String] = [],
+        withoutAttribute: [String] = []
+    ) -> [String: JSONValue] {
         var values: [String: JSONValue] = [:]
-        for (key, texts) in [(SettingKey.process, process), (.thread, thread)] where !texts.isEmpty {
+        let given = [
+            (SettingKey.process, process), (.thread, thread), (.attribute, attribute), (.withoutAttribute, withoutAttribute),
+        ]
+        for (key, texts) in given where !texts.isEmpty {
             values[key.path] = .array(texts.flatMap(RuleName.words).map(JSONValue.string))
         }
         return values

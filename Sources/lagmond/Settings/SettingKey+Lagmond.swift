@@ -42,8 +42,11 @@ extension SettingKey {
     static let process = SettingKey("watch.process", .patterns, option: "--process")
     static let thread = SettingKey("watch.thread", .patterns, option: "--thread")
 
-    /// Which loops of other programs are watched.
-    static let watchSettings = [process, thread]
+    static let attribute = SettingKey("watch.attribute", .patterns, option: "--attribute")
+    static let withoutAttribute = SettingKey("watch.without_attribute", .patterns, option: "--without-attribute")
+
+    /// Which loops of other programs are watched, and what is read of the contexts that these publish.
+    static let watchSettings = [process, thread, attribute, withoutAttribute]
 
     static let all =
         [config, duration] + outputSettings + [headers, truth, listen, requireWatch, perfMap] + commandSettings + watchSettings

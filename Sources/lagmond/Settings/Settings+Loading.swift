@@ -117,6 +117,10 @@ extension Settings {
         listen = sources.string(.listen).flatMap(ListenAddress.init)
         let reader = sources.reader
         selection = LoopSelection(processes: reader.texts(for: .process) ?? [], threads: reader.texts(for: .thread) ?? [])
+        attributes = PublishedAttributes(
+            allowed: reader.texts(for: .attribute) ?? [],
+            excluded: reader.texts(for: .withoutAttribute) ?? []
+        )
         requiresWatch = sources.string(.requireWatch) == "yes"
         writesPerfMaps = sources.string(.perfMap) == "yes"
         duration = sources.seconds(.duration)

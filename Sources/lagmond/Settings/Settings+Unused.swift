@@ -13,6 +13,7 @@ extension Settings {
             (.duration, duration != nil), (.truth, truthPath != nil),
             (.serviceName, monitor.serviceName != nil), (.requireWatch, requiresWatch), (.perfMap, writesPerfMaps),
             (.process, !selection.processes.isEmpty), (.thread, !selection.threads.isEmpty),
+            (.attribute, !attributes.allowed.isEmpty), (.withoutAttribute, !attributes.excluded.isEmpty),
         ]
         let unused: [SettingKey]
         var others: [String] = []

@@ -23,6 +23,8 @@ struct Settings: Sendable, WatchSettings {
     var listen: ListenAddress?
     /// Which loops of other programs are watched; of targets what their own settings do not say.
     var selection = LoopSelection()
+    /// Which attributes of published contexts may stand in records.
+    var attributes = PublishedAttributes()
     /// Whether a command that cannot be watched does not run.
     var requiresWatch = false
     /// Whether a command's runtimes are asked to write perf maps.

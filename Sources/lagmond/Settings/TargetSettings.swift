@@ -10,6 +10,7 @@ struct TargetSettings: Sendable, WatchSettings {
     var monitor: StallMonitorConfiguration
     let choosesRules: Bool
     let selection: LoopSelection
+    let attributes: PublishedAttributes
 
     /// - Parameter settings: its own over those of the file.
     init(_ reading: ParsedTarget, _ settings: Settings) {
@@ -22,5 +23,6 @@ struct TargetSettings: Sendable, WatchSettings {
         self.monitor = monitor
         choosesRules = settings.choosesRules
         selection = settings.selection
+        attributes = settings.attributes
     }
 }

@@ -8,6 +8,8 @@ protocol WatchSettings {
     var choosesRules: Bool { get }
     /// Which loops are watched.
     var selection: LoopSelection { get }
+    /// Which attributes of published contexts may stand in records.
+    var attributes: PublishedAttributes { get }
     var policy: CommandPolicy { get }
 }
 
@@ -39,6 +41,6 @@ extension WatchSettings {
         } catch {
             throw StartFailure(status: ExitStatus.configuration, message: "\(error)")
         }
-        return RemoteConfiguration(configuration, preloadRules: preloadRules, selection: selection)
+        return RemoteConfiguration(configuration, preloadRules: preloadRules, selection: selection, attributes: attributes)
     }
 }

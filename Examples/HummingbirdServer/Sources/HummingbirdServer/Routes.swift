@@ -9,6 +9,7 @@ struct Routes: Sendable {
 
     func router() -> Router<BasicRequestContext> {
         let router = Router()
+        router.add(middleware: StallContextMiddleware())
         router.get("hello") { _, _ in "hello" }
         // A future's callback runs on the future's event loop, wherever the handler is: all connections of that loop wait.
         router.get("report") { _, _ in try await reports.rows().map { renderReport($0) }.get() }

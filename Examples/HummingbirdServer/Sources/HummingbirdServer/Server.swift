@@ -23,7 +23,12 @@ import UnixSignals
         let group = MultiThreadedEventLoopGroup.singleton
 
         // All that it takes, with the service in the list below.
-        let monitor = StallMonitor(sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")])
+        var configuration = StallMonitorConfiguration()
+        configuration.contexts = .recorded  // what StallContextMiddleware says
+        let monitor = StallMonitor(
+            configuration: configuration,
+            sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")]
+        )
 
         let server = Application(
             router: Routes(reports: ReportStore(group.next()), orders: try OrderDatabase(), totals: Totals()).router(),

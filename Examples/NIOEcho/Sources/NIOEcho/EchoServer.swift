@@ -11,12 +11,19 @@ import NIOPosix
         let group = MultiThreadedEventLoopGroup.singleton
 
         // All that it takes.
-        let monitor = StallMonitor(sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")])
+        var configuration = StallMonitorConfiguration()
+        configuration.contexts = .recorded  // what StallContextHandler says
+        let monitor = StallMonitor(
+            configuration: configuration,
+            sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")]
+        )
         try monitor.start()
         try monitor.watch(group, named: "echo")
 
         let server = try ServerBootstrap(group: group).childChannelInitializer { channel in
-            channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(EchoHandler()) }
+            channel.eventLoop.makeCompletedFuture {
+                try channel.pipeline.syncOperations.addHandlers(StallContextHandler(), EchoHandler())
+            }
         }.bind(host: "127.0.0.1", port: 0).wait()
         "port \(server.localAddress?.port ?? 0)\n".withCString { _ = write(STDERR_FILENO, $0, strlen($0)) }
         while getchar() != EOF {}

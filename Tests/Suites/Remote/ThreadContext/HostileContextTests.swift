@@ -67,7 +67,7 @@ struct HostileContextTests {
                 let record = ThreadContextRecord(copy, place, threadPointer: pointer)
                 copy.close(nil)
                 guard let record else { continue }
-                record.write(to: &found, keys: Array(repeating: "key", count: 256))
+                record.write(to: &found, keys: Array(repeating: "key", count: 256), rule: PublishedAttributes())
                 #expect(found.token != 0 && found.context.lengths >> 8 & 0xff <= UInt64(CLB_CONTEXT_TEXT_BYTES))
             }
             var published = PublishedProcessContext()
@@ -86,7 +86,13 @@ struct HostileContextTests {
         return traceID + spanID + [valid, 1, UInt8(count & 0xff), UInt8(count >> 8)] + attributes
     }
 
-    private func read(_ record: [UInt8], keys: [String] = ["http.route", "rpc.method"]) throws -> clb_context_copy? {
+    private func read(
+        _ record: [UInt8],
+        keys: [String] = ["http.route", "rpc.method"],
+        rule: PublishedAttributes = PublishedAttributes()
+    )
+        throws -> clb_context_copy?
+    {
         let copy = try #require(MemoryCopy(process: getpid()))
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 8192, alignment: 16)
         defer { bytes.deallocate() }
@@ -99,7 +105,7 @@ struct HostileContextTests {
         defer { copy.close(nil) }
         guard let found = ThreadContextRecord(copy, .fixed(distance: 0), threadPointer: start) else { return nil }
         var context = clb_context_copy()
-        found.write(to: &context, keys: keys)
+        found.write(to: &context, keys: keys, rule: rule)
         return context
     }
 
@@ -118,6 +124,16 @@ struct HostileContextTests {
         #expect(try read(record([1, 1, 0x6d, 1, 1, 0x6e]))?.texts == ["n", "rpc.method", "n"])
         // What has no name stays without.
         #expect(try read(record([5, 1, 0x6d]))?.texts == [""])
+    }
+
+    @Test func `what may not be recorded is copied nowhere`() throws {
+        // http.route = /a, authorization = me, user = b
+        let bytes = record([0, 2, 0x2f, 0x61, 1, 2, 0x6d, 0x65, 2, 1, 0x62])
+        let keys = ["http.route", "authorization", "user"]
+        #expect(try read(bytes, keys: keys)?.texts == ["/a", "http.route", "/a", "user", "b"])
+        #expect(try read(bytes, keys: keys, rule: .init(allowed: ["u*"]))?.texts == ["/a", "user", "b"])
+        #expect(try read(bytes, keys: keys, rule: .init(excluded: ["http.*", "user"]))?.texts == [""])
+        #expect(try read(bytes, keys: keys, rule: .init(allowed: ["authorization"]))?.texts == ["/a", "authorization", "me"])
     }
 
     #if arch(x86_64)

@@ -15,6 +15,19 @@ enum WriterPlace: String, CaseIterable, Sendable {
     case linked, linkedByDescriptor
     /// One that the program loads, with room in static storage and without.
     case loaded, loadedByDescriptor, late, lateByDescriptor
+    /// A program that the dynamic linker was started with (`ld.so program`), and one that is linked to fixed addresses.
+    case startedByLinker, fixedAddress
+
+    fileprivate static let linker = "/lib64/ld-linux-x86-64.so.2"
+
+    /// How a program that has the writer in itself is compiled; nil: it has it in a library.
+    fileprivate var ownOptions: [String]? {
+        switch self {
+        case .startedByLinker: ["-fPIE", "-pie"]
+        case .fixedAddress: ["-fno-pie", "-no-pie"]
+        default: nil
+        }
+    }
 
     fileprivate var options: (library: [String], program: [String]) {
         let dialect = rawValue.hasSuffix("ByDescriptor") ? "gnu2" : "gnu"
@@ -45,12 +58,19 @@ final class PublishingProgram {
             process.executableURL = Self.built.appendingPathComponent("ForeignProbe")
             process.arguments = ["context"] + arguments
         } else {
-            let (library, program) = place.options
-            try Self.compile(library + ["\(Self.sources)/otel_writer.c", "-o", "libwriter.so"], in: folder)
+            let writer = "\(Self.sources)/otel_writer.c"
             let main = ["-O1", "-DTHREAD_CONTEXT_MAIN", "-I", Self.sources, "\(Self.sources)/thread_context.c", "-o", "program"]
-            try Self.compile(main + program, in: folder)
-            process.executableURL = URL(fileURLWithPath: folder + "/program")
-            process.arguments = arguments
+            if let own = place.ownOptions {
+                try Self.compile(main + own + [writer, "-rdynamic"], in: folder)
+            } else {
+                let (library, program) = place.options
+                try Self.compile(library + [writer, "-o", "libwriter.so"], in: folder)
+                try Self.compile(main + program, in: folder)
+            }
+            let path = folder + "/program"
+            let isByLinker = place == .startedByLinker
+            process.executableURL = URL(fileURLWithPath: isByLinker ? WriterPlace.linker : path)
+            process.arguments = (isByLinker ? [path] : []) + arguments
         }
         process.currentDirectoryURL = URL(fileURLWithPath: folder)
         let output = Pipe()

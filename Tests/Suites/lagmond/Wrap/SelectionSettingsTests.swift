@@ -54,6 +54,19 @@ struct SelectionSettingsTests {
         #expect(settings.targets[1].selection == LoopSelection(processes: ["a"], threads: ["main"]))
     }
 
+    @Test func `attributes have settings and options of their own`() throws {
+        let file = #"{"watch": {"attribute": "http.*", "without_attribute": ["user", "*.id"]}}"#
+        let read = PublishedAttributes(allowed: ["http.*"], excluded: ["user", "*.id"])
+        #expect(try Self.load(file).attributes == read)
+        #expect(try Self.load(file).remoteConfiguration().attributes == read)
+        let options = SelectionOptions.values(attribute: ["a,b"], withoutAttribute: ["c"])
+        let settings = try Settings.load(commandLine: options, environment: ["LAGMONITOR_WATCH_ATTRIBUTE": "d"])
+        #expect(settings.attributes == PublishedAttributes(allowed: ["a", "b"], excluded: ["c"]))
+        #expect(throws: StartFailure.self) { try settings.rejectUnusedSettings(on: .workload) }
+        let target = #"{"watch": {"attribute": "a"}, "targets": [{"name": "x", "pid": 1, "watch": {"without_attribute": "b"}}]}"#
+        #expect(try Self.load(target).targets[0].attributes == PublishedAttributes(allowed: ["a"], excluded: ["b"]))
+    }
+
     private static let allowed =
         "allowed: names, or patterns with *, ? and [], none of them empty, as a list or with commas between them"
 
@@ -70,14 +83,14 @@ struct SelectionSettingsTests {
     }
 
     @Test(arguments: [
-        (#"{"watch": {"proces": "a"}}"#, "F: watch.proces: unknown key; allowed: process, thread"),
+        (#"{"watch": {"proces": "a"}}"#, "F: watch.proces: unknown key; allowed: process, thread, attribute, without_attribute"),
         (
             #"{"targets": [{"name": "x", "pid": 1, "watch": {"a": 1}}]}"#,
-            "F: targets[0].watch.a: unknown key; allowed: process, thread"
+            "F: targets[0].watch.a: unknown key; allowed: process, thread, attribute, without_attribute"
         ),
         (
             #"{"targets": [{"name": "x", "pid": 1, "watch": 3}]}"#,
-            "F: targets[0].watch: 3 is not an object; allowed: an object with process, thread"
+            "F: targets[0].watch: 3 is not an object; allowed: an object with process, thread, attribute, without_attribute"
         ),
     ])
     func `an unknown key is reported with those that are known`(file: String, message: String) {
