@@ -85,18 +85,27 @@ typedef struct clr_owner {
     pid_t pid;
 } clr_owner;
 
-// Whether a descriptor is a listening socket, or a socket that cannot be asked.
-static int clr_visit_listener(unsigned descriptor, void *context) {
-    const clr_owner *owner = context;
+// Whether a descriptor is a listening socket; `unknown` of a socket that cannot be asked.
+static int clr_listens(const clr_owner *owner, int descriptor, int unknown) {
     char link[LINK_BYTES];
-    if (clr_link(owner->pid, (int)descriptor, link) < 0 || !clr_begins(link, "socket:")) return 0;
-    int duplicate = clr_duplicate(owner->pidfd, (int)descriptor);
-    if (duplicate < 0) return 1;
+    if (clr_link(owner->pid, descriptor, link) < 0 || !clr_begins(link, "socket:")) return 0;
+    int duplicate = clr_duplicate(owner->pidfd, descriptor);
+    if (duplicate < 0) return unknown;
     int listens = 1;
     socklen_t size = sizeof(listens);
     if (getsockopt(duplicate, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0) listens = 0;
     close(duplicate);
     return listens;
+}
+
+static int clr_visit_listener(unsigned descriptor, void *context) { return clr_listens(context, (int)descriptor, 1); }
+
+static int clr_visit_accepting(const clr_epoll_member *member, void *context) { return clr_listens(context, member->descriptor, 0); }
+
+int clr_epoll_accepts(int pidfd, pid_t pid, int32_t epoll) {
+    enum { MOST_MEMBERS = 256 };
+    clr_owner owner = {.pidfd = pidfd, .pid = pid};
+    return clr_epoll_members_each(pid, epoll, MOST_MEMBERS, clr_visit_accepting, &owner) == 1;
 }
 
 typedef struct clr_members {

@@ -121,9 +121,10 @@ static int32_t count_other(loop_thread *thread, int32_t object, int rank, uint64
         return ++thread->other_waits;
     }
     int is_inner = rank < thread->other_rank || (rank == thread->other_rank && sp < thread->other.sp);
-    // A client's questions in a handler are many small waits in a row, each for one descriptor: an instance is not given up for the first of them.
-    int32_t most_inner = thread->other_rank == LOOP_RANK_EPOLL ? LOOP_OTHER_WAITS : LOOP_WAITS;
-    if (is_inner && ++thread->inner_waits < most_inner) return 0;
+    if (is_inner && ++thread->inner_waits < LOOP_WAITS) return 0;
+    // A client's questions in a handler are many small waits in a row: an instance that is there still is not given up for the first of them.
+    if (is_inner && thread->other_rank == LOOP_RANK_EPOLL && thread->inner_waits < LOOP_OTHER_WAITS
+        && (thread->inner_waits > LOOP_WAITS || loop_is_open(thread->other_object))) return 0;
     thread->other = (loop_place){.address = address, .sp = sp};
     thread->other_object = object;
     thread->other_rank = rank;
@@ -154,10 +155,8 @@ static loop_thread *handle_other_place(
         return change_place(thread, object, rank, address, sp);
     }
     int32_t others = may_last ? count_other(thread, object, rank, address, sp) : 0;
-    // What programs wait on at their start is of a lower rank than their loop's object. Where that was a single descriptor at a time, as in a client's
-    // questions, the first wait on an epoll instance is the loop's: its first stall counts.
-    int is_after_start = rank == LOOP_RANK_EPOLL && thread->rank == LOOP_RANK_ONE;
-    if ((others >= LOOP_WAITS && (rank > thread->rank || is_further_out)) || (others > 0 && is_after_start)) {
+    // What programs wait on at their start is of a lower rank than their loop's object.
+    if (others >= LOOP_WAITS && (rank > thread->rank || is_further_out)) {
         return change_place(thread, object, rank, address, sp);
     }
     if (others >= LOOP_OTHER_WAITS) {

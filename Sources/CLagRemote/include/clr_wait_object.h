@@ -96,6 +96,9 @@ int clr_wait_asks_user(pid_t pid, const cll_thread_syscall *call, const clr_wait
 enum { CLR_SERVES_LOOP = 0, CLR_SERVES_ONE_PEER = 1, CLR_SERVES_ITSELF = 2 };
 int clr_service(int pidfd, pid_t pid, int32_t epoll);
 
+// Whether an epoll instance watches a listening socket, among its first 256 members: its thread is a server's loop. 10 µs, and some 3 a socket.
+int clr_epoll_accepts(int pidfd, pid_t pid, int32_t epoll);
+
 // What a call in which a thread sleeps says of it: it may wait for work (a lock or condition, an event, a child, a byte of a connection or pipe), it
 // lets time pass, or it does some work (a file, an attempt to write or to connect).
 enum { CLR_CALL_WORKS = 0, CLR_CALL_RESTS = 1, CLR_CALL_SLEEPS = 2 };

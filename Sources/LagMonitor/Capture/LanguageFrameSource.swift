@@ -36,10 +36,13 @@ package struct RuntimeLock: Sendable, Equatable {
     package let address: UInt64
     /// The thread that holds it; 0: none, or that is not certain.
     package let owner: Int32
+    /// How often it has passed from one thread to another: unchanged means that the same one has held it all the time.
+    package let switches: UInt64
 
-    package init(address: UInt64, owner: Int32) {
+    package init(address: UInt64, owner: Int32, switches: UInt64) {
         self.address = address
         self.owner = owner
+        self.switches = switches
     }
 }
 

@@ -4,7 +4,7 @@ internal import Glibc
 /// Who holds the lock that a thread waits for, what that thread waits for in turn, and so on: to a thread that waits for no lock
 /// we know the holder of, or back to one that was there already, which is a deadlock.
 ///
-/// Owned by the watchdog. Reads `/proc` and memory only; no lock, no allocation; some 20 µs a link.
+/// Owned by the watchdog. Reads `/proc` and memory only. Of this process's threads: no lock, no allocation; some 20 µs a link.
 package final class LockChain {
     /// One thread of the chain.
     package struct Link: Sendable {
@@ -12,6 +12,8 @@ package final class LockChain {
         /// What it waits for; kind 0 when it does not wait for a lock.
         package fileprivate(set) var lock = cll_lock()
         fileprivate var call = cll_thread_syscall()
+        /// The runtime's lock that it waits for, as its runtime has it.
+        fileprivate var runtimeLock: RuntimeLock?
         /// How often it had waited for something: unchanged means that it has not run since.
         fileprivate var waits: UInt64 = 0
     }
@@ -82,6 +84,7 @@ package final class LockChain {
             link.lock.kind = Int32(CLL_LOCK_INTERPRETER)
             link.lock.address = lock.address
             link.lock.owner = lock.owner == tid ? 0 : lock.owner
+            link.runtimeLock = lock
         }
         return link
     }
@@ -90,6 +93,12 @@ package final class LockChain {
     private func holdsNothing(_ owner: Link, of link: Link) -> Bool {
         link.lock.kind == Int32(CLL_LOCK_INTERPRETER) && owner.lock.kind == link.lock.kind
             && owner.lock.address == link.lock.address
+    }
+
+    /// Whether the lock of a runtime that this link waits for has the same owner as when it was read, and has had it since. True of other locks.
+    package func isStillHeld(_ index: Int) -> Bool {
+        guard let lock = links[index].runtimeLock else { return true }
+        return languages?.lock(waitedForAt: links[index].call.arguments.0) == lock
     }
 
     private func position(of tid: Int32) -> Int? {

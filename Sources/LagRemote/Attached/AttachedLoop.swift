@@ -71,10 +71,14 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         iterationProbe = IterationProbe(process: thread.process, tid: thread.tid, mayCount: mayCount)
         recorder = SwitchRecorder(tid: thread.tid)
         self.hold = hold
+        epoll = place.epoll
         semaphore.attach(beacon)
     }
 
     deinit { clr_thread_files_close(&files) }
+
+    /// The epoll instance that it was found at; nil: it waits otherwise.
+    let epoll: Int32?
 
     package func modeName(_ number: UInt32) -> String? { nil }
 

@@ -116,7 +116,10 @@ struct LoopSearch {
         guard clr_thread_files_open(process, tid, &files) == 0 else { return nil }
         let trust: RestPlaceFinder.Trust = named.contains(tid) ? .named : tid == process ? .first : .some
         var finder = candidates[tid] ?? RestPlaceFinder(trust)
-        guard clr_thread_files_sample(&files, &sample) == 0, let place = finder.observe(ThreadObservation(sample)) else {
+        let place =
+            clr_thread_files_sample(&files, &sample) == 0
+            ? finder.observe(ThreadObservation(sample)) { accepts(tid, $0) } : nil
+        guard let place else {
             candidates[tid] = finder
             clr_thread_files_close(&files)
             return nil
@@ -136,6 +139,12 @@ struct LoopSearch {
             mayCount: mayCount,
             examiner: examiner
         )
+    }
+
+    /// Threads that share an instance are a pool; each of them is judged by its visits.
+    private func accepts(_ tid: Int32, _ epoll: Int32) -> Bool {
+        clr_epoll_accepts(handle.descriptor, process, epoll) != 0 && clr_epoll_has_other_waiter(process, tid, epoll) == 0
+            && !loops.values.contains { $0.epoll == epoll }
     }
 
     private mutating func forgetAllBut(_ threads: [Int32]) {

@@ -40,8 +40,8 @@ struct RestPlaceFinder: Sendable {
     enum Trust: Sendable {
         /// One wait for events: the main thread.
         case first
-        /// Some, between which it ran: other threads wait for a few descriptors once in a while, as helpers. One that waits on an epoll instance is known
-        /// by that: a wait of such a loop can take a second, and its stalls keep it from waiting.
+        /// Some, between which it ran: others have helpers that wait once in a while. One that accepts connections by an epoll instance of its own is
+        /// known by that: a wait of such a loop can take a second, and its stalls keep it from waiting.
         case some
         /// One wait for events, or some sleeps in any other call: it was named as a loop.
         case named
@@ -57,10 +57,13 @@ struct RestPlaceFinder: Sendable {
 
     init(_ trust: Trust) { self.trust = trust }
 
+    /// - Parameter accepts: whether the thread accepts connections by this epoll instance, and no other thread does.
     /// - Returns: the place, as soon as it is known.
-    mutating func observe(_ observation: ThreadObservation) -> RestPlace? {
+    mutating func observe(_ observation: ThreadObservation, accepts: (_ epoll: Int32) -> Bool = { _ in false }) -> RestPlace? {
         guard let place = observation.place else { return nil }
-        if place.call == nil, trust != .some || place.epoll != nil { return place }
+        if place.call == nil, trust != .some { return place }
+        // Asked once for each instance.
+        if let epoll = place.epoll, candidate?.epoll != epoll, accepts(epoll) { return place }
         guard place.call == nil || trust == .named else { return nil }
         if candidate?.isSame(as: place) != true { (candidate, visits, lastRuns) = (place, 0, nil) }
         // Still the same sleep says nothing new.

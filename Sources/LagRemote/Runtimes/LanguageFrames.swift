@@ -96,7 +96,8 @@ package final class LanguageFrames: LanguageFrameSource {
     package func lock(waitedForAt futex: UInt64) -> RuntimeLock? {
         for runtime in state.withLock({ $0.runtimes }) {
             guard let lock = runtime.lock(waitedForAt: futex) else { continue }
-            return RuntimeLock(address: lock.address, owner: NamespaceThread.tid(ofInner: lock.owner, process: process) ?? 0)
+            let owner = NamespaceThread.tid(ofInner: lock.owner, process: process) ?? 0
+            return RuntimeLock(address: lock.address, owner: owner, switches: lock.switches)
         }
         return nil
     }

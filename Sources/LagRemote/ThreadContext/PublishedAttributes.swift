@@ -34,10 +34,13 @@ package struct PublishedAttributes: Sendable, Equatable {
     /// Parts of names, without what separates words and in lower case: `X-Api-Key` and `apiKey` are both `apikey`.
     private static let sensitiveParts = [
         "authorization", "cookie", "password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "privatekey",
-        "credential", "sessionid", "bearer", "jwt",
+        "credential", "sessionid", "sessid", "bearer", "jwt", "csrf", "xsrf", "signingkey", "encryptionkey", "connectionstring",
+        "querystring",
     ]
+    /// The same, of what is too short to look for within words.
+    private static let sensitiveWords: Set<Substring> = ["auth", "pwd", "creds", "otp", "sid"]
     /// Whole names that are nothing but such data: the old and the new conventions.
-    private static let sensitiveNames: Set<String> = ["url.query", "url.fragment", "auth", "pwd"]
+    private static let sensitiveNames: Set<String> = ["url.query", "url.fragment", "http.query"]
     /// Attributes whose value may be a URL or the target of a request line.
     private static let urlNames: Set<String> = [
         "url.full", "url.original", "url.path", "http.url", "http.target", "http_url", "http_target",
@@ -45,7 +48,8 @@ package struct PublishedAttributes: Sendable, Equatable {
     ]
 
     func use(of name: String) -> Use {
-        if Self.matches(name, excluded) { return .withheld }
+        // What comes after a zero byte no pattern sees.
+        if Self.matches(name, excluded) || name.utf8.contains(0) { return .withheld }
         if Self.isSensitive(name), !allowed.contains(name) { return .withheld }
         return allowed.isEmpty || Self.matches(name, allowed) ? .recorded : .nameOnly
     }
@@ -54,33 +58,56 @@ package struct PublishedAttributes: Sendable, Equatable {
     static func isSensitive(_ name: String) -> Bool {
         let lower = name.lowercased()
         if sensitiveNames.contains(lower) { return true }
+        // A language model's are counts (`gen_ai.usage.input_tokens`).
+        if lower.hasPrefix("gen_ai."), lower.hasSuffix("_tokens") { return false }
+        if lower.split(whereSeparator: { !$0.isLetter && !$0.isNumber }).contains(where: sensitiveWords.contains) { return true }
         let letters = String(lower.unicodeScalars.filter { $0.properties.isAlphabetic || ("0"..."9").contains($0) })
         return sensitiveParts.contains { letters.contains($0) }
     }
 
     /// The value without what a URL has besides scheme, host and path.
     static func withoutSecrets(_ value: UnsafeRawBufferPointer, of name: String) -> [UInt8] {
-        let lower = name.lowercased()
-        let schemeEnd = schemeEnd(value)
-        guard schemeEnd != nil || urlNames.contains(lower) else { return Array(value) }
-        let end = value.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? value.endIndex
-        guard let schemeEnd, schemeEnd <= end else { return Array(value[..<end]) }
-        let rest = value[schemeEnd..<end]
-        let host = rest.prefix { $0 != UInt8(ascii: "/") }
-        guard let at = host.lastIndex(of: UInt8(ascii: "@")) else { return Array(value[..<end]) }
-        return Array(value[..<schemeEnd]) + Array(rest[(at + 1)...])
+        let isURL = urlNames.contains(name.lowercased())
+        let authorityStart = authorityStart(value, isURL: isURL)
+        guard isURL || authorityStart != nil else { return Array(value) }
+        var start = authorityStart ?? value.startIndex
+        let prefix = value[..<start]
+        if authorityStart != nil {
+            let authority = value[start...].prefix { !"/?#".utf8.contains($0) }
+            if let user = authority.lastIndex(of: UInt8(ascii: "@")) {
+                start = user + 1
+            } else if value[start...].contains(UInt8(ascii: "@")), hasPassword(authority) {
+                // It has one of the characters that end a host: nothing tells where it ends.
+                return Array(prefix)
+            }
+        }
+        return Array(prefix) + Array(value[start...].prefix { !"?#;".utf8.contains($0) })
     }
 
-    /// Where the host of `scheme://host` begins, if that is what the value begins with.
-    private static func schemeEnd(_ value: UnsafeRawBufferPointer) -> Int? {
-        let scheme = value.prefix { byte in
-            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
-                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-                || [UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: ".")].contains(byte)
-        }
+    /// Where the host of a URL begins, if one begins near the value's beginning: also in `jdbc:postgresql://host` and `GET https://host`, and in
+    /// `//host` where it is to be a URL.
+    private static func authorityStart(_ value: UnsafeRawBufferPointer, isURL: Bool) -> Int? {
+        if isURL, value.starts(with: "//".utf8) { return 2 }
         let separator = Array("://".utf8)
-        guard !scheme.isEmpty, value[scheme.endIndex...].starts(with: separator) else { return nil }
-        return scheme.endIndex + separator.count
+        let end = min(value.count - separator.count, mostBytesBefore)
+        guard end > 0 else { return nil }
+        let place = (1...end).first { isOfScheme(value[$0 - 1]) && value[$0...].starts(with: separator) }
+        return place.map { $0 + separator.count }
+    }
+
+    private static let mostBytesBefore = 64
+
+    private static func isOfScheme(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+            || "+-.".utf8.contains(byte)
+    }
+
+    /// Whether what looks like a host with a port may be a user with a password.
+    private static func hasPassword(_ host: Slice<UnsafeRawBufferPointer>) -> Bool {
+        guard let colon = host.lastIndex(of: UInt8(ascii: ":")) else { return false }
+        return !host[(colon + 1)...].allSatisfy {
+            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: "]")
+        }
     }
 
     private static func matches(_ name: String, _ patterns: [String]) -> Bool {

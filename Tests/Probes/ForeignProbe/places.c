@@ -415,12 +415,11 @@ int run_places(int count, char **arguments) {
         turn_set(FIRST_TURNS);
         handler_that_naps(STALL_MS);
         turn_set(20);
-    } else if (strcmp(name, "asks-servers") == 0 || strcmp(name, "asked-servers") == 0) {
-        // A start asks a server this and that, or the first handler does; each answer is waited for on one connection.
-        if (name[3] == 'e') deeper(2048, turn_peer, 12);
+    } else if (strcmp(name, "asks-servers") == 0) {
+        // The first handler asks a server this and that; each answer is waited for on one connection.
         turn_epoll(6);
         deeper(4096, handler_that_naps, STALL_MS);
-        if (name[3] == 's') deeper(4096, turn_peer, 12);
+        deeper(4096, turn_peer, 12);
         turn_epoll(20);
     } else if (strcmp(name, "start-outer") == 0) {
         // A start's waits, then the loop, further in: it is idle.

@@ -162,6 +162,8 @@ package final class StackTally {
 
     /// What the thread of a stack waits for.
     package func describe(_ index: Int, _ wait: cll_wait, _ lock: cll_lock, cycle: Int?) {
+        let isSame = stacks[index].lock.owner == lock.owner && stacks[index].lock.address == lock.address
+        stacks[index].ownerTries = isSame ? stacks[index].ownerTries &+ 1 : 1
         stacks[index].wait = wait
         stacks[index].lock = lock
         stacks[index].cycle = cycle ?? -1

@@ -13,6 +13,8 @@ package struct TalliedStack {
     package var lock = cll_lock()
     /// How much longer the lock's owner was found to hold it than others, one after the other, were; and up to which weight that is known.
     var ownerVotes: (nanoseconds: UInt64, weight: UInt64) = (0, 0)
+    /// How often a stack was asked for of the owner that is kept now.
+    var ownerTries: UInt8 = 0
     /// Threads of the chain of owners, of which the stacks are kept.
     package var owners = 0
     /// Which thread of the chain the last one's lock leads back to, from 0, the stalled one; negative: none.

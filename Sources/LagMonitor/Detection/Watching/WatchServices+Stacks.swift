@@ -6,6 +6,8 @@ internal import LagCapture
 extension WatchServices {
     /// Captures of the owners of one lock take so long at most, but for the last of them.
     private static let ownersNanoseconds: UInt64 = 20_000_000
+    /// An interpreter's holder that gets no processor to stop at is asked for again so often.
+    private static let mostOwnerTries: UInt8 = 3
 
     /// How much of a stack distinguishes it from others: deeper, a recursion would be another stack at every depth.
     private static let framesOfKey = 64
@@ -127,7 +129,9 @@ extension WatchServices {
 
     /// Whether an interpreter's lock is kept with its owner and without that one's stack: it got no processor to stop at, as on a busy machine.
     private func lacksStack(ofOwner stack: TalliedStack, at index: Int, in tally: StackTally) -> Bool {
-        guard isRemote, stack.lock.kind == Int32(CLL_LOCK_INTERPRETER) else { return false }
+        guard isRemote, stack.lock.kind == Int32(CLL_LOCK_INTERPRETER), stack.ownerTries < Self.mostOwnerTries else {
+            return false
+        }
         return stack.owners == 0 || tally.owner(0, of: index).outcome.stored == 0
     }
 
@@ -152,6 +156,8 @@ extension WatchServices {
                     bySignal: isBounded || holdsInterpreter,
                     budget: .brief
                 )
+                // What it has done since it gave the lock away is another matter.
+                if holdsInterpreter, !chain.isStillHeld(number - 1) { outcome = .failed(.threadKeptMoving) }
             }
             var name = cll_name()
             cll_procfs_name(capture.process, link.tid, &name)

@@ -17,8 +17,12 @@ struct PythonLock {
     /// `cond`, a `pthread_cond_t`, behind `switch_number`.
     private static let condition: UInt64 = 32
     private static let conditionBytes: UInt64 = 48
+    /// `switch_number`, an `unsigned long`: counts the threads that took the lock after another one.
+    private static let switches = 24
     /// What changes with each switch of threads: up to `cond`.
     private static let stateBytes = 32
+    /// `mutex`, a `pthread_mutex_t`, behind `cond`; its first word is 0 while nobody has it. Under it the lock is taken: `locked` first, then `last_holder`.
+    private static let mutex: UInt64 = 80
     /// Interpreters of a process; one with more has a list that leads in a circle.
     private static let maximumInterpreters = 64
 
@@ -60,11 +64,12 @@ struct PythonLock {
         guard futex >= condition, futex - condition < Self.conditionBytes, let state = memory.bytes(place, Self.stateBytes),
             let locked: Int32 = state.number(at: Int(Self.locked)), locked == 0 || locked == 1
         else { return nil }
+        let switches: UInt64 = state.number(at: Self.switches) ?? 0
         guard locked == 1, let owner = thread(ofState: state.number(at: Int(Self.holder)) ?? 0),
-            // It has not been given to another one meanwhile.
-            memory.bytes(place, Self.stateBytes) == state
-        else { return RuntimeLock(address: place, owner: 0) }
-        return RuntimeLock(address: place, owner: owner)
+            // Nobody is about to take it, and it has not been given to another one meanwhile.
+            memory.load(place &+ Self.mutex, as: Int32.self) == 0, memory.bytes(place, Self.stateBytes) == state
+        else { return RuntimeLock(address: place, owner: 0, switches: switches) }
+        return RuntimeLock(address: place, owner: owner, switches: switches)
     }
 
     /// The number of the thread, as the process itself knows it.

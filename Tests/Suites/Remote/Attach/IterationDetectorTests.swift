@@ -8,7 +8,9 @@ internal import Testing
 @Suite struct IterationDetectorTests {
     private static let ms: UInt64 = 1_000_000
 
-    private static func resting(at pointer: UInt64 = 1000, runs: UInt64 = 1, cpu: UInt64 = 0, epoll: Int32 = -1) -> ThreadObservation {
+    private static func resting(at pointer: UInt64 = 1000, runs: UInt64 = 1, cpu: UInt64 = 0, epoll: Int32 = -1)
+        -> ThreadObservation
+    {
         ThreadObservation(
             doing: .blocked(call: ThreadObservation.epollWait, stackPointer: pointer, programCounter: 7, epoll: epoll),
             cpuNanoseconds: cpu,
@@ -146,7 +148,8 @@ internal import Testing
         let found = [1, 1, 2, 3].map { helper.observe(Self.resting(runs: $0)) != nil }
         #expect(found == [false, false, false, true])
         var other = RestPlaceFinder(.some)
-        #expect(other.observe(Self.resting(runs: 1, epoll: 5))?.epoll == 5)
+        #expect(other.observe(Self.resting(runs: 1, epoll: 5)) == nil)
+        #expect(other.observe(Self.resting(runs: 1, epoll: 6)) { $0 == 6 }?.epoll == 6)
     }
 
     /// A server that rests in accept: only if somebody says that it is a loop.

@@ -12,7 +12,8 @@ struct PublishedAttributesTests {
         "authorization", "http.request.header.Authorization", "http.request.header.proxy-authorization", "Cookie",
         "http.response.header.set-cookie", "password", "db_password", "userPasswd", "client_secret", "access_token", "csrfToken",
         "http.request.header.x-api-key", "apiKey", "API_KEY", "aws.accessKey", "private-key", "credentials", "session.id", "jwt",
-        "url.query", "auth",
+        "url.query", "auth", "db.pwd", "x-auth", "signing_key", "encryption.key", "PHPSESSID", "sid", "csrf", "otp", "creds",
+        "db.connection_string",
     ])
     func `what sounds like a credential is withheld`(name: String) {
         #expect(PublishedAttributes().use(of: name) == .withheld)
@@ -22,9 +23,16 @@ struct PublishedAttributesTests {
         #expect(PublishedAttributes(allowed: [name], excluded: ["*"]).use(of: name) == .withheld)
     }
 
+    /// A pattern ends there, for fnmatch(3).
+    @Test func `a name with a zero byte is withheld`() {
+        #expect(PublishedAttributes(allowed: ["http.*"]).use(of: "http.route\0password") == .withheld)
+        #expect(PublishedAttributes().use(of: "http.route\0x") == .withheld)
+    }
+
     @Test(arguments: [
         "http.route", "http.request.method", "http.method", "rpc.service", "rpc.method", "messaging.destination.name",
         "graphql.operation.name", "url.path", "url.template", "user", "tenant", "key", "author", "http.response.status_code",
+        "gen_ai.usage.input_tokens",
     ])
     func `what names a request and the rest is recorded`(name: String) {
         #expect(PublishedAttributes().use(of: name) == .recorded)
@@ -39,7 +47,11 @@ struct PublishedAttributesTests {
         ("url.full", "https://host?a=u@b", "https://host"), ("http.target", "/a?key=1", "/a"), ("http.url", "/a#b", "/a"),
         ("peer", "redis://:pw@cache:6379/0?x", "redis://cache:6379/0"), ("URL.Full", "?", ""), ("url.full", "", ""),
         ("http.route", "/users/:id?", "/users/:id?"), ("note", "what? ://a@b", "what? ://a@b"),
-        ("user", "anna@shop", "anna@shop"),
+        ("user", "anna@shop", "anna@shop"), ("db", "jdbc:postgresql://u:pw@h/d?password=x", "jdbc:postgresql://h/d"),
+        ("queue", "amqp://u:p/w@h", "amqp://"), ("cache", "redis://u:p#w@h", "redis://"),
+        ("cache", "redis://u:p?w@h", "redis://"),
+        ("url.full", "//u:pw@h/a", "//h/a"), ("url.full", "GET https://u:p@h/a?k", "GET https://h/a"),
+        ("url.path", "/a;jsessionid=ABC", "/a"), ("url.full", "http://[::1]:80/a@b", "http://[::1]:80/a@b"),
     ])
     func `of a URL scheme, host and path are recorded`(name: String, given: String, expected: String) {
         #expect(Self.value(given, of: name) == expected)
