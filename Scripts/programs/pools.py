@@ -120,7 +120,7 @@ class JavaPool(JavaServer):
 class JavaDispatcher(JavaServer):
     """The same server without a pool: its dispatcher, a loop on NIO's selector, runs the handlers."""
 
-    name = "java-nio"
+    name, is_known = "java-nio", True
 
     def stalls(self):
         # Java's threads have the names that the program gives them, to fifteen characters.

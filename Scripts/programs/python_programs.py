@@ -49,7 +49,7 @@ class Script(PythonWeb):
 
 
 class Tornado(Script):
-    name = "tornado"
+    name, is_known = "tornado", True
 
 
 class Gevent(Script):
@@ -61,7 +61,7 @@ class AIOHTTP(Script):
 
 
 class Twisted(Script):
-    name = "twisted"
+    name, is_known = "twisted", True
 
 
 class Sanic(Script):
@@ -131,7 +131,7 @@ class Waitress(ThreadsWeb):
 
 
 class Daphne(PythonWeb):
-    name = "daphne"
+    name, is_known = "daphne", True
 
     def command(self):
         return [PYTHON, "-m", "daphne", "-b", "127.0.0.1", "-p", self.port, "-v", "0", "asgi:app"]
@@ -191,7 +191,7 @@ class Celery(Program):
 
 
 class CelerySolo(Celery):
-    name = "celery-solo"
+    name, is_known = "celery-solo", True
     pool = ("--pool", "solo")
 
     def stalls(self):

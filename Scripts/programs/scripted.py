@@ -33,7 +33,7 @@ class Mojolicious(HandlersOfOurs):
 
 
 class Tcl(HandlersOfOurs):
-    name = "tcl"
+    name, is_known = "tcl", True
     needs = ("tclsh", "wrk")
 
     def command(self):
@@ -59,7 +59,7 @@ class PhpServer(HTTPProgram):
 class Thin(HTTPProgram):
     """EventMachine's loop."""
 
-    name = "thin"
+    name, is_known = "thin", True
     needs = ("thin", "wrk")
 
     def command(self):
@@ -70,7 +70,7 @@ class Thin(HTTPProgram):
 
 
 class Webrick(HTTPProgram):
-    name = "webrick"
+    name, is_known = "webrick", True
     needs = ("ruby", "/usr/share/rubygems-integration/all/gems/webrick-1.8.1", "wrk")
     no_stalls = "a thread a connection; its handlers block that one alone"
 

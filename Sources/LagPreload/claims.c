@@ -1,7 +1,5 @@
-// How many claims candidates may have before they are known to be loops, and for how long they are kept.
+// How many claims candidates may have before they are known to be loops.
 #include "loop.h"
-#include <errno.h>
-#include <fcntl.h>
 
 // Those of threads other than the main thread.
 static uint32_t threads_claims;
@@ -37,10 +35,4 @@ int loop_may_claim(loop_thread *thread, int rank, int purpose) {
 void loop_uncount_claim(loop_thread *thread, int rank) {
     if (thread != loop_main_thread) __atomic_fetch_sub(&threads_claims, 1, __ATOMIC_RELAXED);
     --*claims_of(thread, rank);
-}
-
-int loop_is_open(int32_t epoll_object) {
-    int error = errno, flags = fcntl(epoll_object - 1, F_GETFD);
-    errno = error;
-    return flags >= 0;
 }

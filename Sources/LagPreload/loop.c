@@ -122,9 +122,6 @@ static int32_t count_other(loop_thread *thread, int32_t object, int rank, uint64
     }
     int is_inner = rank < thread->other_rank || (rank == thread->other_rank && sp < thread->other.sp);
     if (is_inner && ++thread->inner_waits < LOOP_WAITS) return 0;
-    // A client's questions in a handler are many small waits in a row: an instance that is there still is not given up for the first of them.
-    if (is_inner && thread->other_rank == LOOP_RANK_EPOLL && thread->inner_waits < LOOP_OTHER_WAITS
-        && (thread->inner_waits > LOOP_WAITS || loop_is_open(thread->other_object))) return 0;
     thread->other = (loop_place){.address = address, .sp = sp};
     thread->other_object = object;
     thread->other_rank = rank;

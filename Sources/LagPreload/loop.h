@@ -115,8 +115,6 @@ int loop_may_claim(loop_thread *thread, int rank, int purpose);
 void loop_uncount_claim(loop_thread *thread, int rank);
 // In a process that was forked: its parent's do not count.
 void loop_forget_claims(void);
-// Whether the epoll instance of a candidate is still open. A system call: asked at the eighth wait elsewhere alone.
-int loop_is_open(int32_t epoll_object);
 
 // The thread has accepted a connection, or submitted something to a ring.
 void loop_accept(void);

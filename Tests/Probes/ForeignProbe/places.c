@@ -415,12 +415,6 @@ int run_places(int count, char **arguments) {
         turn_set(FIRST_TURNS);
         handler_that_naps(STALL_MS);
         turn_set(20);
-    } else if (strcmp(name, "asks-servers") == 0) {
-        // The first handler asks a server this and that; each answer is waited for on one connection.
-        turn_epoll(6);
-        deeper(4096, handler_that_naps, STALL_MS);
-        deeper(4096, turn_peer, 12);
-        turn_epoll(20);
     } else if (strcmp(name, "start-outer") == 0) {
         // A start's waits, then the loop, further in: it is idle.
         turn_set(FIRST_TURNS);

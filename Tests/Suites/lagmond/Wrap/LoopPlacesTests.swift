@@ -84,13 +84,6 @@ struct LoopPlacesTests {
         #expect(line["pending"] as? Bool == false && line["pending_ms"] == nil)
     }
 
-    /// By a database's client, as libraries do: each answer is waited for on one connection.
-    @Test func `the first stall of a loop whose handler asks servers is found`() throws {
-        let lines = try Self.lines("asks-servers", .run)
-        #expect(lines.count == 1, "\(lines)")
-        #expect(lines.first.map { Self.functions($0).contains("handler_that_naps") } == true, "\(lines)")
-    }
-
     /// Its place may be further in than its start's, and an idle program waits there once.
     @Test func `a loop further in than a start is no handler that waits`() throws {
         let lines = try Self.lines("start-outer", .run)
