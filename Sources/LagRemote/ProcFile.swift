@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Text of the kernel's files. Allocates: for threads that may wait, not for the watchdog's.
+/// What the kernel's files and folders say. Allocates: for threads that may wait, not for the watchdog's.
 package enum ProcFile {
     /// The first `limit` bytes at most. Some µs; any thread.
     /// - Returns: nil where the file cannot be opened, or where reading fails, as of a process that has ended.
@@ -19,5 +19,18 @@ package enum ProcFile {
             }
         }
         return failed ? nil : String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The entries of a folder that are numbers: processes of `/proc`, threads of `/proc/PID/task`; the first `limit` of them at most. Any thread.
+    /// - Returns: none where the folder cannot be opened.
+    package static func numbers(in folder: String, limit: Int = .max) -> [Int32] {
+        guard let folder = opendir(folder) else { return [] }
+        defer { closedir(folder) }
+        var numbers: [Int32] = []
+        while numbers.count < limit, let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            if let number = Int32(name) { numbers.append(number) }
+        }
+        return numbers
     }
 }

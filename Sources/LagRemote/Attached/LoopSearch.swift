@@ -1,6 +1,5 @@
 internal import CLagLinux
 internal import CLagRemote
-internal import Glibc
 internal import LagActivity
 internal import LagDetection
 internal import LagMonitor
@@ -143,8 +142,8 @@ struct LoopSearch {
 
     /// Threads that share an instance are a pool; each of them is judged by its visits.
     private func accepts(_ tid: Int32, _ epoll: Int32) -> Bool {
-        clr_epoll_accepts(handle.descriptor, process, epoll) != 0 && clr_epoll_has_other_waiter(process, tid, epoll) == 0
-            && !loops.values.contains { $0.epoll == epoll }
+        !loops.values.contains { $0.epoll == epoll } && clr_epoll_accepts(handle.descriptor, process, epoll) != 0
+            && clr_epoll_has_other_waiter(process, tid, epoll) == 0
     }
 
     private mutating func forgetAllBut(_ threads: [Int32]) {
@@ -154,13 +153,8 @@ struct LoopSearch {
     }
 
     private func threads() -> [Int32] {
-        guard let folder = opendir("/proc/\(process)/task") else { return [] }
-        defer { closedir(folder) }
-        var threads: [Int32] = []
-        while let entry = readdir(folder), threads.count < Self.mostThreads {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-            if let tid = Int32(name), named.isEmpty || named.contains(tid) { threads.append(tid) }
-        }
-        return threads
+        named.isEmpty
+            ? ProcFile.numbers(in: "/proc/\(process)/task", limit: Self.mostThreads)
+            : ProcFile.numbers(in: "/proc/\(process)/task").filter(named.contains)
     }
 }

@@ -1,5 +1,4 @@
 internal import CLagLinux
-internal import Glibc
 
 /// A thread's number as its own process knows it.
 enum NamespaceThread {
@@ -21,14 +20,7 @@ enum NamespaceThread {
         guard inner > 0 else { return nil }
         // Mostly there is one namespace.
         if innerTid(of: process, process: process) == process { return cll_thread_is_live(process, inner) != 0 ? inner : nil }
-        guard let folder = opendir("/proc/\(process)/task") else { return nil }
-        defer { closedir(folder) }
-        for _ in 0..<maximumThreads {
-            guard let entry = readdir(folder) else { return nil }
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-            guard let tid = Int32(name), innerTid(of: tid, process: process) == inner else { continue }
-            return tid
-        }
-        return nil
+        return ProcFile.numbers(in: "/proc/\(process)/task", limit: maximumThreads)
+            .first { innerTid(of: $0, process: process) == inner }
     }
 }

@@ -77,7 +77,7 @@ package struct PublishedAttributes: Sendable, Equatable {
             if let user = authority.lastIndex(of: UInt8(ascii: "@")) {
                 start = user + 1
             } else if value[start...].contains(UInt8(ascii: "@")), hasPassword(authority) {
-                // It has one of the characters that end a host: nothing tells where it ends.
+                // It has one of the characters that end a host, so its end is not known.
                 return Array(prefix)
             }
         }

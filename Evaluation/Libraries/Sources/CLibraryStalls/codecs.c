@@ -18,11 +18,7 @@ static size_t packed_bytes;
 static unsigned checksum;
 
 static const char *make_pixels(void) {
-    unsigned state = 7;
-    for (size_t index = 0; index < plain_bytes; index++) {
-        state = state * 1664525u + 1013904223u;
-        plain[index] = "etaoin shrdlu\n  "[state >> 28];
-    }
+    fill_with_text(plain, plain_bytes, 7);
     return NULL;
 }
 

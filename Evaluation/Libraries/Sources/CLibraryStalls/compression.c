@@ -16,11 +16,7 @@ static size_t packed_bytes;
 static char path[64];
 
 static const char *make_text(void) {
-    unsigned state = 1;
-    for (size_t index = 0; index < plain_bytes; index++) {
-        state = state * 1664525u + 1013904223u;
-        plain[index] = "etaoin shrdlu\n  "[state >> 28];
-    }
+    fill_with_text(plain, plain_bytes, 1);
     return NULL;
 }
 

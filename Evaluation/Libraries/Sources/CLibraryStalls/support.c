@@ -37,6 +37,13 @@ void rest_until(moment end) {
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR) {}
 }
 
+void fill_with_text(unsigned char *bytes, size_t count, unsigned seed) {
+    for (size_t index = 0; index < count; index++) {
+        seed = seed * 1664525u + 1013904223u;
+        bytes[index] = "etaoin shrdlu\n  "[seed >> 28];
+    }
+}
+
 const char *failed(const char *call) {
     static char text[256];
     snprintf(text, sizeof text, "%s: %s", call, strerror(errno));

@@ -21,7 +21,7 @@ struct PythonLock {
     private static let switches = 24
     /// What changes with each switch of threads: up to `cond`.
     private static let stateBytes = 32
-    /// `mutex`, a `pthread_mutex_t`, behind `cond`; its first word is 0 while nobody has it. Under it the lock is taken: `locked` first, then `last_holder`.
+    /// `mutex`, a `pthread_mutex_t`, behind `cond`; its first word is 0 while it is free. Under it the lock is taken: `locked` first, then `last_holder`.
     private static let mutex: UInt64 = 80
     /// Interpreters of a process; one with more has a list that leads in a circle.
     private static let maximumInterpreters = 64
@@ -66,7 +66,7 @@ struct PythonLock {
         else { return nil }
         let switches: UInt64 = state.number(at: Self.switches) ?? 0
         guard locked == 1, let owner = thread(ofState: state.number(at: Int(Self.holder)) ?? 0),
-            // Nobody is about to take it, and it has not been given to another one meanwhile.
+            // No thread is about to take it, and it has not been given to another one meanwhile.
             memory.load(place &+ Self.mutex, as: Int32.self) == 0, memory.bytes(place, Self.stateBytes) == state
         else { return RuntimeLock(address: place, owner: 0, switches: switches) }
         return RuntimeLock(address: place, owner: owner, switches: switches)

@@ -95,11 +95,8 @@ struct ProcessTree: ~Copyable {
     /// Each process of the machine with its parent.
     static func parents() -> [pid_t: pid_t] {
         var parents: [pid_t: pid_t] = [:]
-        guard let folder = opendir("/proc") else { return parents }
-        defer { closedir(folder) }
-        while let entry = readdir(folder) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-            if let pid = pid_t(name), let parent = parent(of: pid) { parents[pid] = parent }
+        for pid in ProcFile.numbers(in: "/proc") {
+            if let parent = parent(of: pid) { parents[pid] = parent }
         }
         return parents
     }

@@ -67,6 +67,8 @@ const char *start_server(const char *script, char *word, size_t size);
 void remove_at_end(const char *path);
 // "call: words of errno".
 const char *failed(const char *call);
+// Text of a few letters, which packs as text does; another one for each seed.
+void fill_with_text(unsigned char *bytes, size_t count, unsigned seed);
 // A new file of this many bytes in /var/tmp, opened; its name is removed unless `path` (of 64 bytes) is asked for. -1 where that fails.
 int scratch_file(size_t bytes, char *path);
 // A TCP socket that listens on loopback with this backlog, and its port.
