@@ -6,7 +6,8 @@ package import LagCapture
 ///
 /// A sample stands for the time since the one before it, the last one also for what came after. (Not for what lies around it: the
 /// samples come the later the longer the stack before was the same, so that one would be given more than its part.) Where the thread
-/// slept at one of two samples and was awake at the other, what it slept in between is known, and each gets its own.
+/// slept at one of two samples and was awake at the other, what it slept in between is known, and each gets its own. The time before
+/// the first sample is shared, see ``UnsampledStart``.
 ///
 /// When there are more different stacks than places, the lightest goes; its time is in ``lostNanoseconds``.
 package final class StackTally {
@@ -45,6 +46,7 @@ package final class StackTally {
     /// Why there is no stack at all.
     package private(set) var failure = CaptureOutcome.failed(.noFreeSlot)
     private var latest: Int?
+    private var start = UnsampledStart()
     /// When the last sample was taken, or when the stall began.
     var latestNanoseconds: UInt64 = 0
 
@@ -82,6 +84,7 @@ package final class StackTally {
         asleepNanoseconds = 0
         failure = .failed(.noFreeSlot)
         latest = nil
+        start = UnsampledStart()
         latestNanoseconds = since
     }
 
@@ -127,6 +130,7 @@ package final class StackTally {
             stacks[latest].weightNanoseconds += gap
             stacks[latest].count += 1
             if outcome.state.isAsleep == true, stacks[latest].outcome.state.isAsleep == true { asleepNanoseconds += gap }
+            start.share(with: latest, isAwake: outcome.state.isAsleep == false, stacks)
             return (latest, true, false)
         }
         if let latest, let slept, let sleptBefore = stacks[latest].outcome.state.isAsleep, let sleeps = outcome.state.isAsleep,
@@ -137,6 +141,8 @@ package final class StackTally {
             gap -= earlier
         }
         let kept = keep(outcome, stack, key: key, weight: gap)
+        if latest == nil { start = UnsampledStart(nanoseconds: gap) }
+        start.share(with: kept.index, isAwake: outcome.state.isAsleep == false, stacks)
         latest = kept.index
         return (kept.index, false, kept.isNew)
     }
@@ -240,6 +246,7 @@ package final class StackTally {
         asleepNanoseconds = other.asleepNanoseconds
         failure = other.failure
         latest = other.latest
+        start = other.start
         latestNanoseconds = other.latestNanoseconds
         var index = 0
         while index < count {

@@ -50,6 +50,27 @@ struct StackTallyTests {
         #expect(tally.sampleCount == 1 && tally[0].count == 1)
     }
 
+    /// 150 ms before the first of five samples, 10 ms apart, of two stacks in turn; `states` of the first ones.
+    @Test(arguments: [
+        // 75 each of the time before, and 20 between the samples.
+        ([KernelState.running, .running, .running, .running], 95.0, 95.0),
+        // The second one slept: what came before stays the first one's.
+        ([.running, .asleep, .running, .running], 170, 20),
+        ([.asleep, .running, .running, .running], 170, 20),
+        // Of three samples two are the first stack's.
+        ([.running, .running, .running, .asleep], 120, 70),
+    ])
+    func `the first samples of an awake thread share the time before`(states: [KernelState], one: Double, other: Double) {
+        tally.begin(at: start)
+        for (number, state) in (states + [.running]).enumerated() {
+            var outcome = Self.outcome()
+            outcome.state = state
+            let key: UInt64 = number % 2 == 0 ? 1 : 2
+            tally.add(outcome, Self.stack([key]), key: key, at: start + UInt64(150 + 10 * number) * millisecond)
+        }
+        #expect(weights() == [1: one, 2: other])
+    }
+
     @Test func `what lies between two samples of the same stack is its own`() {
         tally.begin(at: start)
         #expect(observe(7, 100) == (0, false, true))
