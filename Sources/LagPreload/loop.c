@@ -137,6 +137,14 @@ static loop_thread *change_place(loop_thread *thread, int32_t object, int rank, 
     return rest(thread);
 }
 
+// Whether this is the loop's place, reached another way: CPython from 3.11 on calls a function of C with a frame less between once the code that calls it
+// has run some times.
+static int is_called_otherwise(const loop_thread *thread, uint64_t address, uint64_t sp) {
+    uint64_t difference = sp - thread->place.sp + LOOP_CALL_BYTES;
+    return is_interpreter && thread->rank != LOOP_RANK_EPOLL && difference < 2 * LOOP_CALL_BYTES
+        && loop_is_at(&thread->place, address, thread->place.sp);
+}
+
 static loop_thread *handle_other_place(
     loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp, int purpose
 ) {
@@ -152,6 +160,9 @@ static loop_thread *handle_other_place(
         return change_place(thread, object, rank, address, sp);
     }
     int32_t others = may_last ? count_other(thread, object, rank, address, sp) : 0;
+    if (others >= LOOP_FEW_WAITS && rank == thread->rank && is_called_otherwise(thread, address, sp)) {
+        return change_place(thread, object, rank, address, sp);
+    }
     // What programs wait on at their start is of a lower rank than their loop's object.
     if (others >= LOOP_WAITS && (rank > thread->rank || is_further_out)) {
         return change_place(thread, object, rank, address, sp);

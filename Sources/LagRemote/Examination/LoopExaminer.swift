@@ -19,6 +19,9 @@ package final class LoopExaminer: Sendable {
         /// When it was read, and of a wait at which stack pointer.
         var readNanoseconds: UInt64 = 0
         var readStackPointer: UInt64 = 0
+        /// How deep in calls of its language the thread was there.
+        var readDepth: Int?
+        var depth: CallDepth
         /// The epoll instance that the kernel has shown the thread to wait on.
         var seenEpoll: Int32?
         /// The beacon's words of the rest in which it was read, and of the one that was recorded last.
@@ -38,7 +41,7 @@ package final class LoopExaminer: Sendable {
     private let isDeclared: Bool
     /// That it is one is a claim of the shared table, which every process of the command can write.
     private let isClaimed: Bool
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// The descriptors of a set may change with each wait.
     private static let readAgainNanoseconds: UInt64 = 100_000_000
@@ -56,6 +59,7 @@ package final class LoopExaminer: Sendable {
         self.tid = tid
         self.isDeclared = isDeclared
         self.isClaimed = isClaimed
+        state = Mutex(State(depth: CallDepth(process: process.pid, tid: tid)))
     }
 
     /// The thread rests at its loop's place.
@@ -81,6 +85,7 @@ package final class LoopExaminer: Sendable {
                 guard result == Int32(CLL_SYSCALL_BLOCKED) else { return }
             }
             let object = WaitObject(process: process.pid, of: found)
+            let depth = state.depth.read()
             guard isAsleep(in: found), isStillThere() else { return }
             guard let object else {
                 state.isRing = clr_wait_kind(found.number) != 0
@@ -91,6 +96,7 @@ package final class LoopExaminer: Sendable {
             state.readNanoseconds = now
             state.readWord = word
             state.readStackPointer = found.sp
+            state.readDepth = depth
         }
     }
 
@@ -173,7 +179,7 @@ package final class LoopExaminer: Sendable {
             var rule = QuietRule(
                 kind: isEnding ? .unknown : service ?? work.kind,
                 pending: work.pending,
-                doing: doing(limit: limit, isYoung: isYoung, of: state.object)
+                doing: doing(limit: limit, isYoung: isYoung, &state)
             )
             rule.isProvisional = isProvisional && state.object?.epoll == nil
             rule.hasFetched = hasFetched(work.fetched, &state, at: now)
@@ -206,7 +212,8 @@ package final class LoopExaminer: Sendable {
         return state.service.found
     }
 
-    private func doing(limit: UInt64, isYoung: Bool, of object: WaitObject?) -> QuietRule.Doing {
+    private func doing(limit: UInt64, isYoung: Bool, _ state: inout State) -> QuietRule.Doing {
+        let object = state.object
         var call = cll_thread_syscall()
         guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), call.number >= 0 else { return .working }
         if clr_wait_kind(call.number) != 0, object?.isWaited(in: &call, of: process.pid) == true { return .waitingForAll }
@@ -214,10 +221,17 @@ package final class LoopExaminer: Sendable {
         // An instance identifies its loop, however young.
         if isYoung, let object, object.epoll == nil, isLoops(call) { return .waitingElsewhere }
         return switch Int(clr_call_use(process.pid, &call)) {
-        case CLR_CALL_RESTS: .waiting(isFurtherOut: call.sp > limit)
+        case CLR_CALL_RESTS: .waiting(isFurtherOut: isFurtherOut(call, limit: limit, &state))
         case CLR_CALL_SLEEPS: .sleeping
         default: .working
         }
+    }
+
+    /// Whether a thread that sleeps in this call has left the function that waits for the loop: by its calls in its language, and by the C stack where
+    /// they do not say.
+    private func isFurtherOut(_ call: cll_thread_syscall, limit: UInt64, _ state: inout State) -> Bool {
+        guard let loop = state.readDepth, let depth = state.depth.read(), depth != loop, isAsleep(in: call) else { return call.sp > limit }
+        return depth < loop
     }
 
     /// Whether a thread that sleeps in this call waits for what loops wait for.

@@ -24,6 +24,9 @@ protocol LanguageRuntime: AnyObject, Sendable {
     /// Whether it was collecting garbage in the thread, by what was copied. The watchdog.
     func isCollecting(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Bool
 
+    /// How many calls deep the thread is in the language; nil: not known, or its calls nest on the C stack. Like ``copy(_:_:)``, of a thread that sleeps.
+    func depth(of thread: RuntimeThread, _ memory: MemoryCopy) -> Int?
+
     /// Puts the language's frames in the place of the runtime's, in order; the rest stays. The watchdog.
     /// - Parameters:
     ///   - memory: what was copied, with the thread's stack; nil: nothing was.
@@ -41,6 +44,8 @@ protocol LanguageRuntime: AnyObject, Sendable {
 
 extension LanguageRuntime {
     func isCollecting(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Bool { false }
+
+    func depth(of thread: RuntimeThread, _ memory: MemoryCopy) -> Int? { nil }
 
     func lock(waitedForAt futex: UInt64) -> RuntimeLock? { nil }
 }

@@ -57,6 +57,11 @@ final class PythonRuntime: LanguageRuntime {
         PythonCollector(memory, layout, runtime: runtime).isAtWork(in: thread.place, tid: thread.innerTid)
     }
 
+    func depth(of thread: RuntimeThread, _ memory: MemoryCopy) -> Int? {
+        let groups = PythonFrameWalk(memory, layout).groups(of: thread.place, tid: thread.innerTid)
+        return groups.isEmpty ? nil : groups.reduce(0) { $0 + $1.frames.count }
+    }
+
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {
         guard let memory else { return stack }
         let groups = PythonFrameWalk(memory, layout).groups(of: thread.place, tid: thread.innerTid)

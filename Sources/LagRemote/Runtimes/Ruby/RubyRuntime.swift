@@ -63,16 +63,26 @@ final class RubyRuntime: LanguageRuntime {
         var thread = main
         for _ in 0..<Self.maximumThreads {
             if memory.load(thread &+ layout.threadNumber, as: Int32.self) == innerTid,
-                memory.load(thread &+ layout.threadMachine, as: UInt64.self) == machine,
-                let context: UInt64 = memory.load(thread &+ layout.threadContext),
-                memory.load(context &+ layout.contextThread, as: UInt64.self) == thread
+                let context = context(of: thread, machine)
             {
                 return context
             }
-            guard let next: UInt64 = memory.load(thread), next != main, next != 0 else { return nil }
+            guard let next: UInt64 = memory.load(thread), next != main, next != 0 else { break }
             thread = next
         }
-        return nil
+        // In a process that Ruby has forked the main thread keeps the number of the one that forked.
+        guard tid == memory.process, let number: Int32 = memory.load(main &+ layout.threadNumber),
+            NamespaceThread.tid(ofInner: number, process: tid) == nil
+        else { return nil }
+        return context(of: main, machine)
+    }
+
+    private func context(of thread: UInt64, _ machine: UInt64) -> UInt64? {
+        guard memory.load(thread &+ layout.threadMachine, as: UInt64.self) == machine,
+            let context: UInt64 = memory.load(thread &+ layout.threadContext),
+            memory.load(context &+ layout.contextThread, as: UInt64.self) == thread
+        else { return nil }
+        return context
     }
 
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
@@ -81,6 +91,10 @@ final class RubyRuntime: LanguageRuntime {
         where memory.hasRoom && seen.insert(frame.sequence).inserted {
             _ = RubySequence(layout, at: frame.sequence) { memory.bytes($0, $1).map { [UInt8]($0) } }
         }
+    }
+
+    func depth(of thread: RuntimeThread, _ memory: MemoryCopy) -> Int? {
+        RubyStack(memory: memory, layout: layout).frames(of: thread.place)?.count
     }
 
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {

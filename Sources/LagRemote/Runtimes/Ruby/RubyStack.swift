@@ -18,16 +18,22 @@ struct RubyStack {
     let memory: MemoryCopy
     let layout: RubyLayout
 
-    /// Empty where the context is damaged.
-    func groups(of context: UInt64) -> [[Frame]] {
+    /// The innermost frame, how many there are, and where the stack begins; nil where the context is damaged.
+    func frames(of context: UInt64) -> (first: UInt64, count: Int, stack: UInt64)? {
         guard let stack: UInt64 = memory.load(context &+ layout.contextStack),
             let words: UInt64 = memory.load(context &+ layout.contextWords),
             let first: UInt64 = memory.load(context &+ layout.contextFrame), stack != 0, words <= Self.maximumWords, first > stack
-        else { return [] }
+        else { return nil }
         // The outermost frame is none of the program's.
         let end = stack &+ words &* 8 &- layout.frameBytes
-        guard first < end, (end - first) % layout.frameBytes == 0 else { return [] }
-        let count = Int(clamping: min((end - first) / layout.frameBytes, UInt64(Self.maximumFrames)))
+        guard first < end, (end - first) % layout.frameBytes == 0 else { return nil }
+        return (first, Int((end - first) / layout.frameBytes), stack)
+    }
+
+    /// Empty where the context is damaged.
+    func groups(of context: UInt64) -> [[Frame]] {
+        guard let (first, all, stack) = frames(of: context) else { return [] }
+        let count = min(all, Self.maximumFrames)
         if !memory.holds(first, count * Int(layout.frameBytes)) { memory.prefetch(first, count * Int(layout.frameBytes)) }
         if let top: UInt64 = memory.load(first &+ layout.frameStackPointer), top > stack, top <= first {
             let begin = max(stack, top - min(top, Self.valueBytes))
