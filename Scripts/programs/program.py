@@ -194,12 +194,18 @@ def block_at_file(path, trigger, is_over):
 
 
 def blocking_stalls(make, frames=None, loop="main"):
-    """The three stalls of a handler that is ours (apps/blocking.*): make(path) gives the request. Sleeps, computes, reads a pipe."""
-    frames = {"/sleep": SLEEP_CALL, "/compute": None, "/read": FILE_CALL, **(frames or {})}
-    causes = {"/sleep": ("syscall",), "/compute": ("cpu", "runqueue"), "/read": ("syscall",)}
-    names = {"/sleep": "a handler that sleeps", "/compute": "a handler that computes", "/read": "a handler that reads a pipe"}
+    """The stalls of a handler that is ours (apps/blocking.*): make(path) gives the request. One of which the frame is "" it does not have."""
+    frames = {"/sleep": SLEEP_CALL, "/compute": None, "/read": FILE_CALL, "/wait": "", "/lock": "", **(frames or {})}
+    kinds = {
+        "/sleep": ("sleeps", ("syscall",)),
+        "/compute": ("computes", ("cpu", "runqueue")),
+        "/read": ("reads a pipe", ("syscall",)),
+        "/wait": ("waits for an answer", ("syscall",)),
+        "/lock": ("waits for a thread", ("lock", "syscall")),
+    }
     return [
-        Stall(names[path], make(path), causes[path], frames[path], loop=loop) for path in ("/sleep", "/compute", "/read") if frames[path] != ""
+        Stall(f"a handler that {does}", make(path), causes, frames[path], loop=loop)
+        for path, (does, causes) in kinds.items() if frames[path] != ""
     ]
 
 

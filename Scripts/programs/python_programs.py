@@ -19,7 +19,7 @@ class PythonWeb(HandlersOfOurs):
         return {**super().environment(), "PYTHONPATH": str(APPS), "PYTHONDONTWRITEBYTECODE": "1"}
 
     def stalls(self):
-        return blocking_stalls(self.request, {"/compute": BLOCK})
+        return blocking_stalls(self.request, {"/compute": BLOCK, "/wait": BLOCK, "/lock": BLOCK})
 
 
 class Asyncio(PythonWeb):

@@ -66,7 +66,7 @@ class Thin(HTTPProgram):
         return ["thin", "start", "--quiet", "--address", "127.0.0.1", "--port", self.port, "--rackup", APPS / "config.ru"]
 
     def stalls(self):
-        return blocking_stalls(self.request, {"/sleep": None, "/compute": None, "/read": ""})
+        return blocking_stalls(self.request, {"/sleep": None, "/compute": None, "/read": "", "/wait": None, "/lock": None})
 
 
 class Webrick(HTTPProgram):
@@ -95,7 +95,7 @@ class Unicorn(HTTPProgram):
         return ["unicorn", "--listen", f"127.0.0.1:{self.port}", APPS / "config.ru"]
 
     def stalls(self):
-        return blocking_stalls(self.request, {"/sleep": None, "/compute": None, "/read": ""})
+        return blocking_stalls(self.request, {"/sleep": None, "/compute": None, "/read": "", "/wait": None, "/lock": None})
 
 
 class Prosody(HTTPProgram):

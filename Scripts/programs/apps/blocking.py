@@ -1,5 +1,7 @@
 """What a handler of the Python programs does to its loop: by the path that a client asks for."""
 import os
+import socket
+import threading
 import time
 
 SECONDS = 0.6
@@ -15,3 +17,14 @@ def block(path):
     elif path == "/read":
         with open(os.environ["FIFO"], "rb") as pipe:
             pipe.read()
+    elif path == "/wait":
+        # As a driver of a database waits for its answer; here none comes.
+        here, there = socket.socketpair()
+        with here, there:
+            here.settimeout(SECONDS)
+            try:
+                here.recv(1)
+            except TimeoutError:
+                pass
+    elif path == "/lock":
+        threading.Event().wait(SECONDS)

@@ -230,7 +230,9 @@ package final class LoopExaminer: Sendable {
     /// Whether a thread that sleeps in this call has left the function that waits for the loop: by its calls in its language, and by the C stack where
     /// they do not say.
     private func isFurtherOut(_ call: cll_thread_syscall, limit: UInt64, _ state: inout State) -> Bool {
-        guard let loop = state.readDepth, let depth = state.depth.read(), depth != loop, isAsleep(in: call) else { return call.sp > limit }
+        guard let loop = state.readDepth, let depth = state.depth.read(), depth != loop, isAsleep(in: call) else {
+            return call.sp > limit
+        }
         return depth < loop
     }
 

@@ -66,7 +66,7 @@ struct StackTallyTests {
             var outcome = Self.outcome()
             outcome.state = state
             let key: UInt64 = number % 2 == 0 ? 1 : 2
-            tally.add(outcome, Self.stack([key]), key: key, at: start + UInt64(150 + 10 * number) * millisecond)
+            _ = tally.add(outcome, Self.stack([key]), key: key, at: start + UInt64(150 + 10 * number) * millisecond)
         }
         #expect(weights() == [1: one, 2: other])
     }

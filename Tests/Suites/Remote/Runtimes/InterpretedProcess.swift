@@ -12,6 +12,7 @@ internal import Testing
 /// A program of a language with a runtime that stalls, watched from here. It prints `ready` first.
 final class InterpretedProcess {
     private let process = Process()
+    private let input = Pipe()
     private let folder = NSTemporaryDirectory() + "runtime-test-\(UUID().uuidString)"
     /// What the name of a file ends in whose functions are the program's own; nil: all are.
     private let ownFile: String?
@@ -28,6 +29,7 @@ final class InterpretedProcess {
         process.executableURL = URL(fileURLWithPath: interpreter)
         process.arguments = [folder + "/" + file] + arguments
         process.standardOutput = output
+        process.standardInput = input
         try process.run()
         let pid = process.processIdentifier
         languages = LanguageFrames(process: pid) { Issue.record("\($0)") }
@@ -42,6 +44,11 @@ final class InterpretedProcess {
         process.waitUntilExit()
         try? FileManager.default.removeItem(atPath: folder)
     }
+
+    var pid: Int32 { process.processIdentifier }
+
+    /// Sends it a line.
+    func goOn() throws { try input.fileHandleForWriting.write(contentsOf: Data("go\n".utf8)) }
 
     /// Its threads' numbers, the first one's first.
     var threads: [Int32] {

@@ -50,4 +50,24 @@ struct RubyProcessTests {
         let block = try #require(found.firstIndex { $0.hasPrefix("block") })
         #expect(found[block + 1] == "C")
     }
+
+    /// Ruby keeps the number of its parent's thread there.
+    @Test func `a process that Ruby has forked has Ruby's frames`() throws {
+        let program = """
+            $stdout.sync = true
+            def work
+              puts "ready"
+              sleep 600
+            end
+            child = fork { work }
+            Process.wait child
+            """
+        let process = try InterpretedProcess("/usr/bin/ruby", program, file: "forks.rb")
+        let children = try #require(ProcFile.text(at: "/proc/\(process.pid)/task/\(process.pid)/children", limit: 64))
+        let child = try #require(children.split(separator: " ").first.flatMap { Int32($0) })
+        defer { kill(child, SIGKILL) }
+        var depth = CallDepth(process: child, tid: child)
+        // Two methods or blocks, and `fork` and `sleep`.
+        #expect(eventually { depth.read() ?? 0 >= 4 })
+    }
 }

@@ -1,0 +1,119 @@
+internal import CLagLinux
+internal import Glibc
+internal import LagActivity
+internal import LagModel
+internal import TestSupport
+internal import Testing
+
+@testable internal import LagRemote
+
+/// A server whose handler waits for one pipe, and which leaves its loop then, in a language whose calls do not nest on the C stack.
+private struct Server: Sendable, CustomTestStringConvertible {
+    let interpreter: String
+    let file: String
+    let program: String
+
+    var testDescription: String { file }
+
+    static let installed = [python, ruby].filter { access($0.interpreter, X_OK) == 0 }
+
+    private static let python = Server(
+        interpreter: "/usr/bin/python3",
+        file: "server.py",
+        program: """
+            import select, socket, sys, threading
+
+            listener = socket.create_server(("127.0.0.1", 0))
+
+            def wait():
+                select.select([listener, sys.stdin], [], [])
+                sys.stdin.readline()
+
+            def handle():
+                query()
+
+            def query():
+                sys.stdin.readline()
+
+            def loop():
+                wait()
+                handle()
+
+            def serve():
+                loop()
+
+            print("ready", flush=True)
+            serve()
+            threading.Event().wait()
+            """
+    )
+
+    private static let ruby = Server(
+        interpreter: "/usr/bin/ruby",
+        file: "server.rb",
+        program: """
+            require "socket"
+            $stdout.sync = true
+            Listener = TCPServer.new("127.0.0.1", 0)
+
+            def wait
+              IO.select([Listener, $stdin])
+              $stdin.gets
+            end
+
+            def handle
+              query
+            end
+
+            def query
+              $stdin.gets
+            end
+
+            def turn
+              wait
+              handle
+            end
+
+            def serve
+              turn
+            end
+
+            puts "ready"
+            serve
+            sleep
+            """
+    )
+}
+
+struct CallDepthTests {
+    @Test(arguments: Server.installed)
+    private func `what a handler waits in lies further in by the calls of its language`(server: Server) throws {
+        let process = try InterpretedProcess(server.interpreter, server.program, file: server.file)
+        let examiner = LoopExaminer(ProcessHandle(process.pid), tid: process.pid, isDeclared: false)
+        func call() -> cll_thread_syscall? {
+            var found = cll_thread_syscall()
+            return cll_procfs_syscall(process.pid, process.pid, &found) == Int32(CLL_SYSCALL_BLOCKED) ? found : nil
+        }
+        // Whatever is seen on its way there is seen again.
+        let isAtRest = eventually {
+            guard let call = call() else { return false }
+            examiner.recordRest(call, at: 0)
+            return examiner.examine(limit: call.sp, at: 0).isResting
+        }
+        #expect(isAtRest)
+        let rest = try #require(call())
+
+        try process.goOn()
+        #expect(eventually { call().map { $0.number != rest.number || $0.sp != rest.sp } ?? false })
+        // Further out by the C stack, whichever way round it is.
+        #expect(eventually { call().map { !examiner.examine(limit: $0.sp - 1, at: 0).isQuiet } ?? false })
+
+        try process.goOn()
+        #expect(eventually { call().map { examiner.examine(limit: $0.sp + 1, at: 0).isQuiet } ?? false })
+    }
+
+    @Test func `a process without such a language has none`() {
+        var depth = CallDepth(process: getpid(), tid: getpid())
+        #expect(depth.read() == nil)
+    }
+}
