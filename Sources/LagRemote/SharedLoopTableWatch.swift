@@ -32,8 +32,8 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     package let table: SharedLoopTable
     var configuration: RemoteConfiguration
     private let nextConfiguration = Mutex<RemoteConfiguration?>(nil)
-    private let sink: any RecordSink
-    private let processSinks: @Sendable (ProcessContext) -> [any RecordSink]
+    let sink: any RecordSink
+    let processSinks: @Sendable (ProcessContext) -> [any RecordSink]
     let reportError: @Sendable (String) -> Void
     let relay: SharedLoopTableRelay
     var processes: [Int32: Watched] = [:]
@@ -43,8 +43,8 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     var refusalLinesLeft = 20
     /// Processes that have slots and no loop to be watched: their end would not be noticed otherwise.
     var unwatched: Set<Int32> = []
-    private let past = Mutex(StallMonitorStatistics())
-    private let watching = Mutex<[StallMonitor]>([])
+    let past = Mutex(StallMonitorStatistics())
+    let watching = Mutex<[StallMonitor]>([])
     private let present = Mutex<[WatchedProcess]>([])
     private let leftOut = Mutex<[UnselectedLoop]>([])
     private let probe = LivenessProbe()
@@ -234,102 +234,5 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
                 if let made = processes[process] { stop(process, made) }
             }
         }
-    }
-
-    /// Also those that live on as another program, which never heard of the table. Who moves lives, and has the table, and so does who has not
-    /// executed a program since it was found to: reading its map each second would cost it, and us, up to a millisecond.
-    private func endExitedProcesses() {
-        for (process, watched) in processes where !hasMoved(process) {
-            // Before the map: what it becomes meanwhile is found at the next check.
-            let image = ProgramImage(of: process)
-            if let image, image.isKnown, image == watched.image, watched.handle.isAlive { continue }
-            switch table.owner(of: process, stackPointer: 0) {
-            case .found(let owner) where owner.startTicks == watched.startTicks && owner.mapsTable:
-                processes[process]?.image = image
-            case .unknown: continue
-            case .found(let owner):
-                end(process)
-                if !owner.mapsTable { freeAll(of: process) }
-            case .gone:
-                end(process)
-                freeAll(of: process)
-            }
-        }
-        for process in unwatched {
-            switch table.owner(of: process, stackPointer: 0) {
-            case .found(let owner) where owner.mapsTable: continue
-            case .unknown: continue
-            case .found, .gone: freeAll(of: process)
-            }
-        }
-    }
-
-    /// Those without a loop. One that comes later gets a monitor anew.
-    func endIdleProcesses(at now: UInt64, after nanoseconds: UInt64) {
-        for (process, watched) in processes {
-            guard loops(of: process).isEmpty else {
-                processes[process]?.idleSince = nil
-                continue
-            }
-            let since = watched.idleSince ?? now
-            processes[process]?.idleSince = since
-            if now &- since >= nanoseconds { end(process) }
-        }
-    }
-
-    /// No thread writes there any more.
-    private func freeAll(of process: Int32) {
-        for index in 0..<UInt32(CLB_LOOP_TABLE_SLOTS) {
-            if let loop = table.loop(at: index), loop.process == process { table.free(loop) }
-        }
-    }
-
-    func make(_ process: Int32, startTicks: UInt64) throws(StallMonitorError) -> Watched {
-        let semaphore = WakeSemaphore()
-        let context = configuration.context(of: process)
-        let monitor = StallMonitor(
-            of: context,
-            running: TraceCapture.self,
-            semaphore: semaphore,
-            languages: LanguageFrames(
-                process: process,
-                attributes: configuration.attributes,
-                reportError: reportError
-            ),
-            configuration: configuration.monitor,
-            sinks: [NonClosingSink(sink)] + processSinks(context)
-        )
-        try monitor.start()
-        watching.withLock { $0.append(monitor) }
-        return Watched(
-            monitor: monitor,
-            semaphore: semaphore,
-            startTicks: startTicks,
-            handle: ProcessHandle(process),
-            name: context.processName
-        )
-    }
-
-    func end(_ process: Int32) {
-        for (index, _) in loops(of: process) { recordConfirmation(at: index) }
-        guard let watched = processes[process] else { return }
-        for (index, _) in stop(process, watched) {
-            if let loop = table.loop(at: index), loop.process == process { table.free(loop) }
-        }
-    }
-
-    /// - Returns: the loops that were watched; their slots are free for another watch.
-    @discardableResult
-    private func stop(_ process: Int32, _ watched: Watched) -> [(index: UInt32, watched: SharedLoopTableSlot.WatchedLoop)] {
-        let loops = loops(of: process)
-        for (index, _) in loops {
-            relay.forget(index)
-            slots[index] = nil
-        }
-        processes[process] = nil
-        watched.monitor.stop()
-        watching.withLock { $0.removeAll { $0 === watched.monitor } }
-        past.withLock { $0 += watched.monitor.statistics }
-        return loops
     }
 }
