@@ -19,6 +19,9 @@ const loop_thread *loop_main_thread;
 static int is_active;
 // Whether the program is an interpreter that runs calls of its language without a call of its own, as CPython from 3.11 on and Ruby do.
 static int is_interpreter;
+// What such an interpreter exports.
+extern const unsigned long Py_Version __attribute__((weak));
+extern const int ruby_api_version[] __attribute__((weak));
 static uint32_t last_process;
 static pthread_key_t end_key;
 // Of threads that have withdrawn a claim: a wait may be in progress (this one's is in a signal handler) whose end they publish.
@@ -141,7 +144,7 @@ static loop_thread *change_place(loop_thread *thread, int32_t object, int rank, 
 // has run some times.
 static int is_called_otherwise(const loop_thread *thread, uint64_t address, uint64_t sp) {
     uint64_t difference = sp - thread->place.sp + LOOP_CALL_BYTES;
-    return is_interpreter && thread->rank != LOOP_RANK_EPOLL && difference < 2 * LOOP_CALL_BYTES
+    return &Py_Version != NULL && thread->rank != LOOP_RANK_EPOLL && difference < 2 * LOOP_CALL_BYTES
         && loop_is_at(&thread->place, address, thread->place.sp);
 }
 
@@ -160,7 +163,7 @@ static loop_thread *handle_other_place(
         return change_place(thread, object, rank, address, sp);
     }
     int32_t others = may_last ? count_other(thread, object, rank, address, sp) : 0;
-    if (others >= LOOP_FEW_WAITS && rank == thread->rank && is_called_otherwise(thread, address, sp)) {
+    if (others >= LOOP_FEW_SET_WAITS && rank == thread->rank && is_called_otherwise(thread, address, sp)) {
         return change_place(thread, object, rank, address, sp);
     }
     // What programs wait on at their start is of a lower rank than their loop's object.
@@ -285,9 +288,6 @@ __attribute__((destructor)) void loop_finish(void) {
 // Another C library loads this one, too, and ends the program when a symbol is missing: so none is needed here that musl has not.
 // But the semaphore in the table is glibc's.
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
-// What such an interpreter exports.
-extern const unsigned long Py_Version __attribute__((weak));
-extern const int ruby_api_version[] __attribute__((weak));
 
 __attribute__((constructor)) static void begin(void) {
     int saved = errno;

@@ -25,7 +25,7 @@ enum {
     LOOP_GONE_SECONDS = 5,    // this long: the other place is the loop now
     LOOP_RETRY_WAITS = 1024,  // after a claim that found no free slot
     LOOP_FUNCTION_BYTES = 4096,
-    LOOP_CALL_BYTES = 512,    // a call's frame at most, less than a call of an interpreter's evaluation takes with what calls it
+    LOOP_CALL_BYTES = 128,    // more than one C function's frame, less than one nested call of the interpreter
 };
 
 // Where a wait is called: return address, and the stack pointer after the return.

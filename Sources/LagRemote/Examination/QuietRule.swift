@@ -13,7 +13,7 @@ package import LagActivity
 /// 4. *The call.* A thread that computes, sleeps, or reads a file does not wait for work. One that waits for a lock, a connection, a child
 ///    or other events may. (Where it was never found in its wait, one that sleeps may be a program that polls once a round and sleeps in between.)
 /// 5. *The place.* A handler is called from the loop, so what it blocks in lies deeper in the stack than the loop's wait. A thread that sleeps further
-///    out has left the function that waits, and rests. In CPython and Ruby that is the stack of the language's calls (``CallDepth``), elsewhere that of C.
+///    out has left the function that waits, and rests, unless the calls of its language show that it has not (``CallChain``).
 ///    (Loops that wait further in than they call handlers exist, libuv among them: of these a block in such a call is found once work is pending.)
 package struct QuietRule: Sendable, Equatable {
     package enum Doing: Sendable, Equatable {

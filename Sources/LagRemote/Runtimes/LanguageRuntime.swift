@@ -24,8 +24,8 @@ protocol LanguageRuntime: AnyObject, Sendable {
     /// Whether it was collecting garbage in the thread, by what was copied. The watchdog.
     func isCollecting(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Bool
 
-    /// How many calls deep the thread is in the language; nil: not known, or its calls nest on the C stack. Like ``copy(_:_:)``, of a thread that sleeps.
-    func depth(of thread: RuntimeThread, _ memory: MemoryCopy) -> Int?
+    /// The calls of ``CallChain``, all of them; nil: not known, or they nest on the C stack. Of a thread that sleeps.
+    func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [UInt64]?
 
     /// Puts the language's frames in the place of the runtime's, in order; the rest stays. The watchdog.
     /// - Parameters:
@@ -45,7 +45,7 @@ protocol LanguageRuntime: AnyObject, Sendable {
 extension LanguageRuntime {
     func isCollecting(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Bool { false }
 
-    func depth(of thread: RuntimeThread, _ memory: MemoryCopy) -> Int? { nil }
+    func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [UInt64]? { nil }
 
     func lock(waitedForAt futex: UInt64) -> RuntimeLock? { nil }
 }

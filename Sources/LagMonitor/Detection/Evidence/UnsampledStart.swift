@@ -28,8 +28,10 @@ struct UnsampledStart {
             let taken = nanoseconds / UInt64(count) - nanoseconds / UInt64(count + 1)
             var number = 0
             while number < count {
-                stacks[self[number]].weightNanoseconds -= taken
-                stacks[index].weightNanoseconds += taken
+                // Of some nanoseconds not each has a share.
+                let part = min(taken, stacks[self[number]].weightNanoseconds)
+                stacks[self[number]].weightNanoseconds -= part
+                stacks[index].weightNanoseconds += part
                 number += 1
             }
         }

@@ -5,6 +5,7 @@ internal import LagCapture
 /// The same walk copies and reads (``MemoryCopy``). Bounded by ``maximumFrames``, whatever the chain leads to.
 struct PythonFrameWalk {
     struct Frame: Equatable {
+        let address: UInt64
         /// Of the code object.
         let code: UInt64
         /// Of the instruction.
@@ -38,16 +39,19 @@ struct PythonFrameWalk {
     ///   - state: the thread's.
     ///   - tid: as the process itself knows it; a state of another thread has no frames here.
     /// - Returns: the innermost group first.
-    func groups(of state: UInt64, tid: Int32) -> [Group] {
+    func groups(of state: UInt64, tid: Int32) -> [Group] { walk(of: state, tid: tid).groups }
+
+    /// The same, and whether the chain was walked to its end.
+    func walk(of state: UInt64, tid: Int32) -> (groups: [Group], isWhole: Bool) {
         prefetchState(state)
-        guard memory.load(state &+ layout.nativeThread, as: UInt64.self) == UInt64(tid) else { return [] }
+        guard memory.load(state &+ layout.nativeThread, as: UInt64.self) == UInt64(tid) else { return ([], false) }
         prefetchDataStack(state)
         var cframe: UInt64?
         var address: UInt64
         switch layout.current {
         case .frame(let offset): address = memory.load(state &+ offset) ?? 0
         case .cframe(let offset, let current):
-            guard let found: UInt64 = memory.load(state &+ offset), found != 0 else { return [] }
+            guard let found: UInt64 = memory.load(state &+ offset), found != 0 else { return ([], false) }
             cframe = found
             address = memory.load(found &+ current) ?? 0
         }
@@ -79,7 +83,7 @@ struct PythonFrameWalk {
             address = frame.previous
         }
         if !open.frames.isEmpty { groups.append(open) }
-        return groups
+        return (groups, address == 0 && !groups.isEmpty)
     }
 
     private func frame(at address: UInt64) -> (found: Frame, previous: UInt64)? {
@@ -92,7 +96,7 @@ struct PythonFrameWalk {
             let instruction: UInt64 = memory.load(address &+ layout.instruction),
             let owner: UInt8 = memory.load(address &+ layout.owner)
         else { return nil }
-        return (Frame(code: code, instruction: instruction, owner: owner), previous)
+        return (Frame(address: address, code: code, instruction: instruction, owner: owner), previous)
     }
 
     private func prefetchState(_ state: UInt64) {

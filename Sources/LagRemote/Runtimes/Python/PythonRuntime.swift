@@ -57,9 +57,10 @@ final class PythonRuntime: LanguageRuntime {
         PythonCollector(memory, layout, runtime: runtime).isAtWork(in: thread.place, tid: thread.innerTid)
     }
 
-    func depth(of thread: RuntimeThread, _ memory: MemoryCopy) -> Int? {
-        let groups = PythonFrameWalk(memory, layout).groups(of: thread.place, tid: thread.innerTid)
-        return groups.isEmpty ? nil : groups.reduce(0) { $0 + $1.frames.count }
+    func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [UInt64]? {
+        let (groups, isWhole) = PythonFrameWalk(memory, layout).walk(of: thread.place, tid: thread.innerTid)
+        guard isWhole else { return nil }
+        return groups.reversed().flatMap { $0.frames.reversed().map { CallChain.call(frame: $0.address, code: $0.code) } }
     }
 
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {

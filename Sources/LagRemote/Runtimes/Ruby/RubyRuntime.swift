@@ -93,8 +93,8 @@ final class RubyRuntime: LanguageRuntime {
         }
     }
 
-    func depth(of thread: RuntimeThread, _ memory: MemoryCopy) -> Int? {
-        RubyStack(memory: memory, layout: layout).frames(of: thread.place)?.count
+    func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [UInt64]? {
+        RubyStack(memory: memory, layout: layout).calls(of: thread.place)
     }
 
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {

@@ -18,8 +18,21 @@ struct RubyStack {
     let memory: MemoryCopy
     let layout: RubyLayout
 
+    /// Of Ruby's own functions, outermost first. Each fiber has a stack, and so other frames.
+    func calls(of context: UInt64) -> [UInt64]? {
+        guard let (first, count, _) = frames(of: context), count <= Self.maximumFrames else { return nil }
+        memory.prefetch(first, count * Int(layout.frameBytes))
+        var calls: [UInt64] = []
+        for index in (0..<count).reversed() {
+            let frame = first &+ UInt64(index) &* layout.frameBytes
+            guard let sequence: UInt64 = memory.load(frame &+ layout.frameSequence) else { return nil }
+            if sequence != 0 { calls.append(CallChain.call(frame: frame, code: sequence)) }
+        }
+        return calls
+    }
+
     /// The innermost frame, how many there are, and where the stack begins; nil where the context is damaged.
-    func frames(of context: UInt64) -> (first: UInt64, count: Int, stack: UInt64)? {
+    private func frames(of context: UInt64) -> (first: UInt64, count: Int, stack: UInt64)? {
         guard let stack: UInt64 = memory.load(context &+ layout.contextStack),
             let words: UInt64 = memory.load(context &+ layout.contextWords),
             let first: UInt64 = memory.load(context &+ layout.contextFrame), stack != 0, words <= Self.maximumWords, first > stack

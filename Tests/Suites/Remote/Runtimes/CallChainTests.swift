@@ -18,7 +18,7 @@ private struct Server: Sendable, CustomTestStringConvertible {
     static let installed = [python, ruby].filter { access($0.interpreter, X_OK) == 0 }
 
     private static let python = Server(
-        interpreter: "/usr/bin/python3",
+        interpreter: "/usr/bin/python3.11",
         file: "server.py",
         program: """
             import select, socket, sys, threading
@@ -49,7 +49,7 @@ private struct Server: Sendable, CustomTestStringConvertible {
     )
 
     private static let ruby = Server(
-        interpreter: "/usr/bin/ruby",
+        interpreter: "/usr/bin/ruby3.1",
         file: "server.rb",
         program: """
             require "socket"
@@ -85,9 +85,9 @@ private struct Server: Sendable, CustomTestStringConvertible {
     )
 }
 
-struct CallDepthTests {
-    @Test(arguments: Server.installed)
-    private func `what a handler waits in lies further in by the calls of its language`(server: Server) throws {
+struct CallChainTests {
+    @Test(.enabled(if: !Server.installed.isEmpty, "neither python3.11 nor ruby3.1 on this machine"), arguments: Server.installed)
+    private func `what a handler waits in is called by the loop`(server: Server) throws {
         let process = try InterpretedProcess(server.interpreter, server.program, file: server.file)
         let examiner = LoopExaminer(ProcessHandle(process.pid), tid: process.pid, isDeclared: false)
         func call() -> cll_thread_syscall? {
@@ -105,15 +105,31 @@ struct CallDepthTests {
 
         try process.goOn()
         #expect(eventually { call().map { $0.number != rest.number || $0.sp != rest.sp } ?? false })
-        // Further out by the C stack, whichever way round it is.
+        // Further out by the C stack: no handler for an action.
         #expect(eventually { call().map { !examiner.examine(limit: $0.sp - 1, at: 0).isQuiet } ?? false })
+        #expect(try !examiner.proof(limit: #require(call()).sp - 1, at: 0).isLoop)
 
         try process.goOn()
-        #expect(eventually { call().map { examiner.examine(limit: $0.sp + 1, at: 0).isQuiet } ?? false })
+        #expect(eventually { call().map { examiner.examine(limit: $0.sp - 1, at: 0).isQuiet } ?? false })
+    }
+
+    /// Functions by their letters: `main`, the loop, `select` around the wait, a handler, and what rests.
+    @Test(arguments: [
+        ("mls", "mlh", true), ("mls", "mlhx", true), ("ml", "mlh", true),
+        // It was left.
+        ("mls", "mr", false), ("mlsx", "mr", false), ("mls", "xr", false), ("mls", "", false),
+        // The wait or something else, of one function.
+        ("mls", "ml", false), ("ml", "ml", false), ("mls", "mls", false),
+        // Too far in to say what the loop is.
+        ("mlsx", "mlh", false),
+    ])
+    func `a handler is what the waiting function has called`(rest: String, now: String, isHandler: Bool) {
+        func chain(_ text: String) -> CallChain { CallChain(calls: text.utf8.map { UInt64($0) }) }
+        #expect(chain(now).isHandler(of: chain(rest)) == isHandler)
     }
 
     @Test func `a process without such a language has none`() {
-        var depth = CallDepth(process: getpid(), tid: getpid())
-        #expect(depth.read() == nil)
+        var reader = CallChainReader(process: getpid(), tid: getpid())
+        #expect(reader.read() == nil)
     }
 }

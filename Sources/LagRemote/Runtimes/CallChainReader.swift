@@ -1,0 +1,64 @@
+internal import LagCapture
+
+/// Reads the calls of a process's main thread.
+///
+/// Of other threads none: most are pools', which poll in a job and rest in another function of the one that took it, as a loop's handler would.
+///
+/// One thread at a time. Some 40 µs; a millisecond where it is not known yet whether the process has such a language, which is looked for ever more seldom.
+struct CallChainReader {
+    private struct Known {
+        let runtime: any LanguageRuntime
+        let innerTid: Int32
+        let memory: MemoryCopy
+    }
+
+    /// The processor's time for one reading.
+    private static let readNanoseconds: UInt64 = 500_000
+    private static let mostSkipped = 1024
+    private static let recognisers = [PythonRuntime.recognise, RubyRuntime.recognise]
+
+    private let process: Int32
+    private let tid: Int32
+    private var known: Known?
+    /// Readings that are left out, and after the next one in vain: an interpreter may be loaded, or begin, later than the first wait.
+    private var skipped = (left: 0, next: 16)
+
+    init(process: Int32, tid: Int32) {
+        self.process = process
+        self.tid = tid
+    }
+
+    /// Of a thread that sleeps, which the caller makes sure of afterwards; nil: not known.
+    mutating func read() -> CallChain? {
+        guard tid == process else { return nil }
+        guard skipped.left == 0 else {
+            skipped.left -= 1
+            return nil
+        }
+        if known == nil { known = recognise() }
+        guard let known, let place = known.runtime.prepare(tid: tid, innerTid: known.innerTid) else {
+            skipped = (skipped.next, min(2 * skipped.next, Self.mostSkipped))
+            return nil
+        }
+        let thread = RuntimeThread(tid: tid, innerTid: known.innerTid, place: place, registers: RuntimeRegisters())
+        func once() -> [UInt64]? {
+            known.memory.open(nil, within: Self.readNanoseconds)
+            defer { known.memory.close(nil) }
+            return known.runtime.calls(of: thread, known.memory)
+        }
+        // It may have woken meanwhile, and sleep again.
+        guard let calls = once(), calls == once() else { return nil }
+        return CallChain(calls: calls)
+    }
+
+    private func recognise() -> Known? {
+        guard let modules = ModuleMap(process: process) else { return nil }
+        modules.refresh()
+        let image = ProcessImage(modules)
+        for recognise in Self.recognisers {
+            guard case .found(let runtime) = recognise(image), let memory = MemoryCopy(process: process) else { continue }
+            return Known(runtime: runtime, innerTid: NamespaceThread.innerTid(of: tid, process: process), memory: memory)
+        }
+        return nil
+    }
+}
