@@ -260,6 +260,20 @@ static uint64_t clr_asked_terminal(pid_t pid, const cll_thread_syscall *call) {
     return length > 0 && clr_is_persons_terminal(link) ? clr_identity(link, length) : 0;
 }
 
+void clr_wait_object_subtract(clr_wait_object *object, const clr_wait_object *other) {
+    if (object->epoll >= 0 || object->is_ring || other->epoll >= 0 || other->is_ring) return;
+    uint32_t left = 0;
+    for (uint32_t index = 0; index < object->count; index++) {
+        clr_waited waited = object->waited[index];
+        int is_known = 0;
+        for (uint32_t known = 0; known < other->count; known++) {
+            is_known |= other->waited[known].descriptor == waited.descriptor && other->waited[known].identity == waited.identity;
+        }
+        if (!is_known) object->waited[left++] = waited;
+    }
+    object->count = left;
+}
+
 int clr_wait_asks_user(pid_t pid, const cll_thread_syscall *call, const clr_wait_object *object) {
     uint64_t terminal = clr_asked_terminal(pid, call);
     if (terminal == 0 || object->is_ring) return 0;

@@ -85,6 +85,9 @@ void clr_wait_object_poll(int pidfd, pid_t pid, pid_t tid, const clr_wait_object
 // or select with all of its descriptors, and each for the same events; by an instance that watches them all. Some 2 µs a descriptor.
 int clr_wait_contains(pid_t pid, const cll_thread_syscall *call, const clr_wait_object *object);
 
+// Takes from the descriptors of one wait what another one of the same thread has as well.
+void clr_wait_object_subtract(clr_wait_object *object, const clr_wait_object *other);
+
 // Whether a thread that sleeps in `call` waits there for the terminal of a person alone, which is one of several descriptors that `object` is: a
 // question to the user, as a text program's dialog is. Some 2 µs a descriptor.
 int clr_wait_asks_user(pid_t pid, const cll_thread_syscall *call, const clr_wait_object *object);

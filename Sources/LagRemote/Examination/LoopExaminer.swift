@@ -220,7 +220,7 @@ package final class LoopExaminer: Sendable {
         if clr_wait_kind(call.number) != 0, object?.isWaited(in: &call, of: process.pid) == true { return .waitingForAll }
         if object?.asksUser(in: &call, of: process.pid) == true { return .waitingElsewhere }
         // An instance identifies its loop, however young.
-        if isYoung, let object, object.epoll == nil, isLoops(call) { return .waitingElsewhere }
+        if isYoung, let object, object.epoll == nil, isLoops(call, besides: object) { return .waitingElsewhere }
         return switch Int(clr_call_use(process.pid, &call)) {
         // A handler of CPython or Ruby is good for a line. For an action the C stack has to say the same.
         case CLR_CALL_RESTS: .waiting(isFurtherOut: call.sp > limit && (isForProof || !isInHandler(call, &state)))
@@ -235,10 +235,10 @@ package final class LoopExaminer: Sendable {
         return calls.isHandler(of: rest)
     }
 
-    /// Whether a thread that sleeps in this call waits for what loops wait for.
-    private func isLoops(_ call: cll_thread_syscall) -> Bool {
+    /// Whether a thread that sleeps in this call waits for what loops wait for. (For a part of its own loop's, as a `sleep` of Ruby's main thread, is for no other.)
+    private func isLoops(_ call: cll_thread_syscall, besides object: WaitObject) -> Bool {
         var signals = WaitObject.SignalMembers()
-        let other = WaitObject(process: process.pid, of: call)
+        let other = WaitObject(process: process.pid, of: call)?.subtracting(object)
         return other?.work(pidfd: process.descriptor, process: process.pid, tid: tid, signals: &signals).kind == .loop
     }
 

@@ -71,6 +71,13 @@ package struct WaitObject: Sendable {
         withUnsafePointer(to: raw) { clr_wait_asks_user(process, &call, $0) != 0 }
     }
 
+    /// What of it another wait of the same thread is not for.
+    func subtracting(_ other: WaitObject) -> WaitObject {
+        var rest = self
+        withUnsafePointer(to: other.raw) { clr_wait_object_subtract(&rest.raw, $0) }
+        return rest
+    }
+
     /// The object of a thread that sleeps in a call; nil: the call is no wait for events, or cannot be read.
     init?(process: Int32, of call: cll_thread_syscall) {
         var call = call

@@ -66,6 +66,7 @@ private struct Server: Sendable, CustomTestStringConvertible {
             end
 
             def query
+              sleep 0.05 until $stdin.wait_readable(0)
               $stdin.gets
             end
 
@@ -106,7 +107,7 @@ struct CallChainTests {
         try process.goOn()
         #expect(eventually { call().map { $0.number != rest.number || $0.sp != rest.sp } ?? false })
         // Further out by the C stack: no handler for an action.
-        #expect(eventually { call().map { !examiner.examine(limit: $0.sp - 1, at: 0).isQuiet } ?? false })
+        #expect(eventually { call().map { !examiner.examine(limit: $0.sp - 1, at: 0, isYoung: true).isQuiet } ?? false })
         #expect(try !examiner.proof(limit: #require(call()).sp - 1, at: 0).isLoop)
 
         try process.goOn()
