@@ -97,7 +97,7 @@ class Windowed(Program):
 
 
 class GTK(Windowed):
-    name, title = "gtk3", "programs-gtk"
+    name, is_known, title = "gtk3", True, "programs-gtk"
     needs = ("Xvfb", "xdotool", "/usr/bin/python3")
 
     def command(self):

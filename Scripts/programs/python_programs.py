@@ -73,7 +73,7 @@ class Eventlet(Script):
 
 
 class WSGIRef(Script):
-    name = "wsgiref"
+    name, is_known = "wsgiref", True
 
 
 class Uvicorn(PythonWeb):
