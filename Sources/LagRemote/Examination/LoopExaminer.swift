@@ -219,8 +219,13 @@ package final class LoopExaminer: Sendable {
         guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), call.number >= 0 else { return .working }
         if clr_wait_kind(call.number) != 0, object?.isWaited(in: &call, of: process.pid) == true { return .waitingForAll }
         if object?.asksUser(in: &call, of: process.pid) == true { return .waitingElsewhere }
-        // An instance identifies its loop, however young.
-        if isYoung, let object, object.epoll == nil, isLoops(call, besides: object) { return .waitingElsewhere }
+        // An instance identifies its loop, however young. And who is in a handler, and waits for nothing that loops wait for but what its own loop does, is in no
+        // other one: a `sleep` of Ruby's main thread polls an eventfd of the loop's.
+        if isYoung, let object, object.epoll == nil, isLoops(call),
+            isForProof || !isInHandler(call, &state) || isLoops(call, besides: object)
+        {
+            return .waitingElsewhere
+        }
         return switch Int(clr_call_use(process.pid, &call)) {
         // A handler of CPython or Ruby is good for a line. For an action the C stack has to say the same.
         case CLR_CALL_RESTS: .waiting(isFurtherOut: call.sp > limit && (isForProof || !isInHandler(call, &state)))
@@ -235,10 +240,11 @@ package final class LoopExaminer: Sendable {
         return calls.isHandler(of: rest)
     }
 
-    /// Whether a thread that sleeps in this call waits for what loops wait for. (For a part of its own loop's, as a `sleep` of Ruby's main thread, is for no other.)
-    private func isLoops(_ call: cll_thread_syscall, besides object: WaitObject) -> Bool {
+    /// Whether a thread that sleeps in this call waits for what loops wait for, besides what `known` is for.
+    private func isLoops(_ call: cll_thread_syscall, besides known: WaitObject? = nil) -> Bool {
         var signals = WaitObject.SignalMembers()
-        let other = WaitObject(process: process.pid, of: call)?.subtracting(object)
+        var other = WaitObject(process: process.pid, of: call)
+        if let known { other = other?.subtracting(known) }
         return other?.work(pidfd: process.descriptor, process: process.pid, tid: tid, signals: &signals).kind == .loop
     }
 
