@@ -56,7 +56,14 @@ class PhpServer(HTTPProgram):
         return blocking_stalls(self.request, {"/compute": "", "/read": ""})
 
 
-class Thin(HTTPProgram):
+class Rack(HTTPProgram):
+    """A server of Ruby's that runs apps/config.ru."""
+
+    def stalls(self):
+        return blocking_stalls(self.request, {"/sleep": None, "/compute": None, "/read": "", "/wait": None, "/lock": None})
+
+
+class Thin(Rack):
     """EventMachine's loop."""
 
     name, is_known = "thin", True
@@ -64,9 +71,6 @@ class Thin(HTTPProgram):
 
     def command(self):
         return ["thin", "start", "--quiet", "--address", "127.0.0.1", "--port", self.port, "--rackup", APPS / "config.ru"]
-
-    def stalls(self):
-        return blocking_stalls(self.request, {"/sleep": None, "/compute": None, "/read": "", "/wait": None, "/lock": None})
 
 
 class Webrick(HTTPProgram):
@@ -85,7 +89,7 @@ class Webrick(HTTPProgram):
         return super().converse(session) + session.get("/sleep").decode()
 
 
-class Unicorn(HTTPProgram):
+class Unicorn(Rack):
     """Ruby's server of one process a request: a worker's loop has one listener."""
 
     name, is_known = "unicorn", True
@@ -93,9 +97,6 @@ class Unicorn(HTTPProgram):
 
     def command(self):
         return ["unicorn", "--listen", f"127.0.0.1:{self.port}", APPS / "config.ru"]
-
-    def stalls(self):
-        return blocking_stalls(self.request, {"/sleep": None, "/compute": None, "/read": "", "/wait": None, "/lock": None})
 
 
 class Prosody(HTTPProgram):

@@ -1,3 +1,4 @@
+internal import LagDetection
 package import LagMonitor
 internal import LagOutput
 
@@ -32,5 +33,26 @@ package struct RemoteConfiguration: Sendable, Equatable {
         context.serviceVersion = monitor.serviceVersion
         context.readResource(isOwn: false)
         return context
+    }
+
+    /// A monitor of a process, to be started, whose sinks are closed with it but for the shared one.
+    /// - Parameter processSinks: further sinks of that process alone.
+    func makeMonitor(
+        of context: ProcessContext,
+        semaphore: WakeSemaphore,
+        externalSampler: KernelSampler? = nil,
+        sink: any RecordSink,
+        processSinks: (ProcessContext) -> [any RecordSink],
+        reportError: @escaping @Sendable (String) -> Void
+    ) -> StallMonitor {
+        StallMonitor(
+            of: context,
+            running: TraceCapture.self,
+            semaphore: semaphore,
+            externalSampler: externalSampler,
+            languages: LanguageFrames(process: context.pid, attributes: attributes, reportError: reportError),
+            configuration: monitor,
+            sinks: [NonClosingSink(sink)] + processSinks(context)
+        )
     }
 }

@@ -57,17 +57,12 @@ extension SharedLoopTableWatch {
     func make(_ process: Int32, startTicks: UInt64) throws(StallMonitorError) -> Watched {
         let semaphore = WakeSemaphore()
         let context = configuration.context(of: process)
-        let monitor = StallMonitor(
+        let monitor = configuration.makeMonitor(
             of: context,
-            running: TraceCapture.self,
             semaphore: semaphore,
-            languages: LanguageFrames(
-                process: process,
-                attributes: configuration.attributes,
-                reportError: reportError
-            ),
-            configuration: configuration.monitor,
-            sinks: [NonClosingSink(sink)] + processSinks(context)
+            sink: sink,
+            processSinks: processSinks,
+            reportError: reportError
         )
         try monitor.start()
         watching.withLock { $0.append(monitor) }

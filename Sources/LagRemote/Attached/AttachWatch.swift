@@ -168,18 +168,13 @@ package final class AttachWatch: @unchecked Sendable {
         let context = configuration.context(of: process)
         var startTicks: UInt64 = 0
         _ = cll_procfs_start_ticks(process, &startTicks)
-        let monitor = StallMonitor(
+        let monitor = configuration.makeMonitor(
             of: context,
-            running: TraceCapture.self,
             semaphore: wake,
             externalSampler: view,
-            languages: LanguageFrames(
-                process: process,
-                attributes: configuration.attributes,
-                reportError: reportError
-            ),
-            configuration: configuration.monitor,
-            sinks: [NonClosingSink(sink)] + processSinks(context)
+            sink: sink,
+            processSinks: processSinks,
+            reportError: reportError
         )
         do throws(StallMonitorError) {
             try monitor.start()

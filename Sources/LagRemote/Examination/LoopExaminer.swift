@@ -221,10 +221,9 @@ package final class LoopExaminer: Sendable {
         if object?.asksUser(in: &call, of: process.pid) == true { return .waitingElsewhere }
         // An instance identifies its loop, however young. And who is in a handler, and waits for nothing that loops wait for but what its own loop does, is in no
         // other one: a `sleep` of Ruby's main thread polls an eventfd of the loop's.
-        if isYoung, let object, object.epoll == nil, isLoops(call),
-            isForProof || !isInHandler(call, &state) || isLoops(call, besides: object)
-        {
-            return .waitingElsewhere
+        if isYoung, let object, object.epoll == nil, isLoops(call) {
+            guard !isForProof, isInHandler(call, &state), !isLoops(call, besides: object) else { return .waitingElsewhere }
+            return .waiting(isFurtherOut: false)
         }
         return switch Int(clr_call_use(process.pid, &call)) {
         // A handler of CPython or Ruby is good for a line. For an action the C stack has to say the same.

@@ -130,7 +130,11 @@ package final class StackTally {
             stacks[latest].weightNanoseconds += gap
             stacks[latest].count += 1
             if outcome.state.isAsleep == true, stacks[latest].outcome.state.isAsleep == true { asleepNanoseconds += gap }
-            start.share(with: latest, isAwake: outcome.state.isAsleep == false, stacks)
+            start.share(
+                with: latest,
+                isAwake: outcome.state.isAsleep == false,
+                UnsafeMutableBufferPointer(start: stacks, count: count)
+            )
             return (latest, true, false)
         }
         if let latest, let slept, let sleptBefore = stacks[latest].outcome.state.isAsleep, let sleeps = outcome.state.isAsleep,
@@ -142,7 +146,11 @@ package final class StackTally {
         }
         let kept = keep(outcome, stack, key: key, weight: gap)
         if latest == nil { start = UnsampledStart(nanoseconds: gap) }
-        start.share(with: kept.index, isAwake: outcome.state.isAsleep == false, stacks)
+        start.share(
+            with: kept.index,
+            isAwake: outcome.state.isAsleep == false,
+            UnsafeMutableBufferPointer(start: stacks, count: count)
+        )
         latest = kept.index
         return (kept.index, false, kept.isNew)
     }
