@@ -232,7 +232,9 @@ def folded(checks, browser):
     before = browser.js(rows)
     browser.click("#flame-fold")
     names = browser.js("[...document.querySelectorAll('#icicle button')].map((each) => each.getAttribute('aria-label'))")
-    checks.that("folded: unfolded it is deeper and has _start", browser.js(rows) > before and any(name.startswith("_start,") for name in names))
+    is_deeper = browser.js(rows) > before
+    has_start = any(name.startswith("_start,") for name in names)
+    checks.that("folded: unfolded it is deeper and has _start", is_deeper and has_start, (is_deeper, has_start, names[:3]))
     browser.click("#flame-fold")
     checks.that("folded: and back", browser.js(rows) == before)
 

@@ -152,10 +152,10 @@ static loop_thread *handle_other_place(
     loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp, int purpose
 ) {
     clb_loop_table_slot *slot = clb_loop_table_slot_at(loop_table, thread->index);
-    // Whoever waits further out has left the function that waited before: what it was in, a start or a loop within a handler, is over. (On
-    // epoll the place says nothing, and little where the language's functions are not on this stack: there it has to wait there again and again.)
+    // Whoever waits further out has left the function that waited before: what it was in, a start or a loop within a handler, is over. (Of a loop
+    // on epoll the place says nothing, and little where the language's functions are not on this stack: there it has to wait there again and again.)
     int may_last = purpose != LOOP_FOR_NOTHING;
-    int is_further_out = may_last && rank == thread->rank && rank != LOOP_RANK_EPOLL && sp > thread->place.sp;
+    int is_further_out = may_last && rank >= thread->rank && thread->rank != LOOP_RANK_EPOLL && sp > thread->place.sp;
     if (is_further_out && !is_interpreter) return change_place(thread, object, rank, address, sp);
     if (thread->outer_object != LOOP_OTHER_OBJECT && object == thread->outer_object) {
         // The loop within a handler is over.

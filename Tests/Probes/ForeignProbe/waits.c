@@ -517,7 +517,11 @@ int run_waits(int count, char **arguments) {
         deeper_loop(12, 1);
         say("started");
         await_line();
-        for (int i = 0; i < 55; i++) wait_once(100);
+        if (count > 3) call = arguments[3];
+        wait_once(1);
+        say("looped");
+        await_line();
+        for (int i = 0; i < 54; i++) wait_once(100);
         say("looped");
         await_line();
     } else if (strcmp(name, "inner-loop") == 0) {

@@ -11,16 +11,17 @@ import LagMonitorFoundation
         try monitor.start()
         try monitor.watch(FoundationLoop(RunLoop.main))
 
-        // Its events come on the main queue, which the run loop serves.
-        let input = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: .main)
-        input.setEventHandler {
-            guard let line = readLine() else {
+        // A dispatch source of standard input is not safe: where a pipe ends, libdispatch goes on reading what another thread has freed.
+        Thread.detachNewThread {
+            while let line = readLine() {
+                DispatchQueue.main.async { MainActor.assumeIsolated { answer(line) } }
+            }
+            DispatchQueue.main.async {
                 monitor.stop()
                 exit(0)
             }
-            MainActor.assumeIsolated { answer(line) }
         }
-        input.resume()
+        // It serves the main queue.
         RunLoop.main.run()
     }
 

@@ -324,16 +324,22 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `a loop that goes on further out is followed at once`() throws {
-        let probe = try WatchedProbe("other-loop", "poll")
+    @Test(arguments: [("poll", "poll"), ("one poll", "set poll"), ("one poll", "epoll_wait"), ("set poll", "epoll_wait")])
+    func `a loop that goes on further out is followed at once`(start: String, later: String) throws {
+        let probe = try WatchedProbe("other-loop", start, later)
         _ = try probe.word("started")
         let first = try #require(probe.table.live.first)
+        let sequence = probe.table.sequence(of: first)
         probe.goOn()
         _ = try probe.word("looped")
         let second = try #require(probe.table.live.first)
         #expect(second.claim == first.claim && second.wait_sp > first.wait_sp && second.changes == 1)
         #expect(second.inner_waits == 0)
-        #expect(probe.table.sequence(of: second) == 11 + 2 * 55)
+        #expect(probe.table.sequence(of: second) == sequence + 2)
+        probe.goOn()
+        _ = try probe.word("looped")
+        #expect(probe.table.live.first?.changes == 1)
+        #expect(probe.table.sequence(of: second) == sequence + 2 * 55)
         probe.goOn()
         #expect(try probe.end() == (0, ""))
     }
