@@ -85,6 +85,7 @@ static void write_place(loop_thread *thread, int32_t object, int rank, uint64_t 
     thread->rank = rank;
     thread->place = (loop_place){.address = address, .sp = sp};
     thread->other_waits = 0;
+    thread->is_serving = 0;
 }
 
 static loop_thread *rest(loop_thread *thread) {
@@ -140,12 +141,11 @@ static loop_thread *change_place(loop_thread *thread, int32_t object, int rank, 
     return rest(thread);
 }
 
-// Whether this is the loop's place, reached another way: CPython from 3.11 on calls a function of C with a frame less between once the code that calls it
-// has run some times.
-static int is_called_otherwise(const loop_thread *thread, uint64_t address, uint64_t sp) {
-    uint64_t difference = sp - thread->place.sp + LOOP_CALL_BYTES;
-    return &Py_Version != NULL && thread->rank != LOOP_RANK_EPOLL && difference < 2 * LOOP_CALL_BYTES
-        && loop_is_at(&thread->place, address, thread->place.sp);
+// Whether this is the place, on poll or select, reached another way: CPython from 3.11 on calls a function of C with a frame less between once the code
+// that calls it has run some times.
+static int is_called_otherwise(const loop_place *place, int32_t object, uint64_t address, uint64_t sp) {
+    uint64_t difference = sp - place->sp + LOOP_CALL_BYTES;
+    return &Py_Version != NULL && object == LOOP_OTHER_OBJECT && difference < 2 * LOOP_CALL_BYTES && loop_is_at(place, address, place->sp);
 }
 
 static loop_thread *handle_other_place(
@@ -157,22 +157,25 @@ static loop_thread *handle_other_place(
     int may_last = purpose != LOOP_FOR_NOTHING;
     int is_further_out = may_last && rank >= thread->rank && thread->rank != LOOP_RANK_EPOLL && sp > thread->place.sp;
     if (is_further_out && !is_interpreter) return change_place(thread, object, rank, address, sp);
-    if (thread->outer_object != LOOP_OTHER_OBJECT && object == thread->outer_object) {
+    if (thread->outer.sp != 0 && object == thread->outer_object
+        && (object != LOOP_OTHER_OBJECT || loop_is_at(&thread->outer, address, sp))) {
         // The loop within a handler is over.
-        thread->outer_object = LOOP_OTHER_OBJECT;
+        thread->outer.sp = 0;
         return change_place(thread, object, rank, address, sp);
     }
     int32_t others = may_last ? count_other(thread, object, rank, address, sp) : 0;
-    if (others >= LOOP_FEW_SET_WAITS && rank == thread->rank && is_called_otherwise(thread, address, sp)) {
-        return change_place(thread, object, rank, address, sp);
+    if (rank == thread->rank && thread->object == object && is_called_otherwise(&thread->place, object, address, sp)) {
+        thread->is_serving = 0;
+        if (others >= LOOP_FEW_SET_WAITS) return change_place(thread, object, rank, address, sp);
     }
     // What programs wait on at their start is of a lower rank than their loop's object.
-    if (others >= LOOP_WAITS && (rank > thread->rank || is_further_out)) {
+    if (others >= LOOP_WAITS && !thread->is_serving && (rank > thread->rank || is_further_out)) {
         return change_place(thread, object, rank, address, sp);
     }
     if (others >= LOOP_OTHER_WAITS) {
         uint64_t last_ns = __atomic_load_n(&thread->beacon->callout_ns, __ATOMIC_RELAXED);
         if ((int64_t)(clb_now_ns() - last_ns) >= (int64_t)LOOP_GONE_SECONDS * 1000000000) {
+            thread->outer = thread->place;
             thread->outer_object = thread->object;
             return change_place(thread, object, rank, address, sp);
         }
@@ -240,6 +243,15 @@ void loop_begin_object(int32_t object) {
     thread->other_waits = 0;
 }
 
+// Whether a candidate's handler waits, which serves the connection that it has accepted.
+static int is_within_service(loop_thread *thread, int32_t object, uint64_t address, uint64_t sp) {
+    if (!thread->is_serving) return 0;
+    int is_candidates = is_other(thread, object, address, sp) || is_called_otherwise(&thread->other, object, address, sp);
+    if (!is_candidates && ++thread->inner_waits < LOOP_OTHER_WAITS) return 1;
+    thread->is_serving = 0;
+    return 0;
+}
+
 __attribute__((noinline)) loop_thread *loop_consider(
     loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp, int purpose
 ) {
@@ -251,25 +263,12 @@ __attribute__((noinline)) loop_thread *loop_consider(
     // A wait that cannot last makes no loop by itself. But who has something to do at each iteration (libuv with pending immediates) waits
     // with time-out 0 at the loop's place again and again, and in earnest only when it is idle: where a wait in earnest was, they count.
     if (purpose == LOOP_FOR_NOTHING && !is_other(thread, object, address, sp)) return NULL;
+    if (is_within_service(thread, object, address, sp)) return NULL;
     int32_t waits = count_other(thread, object, rank, address, sp);
     int saved = errno;
     loop_thread *result = handle_candidate(thread, waits, object, rank, address, sp, purpose);
     errno = saved;
     return result;
-}
-
-// A loop on `poll` or `select` that serves one connection, and then takes the next without a wait for it, has come back to its source of work: that is a
-// turn, though without a rest. At the first one since a wait it has come from there. (On epoll the other connections wait meanwhile.) So has one that
-// submits again to its ring of io_uring.
-void loop_accept(void) {
-    loop_thread *thread = &loop_self;
-    if (thread->process == 0 || !loop_is_same_process(thread)) return;
-    if (clb_claim_state(thread->claim) != CLB_SLOT_LIVE || thread->object != LOOP_OTHER_OBJECT) return;
-    if (thread->accepted == clb_beacon_word(thread->beacon)) {
-        clb_beacon_publish_shared(thread->beacon, CLB_ACTIVITY_WAITING);
-        loop_leave(thread, 1);
-    }
-    thread->accepted = clb_beacon_word(thread->beacon);
 }
 
 // MARK: Start and end

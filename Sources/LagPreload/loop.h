@@ -53,6 +53,7 @@ typedef struct loop_thread {
     uint32_t process;     // which process this belongs to; another number: left by the parent of a fork
     int32_t pid;          // of that process
     int32_t other_waits;  // how many in a row at `other`, or on `other_object`
+    int32_t is_serving;   // the loop or its candidate, on poll or select, has waited, and the thread has accepted a connection since: it serves that one
     int32_t object;       // of the loop; LOOP_OTHER_OBJECT as well where there is no loop
     int32_t other_object;
     int32_t rank;         // of the loop's object, LOOP_RANK_…
@@ -63,7 +64,8 @@ typedef struct loop_thread {
     clb_beacon *beacon;   // in the table; NULL until there was a claim
     clb_ticker ticker;
     loop_place other;
-    int32_t outer_object; // the epoll instance of the loop within which the present one runs; LOOP_OTHER_OBJECT: none
+    loop_place outer;     // of the loop within which the present one runs; sp is 0 where there is none
+    int32_t outer_object;
     uint64_t claim;       // its state: CLB_SLOT_PROVISIONAL is a claim for the candidate at `other`, _LIVE for the loop; _FREE: there is none
     uint32_t index;
     uint8_t provisional_claims[LOOP_KINDS];
@@ -98,6 +100,7 @@ static inline loop_thread *loop_enter(int32_t object, int rank, uint64_t address
         return loop_consider(thread, object, rank, address, sp, purpose);
     }
     thread->other_waits = 0;
+    thread->is_serving = 0;
     if (__builtin_expect(thread->place.sp != sp, 0)) loop_move(thread, sp);
     clb_beacon_publish_shared(thread->beacon, CLB_ACTIVITY_WAITING);
     return thread;
@@ -118,7 +121,7 @@ void loop_uncount_claim(loop_thread *thread, int rank);
 void loop_forget_claims(void);
 
 // The thread has accepted a connection, or submitted something to a ring.
-void loop_accept(void);
+void loop_accept(int is_connection);
 
 // The process ends by this thread, without further work of its loop.
 void loop_finish(void);

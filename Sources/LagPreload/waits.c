@@ -134,7 +134,7 @@ struct sockaddr;
             return -1; \
         } \
         int connection = function arguments; \
-        if (connection >= 0) loop_accept(); \
+        if (connection >= 0) loop_accept(1); \
         return connection; \
     }
 
@@ -165,7 +165,7 @@ WRAP_ACCEPT(accept4, (int socket, struct sockaddr *address, uint32_t *length, in
             return -ENOSYS; \
         } \
         int submitted = function(ring); \
-        if (submitted > 0) loop_accept(); \
+        if (submitted > 0) loop_accept(0); \
         return submitted; \
     }
 

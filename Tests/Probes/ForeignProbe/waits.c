@@ -91,6 +91,7 @@ static __attribute__((noinline)) void loop(int times, int timeout_ms) {
 // The same, deeper in the stack: as a handler would wait.
 static __attribute__((noinline)) void deeper_loop(int times, int timeout_ms) {
     volatile char *room = alloca(1024);
+    __asm__ volatile("" : : "r"(room) : "memory");
     room[0] = 1;
     loop(times, timeout_ms);
     room[1] = 1;
@@ -245,6 +246,23 @@ static void wait_early(int count, char **arguments, char **environment) {
 }
 __attribute__((section(".preinit_array"), used)) static void (*const early)(int, char **, char **) = wait_early;
 
+// A socket that so many clients have connected to.
+static int listen_with(int clients) {
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    socklen_t length = sizeof(address);
+    check(
+        bind(listener, (struct sockaddr *)&address, sizeof(sa_family_t)) == 0 && listen(listener, clients) == 0
+            && getsockname(listener, (struct sockaddr *)&address, &length) == 0,
+        "listening"
+    );
+    for (int i = 0; i < clients; i++) {
+        int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        check(connect(client, (struct sockaddr *)&address, length) == 0, "connected");
+    }
+    return listener;
+}
+
 int run_waits(int count, char **arguments) {
     const char *name = count > 1 ? arguments[1] : "";
     if (count > 2) call = arguments[2];
@@ -333,18 +351,7 @@ int run_waits(int count, char **arguments) {
         say("written");
         await_line();
     } else if (strcmp(name, "accepts") == 0) {
-        int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        struct sockaddr_un address = {.sun_family = AF_UNIX};
-        socklen_t length = sizeof(address);
-        check(
-            bind(listener, (struct sockaddr *)&address, sizeof(sa_family_t)) == 0 && listen(listener, 9) == 0
-                && getsockname(listener, (struct sockaddr *)&address, &length) == 0,
-            "listening"
-        );
-        for (int i = 0; i < 3; i++) {
-            int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-            check(connect(client, (struct sockaddr *)&address, length) == 0, "connected");
-        }
+        int listener = listen_with(3);
         loop(12, 1);
         say("looped");
         for (int i = 0; i < 3; i++) {
@@ -352,6 +359,26 @@ int run_waits(int count, char **arguments) {
             check((i == 1 ? accept4(listener, NULL, NULL, SOCK_CLOEXEC) : accept(listener, NULL, NULL)) >= 0, "accepted");
             say("accepted");
         }
+        await_line();
+    } else if (strcmp(name, "serves") == 0 && count > 3) {
+        // Each connection with an instance of its own, the last one with so many waits.
+        enum { TURNS = 12 };
+        int listener = listen_with(TURNS);
+        for (int i = 0; i < TURNS; i++) {
+            call = arguments[2];
+            loop(1, 1);
+            check(accept(listener, NULL, NULL) >= 0, "accepted");
+            call = "epoll_wait";
+            set = epoll_create1(EPOLL_CLOEXEC);
+            if (i == TURNS - 1) deeper_loop(atoi(arguments[3]), 100);
+            else deeper_loop(3, 1);
+            close(set);
+        }
+        say("served");
+        await_line();
+        call = arguments[2];
+        loop(1, 1);
+        say("looped");
         await_line();
     } else if (strcmp(name, "elsewhere") == 0) {
         // Never twice at one place of the stack.

@@ -49,6 +49,22 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
+    /// As servers do whose handlers have an event loop of their own. One that lasts is followed, until it is over.
+    @Test(arguments: [("one poll", 20, 0), ("set poll", 20, 0), ("set poll", 55, 1)])
+    func `what waits while a connection is served is a handler`(call: String, waits: Int, changes: UInt64) throws {
+        let probe = try WatchedProbe("serves", call, "\(waits)")
+        _ = try probe.word("served")
+        let loop = try #require(probe.table.live.first)
+        #expect(probe.table.loops.count == 1 && loop.changes == changes)
+        let sequence = probe.table.sequence(of: loop)
+        probe.goOn()
+        _ = try probe.word("looped")
+        #expect(probe.table.live.first?.changes == 2 * changes)
+        #expect(probe.table.sequence(of: loop) == sequence + 2)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
     @Test func `the eighth wait makes the loop`() throws {
         let probe = try WatchedProbe("seven")
         _ = try probe.word("looped")
