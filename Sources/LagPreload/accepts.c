@@ -15,10 +15,15 @@ void loop_accept(int is_connection) {
     loop_thread *thread = &loop_self;
     if (thread->process == 0 || !loop_is_same_process(thread)) return;
     if (is_connection && is_from_last_wait(thread)) thread->is_serving = 1;
-    if (clb_claim_state(thread->claim) != CLB_SLOT_LIVE || thread->object != LOOP_OTHER_OBJECT) return;
-    if (thread->accepted == clb_beacon_word(thread->beacon)) {
-        clb_beacon_publish_shared(thread->beacon, CLB_ACTIVITY_WAITING);
-        loop_leave(thread, 1);
+    uint32_t state = clb_claim_state(thread->claim);
+    if (state == CLB_SLOT_LIVE && thread->object == LOOP_OTHER_OBJECT) {
+        if (thread->accepted == clb_beacon_word(thread->beacon)) {
+            clb_beacon_publish_shared(thread->beacon, CLB_ACTIVITY_WAITING);
+            loop_leave(thread, 1);
+        }
+        thread->accepted = clb_beacon_word(thread->beacon);
     }
-    thread->accepted = clb_beacon_word(thread->beacon);
+    if (!thread->is_serving || state == CLB_SLOT_FREE) return;
+    clb_loop_table_slot *slot = clb_loop_table_slot_at(loop_table, thread->index);
+    __atomic_store_n(&slot->served_word, clb_beacon_word(thread->beacon), __ATOMIC_RELAXED);
 }

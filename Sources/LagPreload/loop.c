@@ -148,6 +148,12 @@ static int is_called_otherwise(const loop_place *place, int32_t object, uint64_t
     return &Py_Version != NULL && object == LOOP_OTHER_OBJECT && difference < 2 * LOOP_CALL_BYTES && loop_is_at(place, address, place->sp);
 }
 
+// Whether the thread with a claim has not come by its place for long.
+static int has_been_gone(const loop_thread *thread) {
+    uint64_t last_ns = __atomic_load_n(&thread->beacon->callout_ns, __ATOMIC_RELAXED);
+    return (int64_t)(clb_now_ns() - last_ns) >= (int64_t)LOOP_GONE_SECONDS * 1000000000;
+}
+
 static loop_thread *handle_other_place(
     loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp, int purpose
 ) {
@@ -172,13 +178,10 @@ static loop_thread *handle_other_place(
     if (others >= LOOP_WAITS && !thread->is_serving && (rank > thread->rank || is_further_out)) {
         return change_place(thread, object, rank, address, sp);
     }
-    if (others >= LOOP_OTHER_WAITS) {
-        uint64_t last_ns = __atomic_load_n(&thread->beacon->callout_ns, __ATOMIC_RELAXED);
-        if ((int64_t)(clb_now_ns() - last_ns) >= (int64_t)LOOP_GONE_SECONDS * 1000000000) {
-            thread->outer = thread->place;
-            thread->outer_object = thread->object;
-            return change_place(thread, object, rank, address, sp);
-        }
+    if (others >= LOOP_OTHER_WAITS && has_been_gone(thread)) {
+        thread->outer = thread->place;
+        thread->outer_object = thread->object;
+        return change_place(thread, object, rank, address, sp);
     }
     __atomic_store_n(&slot->inner_waits, slot->inner_waits + 1, __ATOMIC_RELAXED);
     return NULL;
@@ -247,7 +250,7 @@ void loop_begin_object(int32_t object) {
 static int is_within_service(loop_thread *thread, int32_t object, uint64_t address, uint64_t sp) {
     if (!thread->is_serving) return 0;
     int is_candidates = is_other(thread, object, address, sp) || is_called_otherwise(&thread->other, object, address, sp);
-    if (!is_candidates && ++thread->inner_waits < LOOP_OTHER_WAITS) return 1;
+    if (!is_candidates && (++thread->inner_waits < LOOP_OTHER_WAITS || (thread->claim != 0 && !has_been_gone(thread)))) return 1;
     thread->is_serving = 0;
     return 0;
 }

@@ -135,6 +135,9 @@ package final class SharedLoopTable: @unchecked Sendable {
         return (stackPointer, object > 0 ? object - 1 : nil)
     }
 
+    /// Whether its thread has accepted a connection since its last wait, which it serves: what its process claims.
+    func isServing(at index: UInt32) -> Bool { clb_loop_table_is_serving(raw, index) != 0 }
+
     /// Whether another thread of that loop's process has come back since then from a wait on the same epoll instance.
     func hasFetcher(besides index: UInt32, from epoll: Int32, since nanoseconds: UInt64) -> Bool {
         epoll >= 0 && epoll < .max && clb_loop_table_has_fetcher(raw, index, epoll + 1, nanoseconds) != 0

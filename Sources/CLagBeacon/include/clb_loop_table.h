@@ -39,7 +39,7 @@
 #define CLB_LOOP_TABLE_VARIABLE "LAGMONITOR_LOOP_TABLE"
 
 enum {
-    CLB_LOOP_TABLE_VERSION = 3,
+    CLB_LOOP_TABLE_VERSION = 4,
     CLB_LOOP_TABLE_SLOTS = 256,
     CLB_LOOP_TABLE_HEADER_BYTES = 4096,
     CLB_LOOP_TABLE_NAME_MAX = 40,
@@ -72,8 +72,9 @@ typedef struct clb_loop_table_slot {
     uint64_t claimed_ns;   // CLOCK_MONOTONIC: a process that began later is not the one
     uint64_t wait_return;  // the wait that makes the loop: its return address and the stack pointer after its return
     uint64_t wait_sp;      // (of a monitor's loop: 0, and somewhere in its thread's stack)
-    uint64_t inner_waits;  // waits within a stretch of work, which are no rests; those that are: the beacon's sequence / 2
-    uint64_t changes;      // how often another wait became the loop's
+    uint64_t served_word;  // the beacon's word of the work in which the thread serves a connection that it has accepted; of other work: none
+    uint32_t inner_waits;  // waits within a stretch of work, which are no rests; those that are: the beacon's sequence / 2
+    uint32_t changes;      // how often another wait became the loop's
     char name[CLB_LOOP_TABLE_NAME_MAX];    // empty: the thread's name is as good
     char modes[CLB_LOOP_TABLE_MODES_MAX];  // names of the modes from number 1 on, each ended by a NUL; those that are missing are not known
     clb_beacon beacon;
@@ -100,7 +101,7 @@ typedef struct clb_loop_table {
 } clb_loop_table;
 
 _Static_assert(sizeof(clb_loop_table_slot) == 256 && offsetof(clb_loop_table_slot, beacon) == 128, "a slot is four cache lines, a beacon two of them");
-_Static_assert(offsetof(clb_loop_table, waker) == 128 && sizeof(clb_waker) == 16 && sizeof(clb_loop_table) == 192, "the layout of version 3");
+_Static_assert(offsetof(clb_loop_table, waker) == 128 && sizeof(clb_waker) == 16 && sizeof(clb_loop_table) == 192, "the layout of version 4");
 _Static_assert(CLB_LOOP_TABLE_HEADER_BYTES / 2 >= CLB_LOOP_TABLE_SLOTS * sizeof(uint64_t), "all claims have a place");
 
 static inline size_t clb_loop_table_bytes(void) { return CLB_LOOP_TABLE_HEADER_BYTES + CLB_LOOP_TABLE_SLOTS * sizeof(clb_loop_table_slot); }
@@ -164,6 +165,12 @@ typedef struct clb_loop_table_entry {
 int clb_loop_table_read(const clb_loop_table *table, uint32_t index, clb_loop_table_entry *loop);
 // Where its loop waits now, and on what: the slot's wait_sp and wait_object.
 void clb_loop_table_wait_place(const clb_loop_table *table, uint32_t index, uint64_t *sp, int32_t *object);
+// Whether its thread serves a connection that it has accepted since its last wait.
+static inline int clb_loop_table_is_serving(const clb_loop_table *table, uint32_t index) {
+    const clb_loop_table_slot *slot = clb_loop_table_slot_at(table, index);
+    uint64_t word = clb_beacon_word(&slot->beacon);
+    return word != 0 && __atomic_load_n(&slot->served_word, __ATOMIC_RELAXED) == word;
+}
 // How often a loop has found no free slot.
 static inline uint64_t clb_loop_table_refused(const clb_loop_table *table) { return __atomic_load_n(&table->refused, __ATOMIC_RELAXED); }
 // Whether another thread of the process at `index`, by its waits, has come back since `since_ns` from one on that object (the slot's wait_object). Some

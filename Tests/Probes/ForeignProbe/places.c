@@ -24,7 +24,6 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -118,6 +117,16 @@ __attribute__((noinline)) void handler_that_naps(int ms) { sleep_ms(ms); }
 __attribute__((noinline)) void handler_that_polls(int ms) {
     struct pollfd one = {.fd = ends[0], .events = POLLIN};
     for (int i = 0; i < 10; i++) poll(&one, 1, ms / 10);
+}
+
+// In an event loop of its own.
+__attribute__((noinline)) void handler_that_turns(int ms) {
+    struct epoll_event found, interest = {.events = EPOLLIN};
+    int own = epoll_create1(EPOLL_CLOEXEC), counter = eventfd(0, EFD_CLOEXEC);
+    if (epoll_ctl(own, EPOLL_CTL_ADD, counter, &interest) != 0) _exit(3);
+    epoll_wait(own, &found, 1, ms);
+    close(counter);
+    close(own);
 }
 
 // Computes and waits by turns, in a call that does not go on after a stop (signal(7)): how often that was cut short.
@@ -352,18 +361,12 @@ static int be_object(const char *kind) {
 
 // One connection on the instance, which was accepted or made by this process; the other end is a child's, which does nothing.
 static void be_connected(bool serves) {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    socklen_t length = sizeof(address);
-    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    // Without a name the kernel gives one (unix(7), autobind).
-    if (bind(listener, (struct sockaddr *)&address, sizeof(sa_family_t)) != 0 || listen(listener, 1) != 0
-        || getsockname(listener, (struct sockaddr *)&address, &length) != 0)
-        _exit(3);
+    struct sockaddr_un address;
+    int listener = listen_here(&address, 1);
     pid_t child = fork();
     int connection = -1;
     if ((child == 0) == serves) {
-        connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (connect(connection, (struct sockaddr *)&address, length) != 0) _exit(3);
+        connection = connect_there(&address);
     } else {
         connection = accept(listener, NULL, NULL);
     }
@@ -414,6 +417,13 @@ int run_places(int count, char **arguments) {
         deeper(2048, turn_peer, 40);
         turn_set(FIRST_TURNS);
         handler_that_naps(STALL_MS);
+        turn_set(20);
+    } else if (strcmp(name, "serves") == 0 || strcmp(name, "calls") == 0) {
+        // A connection that comes at the loop's place, or none.
+        int listener = listen_with(1);
+        turn_set(FIRST_TURNS);
+        if (name[0] == 's' && accept(listener, NULL, NULL) < 0) return 3;
+        deeper(2048, handler_that_turns, STALL_MS);
         turn_set(20);
     } else if (strcmp(name, "start-outer") == 0) {
         // A start's waits, then the loop, further in: it is idle.

@@ -1,6 +1,9 @@
 // The programs in ForeignProbe. Each takes its own arguments, the first of which is its name.
 #pragma once
 
+#include <sys/socket.h>
+#include <sys/un.h>
+
 int run_waits(int count, char **arguments);
 int run_epoll_loop(int count, char **arguments);
 int run_places(int count, char **arguments);
@@ -13,3 +16,10 @@ int run_forge(int count, char **arguments);
 // context HOW [NAMING] [SCHEMA]: publishes OpenTelemetry's contexts.
 int run_thread_context(int count, char **arguments);
 int run_wrapped(int count, char **arguments);
+
+enum { LISTENING_NAME_BYTES = sizeof(sa_family_t) + 6 };
+// A listening socket, and a connection to one. Both end the program where that fails.
+int listen_here(struct sockaddr_un *address, int backlog);
+int connect_there(const struct sockaddr_un *address);
+// One that so many clients have connected to.
+int listen_with(int clients);

@@ -17,7 +17,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -245,23 +244,6 @@ static void wait_early(int count, char **arguments, char **environment) {
     }
 }
 __attribute__((section(".preinit_array"), used)) static void (*const early)(int, char **, char **) = wait_early;
-
-// A socket that so many clients have connected to.
-static int listen_with(int clients) {
-    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    socklen_t length = sizeof(address);
-    check(
-        bind(listener, (struct sockaddr *)&address, sizeof(sa_family_t)) == 0 && listen(listener, clients) == 0
-            && getsockname(listener, (struct sockaddr *)&address, &length) == 0,
-        "listening"
-    );
-    for (int i = 0; i < clients; i++) {
-        int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        check(connect(client, (struct sockaddr *)&address, length) == 0, "connected");
-    }
-    return listener;
-}
 
 int run_waits(int count, char **arguments) {
     const char *name = count > 1 ? arguments[1] : "";

@@ -56,11 +56,13 @@ struct LoopFindingTests {
         _ = try probe.word("served")
         let loop = try #require(probe.table.live.first)
         #expect(probe.table.loops.count == 1 && loop.changes == changes)
+        #expect((clb_loop_table_is_serving(probe.table.raw, probe.table.index(of: loop)) != 0) == (changes == 0))
         let sequence = probe.table.sequence(of: loop)
         probe.goOn()
         _ = try probe.word("looped")
         #expect(probe.table.live.first?.changes == 2 * changes)
         #expect(probe.table.sequence(of: loop) == sequence + 2)
+        #expect(clb_loop_table_is_serving(probe.table.raw, probe.table.index(of: loop)) == 0)
         probe.goOn()
         #expect(try probe.end() == (0, ""))
     }

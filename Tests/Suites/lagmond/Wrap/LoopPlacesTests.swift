@@ -90,6 +90,14 @@ struct LoopPlacesTests {
         #expect(lines.isEmpty, "\(lines)")
     }
 
+    /// Within seconds of the start what waits further in may be the loop, and what waited before a start, unless it serves a connection.
+    @Test(arguments: [("serves", 1), ("calls", 0)])
+    func `a loop within a handler that serves a connection is a stall, however young`(name: String, stalls: Int) throws {
+        let lines = try Self.lines(name, .run)
+        #expect(lines.count == stalls, "\(lines)")
+        #expect(lines.allSatisfy { Self.functions($0).contains("handler_that_turns") }, "\(lines)")
+    }
+
     @Test(arguments: Way.allCases) func `what a handler waits for is a stall while nothing is pending`(way: Way) throws {
         let lines = try Self.lines("lock", way)
         #expect(lines.count == 1 && lines.first?["pending"] as? Bool == false, "\(lines)")

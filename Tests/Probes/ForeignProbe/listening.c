@@ -1,0 +1,28 @@
+// A listening socket without a name in the file system.
+#define _GNU_SOURCE
+#include "probes.h"
+#include <unistd.h>
+
+int listen_here(struct sockaddr_un *address, int backlog) {
+    socklen_t length = sizeof(*address);
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    // Without a name the kernel gives one of five hexadecimal digits after a NUL (unix(7), autobind).
+    if (bind(listener, (struct sockaddr *)address, sizeof(sa_family_t)) != 0 || listen(listener, backlog) != 0
+        || getsockname(listener, (struct sockaddr *)address, &length) != 0 || length != LISTENING_NAME_BYTES)
+        _exit(3);
+    return listener;
+}
+
+int connect_there(const struct sockaddr_un *address) {
+    int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(client, (const struct sockaddr *)address, LISTENING_NAME_BYTES) != 0) _exit(3);
+    return client;
+}
+
+int listen_with(int clients) {
+    struct sockaddr_un address;
+    int listener = listen_here(&address, clients);
+    for (int i = 0; i < clients; i++) connect_there(&address);
+    return listener;
+}
