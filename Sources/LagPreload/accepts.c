@@ -14,6 +14,8 @@ static int is_from_last_wait(const loop_thread *thread) {
 void loop_accept(int is_connection) {
     loop_thread *thread = &loop_self;
     if (thread->process == 0 || !loop_is_same_process(thread)) return;
+    // What waits for connections is the loop.
+    if (is_connection) loop_confirm_move(thread);
     if (is_connection && is_from_last_wait(thread)) thread->is_serving = 1;
     uint32_t state = clb_claim_state(thread->claim);
     if (state == CLB_SLOT_LIVE && thread->object == LOOP_OTHER_OBJECT) {

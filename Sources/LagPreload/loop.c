@@ -1,4 +1,4 @@
-// How a thread's loop is found, changed and ended; and the library's start.
+// How a thread's loop is found, changed and ended.
 #define _GNU_SOURCE
 #include "hot.h"
 #include "loop.h"
@@ -12,25 +12,14 @@
 #include <unistd.h>
 
 __thread loop_thread loop_self __attribute__((tls_model("initial-exec")));
-clb_loop_table *loop_table;
 const loop_thread *loop_main_thread;
-
-// Whether there is a table to publish to.
-static int is_active;
-// Whether the program is an interpreter that runs calls of its language without a call of its own, as CPython from 3.11 on and Ruby do.
-static int is_interpreter;
-// What such an interpreter exports.
-extern const unsigned long Py_Version __attribute__((weak));
-extern const int ruby_api_version[] __attribute__((weak));
 static uint32_t last_process;
-static pthread_key_t end_key;
 // Of threads that have withdrawn a claim: a wait may be in progress (this one's is in a signal handler) whose end they publish.
 static clb_beacon unread_beacon;
 
 // MARK: Processes
 
-// The first wait of a process that was forked: what the thread knows is its parent's.
-static void begin_process(const loop_thread *thread) {
+void loop_begin_process(const loop_thread *thread) {
     // Never a number that this memory has seen: only the forking thread and `last_process` remember any.
     uint32_t number = (last_process > thread->process ? last_process : thread->process) + 1;
     if (number == 0) number = 1;
@@ -41,7 +30,7 @@ static void begin_process(const loop_thread *thread) {
 }
 
 static void begin_thread(loop_thread *thread) {
-    if (hot_process() == 0) begin_process(thread);
+    if (hot_process() == 0) loop_begin_process(thread);
     // Of a process that was forked the thread that forked.
     pid_t pid = getpid();
     if ((pid_t)syscall(SYS_gettid) == pid) loop_main_thread = thread;
@@ -52,7 +41,7 @@ static void begin_thread(loop_thread *thread) {
 
 // MARK: Loops
 
-static void end_thread(void *value) {
+void loop_end_thread(void *value) {
     loop_thread *thread = value;
     // Destructors that come after this one may wait as well: from now on that does not count.
     if (thread->claim != 0 && loop_is_same_process(thread)) {
@@ -107,7 +96,7 @@ static loop_thread *claim_slot(loop_thread *thread, uint32_t state, int32_t obje
     thread->beacon = clb_loop_table_beacon(loop_table, thread->index);
     if (state == CLB_SLOT_LIVE) write_place(thread, object, rank, address, sp);
     else publish_place(thread, object, address, sp);
-    pthread_setspecific(end_key, thread);
+    pthread_setspecific(loop_end_key, thread);
     rest(thread);
     clb_loop_table_publish(loop_table, thread->index, state, &thread->claim);
     return thread;
@@ -117,10 +106,16 @@ static int is_other(const loop_thread *thread, int32_t object, uint64_t address,
     return thread->other_object == object && (object != LOOP_OTHER_OBJECT || loop_is_at(&thread->other, address, sp));
 }
 
+static int is_other_otherwise(const loop_thread *thread, int32_t object, uint64_t address, uint64_t sp) {
+    return thread->other_object == object && loop_is_called_otherwise(&thread->other, object, address, sp);
+}
+
 // Counts a wait that is not the loop's: how many there were in a row. A handler's own waits, of a lower rank or further in the stack, do not end
 // the row of the loop around it, unless it has none any more.
 static int32_t count_other(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
-    if (is_other(thread, object, address, sp)) {
+    int is_candidates = is_other(thread, object, address, sp);
+    if (is_candidates || (rank == thread->other_rank && is_other_otherwise(thread, object, address, sp))) {
+        if (!is_candidates) thread->other.sp = sp;
         thread->inner_waits = 0;
         return ++thread->other_waits;
     }
@@ -134,18 +129,11 @@ static int32_t count_other(loop_thread *thread, int32_t object, int rank, uint64
     return 1;
 }
 
-static loop_thread *change_place(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
+loop_thread *loop_change_place(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
     clb_loop_table_slot *slot = clb_loop_table_slot_at(loop_table, thread->index);
     write_place(thread, object, rank, address, sp);
     __atomic_store_n(&slot->changes, slot->changes + 1, __ATOMIC_RELAXED);
     return rest(thread);
-}
-
-// Whether this is the place, on poll or select, reached another way: CPython from 3.11 on calls a function of C with a frame less between once the code
-// that calls it has run some times.
-static int is_called_otherwise(const loop_place *place, int32_t object, uint64_t address, uint64_t sp) {
-    uint64_t difference = sp - place->sp + LOOP_CALL_BYTES;
-    return &Py_Version != NULL && object == LOOP_OTHER_OBJECT && difference < 2 * LOOP_CALL_BYTES && loop_is_at(place, address, place->sp);
 }
 
 // Whether the thread with a claim has not come by its place for long.
@@ -162,26 +150,25 @@ static loop_thread *handle_other_place(
     // on epoll the place says nothing, and little where the language's functions are not on this stack: there it has to wait there again and again.)
     int may_last = purpose != LOOP_FOR_NOTHING;
     int is_further_out = may_last && rank >= thread->rank && thread->rank != LOOP_RANK_EPOLL && sp > thread->place.sp;
-    if (is_further_out && !is_interpreter) return change_place(thread, object, rank, address, sp);
+    if (is_further_out && !loop_is_interpreter) return loop_change_place(thread, object, rank, address, sp);
     if (thread->outer.sp != 0 && object == thread->outer_object
         && (object != LOOP_OTHER_OBJECT || loop_is_at(&thread->outer, address, sp))) {
         // The loop within a handler is over.
         thread->outer.sp = 0;
-        return change_place(thread, object, rank, address, sp);
+        return loop_change_place(thread, object, rank, address, sp);
     }
-    int32_t others = may_last ? count_other(thread, object, rank, address, sp) : 0;
-    if (rank == thread->rank && thread->object == object && is_called_otherwise(&thread->place, object, address, sp)) {
-        thread->is_serving = 0;
-        if (others >= LOOP_FEW_SET_WAITS) return change_place(thread, object, rank, address, sp);
-    }
+    int is_moved = may_last && rank == thread->rank && thread->object == object && loop_is_called_otherwise(&thread->place, object, address, sp);
+    if (is_moved && loop_count_moved(thread, sp) >= LOOP_FEW_SET_WAITS) return loop_change_place(thread, object, rank, address, sp);
+    thread->is_moved = is_moved;
+    int32_t others = may_last && !is_moved ? count_other(thread, object, rank, address, sp) : 0;
     // What programs wait on at their start is of a lower rank than their loop's object.
     if (others >= LOOP_WAITS && !thread->is_serving && (rank > thread->rank || is_further_out)) {
-        return change_place(thread, object, rank, address, sp);
+        return loop_change_place(thread, object, rank, address, sp);
     }
     if (others >= LOOP_OTHER_WAITS && has_been_gone(thread)) {
         thread->outer = thread->place;
         thread->outer_object = thread->object;
-        return change_place(thread, object, rank, address, sp);
+        return loop_change_place(thread, object, rank, address, sp);
     }
     __atomic_store_n(&slot->inner_waits, slot->inner_waits + 1, __ATOMIC_RELAXED);
     return NULL;
@@ -207,8 +194,7 @@ static loop_thread *confirm(loop_thread *thread, int32_t object, int rank, uint6
     return rest(thread);
 }
 
-// What was claimed for a candidate that another one has replaced never was a loop.
-static void withdraw(loop_thread *thread) {
+void loop_withdraw(loop_thread *thread) {
     thread->beacon = &unread_beacon;
     clb_loop_table_end(loop_table, thread->index, thread->claim);
     thread->claim = 0;
@@ -218,7 +204,7 @@ static void withdraw(loop_thread *thread) {
 static loop_thread *handle_candidate(
     loop_thread *thread, int32_t waits, int32_t object, int rank, uint64_t address, uint64_t sp, int purpose
 ) {
-    if (thread->claim != 0 && waits == 1) withdraw(thread);
+    if (thread->claim != 0 && waits == 1) loop_withdraw(thread);
     int is_claimed = thread->claim != 0;
     if (is_loop(thread, waits)) {
         if (is_claimed) return confirm(thread, object, rank, address, sp);
@@ -242,14 +228,14 @@ void loop_begin_object(int32_t object) {
     loop_thread *thread = &loop_self;
     if (thread->process == 0 || !loop_is_same_process(thread) || thread->other_object != object) return;
     if (clb_claim_state(thread->claim) != CLB_SLOT_PROVISIONAL) return;
-    withdraw(thread);
+    loop_withdraw(thread);
     thread->other_waits = 0;
 }
 
 // Whether a candidate's handler waits, which serves the connection that it has accepted.
 static int is_within_service(loop_thread *thread, int32_t object, uint64_t address, uint64_t sp) {
     if (!thread->is_serving) return 0;
-    int is_candidates = is_other(thread, object, address, sp) || is_called_otherwise(&thread->other, object, address, sp);
+    int is_candidates = is_other(thread, object, address, sp) || is_other_otherwise(thread, object, address, sp);
     if (!is_candidates && (++thread->inner_waits < LOOP_OTHER_WAITS || (thread->claim != 0 && !has_been_gone(thread)))) return 1;
     thread->is_serving = 0;
     return 0;
@@ -258,7 +244,7 @@ static int is_within_service(loop_thread *thread, int32_t object, uint64_t addre
 __attribute__((noinline)) loop_thread *loop_consider(
     loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp, int purpose
 ) {
-    if (!__atomic_load_n(&is_active, __ATOMIC_ACQUIRE)) return NULL;
+    if (!__atomic_load_n(&loop_is_active, __ATOMIC_ACQUIRE)) return NULL;
     if (thread->process == 0 || !loop_is_same_process(thread)) begin_thread(thread);
     if (thread->is_over) return NULL;
     uint32_t state = clb_claim_state(thread->claim);
@@ -272,39 +258,4 @@ __attribute__((noinline)) loop_thread *loop_consider(
     loop_thread *result = handle_candidate(thread, waits, object, rank, address, sp, purpose);
     errno = saved;
     return result;
-}
-
-// MARK: Start and end
-
-// Many programs wait once or twice and end: their slots are free again at once, not when lagmond finds that they are gone. The loop of the thread that
-// exits ends here: what it did since its last wait has come to an end. (What other libraries' destructors do afterwards is no part of it.) So it
-// does where a process ends without destructors. (A child of vfork(2) does that, with its parent's memory.)
-__attribute__((destructor)) void loop_finish(void) {
-    loop_thread *thread = &loop_self;
-    if (thread->process == 0 || !loop_is_same_process(thread)) return;
-    if (thread->pid != getpid()) return;
-    if (clb_claim_state(thread->claim) == CLB_SLOT_PROVISIONAL) withdraw(thread);
-    else end_thread(thread);
-}
-
-// Another C library loads this one, too, and ends the program when a symbol is missing: so none is needed here that musl has not.
-// But the semaphore in the table is glibc's.
-extern const char *gnu_get_libc_version(void) __attribute__((weak));
-
-__attribute__((constructor)) static void begin(void) {
-    int saved = errno;
-    real_resolve_all();
-    const char *path = secure_getenv(CLB_LOOP_TABLE_VARIABLE);
-    if (gnu_get_libc_version != NULL && path != NULL && (loop_table = clb_loop_table_open(path)) != NULL) {
-        // Linux 4.14. Without it a fork's child could not be distinguished from its parent.
-        if (madvise(&hot, sizeof(hot), MADV_WIPEONFORK) == 0 && pthread_key_create(&end_key, end_thread) == 0) {
-            clb_loop_table_end_all(loop_table, getpid(), 0);
-            last_process = 1;
-            loop_main_thread = &loop_self;
-            is_interpreter = &Py_Version != NULL || ruby_api_version != NULL;
-            __atomic_store_n(&hot.process, last_process, __ATOMIC_RELAXED);
-            __atomic_store_n(&is_active, 1, __ATOMIC_RELEASE);
-        }
-    }
-    errno = saved;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 // Before the pragma: what the C library declares is not hidden.
+#include <pthread.h>
 #include <semaphore.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,6 +12,9 @@
 #include "clb_beacon.h"
 #include "clb_loop_table.h"
 #include "hot.h"
+
+// What an interpreter of Python exports: never hidden.
+extern const unsigned long Py_Version __attribute__((weak));
 
 #pragma GCC visibility push(hidden)
 
@@ -64,6 +68,10 @@ typedef struct loop_thread {
     clb_beacon *beacon;   // in the table; NULL until there was a claim
     clb_ticker ticker;
     loop_place other;
+    uint64_t moved_sp;    // of the last waits at the loop's place that was reached another way,
+    uint64_t moved_word;  // the beacon's word then,
+    int32_t moved_waits;  // and how many there were in a row
+    int32_t is_moved;     // the last wait that was not the loop's was one of those
     loop_place outer;     // of the loop within which the present one runs; sp is 0 where there is none
     int32_t outer_object;
     uint64_t claim;       // its state: CLB_SLOT_PROVISIONAL is a claim for the candidate at `other`, _LIVE for the loop; _FREE: there is none
@@ -105,6 +113,29 @@ static inline loop_thread *loop_enter(int32_t object, int rank, uint64_t address
     clb_beacon_publish_shared(thread->beacon, CLB_ACTIVITY_WAITING);
     return thread;
 }
+
+// Whether there is a table to publish to.
+extern int loop_is_active;
+// Whether the program is an interpreter that runs calls of its language without a call of its own, as CPython from 3.11 on and Ruby do.
+extern int loop_is_interpreter;
+// Its destructor is loop_end_thread.
+extern pthread_key_t loop_end_key;
+void loop_end_thread(void *thread);
+// The first wait of a process that was forked, or the library's start: what the thread knows is its parent's.
+void loop_begin_process(const loop_thread *thread);
+// What was claimed for a candidate that another one has replaced never was a loop.
+void loop_withdraw(loop_thread *thread);
+
+// The loop's wait is another one from now on, and is in progress.
+loop_thread *loop_change_place(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp);
+
+// Whether this is the place, on poll or select, reached another way.
+int loop_is_called_otherwise(const loop_place *place, int32_t object, uint64_t address, uint64_t sp);
+
+// A wait at the loop's place that was reached another way: how many there were in a row.
+int32_t loop_count_moved(loop_thread *thread, uint64_t sp);
+// If that was the last wait, its place is the loop's from now on.
+void loop_confirm_move(loop_thread *thread);
 
 // Another object has this number now.
 void loop_begin_object(int32_t object);

@@ -72,9 +72,13 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
         // Before the rest that would confirm it, which ends what is examined.
         let isProvisional = !isConfirmed
         let word = clb_beacon_word(beacon.raw)
-        let found = examiner.examine(limit: recordPlace(), at: now, isProvisional: isProvisional, isYoung: mayBeStart) {
-            isFetched(from: $0, at: now)
-        }
+        let found = examiner.examine(
+            limit: recordPlace(),
+            at: now,
+            isProvisional: isProvisional,
+            isYoung: isYoung,
+            isServing: table.isServing(at: index)
+        ) { isFetched(from: $0, at: now) }
         quiet.store(found.isQuiet ? word : .max, ordering: .relaxed)
         return found
     }
@@ -84,9 +88,6 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     package func proof(at now: UInt64) -> LoopProof {
         examiner.proof(limit: recordPlace(), at: now, isYoung: isYoung) { isFetched(from: $0, at: now) }
     }
-
-    /// Who serves a connection that came at the loop's place has the loop around it, however young. For an action that is a claim.
-    private var mayBeStart: Bool { isYoung && !table.isServing(at: index) }
 
     private var isYoung: Bool {
         clb_beacon_woke_ns(beacon.raw) < claimedNanoseconds.addingReportingOverflow(Self.startNanoseconds).partialValue

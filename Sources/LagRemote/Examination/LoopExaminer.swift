@@ -115,15 +115,24 @@ package final class LoopExaminer: Sendable {
     ///   - limit: a thread that sleeps at a stack pointer above this has left the function that waits for the loop.
     ///   - isProvisional: it may run no loop. (Of an epoll instance its process knows that it is the same one.)
     ///   - isYoung: all its waits were within some seconds, as those of a start are, which is no loop.
+    ///   - isServing: a connection that came at the loop's place, which has the loop around it, however young: what its process says.
     ///   - isFetched: whether another thread has fetched from that epoll instance just now.
     func examine(
         limit: UInt64,
         at now: UInt64,
         isProvisional: Bool = false,
         isYoung: Bool = false,
+        isServing: Bool = false,
         isFetched: (_ epoll: Int32) -> Bool = { _ in false }
     ) -> LoopExamination {
-        let facts = facts(limit: limit, at: now, isProvisional: isProvisional, isYoung: isYoung, isFetched)
+        let facts = facts(
+            limit: limit,
+            at: now,
+            isProvisional: isProvisional,
+            isYoung: isYoung && !isServing,
+            isServing: isServing,
+            isFetched
+        )
         return LoopExamination(
             isQuiet: !isDeclared && facts.isQuiet,
             isResting: !isDeclared && facts.isQuiet && (facts.doing == .waitingForAll || facts.doing == .waitingElsewhere),
@@ -163,6 +172,7 @@ package final class LoopExaminer: Sendable {
         at now: UInt64,
         isProvisional: Bool = false,
         isYoung: Bool = false,
+        isServing: Bool = false,
         isForProof: Bool = false,
         _ isFetched: (_ epoll: Int32) -> Bool
     ) -> QuietRule {
@@ -180,7 +190,7 @@ package final class LoopExaminer: Sendable {
             var rule = QuietRule(
                 kind: isEnding ? .unknown : service ?? work.kind,
                 pending: work.pending,
-                doing: doing(limit: limit, isYoung: isYoung, isForProof: isForProof, &state)
+                doing: doing(limit: limit, isYoung: isYoung, isServing: isServing, isForProof: isForProof, &state)
             )
             rule.isProvisional = isProvisional && state.object?.epoll == nil
             rule.hasFetched = hasFetched(work.fetched, &state, at: now)
@@ -213,7 +223,13 @@ package final class LoopExaminer: Sendable {
         return state.service.found
     }
 
-    private func doing(limit: UInt64, isYoung: Bool, isForProof: Bool, _ state: inout State) -> QuietRule.Doing {
+    private func doing(
+        limit: UInt64,
+        isYoung: Bool,
+        isServing: Bool,
+        isForProof: Bool,
+        _ state: inout State
+    ) -> QuietRule.Doing {
         let object = state.object
         var call = cll_thread_syscall()
         guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), call.number >= 0 else { return .working }
@@ -222,20 +238,25 @@ package final class LoopExaminer: Sendable {
         // An instance identifies its loop, however young. And who is in a handler, and waits for nothing that loops wait for but what its own loop does, is in no
         // other one: a `sleep` of Ruby's main thread polls an eventfd of the loop's.
         if isYoung, let object, object.epoll == nil, isLoops(call) {
-            guard !isForProof, isInHandler(call, &state), !isLoops(call, besides: object) else { return .waitingElsewhere }
+            guard !isForProof, isInHandler(call, isServing: isServing, &state), !isLoops(call, besides: object) else {
+                return .waitingElsewhere
+            }
             return .waiting(isFurtherOut: false)
         }
         return switch Int(clr_call_use(process.pid, &call)) {
         // A handler of CPython or Ruby is good for a line. For an action the C stack has to say the same.
-        case CLR_CALL_RESTS: .waiting(isFurtherOut: call.sp > limit && (isForProof || !isInHandler(call, &state)))
+        case CLR_CALL_RESTS:
+            .waiting(isFurtherOut: call.sp > limit && (isForProof || !isInHandler(call, isServing: isServing, &state)))
         case CLR_CALL_SLEEPS: .sleeping
         default: .working
         }
     }
 
     /// Whether a thread that sleeps in this call is in a handler by the calls of its language; false: the C stack says where it is.
-    private func isInHandler(_ call: cll_thread_syscall, _ state: inout State) -> Bool {
-        guard let rest = state.readCalls, let calls = state.calls.read(), isAsleep(in: call) else { return false }
+    private func isInHandler(_ call: cll_thread_syscall, isServing: Bool, _ state: inout State) -> Bool {
+        guard let rest = state.readCalls else { return false }
+        // One that goes on meanwhile is where its process says.
+        guard let calls = state.calls.read(), isAsleep(in: call) else { return isServing }
         return calls.isHandler(of: rest)
     }
 

@@ -1,0 +1,29 @@
+// A place of a wait that is reached another way than before.
+#include "loop.h"
+
+// CPython from 3.11 on calls a function of C with a frame less between once the code that calls it has run some times.
+int loop_is_called_otherwise(const loop_place *place, int32_t object, uint64_t address, uint64_t sp) {
+    uint64_t difference = sp - place->sp + LOOP_CALL_BYTES;
+    return &Py_Version != NULL && object == LOOP_OTHER_OBJECT && difference < 2 * LOOP_CALL_BYTES && loop_is_at(place, address, place->sp);
+}
+
+int32_t loop_count_moved(loop_thread *thread, uint64_t sp) {
+    // Its place was left since, or this is a third one.
+    uint64_t word = clb_beacon_word(thread->beacon);
+    if (thread->moved_word != word || thread->moved_sp != sp) thread->moved_waits = 0;
+    thread->moved_word = word;
+    thread->moved_sp = sp;
+    thread->is_serving = 0;
+    return ++thread->moved_waits;
+}
+
+// Whether the last wait was the loop's, at another place.
+static int has_moved(const loop_thread *thread) {
+    return clb_claim_state(thread->claim) == CLB_SLOT_LIVE && thread->is_moved && thread->moved_word == clb_beacon_word(thread->beacon);
+}
+
+void loop_confirm_move(loop_thread *thread) {
+    if (!has_moved(thread)) return;
+    loop_change_place(thread, thread->object, thread->rank, thread->place.address, thread->moved_sp);
+    loop_leave(thread, 1);
+}

@@ -1,0 +1,61 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+/// A server of CPython whose handlers have an event loop of their own, from its first connection on. Meanwhile CPython begins to call the wait's function
+/// in another way, with a frame less.
+@Suite(
+    "A server whose handlers have event loops",
+    .enabled(if: access("/usr/bin/python3", X_OK) == 0, "no python3 on this machine")
+)
+struct PythonServerTests {
+    private static let program = """
+        import asyncio, select, socket
+
+        listener = socket.create_server(("127.0.0.1", 0))
+        poller = select.poll()
+        poller.register(listener, select.POLLIN)
+
+        def steps(count, seconds):
+            async def run():
+                for _ in range(count):
+                    await asyncio.sleep(seconds)
+            asyncio.run(run())
+
+        def handle(number):
+            # One long wait, or many: within the first turns, and when the loop's place has moved.
+            if number in (1, 7, 13): steps(1, 0.4)
+            elif number in (4, 10): steps(80, 0.005)
+            else: steps(1, 0.001)
+
+        def serve(number):
+            poller.poll(20)
+            client = socket.create_connection(listener.getsockname())
+            poller.poll(20)
+            connection, _ = listener.accept()
+            handle(number)
+            connection.close()
+            client.close()
+
+        for number in range(16):
+            serve(number)
+        """
+
+    @Test func `each handler is one stall, whatever it waits on`() throws {
+        try withFolder { folder in
+            let output = folder + "/stalls"
+            let script = folder + "/server.py"
+            try Data(Self.program.utf8).write(to: URL(fileURLWithPath: script))
+            let run = try ProbeRun([
+                ProbeRun.lagmond, "run", "--output", output, "--", "/usr/bin/python3", script,
+            ])
+            #expect(run.status == 0, "\(run.errors)")
+            let lines = withoutRunqueue(text(of: output).split(separator: "\n"))
+            let durations = try lines.compactMap {
+                (try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])?["duration_ms"] as? Double
+            }
+            // Of one that is split the parts are shorter.
+            #expect(durations.count == 5 && durations.allSatisfy { $0 >= 380 }, "\(durations), \(run.errors)")
+        }
+    }
+}
