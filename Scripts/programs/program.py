@@ -195,13 +195,15 @@ def block_at_file(path, trigger, is_over):
 
 def blocking_stalls(make, frames=None, loop="main"):
     """The stalls of a handler that is ours (apps/blocking.*): make(path) gives the request. One of which the frame is "" it does not have."""
-    frames = {"/sleep": SLEEP_CALL, "/compute": None, "/read": FILE_CALL, "/wait": "", "/lock": "", **(frames or {})}
+    frames = {"/sleep": SLEEP_CALL, "/compute": None, "/read": FILE_CALL, "/wait": "", "/lock": "", "/child": "", "/loop": "", **(frames or {})}
     kinds = {
         "/sleep": ("sleeps", ("syscall",)),
         "/compute": ("computes", ("cpu", "runqueue")),
         "/read": ("reads a pipe", ("syscall",)),
         "/wait": ("waits for an answer", ("syscall",)),
         "/lock": ("waits for a thread", ("lock", "syscall")),
+        "/child": ("waits for a child", ("syscall",)),
+        "/loop": ("runs a loop of its own", ("syscall",)),
     }
     return [
         Stall(f"a handler that {does}", make(path), causes, frames[path], loop=loop)

@@ -1,4 +1,4 @@
-"""Servers in Python, as PyPI has them: asyncio, uvloop, tornado, twisted, gevent, gunicorn, uvicorn, celery and more."""
+"""Servers in Python, as PyPI has them: asyncio, uvloop, tornado, twisted, trio, werkzeug, Django, gevent, gunicorn, uvicorn, celery and more."""
 import dataclasses
 import os
 import socket
@@ -18,8 +18,16 @@ class PythonWeb(HandlersOfOurs):
     def environment(self):
         return {**super().environment(), "PYTHONPATH": str(APPS), "PYTHONDONTWRITEBYTECODE": "1"}
 
+    # What else its handlers block in.
+    others = ()
+
     def stalls(self):
-        return blocking_stalls(self.request, {"/compute": BLOCK, "/wait": BLOCK, "/lock": BLOCK})
+        return blocking_stalls(self.request, {"/compute": BLOCK, "/wait": BLOCK, "/lock": BLOCK, "/child": BLOCK, **dict.fromkeys(self.others, BLOCK)})
+
+
+class SynchronousWeb(PythonWeb):
+    # An event loop is none's but where no other one runs.
+    others = ("/loop",)
 
 
 class Asyncio(PythonWeb):
@@ -72,8 +80,23 @@ class Eventlet(Script):
     name = "eventlet"
 
 
-class WSGIRef(Script):
+class Trio(Script):
+    name = "trio"
+
+
+class WSGIRef(SynchronousWeb, Script):
     name, is_known = "wsgiref", True
+
+
+class Werkzeug(SynchronousWeb, Script):
+    name, is_known = "werkzeug", True
+
+
+class Django(SynchronousWeb):
+    name = "django"
+
+    def command(self):
+        return [PYTHON, APPS / "django_server.py", "runserver", "--nothreading", "--noreload", "--skip-checks", f"127.0.0.1:{self.port}"]
 
 
 class Uvicorn(PythonWeb):
@@ -109,7 +132,7 @@ class Gunicorn(PythonWeb):
         return [PYTHON, "-m", "gunicorn", "--bind", f"127.0.0.1:{self.port}", "--log-level", "critical", *self.options, "wsgi:app"]
 
 
-class GunicornSync(Gunicorn):
+class GunicornSync(SynchronousWeb, Gunicorn):
     name, is_known = "gunicorn-sync", True
     options = ("--workers", "2")
 
@@ -232,5 +255,5 @@ class UWSGI(PythonWeb):
 
 PROGRAMS = (
     UWSGI, Asyncio, UvicornWorkers, GunicornThreads, GunicornSync, Uvicorn, UvicornUvloop, Tornado, Gevent, CelerySolo, CeleryPrefork,
-    AIOHTTP, Twisted, Sanic, Eventlet, WSGIRef, Cheroot, Waitress, Daphne, Hypercorn,
+    AIOHTTP, Twisted, Trio, Sanic, Eventlet, WSGIRef, Werkzeug, Django, Cheroot, Waitress, Daphne, Hypercorn,
 )

@@ -1,6 +1,8 @@
 """What a handler of the Python programs does to its loop: by the path that a client asks for."""
+import asyncio
 import os
 import socket
+import subprocess
 import threading
 import time
 
@@ -28,3 +30,7 @@ def block(path):
                 pass
     elif path == "/lock":
         threading.Event().wait(SECONDS)
+    elif path == "/child":
+        subprocess.run(["sleep", str(SECONDS)], capture_output=True)
+    elif path == "/loop":
+        asyncio.run(asyncio.sleep(SECONDS))
