@@ -3,9 +3,16 @@
 
 // Whether the thread's last wait was its loop's or its candidate's, on poll or select.
 static int is_from_last_wait(const loop_thread *thread) {
-    if (clb_claim_state(thread->claim) == CLB_SLOT_LIVE) return thread->object == LOOP_OTHER_OBJECT && thread->other_waits == 0;
+    if (clb_claim_state(thread->claim) == CLB_SLOT_LIVE) {
+        return thread->object == LOOP_OTHER_OBJECT && thread->elsewhere_word != clb_beacon_word(thread->beacon);
+    }
     int is_candidates = thread->other_waits > 0 && thread->inner_waits == 0;
     return is_candidates && thread->other_object == LOOP_OTHER_OBJECT && thread->other_rank > LOOP_RANK_SLEEP;
+}
+
+void loop_end_service(loop_thread *thread) {
+    thread->is_serving = 0;
+    if (thread->claim != 0) __atomic_store_n(&clb_loop_table_slot_at(loop_table, thread->index)->served_word, 0, __ATOMIC_RELAXED);
 }
 
 // A loop on `poll` or `select` that serves one connection, and then takes the next without a wait for it, has come back to its source of work: that is a

@@ -132,6 +132,7 @@ static int32_t count_other(loop_thread *thread, int32_t object, int rank, uint64
 loop_thread *loop_change_place(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
     clb_loop_table_slot *slot = clb_loop_table_slot_at(loop_table, thread->index);
     write_place(thread, object, rank, address, sp);
+    thread->outer.sp = 0;
     __atomic_store_n(&slot->changes, slot->changes + 1, __ATOMIC_RELAXED);
     return rest(thread);
 }
@@ -147,28 +148,35 @@ static loop_thread *handle_other_place(
 ) {
     clb_loop_table_slot *slot = clb_loop_table_slot_at(loop_table, thread->index);
     // Whoever waits further out has left the function that waited before: what it was in, a start or a loop within a handler, is over. (Of a loop
-    // on epoll the place says nothing, and little where the language's functions are not on this stack: there it has to wait there again and again.)
+    // on epoll the place says nothing, and little where the language's functions are not on this stack, or the loop's wait has a large frame of its own.)
     int may_last = purpose != LOOP_FOR_NOTHING;
     int is_further_out = may_last && rank >= thread->rank && thread->rank != LOOP_RANK_EPOLL && sp > thread->place.sp;
-    if (is_further_out && !loop_is_interpreter) return loop_change_place(thread, object, rank, address, sp);
+    int has_left = is_further_out && !loop_is_interpreter && !thread->is_serving;
+    if (has_left && rank == thread->rank) return loop_change_place(thread, object, rank, address, sp);
     if (thread->outer.sp != 0 && object == thread->outer_object
-        && (object != LOOP_OTHER_OBJECT || loop_is_at(&thread->outer, address, sp))) {
+        && (object != LOOP_OTHER_OBJECT || loop_is_at(&thread->outer, address, sp)
+            || loop_is_called_otherwise(&thread->outer, object, address, sp))) {
         // The loop within a handler is over.
-        thread->outer.sp = 0;
         return loop_change_place(thread, object, rank, address, sp);
     }
     int is_moved = may_last && rank == thread->rank && thread->object == object && loop_is_called_otherwise(&thread->place, object, address, sp);
     if (is_moved && loop_count_moved(thread, sp) >= LOOP_FEW_SET_WAITS) return loop_change_place(thread, object, rank, address, sp);
     thread->is_moved = is_moved;
+    if (may_last && !is_moved) thread->elsewhere_word = clb_beacon_word(thread->beacon);
     int32_t others = may_last && !is_moved ? count_other(thread, object, rank, address, sp) : 0;
+    // A single wait of another kind may be a start's, too.
+    if (has_left && others >= LOOP_FEW_SET_WAITS) return loop_change_place(thread, object, rank, address, sp);
     // What programs wait on at their start is of a lower rank than their loop's object.
     if (others >= LOOP_WAITS && !thread->is_serving && (rank > thread->rank || is_further_out)) {
         return loop_change_place(thread, object, rank, address, sp);
     }
     if (others >= LOOP_OTHER_WAITS && has_been_gone(thread)) {
-        thread->outer = thread->place;
-        thread->outer_object = thread->object;
-        return loop_change_place(thread, object, rank, address, sp);
+        loop_place outer = thread->place;
+        int32_t outer_object = thread->object;
+        loop_change_place(thread, object, rank, address, sp);
+        thread->outer = outer;
+        thread->outer_object = outer_object;
+        return thread;
     }
     __atomic_store_n(&slot->inner_waits, slot->inner_waits + 1, __ATOMIC_RELAXED);
     return NULL;
@@ -237,7 +245,7 @@ static int is_within_service(loop_thread *thread, int32_t object, uint64_t addre
     if (!thread->is_serving) return 0;
     int is_candidates = is_other(thread, object, address, sp) || is_other_otherwise(thread, object, address, sp);
     if (!is_candidates && (++thread->inner_waits < LOOP_OTHER_WAITS || (thread->claim != 0 && !has_been_gone(thread)))) return 1;
-    thread->is_serving = 0;
+    loop_end_service(thread);
     return 0;
 }
 

@@ -43,7 +43,7 @@ typedef struct loop_place {
 enum { LOOP_OTHER_OBJECT = 0 };
 
 // How likely a wait is an event loop's. Handlers poll as well, mostly for one descriptor: of two waits by turns the one of the higher rank is
-// the loop's, and of one rank the one further out in the stack. (Only of one: CPython's select waits 50 KB further in than its handlers do.) A wait for
+// the loop's, and of one rank the one further out in the stack. (Of two only after some waits: CPython's select waits 50 KB further in than its handlers do.) A wait for
 // time alone is a sleep: no loop that waits for events has moved there, wherever in the stack it is.
 enum { LOOP_RANK_SLEEP = 0, LOOP_RANK_ONE = 1, LOOP_RANK_SEVERAL = 2, LOOP_RANK_EPOLL = 3 };
 
@@ -68,6 +68,7 @@ typedef struct loop_thread {
     clb_beacon *beacon;   // in the table; NULL until there was a claim
     clb_ticker ticker;
     loop_place other;
+    uint64_t elsewhere_word;  // the beacon's word at the last wait that was not the loop's
     uint64_t moved_sp;    // of the last waits at the loop's place that was reached another way,
     uint64_t moved_word;  // the beacon's word then,
     int32_t moved_waits;  // and how many there were in a row
@@ -151,6 +152,8 @@ void loop_uncount_claim(loop_thread *thread, int rank);
 // In a process that was forked: its parent's do not count.
 void loop_forget_claims(void);
 
+// What the thread waits for now is no handler's.
+void loop_end_service(loop_thread *thread);
 // The thread has accepted a connection, or submitted something to a ring.
 void loop_accept(int is_connection);
 

@@ -13,7 +13,7 @@ int32_t loop_count_moved(loop_thread *thread, uint64_t sp) {
     if (thread->moved_word != word || thread->moved_sp != sp) thread->moved_waits = 0;
     thread->moved_word = word;
     thread->moved_sp = sp;
-    thread->is_serving = 0;
+    loop_end_service(thread);
     return ++thread->moved_waits;
 }
 

@@ -12,8 +12,10 @@ clb_loop_table *loop_table;
 int loop_is_active;
 int loop_is_interpreter;
 pthread_key_t loop_end_key;
-// What an interpreter of Ruby exports.
+// What interpreters export whose language's calls are none on the C stack, or (CPython before 3.11) whose `select` waits far further in.
 extern const int ruby_api_version[] __attribute__((weak));
+extern const char *Py_GetVersion(void) __attribute__((weak));
+extern int Perl_runops_standard(void *interpreter) __attribute__((weak));
 
 // Many programs wait once or twice and end: their slots are free again at once, not when lagmond finds that they are gone. The loop of the thread that
 // exits ends here: what it did since its last wait has come to an end. (What other libraries' destructors do afterwards is no part of it.) So it
@@ -27,7 +29,7 @@ __attribute__((destructor)) void loop_finish(void) {
 }
 
 // Another C library loads this one, too, and ends the program when a symbol is missing: so none is needed here that musl has not.
-// But the semaphore in the table is glibc's.
+// But it is glibc's alone that this was tried with.
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
 __attribute__((constructor)) static void begin(void) {
@@ -39,7 +41,7 @@ __attribute__((constructor)) static void begin(void) {
         if (madvise(&hot, sizeof(hot), MADV_WIPEONFORK) == 0 && pthread_key_create(&loop_end_key, loop_end_thread) == 0) {
             clb_loop_table_end_all(loop_table, getpid(), 0);
             loop_main_thread = &loop_self;
-            loop_is_interpreter = &Py_Version != NULL || ruby_api_version != NULL;
+            loop_is_interpreter = Py_GetVersion != NULL || ruby_api_version != NULL || Perl_runops_standard != NULL;
             loop_begin_process(&loop_self);
             __atomic_store_n(&loop_is_active, 1, __ATOMIC_RELEASE);
         }

@@ -10,6 +10,7 @@
 #include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -342,25 +343,36 @@ int run_waits(int count, char **arguments) {
             say("accepted");
         }
         await_line();
-    } else if (strcmp(name, "serves") == 0 && count > 3) {
-        // Each connection with an instance of its own, the last one with so many waits.
+    } else if (strcmp(name, "serves") == 0 && count > 4) {
+        // Each connection with an instance of its own, the last one with so many waits: as calls nest, or in functions with small frames of a loop that has
+        // a large one.
         enum { TURNS = 12 };
+        bool is_outer = strcmp(arguments[4], "outer") == 0;
+        void (*serving)(int, int) = is_outer ? deeper_loop : loop, (*handling)(int, int) = is_outer ? loop : deeper_loop;
         int listener = listen_with(TURNS);
         for (int i = 0; i < TURNS; i++) {
             call = arguments[2];
-            loop(1, 1);
+            serving(1, 1);
             check(accept(listener, NULL, NULL) >= 0, "accepted");
             call = "epoll_wait";
             set = epoll_create1(EPOLL_CLOEXEC);
-            if (i == TURNS - 1) deeper_loop(atoi(arguments[3]), 100);
-            else deeper_loop(3, 1);
+            if (i == TURNS - 1) handling(atoi(arguments[3]), 100);
+            else handling(3, 1);
             close(set);
         }
         say("served");
         await_line();
         call = arguments[2];
-        loop(1, 1);
+        serving(1, 1);
         say("looped");
+        await_line();
+    } else if (strcmp(name, "accepts-elsewhere") == 0) {
+        // What the connection comes from is not the loop's wait.
+        int listener = listen_with(1);
+        loop(12, 1);
+        deeper_loop(1, 1);
+        check(accept(listener, NULL, NULL) >= 0, "accepted");
+        say("accepted");
         await_line();
     } else if (strcmp(name, "elsewhere") == 0) {
         // Never twice at one place of the stack.
@@ -527,10 +539,12 @@ int run_waits(int count, char **arguments) {
         say("started");
         await_line();
         if (count > 3) call = arguments[3];
-        wait_once(1);
+        // One of another kind is considered at the fourth.
+        int first = count > 3 && strcmp(arguments[2], call) != 0 ? 4 : 1;
+        for (int i = 0; i < first; i++) wait_once(1);
         say("looped");
         await_line();
-        for (int i = 0; i < 54; i++) wait_once(100);
+        for (int i = first; i < 55; i++) wait_once(100);
         say("looped");
         await_line();
     } else if (strcmp(name, "inner-loop") == 0) {
