@@ -152,7 +152,7 @@ static loop_thread *handle_other_place(
     int may_last = purpose != LOOP_FOR_NOTHING;
     int is_further_out = may_last && rank >= thread->rank && thread->rank != LOOP_RANK_EPOLL && sp > thread->place.sp;
     int has_left = is_further_out && !loop_is_interpreter && !thread->is_serving;
-    if (has_left && rank == thread->rank) return loop_change_place(thread, object, rank, address, sp);
+    if (has_left && rank != LOOP_RANK_EPOLL) return loop_change_place(thread, object, rank, address, sp);
     if (thread->outer.sp != 0 && object == thread->outer_object
         && (object != LOOP_OTHER_OBJECT || loop_is_at(&thread->outer, address, sp)
             || loop_is_called_otherwise(&thread->outer, object, address, sp))) {
@@ -164,7 +164,7 @@ static loop_thread *handle_other_place(
     thread->is_moved = is_moved;
     if (may_last && !is_moved) thread->elsewhere_word = clb_beacon_word(thread->beacon);
     int32_t others = may_last && !is_moved ? count_other(thread, object, rank, address, sp) : 0;
-    // A single wait of another kind may be a start's, too.
+    // An instance stays the loop, wherever it is waited on: a single wait may be a start's, too.
     if (has_left && others >= LOOP_FEW_SET_WAITS) return loop_change_place(thread, object, rank, address, sp);
     // What programs wait on at their start is of a lower rank than their loop's object.
     if (others >= LOOP_WAITS && !thread->is_serving && (rank > thread->rank || is_further_out)) {

@@ -362,8 +362,8 @@ struct LoopFindingTests {
         _ = try probe.word("looped")
         let second = try #require(probe.table.live.first)
         #expect(second.claim == first.claim && second.wait_sp > first.wait_sp && second.changes == 1)
-        // At once, or at the fourth wait of another kind.
-        let inner: UInt64 = start == later ? 0 : 3
+        // At once, or at the fourth wait on an instance.
+        let inner: UInt64 = later == "epoll_wait" ? 3 : 0
         #expect(second.inner_waits == inner)
         #expect(probe.table.sequence(of: second) == sequence + 2)
         probe.goOn()
