@@ -5,9 +5,7 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -162,12 +160,15 @@ static loop_thread *handle_other_place(
     int is_moved = may_last && rank == thread->rank && thread->object == object && loop_is_called_otherwise(&thread->place, object, address, sp);
     if (is_moved && loop_count_moved(thread, sp) >= LOOP_FEW_SET_WAITS) return loop_change_place(thread, object, rank, address, sp);
     thread->is_moved = is_moved;
-    if (may_last && !is_moved) thread->elsewhere_word = clb_beacon_word(thread->beacon);
-    int32_t others = may_last && !is_moved ? count_other(thread, object, rank, address, sp) : 0;
-    // An instance stays the loop, wherever it is waited on: a single wait may be a start's, too.
-    if (has_left && others >= LOOP_FEW_SET_WAITS) return loop_change_place(thread, object, rank, address, sp);
-    // What programs wait on at their start is of a lower rank than their loop's object.
-    if (others >= LOOP_WAITS && !thread->is_serving && (rank > thread->rank || is_further_out)) {
+    int32_t others = 0;
+    if (may_last && !is_moved) {
+        thread->elsewhere_word = clb_beacon_word(thread->beacon);
+        others = count_other(thread, object, rank, address, sp);
+    }
+    // What programs wait on at their start is of a lower rank than their loop's object. (Of who has left, only an instance comes here. It stays the loop,
+    // wherever it is waited on, and a single wait may be a start's, too.)
+    int32_t needed = has_left ? LOOP_FEW_SET_WAITS : LOOP_WAITS;
+    if (others >= needed && !thread->is_serving && (rank > thread->rank || is_further_out)) {
         return loop_change_place(thread, object, rank, address, sp);
     }
     if (others >= LOOP_OTHER_WAITS && has_been_gone(thread)) {
