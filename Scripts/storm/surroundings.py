@@ -95,6 +95,24 @@ def children(pid):
     return [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+def short_stalls(storm):
+    """Stalls that are over between few samples of `attach`, at any phase of its sampling."""
+    result = Result()
+    stalls = storm.tries(600, 60)
+    bare = storm.bare(storm.host("compute", stalls))
+    place, beside = storm.place("sampled"), storm.place("attacher")
+    truth, lines = place / "truth", beside / "lines"
+    with storm.start(storm.host("compute", stalls, truth), place) as host, storm.start(attach_command(storm, host.pid, lines), beside) as process:
+        outcome = storm.wait(host, place, 120)
+        ended = storm.wait(process, beside, 20)
+    found, torn = native(lines)
+    # The first turns are those in which lagmond gets to know the loop.
+    truth = [stall for stall in true_stalls(truth) if found and stall[0] > min(begin for begin, _ in found.values())]
+    harm = difference(bare, outcome) or ended.crash() or (f"{torn} torn lines" if torn else "")
+    result.judge(stalls, harm, lost_unseen(truth, found, ended), f"{len(found)} of {stalls} stalls in records")
+    return result
+
+
 PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
 
 
@@ -142,4 +160,4 @@ def foreign_tracer(storm):
     return result
 
 
-ATTACKS = {"pid-reuse": reused_pid, "time-namespace": time_namespace, "foreign-tracer": foreign_tracer}
+ATTACKS = {"pid-reuse": reused_pid, "time-namespace": time_namespace, "short-stalls": short_stalls, "foreign-tracer": foreign_tracer}

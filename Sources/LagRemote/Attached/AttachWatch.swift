@@ -163,7 +163,8 @@ package final class AttachWatch: @unchecked Sendable {
 
     /// Until the process ends, becomes another program, or is not to be watched any more.
     private func watchImage(_ image: ProgramImage?) {
-        let view = KernelSampler()
+        let timeouts = configuration.preloadRules.callout ?? StallRules.Timeouts()
+        let view = KernelSampler(threshold: UInt64(timeouts.threshold.wholeNanoseconds))
         let wake = WakeSemaphore()
         let context = configuration.context(of: process)
         var startTicks: UInt64 = 0
@@ -187,7 +188,8 @@ package final class AttachWatch: @unchecked Sendable {
             process: handle,
             named: named,
             selection: configuration.selection,
-            hold: Self.hold(configuration),
+            // After one interval a thread may be held, to find out.
+            hold: UInt64(timeouts.interval.wholeNanoseconds),
             mayCount: mayCount,
             semaphore: wake
         )
@@ -223,11 +225,6 @@ package final class AttachWatch: @unchecked Sendable {
         while clb_now_ns() < deadline, isAlive, !stopping.load(ordering: .acquiring) {
             if semaphore.wait(until: min(deadline, clb_now_ns() + 100_000_000)) { return }
         }
-    }
-
-    /// After one interval a thread may be held, to find out.
-    private static func hold(_ configuration: RemoteConfiguration) -> UInt64 {
-        UInt64((configuration.preloadRules.callout ?? StallRules.Timeouts()).interval.wholeNanoseconds)
     }
 
     private func begin(_ loop: AttachedLoop, _ monitor: StallMonitor, _ view: KernelSampler, _ search: inout LoopSearch) {

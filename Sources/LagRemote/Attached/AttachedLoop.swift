@@ -39,6 +39,8 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     private var sameNanoseconds: (beforeChange: UInt64, last: UInt64) = (0, 0)
     /// The sample before.
     private var last: (nanoseconds: UInt64, wasAsleep: Bool) = (0, false)
+    /// The beacon's word of a stretch of work that was found to keep work waiting: over before the watchdog's rules came to it, it is recorded as well.
+    private var busyWord: UInt64 = .max
     private let hold: UInt64
     private var restsInARow = 0
     /// A second without a doubt.
@@ -131,6 +133,8 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
             }
             sampledStretches.refine(finder.began)
         }
+        // It may be over with the next sample.
+        if !wasAtWork, finder.isInDoubt(at: now) { recordExamination(examiner.examine(limit: limit, at: now)) }
         last = (now, isAsleep)
         if finder.isAtWork {
             recordContents(at: now)
@@ -171,10 +175,17 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     package func recordRest(at now: UInt64) {}
 
     package func examine(at now: UInt64) -> LoopExamination {
+        let word = clb_beacon_word(beacon.raw)
         let found = examiner.examine(limit: limit, at: now)
+        // It may have come to rest since it was sampled: then that ends a stretch of work, and says nothing of what it was.
+        if found.isQuiet { _ = sample(at: clb_now_ns()) }
+        guard clb_beacon_word(beacon.raw) == word else { return LoopExamination(work: found.work) }
+        recordExamination(found)
         quiet.store(found.isQuiet, ordering: .relaxed)
         return found
     }
+
+    private func recordExamination(_ found: LoopExamination) { busyWord = found.isQuiet ? .max : clb_beacon_word(beacon.raw) }
 
     package var quietWord: UInt64 { quiet.load(ordering: .relaxed) ? clb_beacon_word(beacon.raw) : .max }
 
@@ -249,6 +260,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         case .nothing: break
         case .rest:
             sampledStretches.end(at: finder.ended)
+            if clb_beacon_word(beacon.raw) == busyWord { beacon.begin(.beforeWaiting, at: finder.ended.likely) }
             beacon.publish(.waiting)
         case .wake(let time):
             beacon.wake(.afterWaiting, at: time)

@@ -8,6 +8,7 @@ struct SamplingPace: Sendable {
 
     static let shortestNanoseconds: UInt64 = 15_000_000
     static let spreadNanoseconds: UInt64 = 10_000_000
+    static let longestNanoseconds = shortestNanoseconds + spreadNanoseconds
 
     init(seed: UInt64 = 0) { state = seed }
 
