@@ -42,14 +42,12 @@ func product(_ name: String, of package: String, with trait: String) -> Target.D
 
 let cEdge: [Target.Dependency] = ["CLagBeacon", "CLagLinux"]
 let layers: [Target.Dependency] = [
-    "CLibunwind", "LagModel", "LagActivity", "LagContext", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis",
-    "LagOutput",
+    "CLibunwind", "LagModel", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis", "LagOutput",
 ]
 let remote: [Target.Dependency] = ["CLagRemote", "LagRemote"]
 // Adapters that need nothing but the toolchain are products.
 let products: [Product] = [
-    "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorConcurrency", "LagMonitorDelivery", "LagMonitorOTLP",
-    "LagMonitorTestKit", "LagSymbols",
+    "LagMonitorFoundation", "LagMonitorConcurrency", "LagMonitorDelivery", "LagMonitorOTLP", "LagMonitorTestKit", "LagSymbols",
 ].map { .library(name: $0, targets: [$0]) }
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let logging = product("Logging", of: "swift-log", with: "Logging")
@@ -112,7 +110,6 @@ let package = Package(
         // The core
         layer("LagModel", "Model"),
         layer("LagActivity", "Activity"),
-        layer("LagContext", "Context", ["LagActivity"]),
         layer("LagRunLoop", "RunLoop", ["LagModel", "LagActivity"]),
         layer("LagCapture", "Capture", ["LagModel", "LagActivity", "CLibunwind"]),
         layer("LagDetection", "Detection", ["LagModel", "LagActivity", "LagCapture", "CLibunwind"]),
@@ -121,13 +118,12 @@ let package = Package(
         .target(
             name: "LagMonitor",
             dependencies: cEdge + layers,
-            exclude: ["Model", "Activity", "Context", "RunLoop", "Capture", "Detection", "Diagnosis", "Output"]
+            exclude: ["Model", "Activity", "RunLoop", "Capture", "Detection", "Diagnosis", "Output"]
         ),
 
         // Adapters: the core does not know them.
         adapter("Foundation", cEdge + ["LagActivity"]),
-        adapter("Executors", ["LagRunLoop"]),
-        adapter("Concurrency", cEdge + ["LagMonitor", "LagActivity"]),
+        adapter("Concurrency", cEdge + ["LagMonitor", "LagActivity", "LagRunLoop"]),
         // Other formats than JSON lines; sockets, the journal, the spool.
         adapter("Delivery", cEdge + ["LagOutput"]),
         adapter("OTLP", ["CLagCurl", "LagOutput", "LagMonitorDelivery"]),
@@ -169,9 +165,8 @@ let package = Package(
 
         // What measures the product and is no part of it
         evaluation("lagbench", layers + ["LagMonitor", "LagMonitorFoundation", "LagSymbols"]),
-        evaluation("lagaccuracy", ["TestSupport", "LagMonitor", "LagDetection", "LagWorkload", "CStallCorpus", argumentParser]),
-        .target(name: "CStallCorpus", path: "Evaluation/CStallCorpus", cSettings: [withoutFramePointer]),
-        evaluation("lagdiagnosis", ["LagMonitor", "LagOutput", "CStallCorpus", argumentParser]),
+        evaluation("lagaccuracy", ["TestSupport", "LagMonitor", "LagDetection", "LagWorkload", "StallFixtures", argumentParser]),
+        evaluation("lagdiagnosis", ["LagMonitor", "LagOutput", "StallFixtures", argumentParser]),
         evaluation("lagrequests", ["LagModel", "LagMonitor", "LagMonitorConcurrency", "LagMonitorNIO"] + nio),
         .executableTarget(
             name: "lagfuzz",
@@ -189,10 +184,9 @@ let package = Package(
             "MonitorProbe",
             cEdge + layers + ["TestSupport", "LagMonitor", "LagMonitorConcurrency", "LagRemote", "LagSymbols", "StallFixtures"]
         ),
-        probe("ContextProbe", ["LagModel", "LagMonitor", "LagMonitorConcurrency"]),
         probe("AllocationProbe", cEdge + ["TestSupport", "LagMonitor", "LagCapture", "LagDiagnosis", "CountingMalloc"]),
         // Who runs the main queue is the program's choice: an asynchronous one is another program.
-        probe("FoundationProbe", ["TestSupport", "LagMonitor", "LagMonitorFoundation"]),
+        probe("FoundationProbe", ["TestSupport", "LagModel", "LagMonitor", "LagMonitorConcurrency", "LagMonitorFoundation"]),
         probe("MainActorProbe", ["TestSupport"]),
         // In C and without the Swift runtime, like the programs that the preloaded library is for.
         .executableTarget(
@@ -204,7 +198,6 @@ let package = Package(
         ),
 
         // A suite a layer; its folders are its parts.
-        suite("LagContextTests", "Context", cEdge + layers + ["LagMonitor", "LagReader", "LagMonitorTestKit", "ContextProbe"]),
         suite("LagRunLoopTests", "RunLoop", cEdge + ["LagRunLoop", "LagActivity", "MonitorProbe"]),
         suite("LagCaptureTests", "Capture", cEdge + ["CLibunwind", "LagCapture", "CaptureProbe"]),
         suite("LagDetectionTests", "Detection", cEdge + ["LagDetection", "LagActivity", "LagCapture", "StallFixtures"]),
@@ -219,14 +212,15 @@ let package = Package(
             "LagMonitorTests",
             "Monitor",
             cEdge + layers + [
-                "LagMonitor", "LagMonitorDelivery", "MonitorProbe", "AllocationProbe", "MainActorProbe", "FoundationProbe",
+                "LagMonitor", "LagReader", "LagMonitorDelivery", "LagMonitorTestKit", "MonitorProbe", "AllocationProbe",
+                "MainActorProbe", "FoundationProbe",
             ]
         ),
         suite(
             "LagAdapterTests",
             "Adapters",
             cEdge + [
-                "LagMonitor", "LagOutput", "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorConcurrency",
+                "LagMonitor", "LagOutput", "LagMonitorFoundation", "LagMonitorConcurrency",
                 "LagMonitorDelivery", "LagMonitorOTLP", "LagMonitorTestKit", "LagMonitorNIO", "LagMonitorLogging",
                 "LagMonitorMetrics", "LagMonitorLifecycle", "LagMonitorConfiguration", "LagMonitorTracing", "LagSymbols",
                 "StallFixtures",
@@ -268,14 +262,13 @@ if isUnsupported {
     let sources: [String: [String]] = [
         "LagModel": ["Unsupported/LagModel", "LagMonitor/Model"],
         "LagActivity": ["Unsupported/LagActivity", "LagMonitor/Activity/Portable"],
-        "LagContext": ["Unsupported/LagContext", "LagMonitor/Context/Portable"],
         "LagRunLoop": ["Unsupported/LagRunLoop", "LagMonitor/RunLoop/Portable"],
         "LagOutput": ["Unsupported/LagOutput", "LagMonitor/Output/Portable"],
         "LagMonitor": ["Unsupported/LagMonitor", "LagMonitor/Portable", "LagMonitor/Settings"],
         "LagMonitorConcurrency": ["Unsupported/LagMonitorConcurrency", "Adapters/Concurrency/Portable"],
         "LagMonitorTestKit": ["Unsupported/LagMonitorTestKit", "Adapters/TestKit/Portable"],
         "LagMonitorNIO": ["Unsupported/LagMonitorNIO", "Adapters/NIO/Portable"],
-        "LagMonitorFoundation": ["Unsupported/LagMonitorFoundation"], "LagMonitorExecutors": ["Unsupported/LagMonitorExecutors"],
+        "LagMonitorFoundation": ["Unsupported/LagMonitorFoundation"],
         "LagMonitorDelivery": ["Unsupported/LagMonitorDelivery"], "LagMonitorConfiguration": ["Adapters/Configuration"],
         "LagMonitorOTLP": ["Unsupported/LagMonitorOTLP"], "LagMonitorMetrics": ["Adapters/Metrics"],
         "LagMonitorTracing": ["Adapters/Tracing"],

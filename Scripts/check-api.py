@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 MODULES = (
-    "LagModel LagActivity LagRunLoop LagOutput LagMonitor LagMonitorFoundation LagMonitorExecutors LagMonitorConcurrency "
+    "LagModel LagActivity LagRunLoop LagOutput LagMonitor LagMonitorFoundation LagMonitorConcurrency "
     "LagMonitorDelivery LagMonitorOTLP LagMonitorTestKit LagMonitorNIO LagMonitorLogging LagMonitorMetrics LagMonitorLifecycle "
     "LagMonitorConfiguration LagMonitorTracing LagSymbols"
 ).split()

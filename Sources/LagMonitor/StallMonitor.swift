@@ -2,7 +2,6 @@ internal import CLagBeacon
 public import Dispatch
 @_exported public import LagActivity
 package import LagCapture
-@_exported public import LagContext
 package import LagDetection
 internal import LagDiagnosis
 internal import LagModel

@@ -1,7 +1,7 @@
-internal import CStallCorpus
 internal import Foundation
 internal import Glibc
 internal import LagMonitor
+internal import StallFixtures
 internal import Synchronization
 
 /// Times in which no processor of this machine ran: a virtual machine that its host had put aside. No process of the machine had

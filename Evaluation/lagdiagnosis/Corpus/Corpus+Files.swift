@@ -1,6 +1,6 @@
-internal import CStallCorpus
 internal import Glibc
 internal import LagMonitor
+internal import StallFixtures
 
 // The main thread waits for files and what is done with them.
 

@@ -1,5 +1,5 @@
-internal import CStallCorpus
 internal import LagMonitor
+internal import StallFixtures
 
 // The main thread could run, and has no processor.
 

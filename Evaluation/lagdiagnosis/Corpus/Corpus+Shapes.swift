@@ -1,5 +1,5 @@
-internal import CStallCorpus
 internal import LagMonitor
+internal import StallFixtures
 
 // The main thread computes in code of every shape: what the compiler makes of it must not hide whose it is.
 

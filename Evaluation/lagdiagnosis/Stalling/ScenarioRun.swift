@@ -1,6 +1,6 @@
-internal import CStallCorpus
 internal import Glibc
 internal import LagMonitor
+internal import StallFixtures
 internal import Synchronization
 
 /// One scenario on the main thread's run loop, watched by the default rules.

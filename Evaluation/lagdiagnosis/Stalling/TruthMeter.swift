@@ -1,7 +1,7 @@
-internal import CStallCorpus
 internal import Foundation
 internal import Glibc
 internal import LagMonitor
+internal import StallFixtures
 
 /// What the kernel's own clocks and counters say of the stall, read by the stalled thread itself, first thing and last thing in it.
 struct Truth: Codable, Sendable {

@@ -29,8 +29,8 @@ package struct InAppRules: Sendable, Hashable {
         "FoundationEssentials.", "FoundationInternationalization.", "FoundationNetworking.", "Dispatch.", "Glibc.",
         "CoreFoundation.", "_start", "__libc_",
         "LagModel.", "LagActivity.", "LagRunLoop.", "LagCapture.", "LagDetection.", "LagDiagnosis.", "LagOutput.", "LagMonitor.",
-        "LagRemote.", "LagContext.", "LagSymbols.", "LagMonitorConcurrency.", "LagMonitorConfiguration.", "LagMonitorDelivery.",
-        "LagMonitorExecutors.", "LagMonitorFoundation.", "LagMonitorLifecycle.", "LagMonitorLogging.", "LagMonitorMetrics.",
+        "LagRemote.", "LagSymbols.", "LagMonitorConcurrency.", "LagMonitorConfiguration.", "LagMonitorDelivery.",
+        "LagMonitorFoundation.", "LagMonitorLifecycle.", "LagMonitorLogging.", "LagMonitorMetrics.",
         "LagMonitorNIO.", "LagMonitorOTLP.",
         "clb_", "cll_", "clr_", "clu_",
     ]

@@ -1,7 +1,6 @@
 public import Dispatch
 internal import Foundation
 @_exported public import LagActivity
-@_exported public import LagContext
 internal import LagModel
 @_exported public import LagOutput
 @_exported public import LagRunLoop

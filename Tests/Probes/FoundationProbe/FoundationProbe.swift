@@ -5,7 +5,7 @@ import LagMonitorFoundation
 import TestSupport
 
 /// What runs the main queue, each in a process of its own. `dispatch-main`: Dispatch's threads; `run-loop`: Foundation's loop; without an
-/// argument that loop is watched itself: stalls by everything that it runs. Exit 0 and `fine`, or 1.
+/// argument that loop is watched itself: stalls by everything that it runs. Others: ``ContextChecks``. Exit 0 and `fine`, or 1.
 @main enum FoundationProbe {
     static func main() throws {
         switch CommandLine.arguments.dropFirst().first {
@@ -15,7 +15,8 @@ import TestSupport
         case "run-loop":
             try MainStalls.check(on: .main)
             RunLoop.main.run()
-        default: try watchMainLoop()
+        case nil: try watchMainLoop()
+        case let check?: ContextChecks.run(check, only: CommandLine.arguments.dropFirst(2).first)
         }
     }
 

@@ -1,6 +1,6 @@
-internal import CStallCorpus
 internal import Glibc
 internal import LagMonitor
+internal import StallFixtures
 
 /// A pipe whose ends no child gets.
 struct Pipe {

@@ -1,5 +1,5 @@
-internal import CStallCorpus
 internal import Glibc
+internal import StallFixtures
 
 /// A nameserver in namespaces of this process's own: it takes questions on 127.0.0.1 and never answers.
 enum SilentNameserver {

@@ -1,6 +1,6 @@
 import Foundation
 import LagMonitor
-import LagMonitorExecutors
+import LagMonitorConcurrency
 import Testing
 
 /// An actor on a thread of its own.

@@ -3,7 +3,6 @@ import Dispatch
 import Foundation
 import LagMonitor
 import LagMonitorConcurrency
-import LagMonitorExecutors
 import LagMonitorFoundation
 
 #if NIO

@@ -4,7 +4,6 @@ import Foundation
 import LagMonitor
 import LagMonitorConcurrency
 import LagMonitorDelivery
-import LagMonitorExecutors
 import LagMonitorFoundation
 import LagMonitorOTLP
 import LagMonitorTestKit

@@ -1,5 +1,5 @@
 import CLagBeacon
-import CLagLinux
+internal import CLagLinux
 import LagDetection
 import Testing
 

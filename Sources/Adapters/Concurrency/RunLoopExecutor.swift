@@ -6,7 +6,7 @@ public import LagRunLoop
 ///
 /// ```swift
 /// import LagMonitor
-/// import LagMonitorExecutors
+/// import LagMonitorConcurrency
 ///
 /// actor Store {
 ///     private let executor: RunLoopExecutor

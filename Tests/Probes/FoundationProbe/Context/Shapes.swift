@@ -56,7 +56,7 @@ enum Shapes {
             try monitor.watchConcurrencyPool([.high, .medium])
             try monitor.start()
             try monitor.watch(PingedQueue(.main), rules: .heartbeat)
-            guard !monitor.statistics.tasksUnreadable else { Probe.fail("tasks are not read") }
+            guard !monitor.statistics.tasksUnreadable else { ContextChecks.fail("tasks are not read") }
             var wrong = 0
             for shape in all where only == nil || shape.name == only {
                 let found = try await stall(shape, sink)
@@ -68,7 +68,7 @@ enum Shapes {
             }
             monitor.stop()
             print("shapes=\(all.count) wrong=\(wrong)")
-            if wrong > 0 { Probe.fail("\(wrong) shapes are wrong") }
+            if wrong > 0 { ContextChecks.fail("\(wrong) shapes are wrong") }
         }
     }
 
@@ -95,13 +95,13 @@ enum Shapes {
         )
     }
 
-    /// `ContextProbe.Plain.outer` and closures in it: `Plain.outer`.
+    /// `FoundationProbe.Plain.outer` and closures in it: `Plain.outer`.
     private static func short(_ symbol: String) -> String {
         var name = symbol
-        if let range = name.range(of: " in ContextProbe.") ?? name.range(of: "ContextProbe.") {
+        if let range = name.range(of: " in FoundationProbe.") ?? name.range(of: "FoundationProbe.") {
             name = String(name[range.upperBound...])
         }
-        if name.hasPrefix("ContextProbe.") { name = String(name.dropFirst("ContextProbe.".count)) }
+        if name.hasPrefix("FoundationProbe.") { name = String(name.dropFirst("FoundationProbe.".count)) }
         return name.split(separator: ".").prefix(2).joined(separator: ".")
     }
 }

@@ -1,5 +1,4 @@
 internal import CLagBeacon
-internal import LagActivity
 
 /// Runs `body`, and says what it works at: when the thread stalls in it, the stall's record has it as `request`.
 ///

@@ -1,5 +1,5 @@
 import CLagBeacon
-import LagContext
+internal import LagActivity
 import Testing
 
 /// The table of contexts: one writer a cell, and readers that never see half of one.

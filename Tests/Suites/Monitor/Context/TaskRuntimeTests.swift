@@ -1,7 +1,7 @@
 import CLagBeacon
-import CLagLinux
+internal import CLagLinux
 import Glibc
-import LagActivity
+internal import LagActivity
 import Testing
 
 /// What is read of a task from outside is what the task knows of itself.

@@ -5,12 +5,11 @@ import LagMonitor
 import LagMonitorConcurrency
 import Synchronization
 
-/// Checks of what a stalled thread was working at, in a process of its own: they exit with 0 and `fine` on stdout, or with 1 and what was wrong.
-@main struct Probe {
-    static func main() {
-        let arguments = CommandLine.arguments
-        switch arguments.dropFirst().first {
-        case "shapes": Shapes.check(only: arguments.dropFirst(2).first)
+/// Checks of what a stalled thread was working at, in a process of its own: they end it with 0 and `fine` on stdout, or with 1 and what was wrong.
+enum ContextChecks {
+    static func run(_ name: String, only shape: String?) {
+        switch name {
+        case "shapes": Shapes.check(only: shape)
         case "contexts": Contexts.check()
         case "begin": Beginning.check()
         default: fail("no such check")
@@ -38,7 +37,7 @@ final class CollectedStalls: Sendable {
 func runInTask(_ body: @escaping @Sendable () async throws -> Void) {
     let isDone = Atomic<Bool>(false)
     Task.detached(priority: .high) {
-        do { try await body() } catch { Probe.fail("\(error)") }
+        do { try await body() } catch { ContextChecks.fail("\(error)") }
         isDone.store(true, ordering: .releasing)
     }
     while !isDone.load(ordering: .acquiring) { RunLoop.main.run(until: Date(timeIntervalSinceNow: 0.1)) }
