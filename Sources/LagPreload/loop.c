@@ -108,6 +108,17 @@ static int is_other_otherwise(const loop_thread *thread, int32_t object, uint64_
     return thread->other_object == object && loop_is_called_otherwise(&thread->other, object, address, sp);
 }
 
+// Whether the thread with a claim has not come by its place for long.
+static int has_been_gone(const loop_thread *thread) {
+    uint64_t last_ns = __atomic_load_n(&thread->beacon->callout_ns, __ATOMIC_RELAXED);
+    return (int64_t)(clb_now_ns() - last_ns) >= (int64_t)LOOP_GONE_SECONDS * 1000000000;
+}
+
+// Whether the candidate has not waited while others did so often, for so long, that it is past.
+static int is_past(const loop_thread *thread) {
+    return thread->inner_waits >= LOOP_OTHER_WAITS && (thread->claim == 0 || has_been_gone(thread));
+}
+
 // Counts a wait that is not the loop's: how many there were in a row. A handler's own waits, of a lower rank or further in the stack, do not end
 // the row of the loop around it, unless it has none any more.
 static int32_t count_other(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
@@ -118,7 +129,9 @@ static int32_t count_other(loop_thread *thread, int32_t object, int rank, uint64
         return ++thread->other_waits;
     }
     int is_inner = rank < thread->other_rank || (rank == thread->other_rank && sp < thread->other.sp);
-    if (is_inner && ++thread->inner_waits < LOOP_WAITS) return 0;
+    // A client's library polls its connection for each answer: that may be many times within one turn of a loop on epoll.
+    int is_clients = rank == LOOP_RANK_ONE && thread->other_rank == LOOP_RANK_EPOLL;
+    if (is_inner && (++thread->inner_waits < LOOP_WAITS || (is_clients && !is_past(thread)))) return 0;
     thread->other = (loop_place){.address = address, .sp = sp};
     thread->other_object = object;
     thread->other_rank = rank;
@@ -133,12 +146,6 @@ loop_thread *loop_change_place(loop_thread *thread, int32_t object, int rank, ui
     thread->outer.sp = 0;
     __atomic_store_n(&slot->changes, slot->changes + 1, __ATOMIC_RELAXED);
     return rest(thread);
-}
-
-// Whether the thread with a claim has not come by its place for long.
-static int has_been_gone(const loop_thread *thread) {
-    uint64_t last_ns = __atomic_load_n(&thread->beacon->callout_ns, __ATOMIC_RELAXED);
-    return (int64_t)(clb_now_ns() - last_ns) >= (int64_t)LOOP_GONE_SECONDS * 1000000000;
 }
 
 static loop_thread *handle_other_place(
@@ -245,7 +252,8 @@ void loop_begin_object(int32_t object) {
 static int is_within_service(loop_thread *thread, int32_t object, uint64_t address, uint64_t sp) {
     if (!thread->is_serving) return 0;
     int is_candidates = is_other(thread, object, address, sp) || is_other_otherwise(thread, object, address, sp);
-    if (!is_candidates && (++thread->inner_waits < LOOP_OTHER_WAITS || (thread->claim != 0 && !has_been_gone(thread)))) return 1;
+    if (!is_candidates) ++thread->inner_waits;
+    if (!is_candidates && !is_past(thread)) return 1;
     loop_end_service(thread);
     return 0;
 }

@@ -55,6 +55,18 @@ static void turn_on(int instance) {
         wait_on(instance, turn < TURNS ? TURN_MS : -1);
     }
 }
+
+// As the library of a database's client, which polls its connection before each write and read.
+__attribute__((noinline)) static void ask_as_client(void) {
+    int ends[2];
+    char byte = 0;
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) _exit(3);
+    for (int answer = 0; answer < 3 * JOBS; answer++) {
+        struct pollfd own = {.fd = ends[0], .events = POLLIN};
+        if (write(ends[1], "x", 1) != 1 || poll(&own, 1, 1000) != 1 || read(ends[0], &byte, 1) != 1) _exit(3);
+    }
+}
+
 static void turn_by_poll(void) {
     for (int turn = 0;; turn++) {
         if (turn == TURNS) say("turned");
@@ -271,9 +283,10 @@ int run_first_stall(int count, char **arguments) {
         run_thread(turn_on_thread, strcmp(name, "set-thread") == 0 ? "set" : "few-set");
     }
     if (epoll_ctl(set, EPOLL_CTL_ADD, STDIN_FILENO, &interest) != 0) return 3;
-    if (strcmp(name, "loop") == 0) {
+    if (strcmp(name, "loop") == 0 || strcmp(name, "client") == 0) {
         wait_on(set, -1);
         first_handler(STALL_MS);
+        if (strcmp(name, "client") == 0) ask_as_client();
         turn_on(set);
     } else if (strcmp(name, "thread") == 0 || strcmp(name, "few-thread") == 0) {
         run_thread(turn_on_thread, strcmp(name, "thread") == 0 ? "epoll" : "few");

@@ -23,7 +23,7 @@ internal import Testing
     }
 
     @Test(arguments: [
-        "loop", "set", "set ppoll", "set select", "set pselect", "listener", "thread", "set-thread", "few-thread",
+        "loop", "client", "set", "set ppoll", "set select", "set pselect", "listener", "thread", "set-thread", "few-thread",
         "few-set-thread",
     ])
     func `a stall after the first wait is one record`(name: String) throws {
