@@ -118,7 +118,7 @@ diagnosis-libraries: setup ## the same of stalls in libraries that programs use,
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagdiagnosis" --busy 4 $(LIBRARIES) \
 		--program "$$($(SWIFT) build --package-path Evaluation/Libraries -c release --show-bin-path 2>/dev/null)/librarystalls"
 
-languages: setup ## stall programs in other languages, and hold their frames against what is true: function, file, line (python3 and pyenv's, node, ruby, go, java: those that are installed; 15 min each)
+languages: setup ## stall programs in other languages, and hold their frames against what is true: function, file, line (python3 and pyenv's, node, ruby, php, go, java: those that are installed; 15 min each)
 	$(SWIFT) build -c release --product lagmond >&2
 	$(SWIFT) build -c release --product lagmonitor-preload >&2
 	exec Scripts/languages/run "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagmond" $(LANGUAGES)

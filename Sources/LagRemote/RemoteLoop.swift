@@ -75,6 +75,7 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
         let found = examiner.examine(
             limit: recordPlace(),
             at: now,
+            stretch: word,
             isProvisional: isProvisional,
             isYoung: isYoung,
             isServing: table.isServing(at: index)
@@ -86,7 +87,9 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     package var quietWord: UInt64 { quiet.load(ordering: .relaxed) }
 
     package func proof(at now: UInt64) -> LoopProof {
-        examiner.proof(limit: recordPlace(), at: now, isYoung: isYoung) { isFetched(from: $0, at: now) }
+        examiner.proof(limit: recordPlace(), at: now, stretch: clb_beacon_word(beacon.raw), isYoung: isYoung) {
+            isFetched(from: $0, at: now)
+        }
     }
 
     private var isYoung: Bool {

@@ -80,7 +80,7 @@ package protocol LanguageThread: AnyObject, Sendable {
 
 /// A function of a language, as its runtime names it.
 package struct LanguageFrameName: Sendable, Hashable {
-    /// `python`, `javascript`, `go`, `ruby`, …; nil: it has a name, and is no language's.
+    /// `python`, `javascript`, `go`, `ruby`, `php`, …; nil: it has a name, and is no language's.
     package var language: String?
     /// The function, with what it is in: `Shop.checkout`, `load.<locals>.<lambda>`.
     package var function: String

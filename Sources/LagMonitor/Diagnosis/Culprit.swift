@@ -9,7 +9,7 @@
 /// 1. code of the program;
 /// 2. the program's entry function (`main`), when no run loop or queue stands between it and the leaf: it did the work itself;
 /// 3. code in the program's files that has no name;
-/// 4. code of a library, first what has a name; then that of the C library and of languages' runtimes, where every program ends up;
+/// 4. code of a library, first what has a name; then that of the C library and of languages' runtimes and interpreters, where every program ends up;
 /// 5. the entry function, else what runs the callbacks: so the time went to many things.
 ///
 /// What runs the callbacks is known by its names, and, of a loop of another process, by its stack while it waits: of a stalled stack what is on
@@ -20,7 +20,7 @@
 ///
 /// ``confidence`` = `coverage` × `kind` × `samples` × `completeness`, where
 /// - `coverage` is the share of the weight of *all* samples, also of those without a stack, whose stacks hold the function;
-/// - `kind` is 1 for code of the program, otherwise 0.5;
+/// - `kind` is 1 for code of the program, 0.2 for that of the C library and of languages' runtimes, otherwise 0.5;
 /// - `samples` is 1 − 0.3 / n for n samples of the same weight (for other weights the number that says as much, (Σw)² / Σw²,
 ///   after Kish, "Survey Sampling", 1965): 0.7 for one sample, 0.9 for three;
 /// - `completeness` is 1 − 0.2 × the share of what covers that is of stacks whose root was not reached.

@@ -3,7 +3,8 @@ struct CulpritSearch {
     /// A blamed function and which kind of frame it is.
     struct Blamed {
         let function: String
-        let isProgramCode: Bool
+        /// How likely a function of its kind is to blame.
+        let factor: Double
     }
 
     /// Stacks that are alike.
@@ -16,6 +17,7 @@ struct CulpritSearch {
 
     private enum Factor {
         static let notProgramCode = 0.5
+        static let runtimeCode = 0.2
         static let singleSample = 0.3
         static let incomplete = 0.2
     }
@@ -62,17 +64,25 @@ struct CulpritSearch {
     func blamed() -> Blamed? {
         for kind in Kind.allCases {
             if let function = nearestToTheLeaf(of: kind, amongCovering: true, in: Array(stacks.indices)) {
-                return Blamed(function: function, isProgramCode: kind == .programCode)
+                return Blamed(function: function, factor: Self.factor(of: kind))
             }
         }
         let groups = groups(holding: nil)
         guard let heaviest = groups.max(by: { ($0.weight, -$0.first) < ($1.weight, -$1.first) })?.heaviest else { return nil }
         for kind in Kind.allCases {
             if let function = nearestToTheLeaf(of: kind, amongCovering: false, in: [heaviest]) {
-                return Blamed(function: function, isProgramCode: kind == .programCode)
+                return Blamed(function: function, factor: Self.factor(of: kind))
             }
         }
         return nil
+    }
+
+    private static func factor(of kind: Kind) -> Double {
+        switch kind {
+        case .programCode: 1
+        case .runtimeCode: Factor.runtimeCode
+        default: Factor.notProgramCode
+        }
     }
 
     /// Stacks with the same functions, each counted where it is nearest to the leaf; only those that hold `function`.
@@ -106,7 +116,7 @@ struct CulpritSearch {
         }
         let samples = max(1, covered * covered / squares)
         return covered / totalWeight
-            * (blamed.isProgramCode ? 1 : Factor.notProgramCode)
+            * blamed.factor
             * (1 - Factor.singleSample / samples)
             * (1 - Factor.incomplete * incomplete / covered)
     }

@@ -72,17 +72,20 @@ enum FileLocation: Equatable {
         sourceFolders.contains { path.contains($0) }
     }
 
+    /// Whether a program of that name runs programs in another language: its functions are nobody's own. `python3.11`, `php-fpm8.2`.
+    static func isInterpreter(_ name: String) -> Bool {
+        let version: Set<Character> = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", ".", "-"]
+        return interpreters.contains(name)
+            || interpreters.contains(String(name.reversed().drop { version.contains($0) }.reversed()))
+    }
+
     /// Whether a file lies in a folder of libraries that has the executable's name, or in the executable's package of a store.
     private static func isOfItsPackage(_ path: Substring, _ executable: Substring) -> Bool {
         for store in stores where path.hasPrefix(store) && executable.hasPrefix(store) {
             return path.dropFirst(store.count).prefix { $0 != "/" } == executable.dropFirst(store.count).prefix { $0 != "/" }
         }
         let name = ModuleName.base(String(executable))
-        // `python3.11`, `php-fpm8.2`.
-        let version: Set<Character> = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", ".", "-"]
-        guard !interpreters.contains(name),
-            !interpreters.contains(String(name.reversed().drop { version.contains($0) }.reversed()))
-        else { return false }
+        guard !isInterpreter(name) else { return false }
         // Below `lib`, `lib64`, `libexec`: what lies above may hold everything that the program needs.
         return path.split(separator: "/").dropLast().drop { !$0.hasPrefix("lib") }.contains { $0 == name }
     }

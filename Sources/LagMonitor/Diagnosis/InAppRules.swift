@@ -1,8 +1,8 @@
 /// Which frames are the program's own. In this order:
 ///
 /// 1. the user's prefixes;
-/// 2. where the file lies (``FileLocation``): the executable and what lies beside it are the program's, system, toolchain and package
-///    folders never are, other folders are;
+/// 2. where the file lies (``FileLocation``): the executable (unless it is an interpreter) and what lies beside it are the program's, system,
+///    toolchain and package folders never are, other folders are;
 /// 3. the file's name, for libraries of the system and the toolchain wherever they were copied;
 /// 4. the source file, where it is known: headers of the system and what was checked out as a dependency are not (``SourceModules``);
 /// 5. the symbol, for system code and packages that were linked into the program: what the program's own debug information says of its module
@@ -103,17 +103,20 @@ package struct InAppRules: Sendable, Hashable {
         guard let modulePath, let base else { return owner.map { isProgramSymbol($0, hasSource: false) } ?? false }
         switch FileLocation(modulePath, executable: program.executable) {
         case .system: return false
-        // A program that was started through its loader.
-        case .executable: if ["ld-linux", "ld-musl", "ld.so"].contains(where: base.hasPrefix) { return false }
+        // A program that was started through its loader, or by an interpreter.
+        case .executable:
+            if FileLocation.isInterpreter(base) { return false }
+            if ["ld-linux", "ld-musl", "ld.so"].contains(where: base.hasPrefix) { return false }
         case .program, .unknown: if Self.systemModulePrefixes.holdsPrefix(of: base) { return false }
         }
         if let file, FileLocation.isSystemSource(file) || SourceModules.holdsSource(file) { return false }
         return owner.map { isProgramSymbol($0, hasSource: file?.isEmpty == false) } ?? true
     }
 
-    /// Whether a file is the C library, the loader or a language's runtime.
+    /// Whether a file is the C library, the loader, a language's runtime or interpreter.
     package static func isRuntime(modulePath: String?) -> Bool {
-        modulePath.map { systemModulePrefixes.holdsPrefix(of: ModuleName.base($0)) } ?? false
+        guard let base = modulePath.map(ModuleName.base) else { return false }
+        return systemModulePrefixes.holdsPrefix(of: base) || FileLocation.isInterpreter(base)
     }
 
     private func isProgramSymbol(_ owner: String, hasSource: Bool) -> Bool {

@@ -11,6 +11,8 @@ enum LanguageLibraries {
         "/pkg/mod/", "/vendor/", "/usr/lib/go-", "/usr/share/go-", "/usr/local/go/src/",
         // Ruby: gems, the standard library.
         "/gems/", "/lib/ruby/", "/usr/share/rubygems-integration/",
+        // PHP: Debian's packages and PEAR's; Composer's are in `vendor`, above.
+        "/usr/share/php/", "/usr/local/lib/php/",
     ]
     /// Names that runtimes give to what is in no file.
     private static let beginnings = ["<frozen ", "<internal:", "<__array_function__", "node:", "internal/", "evalmachine."]

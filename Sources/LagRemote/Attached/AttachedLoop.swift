@@ -134,7 +134,9 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
             sampledStretches.refine(finder.began)
         }
         // It may be over with the next sample.
-        if !wasAtWork, finder.isInDoubt(at: now) { recordExamination(examiner.examine(limit: limit, at: now)) }
+        if !wasAtWork, finder.isInDoubt(at: now) {
+            recordExamination(examiner.examine(limit: limit, at: now, stretch: clb_beacon_word(beacon.raw)))
+        }
         last = (now, isAsleep)
         if finder.isAtWork {
             recordContents(at: now)
@@ -176,7 +178,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
 
     package func examine(at now: UInt64) -> LoopExamination {
         let word = clb_beacon_word(beacon.raw)
-        let found = examiner.examine(limit: limit, at: now)
+        let found = examiner.examine(limit: limit, at: now, stretch: word)
         // It may have come to rest since it was sampled: then that ends a stretch of work, and says nothing of what it was.
         if found.isQuiet { _ = sample(at: clb_now_ns()) }
         guard clb_beacon_word(beacon.raw) == word else { return LoopExamination(work: found.work) }
@@ -189,7 +191,9 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
 
     package var quietWord: UInt64 { quiet.load(ordering: .relaxed) ? clb_beacon_word(beacon.raw) : .max }
 
-    package func proof(at now: UInt64) -> LoopProof { examiner.proof(limit: limit, at: now) }
+    package func proof(at now: UInt64) -> LoopProof {
+        examiner.proof(limit: limit, at: now, stretch: clb_beacon_word(beacon.raw))
+    }
 
     package var waits: PublishedWaits { .samples }
 

@@ -29,8 +29,9 @@ package final class LoopExaminer: Sendable {
         /// What the process is there for if it runs no loop, of which epoll instance, and when that was found.
         var service: (found: WaitObject.Kind?, epoll: Int32, nanoseconds: UInt64) = (nil, -1, 0)
         var signals = WaitObject.SignalMembers()
-        /// Of a ring of io_uring: what the program had taken from it at the last look, and when that was first found to be more than before.
-        var fetched: (count: UInt32?, nanoseconds: UInt64) = (nil, 0)
+        /// Of a ring of io_uring: what the program had taken from it at the last look in the present stretch of work, and when that was first found to be
+        /// more than before. (What it had taken when the stretch began is what it works at.)
+        var fetched: (stretch: UInt64, count: UInt32?, nanoseconds: UInt64) = (.max, nil, 0)
     }
 
     private let process: ProcessHandle
@@ -114,10 +115,12 @@ package final class LoopExaminer: Sendable {
     ///   - isProvisional: it may run no loop. (Of an epoll instance its process knows that it is the same one.)
     ///   - isYoung: all its waits were within some seconds, as those of a start are, which is no loop.
     ///   - isServing: a connection that came at the loop's place, which has the loop around it, however young: what its process says.
+    ///   - stretch: the beacon's word of the present stretch of work.
     ///   - isFetched: whether another thread has fetched from that epoll instance just now.
     func examine(
         limit: UInt64,
         at now: UInt64,
+        stretch: UInt64 = 0,
         isProvisional: Bool = false,
         isYoung: Bool = false,
         isServing: Bool = false,
@@ -126,6 +129,7 @@ package final class LoopExaminer: Sendable {
         let facts = facts(
             limit: limit,
             at: now,
+            stretch: stretch,
             isProvisional: isProvisional,
             isYoung: isYoung && !isServing,
             isServing: isServing,
@@ -142,10 +146,11 @@ package final class LoopExaminer: Sendable {
     func proof(
         limit: UInt64,
         at now: UInt64,
+        stretch: UInt64 = 0,
         isYoung: Bool = false,
         isFetched: (_ epoll: Int32) -> Bool = { _ in false }
     ) -> LoopProof {
-        let facts = facts(limit: limit, at: now, isYoung: isYoung, isForProof: true, isFetched)
+        let facts = facts(limit: limit, at: now, stretch: stretch, isYoung: isYoung, isForProof: true, isFetched)
         guard isDeclared, !isClaimed else {
             let isWitnessed = isClaimed && facts.isProved && isSeen()
             return LoopProof(isLoop: facts.isProved, isWorkPending: facts.pending == .pending, isWitnessed: isWitnessed)
@@ -168,6 +173,7 @@ package final class LoopExaminer: Sendable {
     private func facts(
         limit: UInt64,
         at now: UInt64,
+        stretch: UInt64,
         isProvisional: Bool = false,
         isYoung: Bool = false,
         isServing: Bool = false,
@@ -191,7 +197,7 @@ package final class LoopExaminer: Sendable {
                 doing: doing(limit: limit, isYoung: isYoung, isServing: isServing, isForProof: isForProof, &state)
             )
             rule.isProvisional = isProvisional && state.object?.epoll == nil
-            rule.hasFetched = hasFetched(work.fetched, &state, at: now)
+            rule.hasFetched = hasFetched(work.fetched, in: stretch, &state, at: now)
             if rule.isLoop, let epoll = state.object?.epoll {
                 rule.hasOtherWaiter = isFetched(epoll) || hasOtherWaiter(epoll, &state, at: now)
             }
@@ -199,9 +205,10 @@ package final class LoopExaminer: Sendable {
         }
     }
 
-    /// Whether the program has taken completions from its ring since the last look. Where there are any it does so without a call.
-    private func hasFetched(_ count: UInt32?, _ state: inout State, at now: UInt64) -> Bool {
+    /// Whether the program has taken completions from its ring since the last look in this stretch of work. Where there are any it does so without a call.
+    private func hasFetched(_ count: UInt32?, in stretch: UInt64, _ state: inout State, at now: UInt64) -> Bool {
         guard let count else { return false }
+        if state.fetched.stretch != stretch { state.fetched = (stretch, nil, 0) }
         if let before = state.fetched.count, before != count { state.fetched.nanoseconds = now }
         state.fetched.count = count
         return state.fetched.nanoseconds > 0 && now < state.fetched.nanoseconds &+ Self.fetchNanoseconds

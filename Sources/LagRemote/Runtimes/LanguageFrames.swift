@@ -9,7 +9,8 @@ internal import LagModel
 package final class LanguageFrames: LanguageFrameSource {
     /// Every runtime that is known, in the order in which they are tried on a stack.
     static let recognisers: [@Sendable (ProcessImage) -> RuntimeRecognition] = [
-        PythonRuntime.recognise, V8Runtime.recognise, GoRuntime.recognise, RubyRuntime.recognise, PerfMapRuntime.recognise,
+        PythonRuntime.recognise, V8Runtime.recognise, GoRuntime.recognise, RubyRuntime.recognise, PHPRuntime.recognise,
+        PerfMapRuntime.recognise,
     ]
 
     private struct State {

@@ -110,24 +110,7 @@ final class RubyRuntime: LanguageRuntime {
             }
         }
         guard groups.contains(where: { !$0.isEmpty }) else { return stack }
-        return merged(stack, groups)
-    }
-
-    private func merged(_ stack: [StackEntry], _ groups: [[LanguageFrame]]) -> [StackEntry] {
-        var merged: [StackEntry] = []
-        var rest = groups[...]
-        for entry in stack {
-            guard case .native(let native) = entry, native.address >= execution.address,
-                native.address - execution.address < execution.size, let group = rest.popFirst()
-            else {
-                merged.append(entry)
-                continue
-            }
-            merged += group.map { .language($0) }
-        }
-        // The stack of C was not walked to its end: the order of what is left is known all the same.
-        for group in rest { merged += group.map { .language($0) } }
-        return merged
+        return stack.replacing(callsOf: execution, by: groups)
     }
 
     func name(_ frame: LanguageFrame) -> LanguageFrameName? {

@@ -115,6 +115,10 @@ internal import Testing
         #expect(try probe.ask("h") == 1)
         #expect(examiner.examine(limit: .max, at: 4) == LoopExamination(isQuiet: true, work: .none))
         #expect(examiner.examine(limit: .max, at: 100_000_000) == LoopExamination(work: .none))
+        // What it had taken when a stretch of work began is what it works at.
+        #expect(try probe.ask("n") == 1)
+        #expect(try probe.ask("h") == 1)
+        #expect(examiner.examine(limit: .max, at: 100_000_001, stretch: 1) == LoopExamination(work: .none))
     }
 
     /// Which instance a thread waits on is written where other processes can write, too.

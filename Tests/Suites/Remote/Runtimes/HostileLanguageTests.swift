@@ -5,7 +5,7 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// The readers of Go's and Ruby's structures in memory that leads anywhere: something or nothing, and that soon.
+/// The readers of Go's, Ruby's and PHP's structures in memory that leads anywhere: something or nothing, and that soon.
 struct HostileLanguageTests {
     private let memory = RemoteMemory(process: getpid())
 
@@ -100,6 +100,32 @@ struct HostileLanguageTests {
             _ = sequence.file()
             for position: UInt64 in [0, 53, 54, 1000, .max] { _ = sequence.line(at: position) }
             _ = sequence.check
+        }
+    }
+
+    @Test(arguments: 0..<40 as Range<UInt64>) func `wild frames of PHP end`(seed: UInt64) throws {
+        let wild = WildMemory(seed: seed)
+        let layout = PHPLayout.known[0]
+        let copy = try #require(MemoryCopy(process: getpid()))
+        for _ in 0..<50 {
+            let (globals, place, next, function) = (wild.anyAddress, wild.anyAddress, wild.anyAddress, wild.anyAddress)
+            let (first, frame, code) = (
+                Int(globals - wild.address(0)), Int(place - wild.address(0)), Int(function - wild.address(0))
+            )
+            guard max(first + 500, frame + 64, code + 168) <= WildMemory.bytes else { continue }
+            wild.store(place, at: first + 488)
+            wild.store(function, at: frame + 24)
+            wild.store(next, at: frame + 48)
+            wild.store(2, at: code)
+            copy.open(nil, within: 2_000_000)
+            let groups = PHPStack(memory: copy, layout: layout, globals: globals).groups()
+            copy.close(nil)
+            #expect(groups.joined().count <= 512)
+            for frame in groups.joined() {
+                guard let found = PHPFunction(layout, at: frame.function, read: { memory.bytes($0, $1) }) else { continue }
+                _ = (found.name(), found.file(), found.check)
+                for position: UInt64 in [found.position(of: frame.instruction) ?? 0, 1, .max] { _ = found.line(at: position) }
+            }
         }
     }
 }

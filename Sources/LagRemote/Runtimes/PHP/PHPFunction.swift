@@ -1,0 +1,87 @@
+/// A function of PHP, as somewhere in another process's memory: written in PHP, or one of an extension.
+struct PHPFunction {
+    /// Of an extension, and written in PHP: `ZEND_INTERNAL_FUNCTION`, `ZEND_USER_FUNCTION` (`zend_compile.h`).
+    private static let extensions: UInt8 = 1
+    static let user: UInt8 = 2
+
+    private static let internalBytes = 24
+    private static let maximumTextBytes: UInt64 = 4096
+    private static let maximumInstructions: UInt32 = 1 << 24
+
+    private let layout: PHPLayout
+    private let read: (_ address: UInt64, _ count: Int) -> [UInt8]?
+    private let head: [UInt8]
+    /// Whether it is written in PHP.
+    let isUsers: Bool
+
+    /// Nil where there is none.
+    init?(_ layout: PHPLayout, at address: UInt64, read: @escaping (_ address: UInt64, _ count: Int) -> [UInt8]?) {
+        guard address % 8 == 0, let start = read(address, Self.internalBytes), let kind = start.first else { return nil }
+        self.layout = layout
+        self.read = read
+        switch kind {
+        case Self.extensions: (isUsers, head) = (false, start)
+        case Self.user:
+            guard let whole = read(address, layout.functionBytes) else { return nil }
+            (isUsers, head) = (true, whole)
+            guard field(layout.functionFile) != 0, field(layout.functionCode) != 0, count > 0, count <= Self.maximumInstructions
+            else {
+                return nil
+            }
+        default: return nil
+        }
+    }
+
+    private func field(_ offset: UInt64) -> UInt64 { head.number(at: Int(offset)) ?? 0 }
+
+    private var count: UInt32 { head.number(at: Int(layout.functionCount)) ?? 0 }
+
+    /// Of what another function at the same place would have otherwise.
+    var check: UInt64 {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for offset in [layout.functionName, layout.functionClass] + (isUsers ? [layout.functionCode, layout.functionFile] : []) {
+            hash = (hash ^ field(offset)) &* 0x0000_0100_0000_01b3
+        }
+        return hash | 1
+    }
+
+    /// Which of its instructions an address is; nil where it is none of them. Of an extension's function 0.
+    func position(of instruction: UInt64) -> UInt64? {
+        guard isUsers else { return 0 }
+        let code = field(layout.functionCode)
+        guard instruction >= code, (instruction - code) % layout.instructionBytes == 0 else { return nil }
+        let position = (instruction - code) / layout.instructionBytes
+        return position < UInt64(count) ? position : nil
+    }
+
+    /// `Shop::checkout`, `{closure}`; of what is outside of all functions `{main}`. Nil: it has none that can be read.
+    func name() -> String? {
+        guard field(layout.functionName) != 0 else { return isUsers ? "{main}" : nil }
+        guard let name = text(field(layout.functionName)) else { return nil }
+        guard field(layout.functionClass) != 0, let place = word(field(layout.functionClass) &+ layout.className),
+            let className = text(place)
+        else { return name }
+        return "\(className)::\(name)"
+    }
+
+    func file() -> String? { isUsers ? text(field(layout.functionFile)) : nil }
+
+    /// The line of an instruction, counted from 1.
+    func line(at position: UInt64) -> Int? {
+        guard isUsers, position < UInt64(count) else { return nil }
+        let place = field(layout.functionCode) &+ position &* layout.instructionBytes &+ layout.instructionLine
+        guard let line: UInt32 = read(place, 4)?.number(at: 0), line > 0, line < UInt32(Int32.max) else { return nil }
+        return Int(line)
+    }
+
+    private func word(_ address: UInt64) -> UInt64? { read(address, 8)?.number(at: 0) }
+
+    private func text(_ string: UInt64) -> String? {
+        guard string % 8 == 0, let count = word(string &+ layout.stringLength), count > 0, count <= Self.maximumTextBytes,
+            // What follows in the name of a class without one (`class@anonymous`) is where it is.
+            let bytes = read(string &+ layout.stringBytes, Int(count))?.prefix(while: { $0 != 0 }), !bytes.isEmpty
+        else { return nil }
+        let text = String(decoding: bytes, as: UTF8.self)
+        return text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7f || $0.value == 0xfffd } ? nil : text
+    }
+}

@@ -1,0 +1,50 @@
+/// Where PHP keeps its frames, by version. It exports no such table: a version is known by how many bytes its global state has, and what a frame leads
+/// to is used only where it agrees (``PHPFunction``).
+///
+/// Source: `Zend/zend_globals.h`, `zend_compile.h`, `zend_string.h` and `zend.h` of the version's tag, by `offsetof` with the headers of
+/// Debian's 8.2; x86-64, builds without threads (what `php`, php-fpm and Apache's module are by default).
+struct PHPLayout: Sendable {
+    let version: String
+    /// `zend_executor_globals`.
+    let globalsBytes: UInt64
+    /// Its innermost frame.
+    let currentFrame: UInt64
+    /// `zend_execute_data`: the instruction, the function, how it was called, and the caller's.
+    let frameInstruction, frameFunction, frameCall, framePrevious: UInt64
+    let frameBytes: Int
+    /// `zend_function`: its name, its class.
+    let functionName, functionClass: UInt64
+    /// `zend_op_array`, a function that is written in PHP: how many instructions, which, and the file.
+    let functionCount, functionCode, functionFile: UInt64
+    let functionBytes: Int
+    /// `zend_op`, and where it has its line.
+    let instructionBytes, instructionLine: UInt64
+    /// `zend_string`: its length and its bytes.
+    let stringLength, stringBytes: UInt64
+    /// `zend_class_entry`: its name.
+    let className: UInt64
+
+    static let known = [
+        PHPLayout(
+            version: "8.2",
+            globalsBytes: 1800,
+            currentFrame: 488,
+            frameInstruction: 0,
+            frameFunction: 24,
+            frameCall: 40,
+            framePrevious: 48,
+            frameBytes: 56,
+            functionName: 8,
+            functionClass: 16,
+            functionCount: 80,
+            functionCode: 88,
+            functionFile: 152,
+            functionBytes: 160,
+            instructionBytes: 32,
+            instructionLine: 24,
+            stringLength: 16,
+            stringBytes: 24,
+            className: 8
+        )
+    ]
+}

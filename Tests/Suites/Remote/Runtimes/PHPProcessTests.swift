@@ -1,0 +1,69 @@
+internal import Glibc
+internal import LagCapture
+internal import TestSupport
+internal import Testing
+
+@testable internal import LagRemote
+
+/// A PHP that sleeps or computes, watched from here.
+@Suite(.enabled(if: access("/usr/bin/php8.2", X_OK) == 0, "no PHP 8.2 on this machine"))
+struct PHPProcessTests {
+    private static let program = """
+        <?php
+        class Shop {
+          public function checkout() {
+            return array_map(function ($number) {
+              return $this->wait($number);
+            }, [1]);
+          }
+
+          private function wait($number) {
+            echo "ready\\n";
+            if (($GLOBALS["argv"][1] ?? "") == "compute") {
+              while (true) {
+                hash("crc32", "x");
+              }
+            }
+            sleep(600);
+          }
+        }
+        (new Shop())->checkout();
+
+        """
+
+    private func frames(_ arguments: [String], count: Int) throws -> [String] {
+        let process = try InterpretedProcess("/usr/bin/php8.2", Self.program, file: "shop.php", arguments)
+        var found: [String] = []
+        _ = eventually {
+            let outcome = process.take()
+            found = (0..<outcome.stored).map { index in
+                guard process.frames[index].language != 0 else { return "C" }
+                guard let name = process.languages.name(of: process.frames[index].language) else { return "?" }
+                return "\(name.symbol):\(name.line ?? 0)"
+            }
+            return found.count { $0.contains("shop.php") } == count
+        }
+        return found
+    }
+
+    @Test func `a thread that sleeps has PHP's frames, among those of C`() throws {
+        let found = try frames([], count: 4)
+        let own = found.filter { $0 != "C" }
+        #expect(
+            own == [
+                "sleep:0", "Shop::wait (shop.php):16", "Shop::{closure} (shop.php):5", "array_map:0",
+                "Shop::checkout (shop.php):4",
+                "{main} (shop.php):19",
+            ],
+            "\(found)"
+        )
+        // What `array_map` does in C is between the closure and the method.
+        let closure = try #require(found.firstIndex { $0.hasPrefix("Shop::{closure}") })
+        #expect(found[closure + 1] == "C")
+    }
+
+    @Test func `so has one that computes`() throws {
+        let found = try frames(["compute"], count: 4)
+        #expect(found.contains { $0.hasPrefix("Shop::wait (shop.php):1") }, "\(found)")
+    }
+}
