@@ -151,7 +151,7 @@ static int clr_kind_of_one(int duplicate, const char *link) {
 static clr_work clr_poll_set(int pidfd, pid_t pid, const clr_wait_object *object) {
     clr_work work = {.kind = object->count > 0 ? CLR_OBJECT_LOOP : CLR_OBJECT_TIMER};
     struct pollfd entries[CLR_WAITED_MAX];
-    uint32_t asked = 0, gone = 0, refused = 0;
+    uint32_t asked = 0, gone = 0, refused = 0, pipes = 0, standard = 0;
     uint32_t count = object->count < CLR_WAITED_MAX ? object->count : CLR_WAITED_MAX;
     for (uint32_t index = 0; index < count; index++) {
         char link[LINK_BYTES];
@@ -163,6 +163,10 @@ static clr_work clr_poll_set(int pidfd, pid_t pid, const clr_wait_object *object
             gone++;
             continue;
         }
+        if (clr_begins(link, "pipe:")) {
+            pipes++;
+            standard += waited->descriptor <= STDERR_FILENO;
+        }
         if (!clr_may_duplicate(link)) continue;
         int duplicate = clr_duplicate(pidfd, waited->descriptor);
         if (duplicate < 0) {
@@ -172,6 +176,8 @@ static clr_work clr_poll_set(int pidfd, pid_t pid, const clr_wait_object *object
         if (count == 1 && object->is_complete) work.kind = clr_kind_of_one(duplicate, link);
         entries[asked++] = (struct pollfd){.fd = duplicate, .events = (short)waited->events};
     }
+    // A filter: beside its input or output it waits for a pipe of its own, which its signal handlers write to. It serves the one who wrote, or reads.
+    if (standard > 0 && pipes == count && object->is_complete) work.kind = CLR_OBJECT_PEER;
     int ready = asked > 0 ? poll(entries, asked, 0) : 0;
     for (uint32_t index = 0; index < asked; index++) close(entries[index].fd);
     if (ready > 0) work.state = CLR_WORK_PENDING;

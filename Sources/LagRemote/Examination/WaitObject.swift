@@ -14,7 +14,9 @@ package struct WaitObject: Sendable {
         case timer
         /// A terminal alone: somebody may type there while the program computes.
         case terminal
-        /// One connection or pipe: a blocking read with a time-out, of a thread that serves one other party. So is what a process of one thread waits on that serves one client by a connection that was accepted: who waits for it is the one who asked.
+        /// One connection or pipe, or pipes of which one is a standard stream (a filter): a blocking read with a time-out, of a thread that serves
+        /// one other party. So is what a process of one thread waits on that serves one client by a connection that was accepted: who waits for it is
+        /// the one who asked.
         case peer
         /// Pipes and signals of a helper that a server has forked: it does what it has to do by the clock.
         case helper

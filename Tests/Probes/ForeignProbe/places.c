@@ -352,6 +352,7 @@ static int be_object(const char *kind) {
         // Until work comes, and back.
         if (line[0] == 'p') result = poll(some, 2, 300);
         if (line[0] == 'o') result = poll(some + 1, 1, 300);
+        if (line[0] == 'f') result = poll((struct pollfd[2]){{.fd = STDIN_FILENO, .events = POLLIN}, some[1]}, 2, 300);
         if (line[0] == 'd') deeper(1024, poll_one, 300);
         printf("%d\n", result);
         fflush(stdout);

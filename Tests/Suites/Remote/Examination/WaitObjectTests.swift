@@ -48,9 +48,10 @@ internal import Testing
         #expect(probe.descriptors == before)
     }
 
-    @Test func `a wait for one pipe is no loops`() throws {
+    /// `f`: that of a filter, for its input and for a pipe of its own.
+    @Test(arguments: ["o", "f"]) func `a wait for one pipe is no loops`(letter: String) throws {
         let probe = try ObjectProbe("level")
-        let one = try probe.sleepingObject(in: "o")
+        let one = try probe.sleepingObject(in: letter)
         #expect(probe.look(one).kind == .peer)
         #expect(try probe.answer() == 0)
     }
