@@ -29,6 +29,8 @@ package final class LoopExaminer: Sendable {
         /// What the process is there for if it runs no loop, of which epoll instance, and when that was found.
         var service: (found: WaitObject.Kind?, epoll: Int32, nanoseconds: UInt64) = (nil, -1, 0)
         var signals = WaitObject.SignalMembers()
+        /// Where the process's first stack begins; 0: not known.
+        var firstStack: UInt64?
         /// Of a ring of io_uring: what the program had taken from it at the last look in the present stretch of work, and when that was first found to be
         /// more than before. (What it had taken when the stretch began is what it works at.)
         var fetched: (stretch: UInt64, count: UInt32?, nanoseconds: UInt64) = (.max, nil, 0)
@@ -50,6 +52,8 @@ package final class LoopExaminer: Sendable {
     private static let searchAgainNanoseconds: UInt64 = 40_000_000
     /// Looks of two threads may come one after the other.
     private static let fetchNanoseconds: UInt64 = 40_000_000
+    /// The kernel leaves so much below the first stack free, whatever its limit is (`mmap_base`, arch/x86/mm/mmap.c).
+    private static let stackBytes: UInt64 = 128 << 20
     /// A server gets and loses connections; to find out takes 3 µs a descriptor.
     private static let serviceNanoseconds: UInt64 = 1_000_000_000
 
@@ -251,10 +255,25 @@ package final class LoopExaminer: Sendable {
         return switch Int(clr_call_use(process.pid, &call)) {
         // A handler of CPython or Ruby is good for a line. For an action the C stack has to say the same.
         case CLR_CALL_RESTS:
-            .waiting(isFurtherOut: call.sp > limit && (isForProof || !isInHandler(call, isServing: isServing, &state)))
+            .waiting(
+                isFurtherOut: call.sp > limit
+                    && (isForProof || isOnFirstStack(limit, &state) && !isInHandler(call, isServing: isServing, &state))
+            )
         case CLR_CALL_SLEEPS: .sleeping
         default: .working
         }
+    }
+
+    /// Whether the main thread waits on the stack that the kernel gave it. On stacks of its own (GNU Pth and other libraries of coroutines) which of two calls is further
+    /// out cannot be seen. Of other threads it is taken to be so.
+    private func isOnFirstStack(_ stackPointer: UInt64, _ state: inout State) -> Bool {
+        guard tid == process.pid else { return true }
+        if state.firstStack == nil {
+            var begin: UInt64 = 0
+            state.firstStack = cll_procfs_image(process.pid, &begin) == 0 ? begin : 0
+        }
+        guard let begin = state.firstStack, begin > 0, stackPointer != .max else { return true }
+        return stackPointer <= begin &+ Self.stackBytes && begin <= stackPointer &+ Self.stackBytes
     }
 
     /// Whether a thread that sleeps in this call is in a handler by the calls of its language; false: the C stack says where it is.

@@ -122,6 +122,17 @@ internal import Testing
         #expect(examiner.examine(limit: .max, at: 100_000_001, stretch: 1) == LoopExamination(work: .none))
     }
 
+    /// A loop that waits on a stack of its own, as GNU Pth's: what sleeps on the first one may be its handler.
+    @Test func `what is further out is known of one stack alone`() throws {
+        let probe = try ObjectProbe("level")
+        let examiner = probe.makeExaminer()
+        examiner.record(epoll: probe.number)
+        let isQuiet = try probe.sleeping(in: "o") { call in
+            [call.sp - 1, 4096].map { examiner.examine(limit: $0, at: 1).isQuiet }
+        }
+        #expect(isQuiet == [true, false])
+    }
+
     /// Which instance a thread waits on is written where other processes can write, too.
     @Test func `what was only claimed is not witnessed`() throws {
         let probe = try ObjectProbe("level")
