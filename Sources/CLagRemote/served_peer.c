@@ -151,3 +151,78 @@ int clr_service(int pidfd, pid_t pid, int32_t epoll) {
     int serves = members.clients == 1 && cll_procfs_each(pid, "fd", MOST_DESCRIPTORS, clr_visit_listener, &members.owner) == 0;
     return serves ? CLR_SERVES_ONE_PEER : CLR_SERVES_LOOP;
 }
+
+// MARK: Turns among processes
+
+enum { MOST_LISTENERS = 8 };
+
+typedef struct clr_listeners {
+    clr_owner owner;
+    int count, have_name;
+    uint16_t ports[MOST_LISTENERS];
+} clr_listeners;
+
+// The local port of a socket, or 0; `has_name`: it is a named one of this machine's own.
+static uint16_t clr_local_port(int socket, int *has_name) {
+    union {
+        struct sockaddr any;
+        struct sockaddr_un local;
+        struct sockaddr_in ip4;
+        struct sockaddr_in6 ip6;
+        struct sockaddr_storage room;
+    } own;
+    socklen_t length = sizeof(own);
+    *has_name = 0;
+    if (getsockname(socket, &own.any, &length) != 0) return 0;
+    switch (own.any.sa_family) {
+        case AF_UNIX: *has_name = length > offsetof(struct sockaddr_un, sun_path); return 0;
+        case AF_INET: return own.ip4.sin_port;
+        case AF_INET6: return own.ip6.sin6_port;
+        default: return 0;
+    }
+}
+
+// Takes down a listener; 1: it is none.
+static int clr_add_listener(clr_listeners *listeners, int descriptor) {
+    if (listeners->count == MOST_LISTENERS || !clr_listens(&listeners->owner, descriptor, 0)) return 1;
+    int duplicate = clr_duplicate(listeners->owner.pidfd, descriptor), has_name;
+    if (duplicate < 0) return 1;
+    listeners->ports[listeners->count++] = clr_local_port(duplicate, &has_name);
+    listeners->have_name |= has_name;
+    close(duplicate);
+    return 0;
+}
+
+static int clr_visit_listed(const clr_epoll_member *member, void *context) { return clr_add_listener(context, member->descriptor); }
+
+// Whether a descriptor is a connection that came by one of the listeners, or a socket that cannot be asked.
+static int clr_visit_client(unsigned descriptor, void *context) {
+    const clr_listeners *listeners = context;
+    char link[LINK_BYTES];
+    if (clr_link(listeners->owner.pid, (int)descriptor, link) < 0 || !clr_begins(link, "socket:")) return 0;
+    int duplicate = clr_duplicate(listeners->owner.pidfd, (int)descriptor), has_name = 0, is_client = 0;
+    if (duplicate < 0) return 1;
+    struct sockaddr_storage other;
+    socklen_t length = sizeof(other);
+    if (getpeername(duplicate, (struct sockaddr *)&other, &length) == 0) {
+        uint16_t port = clr_local_port(duplicate, &has_name);
+        is_client = has_name && listeners->have_name;
+        for (int index = 0; index < listeners->count; index++) is_client |= port != 0 && listeners->ports[index] == port;
+    }
+    close(duplicate);
+    return is_client;
+}
+
+int clr_has_no_client(int pidfd, pid_t pid, const clr_wait_object *object) {
+    enum { MOST_DESCRIPTORS = 1024 };
+    clr_listeners listeners = {.owner = {.pidfd = pidfd, .pid = pid}};
+    if (object->is_ring || !object->is_complete) return 0;
+    if (object->epoll >= 0) {
+        if (clr_epoll_members_each(pid, object->epoll, MOST_LISTENERS, clr_visit_listed, &listeners) != 0) return 0;
+    } else {
+        for (uint32_t index = 0; index < object->count; index++) {
+            if (clr_add_listener(&listeners, object->waited[index].descriptor)) return 0;
+        }
+    }
+    return listeners.count > 0 && cll_procfs_each(pid, "fd", MOST_DESCRIPTORS, clr_visit_client, &listeners) == 0;
+}

@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "clr_wait_object.h"
 
+#include <fcntl.h>
+#include <linux/futex.h>
 #include <sys/syscall.h>
 
 #include "clr_thread_sample.h"
@@ -46,6 +48,17 @@ int32_t clr_call_use(pid_t pid, const cll_thread_syscall *call) {
             if (clr_begins(link, "socket:") || clr_begins(link, "pipe:") || clr_begins(link, "anon_inode:")) return CLR_CALL_RESTS;
             return clr_is_terminal(link) ? CLR_CALL_RESTS : CLR_CALL_WORKS;
         default: return CLR_CALL_WORKS;
+    }
+}
+
+int clr_waits_among_processes(const cll_thread_syscall *call) {
+    switch (call->number) {
+        case SYS_flock:
+        case SYS_semop:
+        case SYS_semtimedop: return 1;
+        case SYS_fcntl: return call->arguments[1] == F_SETLKW || call->arguments[1] == F_OFD_SETLKW;
+        case SYS_futex: return (call->arguments[1] & FUTEX_PRIVATE_FLAG) == 0;
+        default: return 0;
     }
 }
 

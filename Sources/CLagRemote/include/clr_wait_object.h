@@ -102,6 +102,13 @@ int clr_service(int pidfd, pid_t pid, int32_t epoll);
 // Whether an epoll instance watches a listening socket, among its first 256 members: its thread is a server's loop. 10 µs, and some 3 a socket.
 int clr_epoll_accepts(int pidfd, pid_t pid, int32_t epoll);
 
+// Whether nothing can come from `object` but new connections, and the process has none that came from there: then no work of a loop on it waits but
+// what is pending there. 3 µs a socket of the process.
+int clr_has_no_client(int pidfd, pid_t pid, const clr_wait_object *object);
+
+// Whether a thread sleeps in a lock that processes share: a lock of a file, a semaphore of System V, a futex that is not private.
+int clr_waits_among_processes(const cll_thread_syscall *call);
+
 // What a call in which a thread sleeps says of it: it may wait for work (a lock or condition, an event, a child, a byte of a connection or pipe), it
 // lets time pass, or it does some work (a file, an attempt to write or to connect).
 enum { CLR_CALL_WORKS = 0, CLR_CALL_RESTS = 1, CLR_CALL_SLEEPS = 2 };

@@ -244,6 +244,10 @@ package final class LoopExaminer: Sendable {
         guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), call.number >= 0 else { return .working }
         if clr_wait_kind(call.number) != 0, object?.isWaited(in: &call, of: process.pid) == true { return .waitingForAll }
         if object?.asksUser(in: &call, of: process.pid) == true { return .waitingElsewhere }
+        // Servers of several processes give the right to wait for connections from one to the next.
+        if clr_waits_among_processes(&call) != 0, object?.hasNoClient(pidfd: process.descriptor, process: process.pid) == true {
+            return .waitingElsewhere
+        }
         // An instance identifies its loop, however young. And who is in a handler, and waits for nothing that loops wait for but what its own loop does, is in no
         // other one: a `sleep` of Ruby's main thread polls an eventfd of the loop's.
         if isYoung, let object, object.epoll == nil, isLoops(call) {

@@ -73,6 +73,11 @@ package struct WaitObject: Sendable {
         withUnsafePointer(to: raw) { clr_wait_asks_user(process, &call, $0) != 0 }
     }
 
+    /// Whether nothing can come from it but new connections, and the process has none that came from there.
+    func hasNoClient(pidfd: Int32, process: Int32) -> Bool {
+        withUnsafePointer(to: raw) { clr_has_no_client(pidfd, process, $0) != 0 }
+    }
+
     /// What of it another wait of the same thread is not for.
     func subtracting(_ other: WaitObject) -> WaitObject {
         var rest = self

@@ -313,6 +313,14 @@ static int wait_for_semaphore(void) {
     return result;
 }
 
+static int accept_one(int listener) {
+    struct sockaddr_un address;
+    socklen_t length = sizeof(address);
+    if (getsockname(listener, (struct sockaddr *)&address, &length) != 0) return -1;
+    connect_there(&address);
+    return accept(listener, NULL, NULL);
+}
+
 // `object KIND`: an instance that watches a descriptor. With each line on stdin it does what that says.
 static int be_object(const char *kind) {
     int descriptor = ends[0];
@@ -330,6 +338,7 @@ static int be_object(const char *kind) {
         if (!make_ring()) set = -1;
         printf("%d %d\n", set < 0 ? -1 : ring.descriptor, descriptor);
     } else if (strcmp(kind, "input") == 0) descriptor = STDIN_FILENO;
+    else if (strcmp(kind, "listener") == 0) descriptor = listen_with(0);
     if (strcmp(kind, "ring") != 0) watch(descriptor, strcmp(kind, "edge") == 0 ? EPOLLIN | EPOLLET : strcmp(kind, "once") == 0 ? EPOLLIN | EPOLLONESHOT : EPOLLIN);
     if (strcmp(kind, "ring") != 0) printf("%d %d\n", set, descriptor);
     fflush(stdout);
@@ -343,6 +352,7 @@ static int be_object(const char *kind) {
         if (line[0] == 'e') result = epoll_wait(set, &found, 1, -1);
         if (line[0] == 'c') result = close(set);
         if (line[0] == 'm') result = wait_for_semaphore();
+        if (line[0] == 'a') result = accept_one(descriptor) >= 0;
         if (line[0] == 'n') result = submit_nothing();
         if (line[0] == 'h') result = take_completion();
         if (line[0] == 'r') {

@@ -1,5 +1,6 @@
 internal import CLagLinux
 internal import Foundation
+internal import Glibc
 internal import LagActivity
 internal import TestSupport
 internal import Testing
@@ -131,6 +132,31 @@ internal import Testing
             [call.sp - 1, 4096].map { examiner.examine(limit: $0, at: 1).isQuiet }
         }
         #expect(isQuiet == [true, false])
+    }
+
+    /// A lock that processes share: whose turn it is to wait for connections.
+    @Test(arguments: ["listener", "level"]) func `who waits its turn among processes with nobody connected rests`(kind: String)
+        throws
+    {
+        let probe = try ObjectProbe(kind)
+        let examiner = probe.makeExaminer()
+        examiner.record(epoll: probe.number)
+        func isQuiet() throws -> Bool {
+            probe.begin("m")
+            defer { _ = try? probe.answer() }
+            #expect(
+                eventually {
+                    var call = cll_thread_syscall()
+                    return cll_procfs_syscall(probe.pid, probe.pid, &call) == Int32(CLL_SYSCALL_BLOCKED)
+                        && [Int64(SYS_semop), Int64(SYS_semtimedop)].contains(call.number)
+                }
+            )
+            return examiner.examine(limit: .max, at: 1).isQuiet
+        }
+        #expect(try isQuiet() == (kind == "listener"))
+        guard kind == "listener" else { return }
+        #expect(try probe.ask("a") == 1)
+        #expect(try !isQuiet())
     }
 
     /// Which instance a thread waits on is written where other processes can write, too.
