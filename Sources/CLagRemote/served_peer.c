@@ -216,9 +216,10 @@ static int clr_visit_client(unsigned descriptor, void *context) {
 int clr_has_no_client(int pidfd, pid_t pid, const clr_wait_object *object) {
     enum { MOST_DESCRIPTORS = 1024 };
     clr_listeners listeners = {.owner = {.pidfd = pidfd, .pid = pid}};
-    if (object->is_ring || !object->is_complete) return 0;
     if (object->epoll >= 0) {
         if (clr_epoll_members_each(pid, object->epoll, MOST_LISTENERS, clr_visit_listed, &listeners) != 0) return 0;
+    } else if (object->is_ring || !object->is_complete) {
+        return 0;
     } else {
         for (uint32_t index = 0; index < object->count; index++) {
             if (clr_add_listener(&listeners, object->waited[index].descriptor)) return 0;
