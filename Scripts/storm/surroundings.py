@@ -95,9 +95,18 @@ def children(pid):
     return [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+def judged(stalls, bare, outcome, ended, truth, lines, dismissed=1):
+    """Of a program that `attach` watched from its start: as bare, and no stall lost, but for the first turns, in which lagmond gets to know the loop."""
+    result = Result()
+    found, torn = native(lines)
+    known = [stall for stall in true_stalls(truth) if found and stall[0] > min(begin for begin, _ in found.values())]
+    harm = difference(bare, outcome) or ended.crash() or (f"{torn} torn lines" if torn else "")
+    result.judge(stalls, harm, lost_unseen(known, found, ended, dismissed), f"{len(found)} of {stalls} stalls in records")
+    return result
+
+
 def short_stalls(storm):
     """Stalls that are over between few samples of `attach`, at any phase of its sampling."""
-    result = Result()
     stalls = storm.tries(600, 60)
     bare = storm.bare(storm.host("compute", stalls))
     place, beside = storm.place("sampled"), storm.place("attacher")
@@ -105,12 +114,7 @@ def short_stalls(storm):
     with storm.start(storm.host("compute", stalls, truth), place) as host, storm.start(attach_command(storm, host.pid, lines), beside) as process:
         outcome = storm.wait(host, place, 120)
         ended = storm.wait(process, beside, 20)
-    found, torn = native(lines)
-    # The first turns are those in which lagmond gets to know the loop.
-    truth = [stall for stall in true_stalls(truth) if found and stall[0] > min(begin for begin, _ in found.values())]
-    harm = difference(bare, outcome) or ended.crash() or (f"{torn} torn lines" if torn else "")
-    result.judge(stalls, harm, lost_unseen(truth, found, ended), f"{len(found)} of {stalls} stalls in records")
-    return result
+    return judged(stalls, bare, outcome, ended, truth, lines)
 
 
 PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
@@ -125,7 +129,6 @@ def foreign_tracer(storm):
     registers by ptrace too."""
     library = ctypes.CDLL(None, use_errno=True)
     library.ptrace.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
-    result = Result()
     stalls = storm.tries(90, 18)
     bare = storm.bare(storm.host("compute", stalls))
     place, beside = storm.place("traced"), storm.place("attacher")
@@ -148,16 +151,9 @@ def foreign_tracer(storm):
         library.ptrace(PTRACE_DETACH, host.pid, None, None)
         outcome = storm.wait(host, place)
         ended = storm.wait(process, beside, 20)
-    found, torn = native(lines)
-    # The first turns are those in which lagmond gets to know the loop.
-    truth = [stall for stall in true_stalls(truth) if found and stall[0] > min(begin for begin, _ in found.values())]
-    result.judge(
-        stalls, difference(bare, outcome) or ended.crash() or (f"{torn} torn lines" if torn else ""), 
-        # In whose time a tracer held it.
-        lost_unseen(truth, found, ended, dismissed=stalls),
-        f"{len(found)} of {stalls} stalls in records",
-    )
-    return result
+    # In whose time a tracer held it.
+    return judged(stalls, bare, outcome, ended, truth, lines, dismissed=stalls)
+
 
 
 ATTACKS = {"pid-reuse": reused_pid, "time-namespace": time_namespace, "short-stalls": short_stalls, "foreign-tracer": foreign_tracer}

@@ -37,26 +37,42 @@ static unsigned clr_first_chosen_port(void) {
     return known;
 }
 
-// A connected socket that accept(2) made has its listener's address: a name, or a server's port. One that connect(2) made has none, or one that the
-// kernel chose.
-static int clr_was_accepted(int socket) {
+// A socket's own address as far as it says where connections come by: a name of this machine's own, or a port in host order; neither: 0 and 0.
+typedef struct clr_own_address {
+    int has_name;
+    uint16_t port;
+} clr_own_address;
+
+static clr_own_address clr_address_of(int socket) {
     union {
         struct sockaddr any;
         struct sockaddr_un local;
         struct sockaddr_in ip4;
         struct sockaddr_in6 ip6;
         struct sockaddr_storage room;
-    } own, other;
-    socklen_t length = sizeof(other);
-    if (getpeername(socket, &other.any, &length) != 0) return 0;
-    length = sizeof(own);
-    if (getsockname(socket, &own.any, &length) != 0) return 0;
+    } own;
+    socklen_t length = sizeof(own);
+    if (getsockname(socket, &own.any, &length) != 0) return (clr_own_address){0};
     switch (own.any.sa_family) {
-        case AF_UNIX: return length > offsetof(struct sockaddr_un, sun_path);
-        case AF_INET: return ntohs(own.ip4.sin_port) < clr_first_chosen_port();
-        case AF_INET6: return ntohs(own.ip6.sin6_port) < clr_first_chosen_port();
-        default: return 0;
+        case AF_UNIX: return (clr_own_address){.has_name = length > offsetof(struct sockaddr_un, sun_path)};
+        case AF_INET: return (clr_own_address){.port = ntohs(own.ip4.sin_port)};
+        case AF_INET6: return (clr_own_address){.port = ntohs(own.ip6.sin6_port)};
+        default: return (clr_own_address){0};
     }
+}
+
+static int clr_is_connected(int socket) {
+    struct sockaddr_storage other;
+    socklen_t length = sizeof(other);
+    return getpeername(socket, (struct sockaddr *)&other, &length) == 0;
+}
+
+// A connected socket that accept(2) made has its listener's address: a name, or a server's port. One that connect(2) made has none, or one that the
+// kernel chose.
+static int clr_was_accepted(int socket) {
+    if (!clr_is_connected(socket)) return 0;
+    clr_own_address own = clr_address_of(socket);
+    return own.has_name || (own.port != 0 && own.port < clr_first_chosen_port());
 }
 
 // What a member of an epoll instance is to this question.
@@ -162,33 +178,14 @@ typedef struct clr_listeners {
     uint16_t ports[MOST_LISTENERS];
 } clr_listeners;
 
-// The local port of a socket, or 0; `has_name`: it is a named one of this machine's own.
-static uint16_t clr_local_port(int socket, int *has_name) {
-    union {
-        struct sockaddr any;
-        struct sockaddr_un local;
-        struct sockaddr_in ip4;
-        struct sockaddr_in6 ip6;
-        struct sockaddr_storage room;
-    } own;
-    socklen_t length = sizeof(own);
-    *has_name = 0;
-    if (getsockname(socket, &own.any, &length) != 0) return 0;
-    switch (own.any.sa_family) {
-        case AF_UNIX: *has_name = length > offsetof(struct sockaddr_un, sun_path); return 0;
-        case AF_INET: return own.ip4.sin_port;
-        case AF_INET6: return own.ip6.sin6_port;
-        default: return 0;
-    }
-}
-
 // Takes down a listener; 1: it is none.
 static int clr_add_listener(clr_listeners *listeners, int descriptor) {
     if (listeners->count == MOST_LISTENERS || !clr_listens(&listeners->owner, descriptor, 0)) return 1;
-    int duplicate = clr_duplicate(listeners->owner.pidfd, descriptor), has_name;
+    int duplicate = clr_duplicate(listeners->owner.pidfd, descriptor);
     if (duplicate < 0) return 1;
-    listeners->ports[listeners->count++] = clr_local_port(duplicate, &has_name);
-    listeners->have_name |= has_name;
+    clr_own_address own = clr_address_of(duplicate);
+    listeners->ports[listeners->count++] = own.port;
+    listeners->have_name |= own.has_name;
     close(duplicate);
     return 0;
 }
@@ -200,14 +197,12 @@ static int clr_visit_client(unsigned descriptor, void *context) {
     const clr_listeners *listeners = context;
     char link[LINK_BYTES];
     if (clr_link(listeners->owner.pid, (int)descriptor, link) < 0 || !clr_begins(link, "socket:")) return 0;
-    int duplicate = clr_duplicate(listeners->owner.pidfd, (int)descriptor), has_name = 0, is_client = 0;
+    int duplicate = clr_duplicate(listeners->owner.pidfd, (int)descriptor), is_client = 0;
     if (duplicate < 0) return 1;
-    struct sockaddr_storage other;
-    socklen_t length = sizeof(other);
-    if (getpeername(duplicate, (struct sockaddr *)&other, &length) == 0) {
-        uint16_t port = clr_local_port(duplicate, &has_name);
-        is_client = has_name && listeners->have_name;
-        for (int index = 0; index < listeners->count; index++) is_client |= port != 0 && listeners->ports[index] == port;
+    if (clr_is_connected(duplicate)) {
+        clr_own_address own = clr_address_of(duplicate);
+        is_client = own.has_name && listeners->have_name;
+        for (int index = 0; index < listeners->count; index++) is_client |= own.port != 0 && listeners->ports[index] == own.port;
     }
     close(duplicate);
     return is_client;

@@ -32,6 +32,7 @@ enum FileLocation: Equatable {
         "perl", "python", "pypy", "ruby", "node", "nodejs", "php", "php-fpm", "php-cgi", "lua", "luajit", "java", "tclsh", "wish",
         "beam.smp", "guile", "R",
     ]
+    private static let versionCharacters = "0123456789.-".utf8
 
     /// Folders of headers and of libraries' sources, which compilers name with their whole paths.
     private static let sourceFolders = [
@@ -72,11 +73,11 @@ enum FileLocation: Equatable {
         sourceFolders.contains { path.contains($0) }
     }
 
-    /// Whether a program of that name runs programs in another language: its functions are nobody's own. `python3.11`, `php-fpm8.2`.
+    /// Whether a program of that name runs programs in another language: its functions are never the program's own. `python3.11`, `php-fpm8.2`.
     static func isInterpreter(_ name: String) -> Bool {
-        let version: Set<Character> = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", ".", "-"]
-        return interpreters.contains(name)
-            || interpreters.contains(String(name.reversed().drop { version.contains($0) }.reversed()))
+        var family = name[...]
+        while let last = family.utf8.last, versionCharacters.contains(last) { family.removeLast() }
+        return interpreters.contains(String(family))
     }
 
     /// Whether a file lies in a folder of libraries that has the executable's name, or in the executable's package of a store.

@@ -84,7 +84,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
 
     package func modeName(_ number: UInt32) -> String? { nil }
 
-    /// Samples, and publishes. Some 4 µs, and 50 more where the thread was held.
+    /// Samples, and publishes. Some 4 µs, 50 more where the thread was held, and an examination (``LoopExaminer``) where a stretch of work that lasts is first seen.
     /// - Returns: whether the thread is still there.
     func sample(at now: UInt64) -> Bool {
         guard !isOver else { return false }

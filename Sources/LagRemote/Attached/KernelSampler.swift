@@ -16,7 +16,7 @@ final class KernelSampler: ExternalSampler {
     static let workingSampleNanoseconds: UInt64 = 10_000_000
 
     /// So much longer where nothing at rest is lost by that: of loops that are woken seldom the kernel records each switch, and a stall is
-    /// still seen at work in its first half.
+    /// still seen at work in its first half (of thresholds below 50 ms: as soon as of any other loop).
     private let calmNanoseconds: UInt64
     private static let longestCalmNanoseconds: UInt64 = 30_000_000
 

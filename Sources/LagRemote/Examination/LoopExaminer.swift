@@ -6,7 +6,7 @@ internal import Synchronization
 /// Finds out of one loop's thread whether work waits for it while it is elsewhere: the same for loops that the preloaded library publishes and for
 /// those that are sampled.
 ///
-/// Any thread; the watchdog's asks most. The lock is held for as long as an examination takes: some 10 µs, of CPython and Ruby (``CallChainReader``) 50.
+/// Any thread; the watchdog's asks most. The lock is held for as long as an examination takes: some 10 µs, of CPython and Ruby (``CallChainReader``) 50, and 3 for each socket of one that waits for a lock among processes.
 package final class LoopExaminer: Sendable {
     private struct State {
         var object: WaitObject?
@@ -52,7 +52,7 @@ package final class LoopExaminer: Sendable {
     private static let searchAgainNanoseconds: UInt64 = 40_000_000
     /// Looks of two threads may come one after the other.
     private static let fetchNanoseconds: UInt64 = 40_000_000
-    /// The kernel leaves so much below the first stack free, whatever its limit is (`mmap_base`, arch/x86/mm/mmap.c).
+    /// The kernel leaves so much below the first stack free, but where that has no limit (`mmap_base`, arch/x86/mm/mmap.c).
     private static let stackBytes: UInt64 = 128 << 20
     /// A server gets and loses connections; to find out takes 3 µs a descriptor.
     private static let serviceNanoseconds: UInt64 = 1_000_000_000

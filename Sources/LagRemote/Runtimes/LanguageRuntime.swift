@@ -74,26 +74,6 @@ enum StackEntry: Sendable {
     case language(LanguageFrame)
 }
 
-extension [StackEntry] {
-    /// Each call of the function that runs a language's frames, with the group of them that it runs in its place.
-    func replacing(callsOf execution: DynamicSymbols.Symbol, by groups: [[LanguageFrame]]) -> [StackEntry] {
-        var merged: [StackEntry] = []
-        var rest = groups[...]
-        for entry in self {
-            guard case .native(let native) = entry, native.address >= execution.address,
-                native.address - execution.address < execution.size, let group = rest.popFirst()
-            else {
-                merged.append(entry)
-                continue
-            }
-            merged += group.map { .language($0) }
-        }
-        // The stack of C was not walked to its end: the order of what is left is known all the same.
-        for group in rest { merged += group.map { .language($0) } }
-        return merged
-    }
-}
-
 /// A frame of machine code, as it was unwound.
 struct NativeFrame: Sendable {
     var frame: FrameBuffer.Frame

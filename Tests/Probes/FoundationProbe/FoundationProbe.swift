@@ -81,7 +81,7 @@ import TestSupport
         if !(record["culprit"] as? String ?? "").contains(function) { fail("culprit: \(record)") }
     }
 
-    private static func fail(_ message: String) -> Never {
+    static func fail(_ message: String) -> Never {
         print(message)
         fflush(nil)
         exit(1)

@@ -1,5 +1,5 @@
 /// A function of PHP, as somewhere in another process's memory: written in PHP, or one of an extension.
-struct PHPFunction {
+struct PHPFunction: InterpretedFunction {
     /// Of an extension, and written in PHP: `ZEND_INTERNAL_FUNCTION`, `ZEND_USER_FUNCTION` (`zend_compile.h`).
     private static let extensions: UInt8 = 1
     static let user: UInt8 = 2
@@ -36,13 +36,9 @@ struct PHPFunction {
 
     private var count: UInt32 { head.number(at: Int(layout.functionCount)) ?? 0 }
 
-    /// Of what another function at the same place would have otherwise.
     var check: UInt64 {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for offset in [layout.functionName, layout.functionClass] + (isUsers ? [layout.functionCode, layout.functionFile] : []) {
-            hash = (hash ^ field(offset)) &* 0x0000_0100_0000_01b3
-        }
-        return hash | 1
+        let offsets = [layout.functionName, layout.functionClass] + (isUsers ? [layout.functionCode, layout.functionFile] : [])
+        return LanguageFrame.check(of: offsets.map(field))
     }
 
     /// Which of its instructions an address is; nil where it is none of them. Of an extension's function 0.
@@ -55,7 +51,7 @@ struct PHPFunction {
     }
 
     /// `Shop::checkout`, `{closure}`; of what is outside of all functions `{main}`. Nil: it has none that can be read.
-    func name() -> String? {
+    func label() -> String? {
         guard field(layout.functionName) != 0 else { return isUsers ? "{main}" : nil }
         guard let name = text(field(layout.functionName)) else { return nil }
         guard field(layout.functionClass) != 0, let place = word(field(layout.functionClass) &+ layout.className),
@@ -81,7 +77,6 @@ struct PHPFunction {
             // What follows in the name of a class without one (`class@anonymous`) is where it is.
             let bytes = read(string &+ layout.stringBytes, Int(count))?.prefix(while: { $0 != 0 }), !bytes.isEmpty
         else { return nil }
-        let text = String(decoding: bytes, as: UTF8.self)
-        return text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7f || $0.value == 0xfffd } ? nil : text
+        return String(decoding: bytes, as: UTF8.self).asName
     }
 }

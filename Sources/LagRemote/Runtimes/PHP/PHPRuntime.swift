@@ -46,41 +46,27 @@ final class PHPRuntime: LanguageRuntime {
     /// Without threads of its own, PHP runs in the main thread alone.
     func prepare(tid: Int32, innerTid: Int32) -> UInt64? { tid == memory.process ? globals : nil }
 
-    private func function(_ stack: PHPStack, at address: UInt64) -> PHPFunction? {
-        PHPFunction(layout, at: address) { stack.read($0, $1) }
+    private func groups(_ memory: MemoryCopy) -> [[InterpretedCall]] {
+        PHPStack(memory: memory, layout: layout, globals: globals).groups()
     }
 
-    func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
-        let stack = PHPStack(memory: memory, layout: layout, globals: globals)
-        var seen: Set<UInt64> = []
-        for frame in stack.groups().joined() where memory.hasRoom && seen.insert(frame.function).inserted {
-            _ = function(stack, at: frame.function)
-        }
-    }
+    func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) { _ = groups(memory) }
 
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {
         guard let memory else { return stack }
-        let frames = PHPStack(memory: memory, layout: layout, globals: globals)
-        var functions: [UInt64: PHPFunction?] = [:]
-        let groups = frames.groups().map { group in
-            group.compactMap { frame -> LanguageFrame? in
-                let found = functions[frame.function] ?? function(frames, at: frame.function)
-                functions[frame.function] = .some(found)
-                guard let found, let position = found.position(of: frame.instruction) else { return nil }
-                return LanguageFrame(code: frame.function, check: found.check, position: position, pc: frame.instruction)
-            }
+        let frames = groups(memory).frames { place in
+            PHPFunction(layout, at: place) { memory.bytes($0, $1).map { [UInt8]($0) } }
         }
-        guard groups.contains(where: { !$0.isEmpty }) else { return stack }
-        return stack.replacing(callsOf: execution, by: groups)
+        return stack.replacing(callsOf: execution, by: frames)
     }
 
     func name(_ frame: LanguageFrame) -> LanguageFrameName? {
         let live = memory
-        func function() -> PHPFunction? { PHPFunction(layout, at: frame.code) { live.bytes($0, $1) } }
-        guard let found = function(), found.check == frame.check, let name = found.name() else { return nil }
-        let (file, line) = (found.file(), found.line(at: frame.position))
-        // The request may have ended while it was read.
-        guard function()?.check == frame.check else { return nil }
-        return LanguageFrameName(language: "php", function: name, file: file, line: line, isLibrary: found.isUsers ? nil : true)
+        let layout = layout
+        return frame.name(in: "php") {
+            PHPFunction(layout, at: frame.code) { live.bytes($0, $1) }
+        } isLibrary: { found, _ in
+            found.isUsers ? nil : true
+        }
     }
 }

@@ -2,11 +2,6 @@ internal import LagCapture
 
 /// The frames of PHP: from the innermost one to the first, in groups that one call of the virtual machine runs.
 struct PHPStack {
-    struct Frame {
-        let instruction: UInt64
-        let function: UInt64
-    }
-
     /// Deeper stacks lose their outer frames.
     private static let maximumFrames = 512
     /// `ZEND_CALL_TOP` (`zend_compile.h`): the call of the virtual machine ends with this frame.
@@ -20,17 +15,14 @@ struct PHPStack {
     /// Of `zend_executor_globals`.
     let globals: UInt64
 
-    /// What is read of functions, with what was found there.
-    func read(_ address: UInt64, _ count: Int) -> [UInt8]? { memory.bytes(address, count).map { [UInt8]($0) } }
-
-    /// Up to the first frame that leads nowhere.
-    func groups() -> [[Frame]] {
+    /// Up to the first frame that leads nowhere. Has the functions copied as well.
+    func groups() -> [[InterpretedCall]] {
         guard var place: UInt64 = memory.load(globals &+ layout.currentFrame), place != 0 else { return [] }
         let begin = max(place & ~(Self.chunkBytes - 1), place - min(place, Self.prefetchedBytes))
         let bytes = Int(clamping: place &- begin) + layout.frameBytes
         if !memory.holds(begin, bytes) { memory.prefetch(begin, bytes) }
-        var groups: [[Frame]] = []
-        var group: [Frame] = []
+        var groups: [[InterpretedCall]] = []
+        var group: [InterpretedCall] = []
         for _ in 0..<Self.maximumFrames {
             guard place % 8 == 0, let instruction: UInt64 = memory.load(place &+ layout.frameInstruction),
                 let function: UInt64 = memory.load(place &+ layout.frameFunction),
@@ -40,7 +32,7 @@ struct PHPStack {
             // Of a call from C nothing but the caller is kept.
             if function != 0 {
                 if !memory.holds(function, layout.functionBytes) { memory.prefetch(function, layout.functionBytes) }
-                group.append(Frame(instruction: instruction, function: function))
+                group.append(InterpretedCall(function: function, counter: instruction))
                 // A function of an extension that C has called is not run by the virtual machine.
                 if call & Self.top != 0, memory.load(function, as: UInt8.self) == PHPFunction.user {
                     groups.append(group)

@@ -85,11 +85,15 @@ final class RubyRuntime: LanguageRuntime {
         return context
     }
 
+    private func sequence(_ memory: MemoryCopy, at place: UInt64) -> RubySequence? {
+        RubySequence(layout, at: place) { memory.bytes($0, $1).map { [UInt8]($0) } }
+    }
+
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
         var seen: Set<UInt64> = []
-        for frame in RubyStack(memory: memory, layout: layout).groups(of: thread.place).joined()
-        where memory.hasRoom && seen.insert(frame.sequence).inserted {
-            _ = RubySequence(layout, at: frame.sequence) { memory.bytes($0, $1).map { [UInt8]($0) } }
+        for call in RubyStack(memory: memory, layout: layout).groups(of: thread.place).joined()
+        where memory.hasRoom && seen.insert(call.function).inserted {
+            _ = sequence(memory, at: call.function)
         }
     }
 
@@ -99,27 +103,17 @@ final class RubyRuntime: LanguageRuntime {
 
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {
         guard let memory else { return stack }
-        var sequences: [UInt64: RubySequence?] = [:]
-        let groups = RubyStack(memory: memory, layout: layout).groups(of: thread.place).map { group in
-            group.compactMap { frame -> LanguageFrame? in
-                let known = sequences[frame.sequence]
-                let sequence = known ?? RubySequence(layout, at: frame.sequence) { memory.bytes($0, $1).map { [UInt8]($0) } }
-                sequences[frame.sequence] = .some(sequence)
-                guard let sequence, let position = sequence.position(of: frame.counter) else { return nil }
-                return LanguageFrame(code: frame.sequence, check: sequence.check, position: position, pc: frame.counter)
-            }
-        }
-        guard groups.contains(where: { !$0.isEmpty }) else { return stack }
-        return stack.replacing(callsOf: execution, by: groups)
+        let groups = RubyStack(memory: memory, layout: layout).groups(of: thread.place)
+        return stack.replacing(callsOf: execution, by: groups.frames { sequence(memory, at: $0) })
     }
 
     func name(_ frame: LanguageFrame) -> LanguageFrameName? {
         let live = memory
-        func sequence() -> RubySequence? { RubySequence(layout, at: frame.code) { live.bytes($0, $1) } }
-        guard let found = sequence(), found.check == frame.check, let label = found.label() else { return nil }
-        let (file, line) = (found.file(), found.line(at: frame.position))
-        // It may have been collected while it was read.
-        guard sequence()?.check == frame.check else { return nil }
-        return LanguageFrameName(language: "ruby", function: label, file: file, line: line, isLibrary: file == nil ? true : nil)
+        let layout = layout
+        return frame.name(in: "ruby") {
+            RubySequence(layout, at: frame.code) { live.bytes($0, $1) }
+        } isLibrary: {
+            $1 == nil ? true : nil
+        }
     }
 }

@@ -1,5 +1,5 @@
 /// A method, block or file of Ruby: an instruction sequence, as somewhere in another process's memory.
-struct RubySequence {
+struct RubySequence: InterpretedFunction {
     /// Types in the low bits of an object's flags (`include/ruby/internal/value_type.h`), and of an internal one (`internal/imemo.h`).
     private enum Kind {
         static let mask: UInt64 = 0x1f
@@ -34,13 +34,10 @@ struct RubySequence {
 
     private func field(_ offset: UInt64) -> UInt64 { body.number(at: Int(offset)) ?? 0 }
 
-    /// Of what another sequence at the same place would have otherwise.
     var check: UInt64 {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for offset in [layout.bodyCode, layout.bodyPath, layout.bodyLabel, layout.bodyLines, layout.bodyLineIndex] {
-            hash = (hash ^ field(offset)) &* 0x0000_0100_0000_01b3
-        }
-        return hash | 1
+        LanguageFrame.check(
+            of: [layout.bodyCode, layout.bodyPath, layout.bodyLabel, layout.bodyLines, layout.bodyLineIndex].map(field)
+        )
     }
 
     /// The instruction before a program counter, which is that of the call; nil where the counter is not in this sequence.
@@ -81,8 +78,7 @@ struct RubySequence {
             bytes = read(string &+ 16, Int(flags >> Self.embeddedLengthShift & Self.embeddedLengthMask))
         }
         guard let bytes, !bytes.isEmpty else { return nil }
-        let text = String(decoding: bytes, as: UTF8.self)
-        return text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7f || $0.value == 0xfffd } ? nil : text
+        return String(decoding: bytes, as: UTF8.self).asName
     }
 
     // MARK: Lines

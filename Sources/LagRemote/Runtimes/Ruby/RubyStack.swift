@@ -2,11 +2,6 @@ internal import LagCapture
 
 /// The frames of a thread of Ruby: from the innermost one to the first, in groups that one call of the virtual machine runs.
 struct RubyStack {
-    struct Frame {
-        let counter: UInt64
-        let sequence: UInt64
-    }
-
     /// Deeper stacks lose their outer frames.
     private static let maximumFrames = 1024
     private static let maximumWords: UInt64 = 1 << 21
@@ -44,7 +39,7 @@ struct RubyStack {
     }
 
     /// Empty where the context is damaged.
-    func groups(of context: UInt64) -> [[Frame]] {
+    func groups(of context: UInt64) -> [[InterpretedCall]] {
         guard let (first, all, stack) = frames(of: context) else { return [] }
         let count = min(all, Self.maximumFrames)
         if !memory.holds(first, count * Int(layout.frameBytes)) { memory.prefetch(first, count * Int(layout.frameBytes)) }
@@ -52,8 +47,8 @@ struct RubyStack {
             let begin = max(stack, top - min(top, Self.valueBytes))
             if !memory.holds(begin, Int(top - begin)) { memory.prefetch(begin, Int(top - begin)) }
         }
-        var groups: [[Frame]] = []
-        var group: [Frame] = []
+        var groups: [[InterpretedCall]] = []
+        var group: [InterpretedCall] = []
         for index in 0..<count {
             let place = first &+ UInt64(index) &* layout.frameBytes
             guard let counter: UInt64 = memory.load(place &+ layout.frameCounter),
@@ -62,7 +57,7 @@ struct RubyStack {
                 let flags: UInt64 = memory.load(environment)
             else { break }
             // A function in C has neither.
-            if counter != 0, sequence != 0 { group.append(Frame(counter: counter, sequence: sequence)) }
+            if counter != 0, sequence != 0 { group.append(InterpretedCall(function: sequence, counter: counter)) }
             if flags & Self.finish != 0 {
                 groups.append(group)
                 group = []

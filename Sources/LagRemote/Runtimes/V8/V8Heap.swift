@@ -123,7 +123,7 @@ struct V8Heap {
         var pieces = Self.maximumPieces
         var text = ""
         guard append(string, to: &text, &rest, &pieces, Self.maximumNesting) else { return nil }
-        return text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7f || $0.value == 0xfffd } ? nil : text
+        return text.asName
     }
 
     private func append(_ string: UInt64, to text: inout String, _ rest: inout Int, _ pieces: inout Int, _ nesting: Int) -> Bool {

@@ -22,15 +22,15 @@ enum Beginning {
             let first = try await stall(sink)
             let fields = Dictionary(uniqueKeysWithValues: first.state.map { ($0.name, $0.value) })
             guard fields["loop"] == "pool.medium", fields["answer"] == "42\u{fffd}", fields["long"]?.utf8.count == 64 else {
-                ContextChecks.fail("fields: \(first.state)")
+                FoundationProbe.fail("fields: \(first.state)")
             }
             hanging.set(true)
             guard try await stall(sink).state.isEmpty, try await stall(sink).state.isEmpty else {
-                ContextChecks.fail("fields of one that hangs")
+                FoundationProbe.fail("fields of one that hangs")
             }
             hanging.set(false)
             try await Task.sleep(for: .milliseconds(100))
-            guard try await !stall(sink).state.isEmpty else { ContextChecks.fail("no fields after it") }
+            guard try await !stall(sink).state.isEmpty else { FoundationProbe.fail("no fields after it") }
             monitor.stop()
         }
     }
@@ -48,6 +48,6 @@ enum Beginning {
             if let found = sink.records(from: before).first { return found }
             try await Task.sleep(for: .milliseconds(5))
         }
-        ContextChecks.fail("no stall")
+        FoundationProbe.fail("no stall")
     }
 }

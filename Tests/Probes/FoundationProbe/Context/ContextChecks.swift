@@ -12,15 +12,9 @@ enum ContextChecks {
         case "shapes": Shapes.check(only: shape)
         case "contexts": Contexts.check()
         case "begin": Beginning.check()
-        default: fail("no such check")
+        default: FoundationProbe.fail("no such check")
         }
         print("fine")
-    }
-
-    static func fail(_ message: String) -> Never {
-        print(message)
-        fflush(nil)
-        exit(1)
     }
 }
 
@@ -37,7 +31,7 @@ final class CollectedStalls: Sendable {
 func runInTask(_ body: @escaping @Sendable () async throws -> Void) {
     let isDone = Atomic<Bool>(false)
     Task.detached(priority: .high) {
-        do { try await body() } catch { ContextChecks.fail("\(error)") }
+        do { try await body() } catch { FoundationProbe.fail("\(error)") }
         isDone.store(true, ordering: .releasing)
     }
     while !isDone.load(ordering: .acquiring) { RunLoop.main.run(until: Date(timeIntervalSinceNow: 0.1)) }

@@ -34,10 +34,10 @@ enum Contexts {
             }
             expect(record, running: "GET /orders/:id", open: ["GET /parked/1", "GET /parked/2"], "async")
             guard record.traceID == "0af7651916cd43dd8448eb211c80319c", record.spanID == "b7ad6b7169203331" else {
-                ContextChecks.fail("trace: \(record)")
+                FoundationProbe.fail("trace: \(record)")
             }
             guard record.request?.attributes.map({ "\($0.name)=\($0.value)" }) == ["tenant=a", "user=…dy"] else {
-                ContextChecks.fail("attributes: \(record)")
+                FoundationProbe.fail("attributes: \(record)")
             }
             record = try await stall(sink) { blockSynchronously() }
             expect(record, running: "sync", open: ["GET /parked/1", "GET /parked/2"], "sync")
@@ -124,7 +124,7 @@ enum Contexts {
             if let found { return found }
             try await Task.sleep(for: .milliseconds(5))
         }
-        ContextChecks.fail("no stall")
+        FoundationProbe.fail("no stall")
     }
 
     /// - Parameter open: nil: some, whichever.
@@ -134,13 +134,13 @@ enum Contexts {
             "context=\"\(what)\" running=\(record.request?.name ?? "-") open=\(found) task=\(record.task?.name ?? "-"): \(record.message)"
         )
         if record.request?.name != running {
-            ContextChecks.fail("\(what): \(record.request?.name ?? "-") and not \(running ?? "-")")
+            FoundationProbe.fail("\(what): \(record.request?.name ?? "-") and not \(running ?? "-")")
         }
         // Tasks that are made one after the other may begin in any order.
-        if let open, found.sorted() != open { ContextChecks.fail("\(what): \(found) are open, and not \(open)") }
+        if let open, found.sorted() != open { FoundationProbe.fail("\(what): \(found) are open, and not \(open)") }
         if let request = record.request, request.open.map({ $0 < .milliseconds(200) }) ?? true {
-            ContextChecks.fail("\(what): open for \(request.open, default: "-")")
+            FoundationProbe.fail("\(what): open for \(request.open, default: "-")")
         }
-        if record.requestsOpen.contains(where: { $0.running }) { ContextChecks.fail("\(what): an open one is running") }
+        if record.requestsOpen.contains(where: { $0.running }) { FoundationProbe.fail("\(what): an open one is running") }
     }
 }

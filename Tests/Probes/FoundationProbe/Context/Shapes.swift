@@ -56,7 +56,7 @@ enum Shapes {
             try monitor.watchConcurrencyPool([.high, .medium])
             try monitor.start()
             try monitor.watch(PingedQueue(.main), rules: .heartbeat)
-            guard !monitor.statistics.tasksUnreadable else { ContextChecks.fail("tasks are not read") }
+            guard !monitor.statistics.tasksUnreadable else { FoundationProbe.fail("tasks are not read") }
             var wrong = 0
             for shape in all where only == nil || shape.name == only {
                 let found = try await stall(shape, sink)
@@ -68,7 +68,7 @@ enum Shapes {
             }
             monitor.stop()
             print("shapes=\(all.count) wrong=\(wrong)")
-            if wrong > 0 { ContextChecks.fail("\(wrong) shapes are wrong") }
+            if wrong > 0 { FoundationProbe.fail("\(wrong) shapes are wrong") }
         }
     }
 

@@ -135,7 +135,7 @@ internal import Testing
     }
 
     /// A lock that processes share: whose turn it is to wait for connections.
-    @Test(arguments: ["listener", "level"]) func `who waits its turn among processes with nobody connected rests`(kind: String)
+    @Test(arguments: ["listener", "level"]) func `who waits its turn among processes with no client connected rests`(kind: String)
         throws
     {
         let probe = try ObjectProbe(kind)

@@ -80,7 +80,7 @@ struct HostileLanguageTests {
             copy.close(nil)
             #expect(groups.joined().count <= 1024)
             for frame in groups.joined() {
-                let sequence = RubySequence(layout, at: frame.sequence) { memory.bytes($0, $1) }
+                let sequence = RubySequence(layout, at: frame.function) { memory.bytes($0, $1) }
                 _ = sequence?.position(of: frame.counter)
             }
         }
@@ -123,8 +123,8 @@ struct HostileLanguageTests {
             #expect(groups.joined().count <= 512)
             for frame in groups.joined() {
                 guard let found = PHPFunction(layout, at: frame.function, read: { memory.bytes($0, $1) }) else { continue }
-                _ = (found.name(), found.file(), found.check)
-                for position: UInt64 in [found.position(of: frame.instruction) ?? 0, 1, .max] { _ = found.line(at: position) }
+                _ = (found.label(), found.file(), found.check)
+                for position: UInt64 in [found.position(of: frame.counter) ?? 0, 1, .max] { _ = found.line(at: position) }
             }
         }
     }

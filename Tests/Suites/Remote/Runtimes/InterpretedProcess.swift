@@ -72,6 +72,14 @@ final class InterpretedProcess {
         return capture.capture(thread, earlier: nil, into: frames)
     }
 
+    /// All frames, leaf first: `C` for native ones, `?` where there is no name, else symbol and line.
+    func described(_ outcome: CaptureOutcome) -> [String] {
+        (0..<outcome.stored).map { index in
+            guard frames[index].language != 0 else { return "C" }
+            return languages.name(of: frames[index].language).map { "\($0.symbol):\($0.line ?? 0)" } ?? "?"
+        }
+    }
+
     /// Names and lines of the program's own frames, leaf first.
     func own(_ outcome: CaptureOutcome) -> [String] {
         (0..<outcome.stored).compactMap { index in

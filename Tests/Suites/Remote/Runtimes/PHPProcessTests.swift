@@ -35,12 +35,7 @@ struct PHPProcessTests {
         let process = try InterpretedProcess("/usr/bin/php8.2", Self.program, file: "shop.php", arguments)
         var found: [String] = []
         _ = eventually {
-            let outcome = process.take()
-            found = (0..<outcome.stored).map { index in
-                guard process.frames[index].language != 0 else { return "C" }
-                guard let name = process.languages.name(of: process.frames[index].language) else { return "?" }
-                return "\(name.symbol):\(name.line ?? 0)"
-            }
+            found = process.described(process.take())
             return found.count { $0.contains("shop.php") } == count
         }
         return found

@@ -32,12 +32,7 @@ struct RubyProcessTests {
         let process = try InterpretedProcess("/usr/bin/ruby", Self.program, file: "shop.rb")
         var found: [String] = []
         let isFound = eventually {
-            let outcome = process.take()
-            found = (0..<outcome.stored).map { index in
-                guard process.frames[index].language != 0 else { return "C" }
-                guard let name = process.languages.name(of: process.frames[index].language) else { return "?" }
-                return "\(name.symbol):\(name.line ?? 0)"
-            }
+            found = process.described(process.take())
             return found.filter { $0 != "C" }.count == 4
         }
         #expect(isFound, "\(found)")

@@ -1,0 +1,98 @@
+internal import LagCapture
+internal import LagModel
+
+/// A function of a language whose virtual machine runs calls in groups, as somewhere in another process's memory: what is read of it, and checked.
+protocol InterpretedFunction {
+    /// Of what another function at the same place would have otherwise.
+    var check: UInt64 { get }
+
+    /// Which of its instructions a call's counter belongs to; nil where the counter is not in this function.
+    func position(of counter: UInt64) -> UInt64?
+
+    /// As the language's own stack traces name it.
+    func label() -> String?
+    func file() -> String?
+
+    /// The line of an instruction, counted from 1.
+    func line(at position: UInt64) -> Int?
+}
+
+/// A call of such a function: where the machine has the function, and how far it has come in it.
+struct InterpretedCall {
+    let function: UInt64
+    let counter: UInt64
+}
+
+extension [[InterpretedCall]] {
+    /// The frames of these groups. A call whose counter is not in its function has none.
+    /// - Parameter find: reads the function at a place; asked once for each.
+    func frames<Function: InterpretedFunction>(_ find: (_ place: UInt64) -> Function?) -> [[LanguageFrame]] {
+        var known: [UInt64: Function?] = [:]
+        return map { group in
+            group.compactMap { call in
+                let found = known[call.function] ?? find(call.function)
+                known[call.function] = .some(found)
+                guard let found, let position = found.position(of: call.counter) else { return nil }
+                return LanguageFrame(code: call.function, check: found.check, position: position, pc: call.counter)
+            }
+        }
+    }
+}
+
+extension [StackEntry] {
+    /// Each call of the function that runs a language's frames, with the group of them that it runs in its place.
+    func replacing(callsOf execution: DynamicSymbols.Symbol, by groups: [[LanguageFrame]]) -> [StackEntry] {
+        guard groups.contains(where: { !$0.isEmpty }) else { return self }
+        var merged: [StackEntry] = []
+        var rest = groups[...]
+        for entry in self {
+            guard case .native(let native) = entry, native.address >= execution.address,
+                native.address - execution.address < execution.size, let group = rest.popFirst()
+            else {
+                merged.append(entry)
+                continue
+            }
+            merged += group.map { .language($0) }
+        }
+        // The stack of C was not walked to its end: the order of what is left is known all the same.
+        for group in rest { merged += group.map { .language($0) } }
+        return merged
+    }
+}
+
+extension LanguageFrame {
+    /// Its name, as the function is now; nil where that is another one, or becomes one while it is read.
+    /// - Parameters:
+    ///   - find: reads the function.
+    ///   - isLibrary: what the runtime says of that.
+    func name<Function: InterpretedFunction>(
+        in language: String,
+        _ find: () -> Function?,
+        isLibrary: (_ found: Function, _ file: String?) -> Bool?
+    ) -> LanguageFrameName? {
+        guard let found = find(), found.check == check, let label = found.label() else { return nil }
+        let (file, line) = (found.file(), found.line(at: position))
+        guard find()?.check == check else { return nil }
+        return LanguageFrameName(
+            language: language,
+            function: label,
+            file: file,
+            line: line,
+            isLibrary: isLibrary(found, file)
+        )
+    }
+
+    /// For ``check``: of words that another function at the same place would have otherwise.
+    static func check(of words: [UInt64]) -> UInt64 {
+        var hash = StableHash()
+        for word in words { hash.combine(word: word) }
+        return hash.value | 1
+    }
+}
+
+extension String {
+    /// Nil where it holds characters that no name has.
+    var asName: String? {
+        unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7f || $0.value == 0xfffd } ? nil : self
+    }
+}
