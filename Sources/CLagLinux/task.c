@@ -19,6 +19,9 @@ enum {
     LINK_MARKS = 7,       // bits of a link that are no part of the address
     RECORD_WORDS = 3,     // of a status record: its kind, the next one, what it is about
     LOCAL_WORDS = 4,      // of a bound task-local: the next one, the key, the value's type, the value
+    LOCAL_KIND = 3,       // bits of the first word of a task-local's item (TaskLocal::Item::Kind, swift/ABI/TaskLocal.h): 0 and 1 are bindings,
+    LOCAL_MARKER = 2,     // 2 is the mark of the parent's list,
+    LOCAL_STOP = 3,       // and at 3 the list ends: nothing further is seen by the task
     PROBE_BYTES = 32,     // of a block that is allocated to see where it is recorded
     LOWEST_ADDRESS = 4096,
 };
@@ -64,12 +67,14 @@ static int32_t cll_find_name_record(uint64_t record, const char *expected) {
 static uint64_t cll_find_local(uint64_t item, uint64_t key) {
     for (int count = 0; count < CLL_TASK_LOCALS; count++) {
         uint64_t words[LOCAL_WORDS];
-        if (!cll_read_exactly(item & ~(uint64_t)LINK_MARKS, words, sizeof(words))) {
-            // A link to the parent's list is no more than two words, and may be the last of its page.
-            if (!cll_read_exactly(item & ~(uint64_t)LINK_MARKS, words, sizeof(words[0]))) return 0;
-            words[1] = 0;
+        // A marker is one word: it may be the last of its page, and what lies behind it may be what is left of a binding of ours.
+        if (!cll_read_exactly(item & ~(uint64_t)LINK_MARKS, words, sizeof(words[0]))) return 0;
+        uint64_t kind = words[0] & LOCAL_KIND;
+        if (kind == LOCAL_STOP) return 0;
+        if ((kind & LOCAL_MARKER) == 0) {
+            if (!cll_read_exactly(item & ~(uint64_t)LINK_MARKS, words, sizeof(words))) return 0;
+            if (words[1] == key) return words[3];
         }
-        if (words[1] == key) return words[3];
         item = words[0];
     }
     return 0;

@@ -29,16 +29,36 @@ struct TaskRuntimeTests {
 
     @Test func `children and tasks made within have the context`() async throws {
         try await TaskRuntime.$context.withValue(77) {
-            async let child = Self.readLater()
-            #expect(try await child.local == 77)
-            #expect(try await Task { try await Self.readLater() }.value.local == 77)
-            #expect(try await Task.detached { try await Self.readLater() }.value.local == 0)
-            let members = try await withThrowingTaskGroup(of: UInt64.self) { group in
-                for _ in 0..<4 { group.addTask { try await Self.readLater().local } }
-                return try await group.reduce(into: []) { $0.append($1) }
-            }
-            #expect(members == [77, 77, 77, 77])
+            async let child = Self.readLater().local
+            let task = Task { try await Self.readLater().local }
+            let detached = Task.detached { try await Self.readLater().local }
+            let locals = try await [child, task.value, detached.value]
+            #expect(locals == [77, 77, 0])
         }
+    }
+
+    /// A child's list begins with a mark of one word, and behind it lies what its memory held before: what an earlier task has bound, for instance.
+    @Test(arguments: [(UInt64(0), UInt64(7)), (1, 7), (2, 77), (3, 0)])
+    func `an item is read as what its kind says`(_ kind: UInt64, _ expected: UInt64) throws {
+        let key: UInt64 = 0x5_0000
+        let memory = UnsafeMutablePointer<UInt64>.allocate(capacity: 64)
+        defer { memory.deallocate() }
+        memory.initialize(repeating: 0, count: 64)
+        let (slot, task, first, parents) = (memory, memory + 8, memory + 40, memory + 48)
+        func address(_ pointer: UnsafeMutablePointer<UInt64>) -> UInt64 { UInt64(UInt(bitPattern: pointer)) }
+        slot[0] = address(task)
+        task[1] = address(first)
+        // The next one, the key, the value's type, the value.
+        (first[0], first[1], first[3]) = (address(parents) | kind, key, 7)
+        (parents[1], parents[3]) = (key, 77)
+        var layout = cll_task_layout(
+            slots: cll_job_slots(task: 0, queue: 0, task_id: 0, label: 0), running: 0, key: key, priority: -1, name: -1, name_kind: -1, local: 8,
+            block: -1, block_header: 0)
+        layout.slots.task = Int64(bitPattern: address(slot) &- cll_thread_descriptor(cll_gettid()))
+        var read = cll_task()
+        let thread = try #require(JobThread(tid: cll_gettid()))
+        #expect(thread.read(layout, &read) && read.address == address(task))
+        #expect(read.local == expected)
     }
 
     @Test func `another thread is not read as one that is gone`() throws {
