@@ -178,7 +178,7 @@ typedef struct clr_listeners {
     uint16_t ports[MOST_LISTENERS];
 } clr_listeners;
 
-// Takes down a listener; 1: it is none.
+// Takes down a listener; 1: it is none, or one of unknown clients.
 static int clr_add_listener(clr_listeners *listeners, int descriptor) {
     if (listeners->count == MOST_LISTENERS || !clr_listens(&listeners->owner, descriptor, 0)) return 1;
     int duplicate = clr_duplicate(listeners->owner.pidfd, descriptor);
@@ -187,7 +187,8 @@ static int clr_add_listener(clr_listeners *listeners, int descriptor) {
     listeners->ports[listeners->count++] = own.port;
     listeners->have_name |= own.has_name;
     close(duplicate);
-    return 0;
+    // Of another family, or not bound: who came by it cannot be known.
+    return !own.has_name && own.port == 0;
 }
 
 static int clr_visit_listed(const clr_epoll_member *member, void *context) { return clr_add_listener(context, member->descriptor); }

@@ -51,13 +51,24 @@ int32_t clr_call_use(pid_t pid, const cll_thread_syscall *call) {
     }
 }
 
-int clr_waits_among_processes(const cll_thread_syscall *call) {
+static int clr_visit_thread(unsigned tid, void *context) { return (pid_t)tid == *(const pid_t *)context; }
+
+// The C library waits for a thread's end on a futex that holds its number, and which the kernel wakes as one of several processes (pthread_join).
+static int clr_joins_thread(pid_t pid, const cll_thread_syscall *call) {
+    enum { MOST = 4096 };
+    pid_t tid = (pid_t)call->arguments[2];
+    return tid > 0 && cll_procfs_each(pid, "task", MOST, clr_visit_thread, &tid) == 1;
+}
+
+int clr_waits_among_processes(pid_t pid, const cll_thread_syscall *call) {
+    // Of an argument of 32 bits the kernel takes no more; the rest of the register may hold anything.
+    uint32_t operation = (uint32_t)call->arguments[1];
     switch (call->number) {
         case SYS_flock:
         case SYS_semop:
         case SYS_semtimedop: return 1;
-        case SYS_fcntl: return call->arguments[1] == F_SETLKW || call->arguments[1] == F_OFD_SETLKW;
-        case SYS_futex: return (call->arguments[1] & FUTEX_PRIVATE_FLAG) == 0;
+        case SYS_fcntl: return operation == F_SETLKW || operation == F_OFD_SETLKW;
+        case SYS_futex: return (operation & FUTEX_PRIVATE_FLAG) == 0 && !clr_joins_thread(pid, call);
         default: return 0;
     }
 }

@@ -148,10 +148,31 @@ static int clr_kind_of_one(int duplicate, const char *link) {
     return getpeername(duplicate, (struct sockaddr *)&address, &length) == 0 ? CLR_OBJECT_PEER : CLR_OBJECT_LOOP;
 }
 
+typedef struct clr_ends {
+    pid_t pid;
+    uint64_t identity;
+    int count;
+} clr_ends;
+
+static int clr_visit_end(unsigned descriptor, void *context) {
+    clr_ends *ends = context;
+    char link[LINK_BYTES];
+    ends->count += clr_identity(link, clr_link(ends->pid, (int)descriptor, link)) == ends->identity;
+    return ends->count > 1;
+}
+
+// Whether a process has both ends of a pipe, among its first descriptors: a filter has few.
+static int clr_has_both_ends(pid_t pid, uint64_t identity) {
+    enum { MOST_DESCRIPTORS = 64 };
+    clr_ends ends = {.pid = pid, .identity = identity};
+    return cll_procfs_each(pid, "fd", MOST_DESCRIPTORS, clr_visit_end, &ends) == 1;
+}
+
 static clr_work clr_poll_set(int pidfd, pid_t pid, const clr_wait_object *object) {
     clr_work work = {.kind = object->count > 0 ? CLR_OBJECT_LOOP : CLR_OBJECT_TIMER};
     struct pollfd entries[CLR_WAITED_MAX];
     uint32_t asked = 0, gone = 0, refused = 0, pipes = 0, standard = 0;
+    uint64_t other_pipe = 0;
     uint32_t count = object->count < CLR_WAITED_MAX ? object->count : CLR_WAITED_MAX;
     for (uint32_t index = 0; index < count; index++) {
         char link[LINK_BYTES];
@@ -165,7 +186,8 @@ static clr_work clr_poll_set(int pidfd, pid_t pid, const clr_wait_object *object
         }
         if (clr_begins(link, "pipe:")) {
             pipes++;
-            standard += waited->descriptor <= STDERR_FILENO;
+            if (waited->descriptor <= STDERR_FILENO) standard++;
+            else other_pipe = waited->identity;
         }
         if (!clr_may_duplicate(link)) continue;
         int duplicate = clr_duplicate(pidfd, waited->descriptor);
@@ -177,7 +199,8 @@ static clr_work clr_poll_set(int pidfd, pid_t pid, const clr_wait_object *object
         entries[asked++] = (struct pollfd){.fd = duplicate, .events = (short)waited->events};
     }
     // A filter: beside its input or output it waits for a pipe of its own, which its signal handlers write to. It serves the one who wrote, or reads.
-    if (standard > 0 && pipes == count && object->is_complete) work.kind = CLR_OBJECT_PEER;
+    // (The second pipe of a supervisor is a child's.)
+    if (count == 2 && pipes == 2 && standard == 1 && object->is_complete && clr_has_both_ends(pid, other_pipe)) work.kind = CLR_OBJECT_PEER;
     int ready = asked > 0 ? poll(entries, asked, 0) : 0;
     for (uint32_t index = 0; index < asked; index++) close(entries[index].fd);
     if (ready > 0) work.state = CLR_WORK_PENDING;

@@ -30,6 +30,7 @@ enum {
     LOOP_RETRY_WAITS = 1024,  // after a claim that found no free slot
     LOOP_FUNCTION_BYTES = 4096,
     LOOP_CALL_BYTES = 128,    // more than one C function's frame, less than one nested call of the interpreter
+    LOOP_CLIENT_BYTES = 65536,  // how much further out in the stack than a loop's wait what a handler of C calls may wait (arrays of events)
 };
 
 // Where a wait is called: return address, and the stack pointer after the return.

@@ -32,6 +32,8 @@ enum FileLocation: Equatable {
         "perl", "python", "pypy", "ruby", "node", "nodejs", "php", "php-fpm", "php-cgi", "lua", "luajit", "java", "tclsh", "wish",
         "beam.smp", "guile", "R",
     ]
+    /// Where distributions, containers and `make install` put them.
+    private static let interpreterFolders = ["/usr/bin/", "/usr/sbin/", "/usr/local/bin/"]
     private static let versionCharacters = "0123456789.-".utf8
 
     /// Folders of headers and of libraries' sources, which compilers name with their whole paths.
@@ -78,6 +80,13 @@ enum FileLocation: Equatable {
         var family = name[...]
         while let last = family.utf8.last, versionCharacters.contains(last) { family.removeLast() }
         return interpreters.contains(String(family))
+    }
+
+    /// Whether an executable is such a program. One of that name outside of the folders in which these are, whose function has a source file, is
+    /// the user's own: `node` is anyone's word.
+    static func isInterpreter(_ path: String, hasSource: Bool) -> Bool {
+        guard isInterpreter(ModuleName.base(path)) else { return false }
+        return !hasSource || path.hasPrefix("/bin/") || (folders + interpreterFolders).contains { path.contains($0) }
     }
 
     /// Whether a file lies in a folder of libraries that has the executable's name, or in the executable's package of a store.

@@ -1,7 +1,7 @@
 /// Which frames are the program's own. In this order:
 ///
 /// 1. the user's prefixes;
-/// 2. where the file lies (``FileLocation``): the executable (unless it is an interpreter) and what lies beside it are the program's, system,
+/// 2. where the file lies (``FileLocation``): the executable (unless it is an interpreter by its name and place) and what lies beside it are the program's, system,
 ///    toolchain and package folders never are, other folders are;
 /// 3. the file's name, for libraries of the system and the toolchain wherever they were copied;
 /// 4. the source file, where it is known: headers of the system and what was checked out as a dependency are not (``SourceModules``);
@@ -17,7 +17,8 @@ package struct InAppRules: Sendable, Hashable {
         "liblagmonitor-preload", "libasan", "libtsan", "libubsan", "libswift", "lib_Swift", "lib_String", "libFoundation",
         "lib_Foundation",
         "libdispatch", "libBlocksRuntime", "libCoreFoundation", "linux-vdso", "linux-gate", "[vdso]", "[vsyscall]",
-        "libpython", "libruby", "libperl", "libnode", "libjvm", "libcoreclr", "libclrjit", "libhostfxr", "libhostpolicy",
+        "libpython", "libruby", "libperl", "libphp", "libnode", "libjvm", "libcoreclr", "libclrjit", "libhostfxr",
+        "libhostpolicy",
         "libmono",
     ]
 
@@ -105,7 +106,7 @@ package struct InAppRules: Sendable, Hashable {
         case .system: return false
         // A program that was started through its loader, or by an interpreter.
         case .executable:
-            if FileLocation.isInterpreter(base) { return false }
+            if FileLocation.isInterpreter(modulePath, hasSource: file?.isEmpty == false) { return false }
             if ["ld-linux", "ld-musl", "ld.so"].contains(where: base.hasPrefix) { return false }
         case .program, .unknown: if Self.systemModulePrefixes.holdsPrefix(of: base) { return false }
         }

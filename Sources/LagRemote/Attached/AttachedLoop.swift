@@ -41,6 +41,8 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     private var last: (nanoseconds: UInt64, wasAsleep: Bool) = (0, false)
     /// The beacon's word of a stretch of work that was found to keep work waiting: over before the watchdog's rules came to it, it is recorded as well.
     private var busyWord: UInt64 = .max
+    /// The one that a sample has examined.
+    private var examinedWord: UInt64 = .max
     private let hold: UInt64
     private var restsInARow = 0
     /// A second without a doubt.
@@ -134,8 +136,10 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
             sampledStretches.refine(finder.began)
         }
         // It may be over with the next sample.
-        if !wasAtWork, finder.isInDoubt(at: now) {
-            recordExamination(examiner.examine(limit: limit, at: now, stretch: clb_beacon_word(beacon.raw)))
+        let word = clb_beacon_word(beacon.raw)
+        if finder.isAtWork, examinedWord != word, finder.isInDoubt(at: now) {
+            examinedWord = word
+            recordExamination(examiner.examine(limit: limit, at: now, stretch: word))
         }
         last = (now, isAsleep)
         if finder.isAtWork {

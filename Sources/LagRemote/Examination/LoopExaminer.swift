@@ -26,14 +26,13 @@ package final class LoopExaminer: Sendable {
         var readWord: UInt64 = 0
         var restWord: UInt64 = 0
         var otherWaiter: (found: Bool, nanoseconds: UInt64) = (false, 0)
-        /// What the process is there for if it runs no loop, of which epoll instance, and when that was found.
-        var service: (found: WaitObject.Kind?, epoll: Int32, nanoseconds: UInt64) = (nil, -1, 0)
+        var service: LoopService
         var signals = WaitObject.SignalMembers()
         /// Where the process's first stack begins; 0: not known.
         var firstStack: UInt64?
-        /// Of a ring of io_uring: what the program had taken from it at the last look in the present stretch of work, and when that was first found to be
-        /// more than before. (What it had taken when the stretch began is what it works at.)
-        var fetched: (stretch: UInt64, count: UInt32?, nanoseconds: UInt64) = (.max, nil, 0)
+        var turns = RingTurns()
+        /// Of what proofs have seen alone: the beacon's words of a loop that publishes are claims.
+        var provedTurns = RingTurns()
     }
 
     private let process: ProcessHandle
@@ -50,19 +49,15 @@ package final class LoopExaminer: Sendable {
     /// in which none does.
     private static let searchNanoseconds: UInt64 = 500_000_000
     private static let searchAgainNanoseconds: UInt64 = 40_000_000
-    /// Looks of two threads may come one after the other.
-    private static let fetchNanoseconds: UInt64 = 40_000_000
     /// The kernel leaves so much below the first stack free, but where that has no limit (`mmap_base`, arch/x86/mm/mmap.c).
     private static let stackBytes: UInt64 = 128 << 20
-    /// A server gets and loses connections; to find out takes 3 µs a descriptor.
-    private static let serviceNanoseconds: UInt64 = 1_000_000_000
 
     init(_ process: ProcessHandle, tid: Int32, isDeclared: Bool, isClaimed: Bool = false) {
         self.process = process
         self.tid = tid
         self.isDeclared = isDeclared
         self.isClaimed = isClaimed
-        state = Mutex(State(calls: CallChainReader(process: process.pid, tid: tid)))
+        state = Mutex(State(calls: CallChainReader(process: process.pid, tid: tid), service: LoopService(of: process)))
     }
 
     /// The thread rests at its loop's place.
@@ -194,14 +189,17 @@ package final class LoopExaminer: Sendable {
                 )
             // Of a process that ends the descriptors are closed before its threads are gone: what stalled is not quiet for that.
             let isEnding = work.kind == .gone && cll_thread_is_ending(process.pid, tid) != 0
-            let service = work.kind == .loop ? service(&state, at: now) : nil
+            let service = work.kind == .loop ? state.service.kind(of: state.object?.epoll, at: now) : nil
             var rule = QuietRule(
                 kind: isEnding ? .unknown : service ?? work.kind,
                 pending: work.pending,
-                doing: doing(limit: limit, isYoung: isYoung, isServing: isServing, isForProof: isForProof, &state)
+                doing: doing(limit: limit, isYoung: isYoung, isServing: isServing, isForProof: isForProof, at: now, &state)
             )
             rule.isProvisional = isProvisional && state.object?.epoll == nil
-            rule.hasFetched = hasFetched(work.fetched, in: stretch, &state, at: now)
+            rule.hasFetched =
+                isForProof
+                ? state.provedTurns.hasFetched(work.fetched, in: 0, at: now)
+                : state.turns.hasFetched(work.fetched, in: stretch, at: now)
             if rule.isLoop, let epoll = state.object?.epoll {
                 rule.hasOtherWaiter = isFetched(epoll) || hasOtherWaiter(epoll, &state, at: now)
             }
@@ -209,34 +207,12 @@ package final class LoopExaminer: Sendable {
         }
     }
 
-    /// Whether the program has taken completions from its ring since the last look in this stretch of work. Where there are any it does so without a call.
-    private func hasFetched(_ count: UInt32?, in stretch: UInt64, _ state: inout State, at now: UInt64) -> Bool {
-        guard let count else { return false }
-        if state.fetched.stretch != stretch { state.fetched = (stretch, nil, 0) }
-        if let before = state.fetched.count, before != count { state.fetched.nanoseconds = now }
-        state.fetched.count = count
-        return state.fetched.nanoseconds > 0 && now < state.fetched.nanoseconds &+ Self.fetchNanoseconds
-    }
-
-    private func service(_ state: inout State, at now: UInt64) -> WaitObject.Kind? {
-        guard let epoll = state.object?.epoll else { return nil }
-        if epoll != state.service.epoll || now >= state.service.nanoseconds &+ Self.serviceNanoseconds {
-            let found: WaitObject.Kind? =
-                switch Int(clr_service(process.descriptor, process.pid, epoll)) {
-                case CLR_SERVES_ONE_PEER: .peer
-                case CLR_SERVES_ITSELF: .helper
-                default: nil
-                }
-            state.service = (found, epoll, now)
-        }
-        return state.service.found
-    }
-
     private func doing(
         limit: UInt64,
         isYoung: Bool,
         isServing: Bool,
         isForProof: Bool,
+        at now: UInt64,
         _ state: inout State
     ) -> QuietRule.Doing {
         let object = state.object
@@ -245,7 +221,7 @@ package final class LoopExaminer: Sendable {
         if clr_wait_kind(call.number) != 0, object?.isWaited(in: &call, of: process.pid) == true { return .waitingForAll }
         if object?.asksUser(in: &call, of: process.pid) == true { return .waitingElsewhere }
         // Servers of several processes give the right to wait for connections from one to the next.
-        if clr_waits_among_processes(&call) != 0, object?.hasNoClient(pidfd: process.descriptor, process: process.pid) == true {
+        if clr_waits_among_processes(process.pid, &call) != 0, state.service.hasNoClient(of: object, at: now) {
             return .waitingElsewhere
         }
         // An instance identifies its loop, however young. And who is in a handler, and waits for nothing that loops wait for but what its own loop does, is in no

@@ -313,6 +313,34 @@ static int wait_for_semaphore(void) {
     return result;
 }
 
+static void *pass_time(void *unused) {
+    sleep_ms(STALL_MS);
+    return unused;
+}
+static int join_thread(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, pass_time, NULL);
+    return pthread_join(thread, NULL);
+}
+
+// As a supervisor: for its input and for what a child writes, which has the other end.
+static int poll_with_childs_pipe(void) {
+    int childs[2];
+    if (pipe(childs) != 0) _exit(3);
+    pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;) pause();
+    }
+    close(childs[1]);
+    struct pollfd some[2] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = childs[0], .events = POLLIN}};
+    int result = poll(some, 2, 300);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    // What was waited for stays.
+    return result;
+}
+
 static int accept_one(int listener) {
     struct sockaddr_un address;
     socklen_t length = sizeof(address);
@@ -363,6 +391,8 @@ static int be_object(const char *kind) {
         if (line[0] == 'p') result = poll(some, 2, 300);
         if (line[0] == 'o') result = poll(some + 1, 1, 300);
         if (line[0] == 'f') result = poll((struct pollfd[2]){{.fd = STDIN_FILENO, .events = POLLIN}, some[1]}, 2, 300);
+        if (line[0] == 'u') result = poll_with_childs_pipe();
+        if (line[0] == 'j') result = join_thread();
         if (line[0] == 'd') deeper(1024, poll_one, 300);
         printf("%d\n", result);
         fflush(stdout);

@@ -511,7 +511,11 @@ int run_waits(int count, char **arguments) {
         await_line();
         pthread_exit(NULL);
     } else if (strcmp(name, "after-epoll") == 0) {
-        epoll_wait(set, &(struct epoll_event){0}, 1, 1);
+        // A start's, deep in the stack.
+        const char *later = call;
+        call = "epoll_wait";
+        wait_deeper(128 * 1024);
+        call = later;
         say("thrice");
         await_line();
         loop(20, 1);

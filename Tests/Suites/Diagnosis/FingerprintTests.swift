@@ -159,6 +159,20 @@ struct InAppRulesTests {
 }
 
 struct FileLocationTests {
+    /// A name is anyone's: what has a source file, and does not lie where interpreters do, is the user's.
+    @Test(
+        arguments: [
+            ("/srv/chain/node", "src/ledger.c", true), ("/srv/chain/node", nil, false), ("/opt/R", "model/fit.cc", true),
+            ("/usr/bin/node", "../src/node.cc", false), ("/usr/local/bin/perl", "pp_hot.c", false),
+            ("/bin/tclsh8.6", "tclBasic.c", false),
+            ("/root/.nvm/versions/node/v20/bin/node", "src/node.cc", false), ("/srv/shop/noded", nil, true),
+        ] as [(String, String?, Bool)]
+    )
+    func `an interpreter is known by its name and its place`(executable: String, file: String?, isInApp: Bool) {
+        let rules = InAppRules(program: ProgramFiles(executable: executable))
+        #expect(rules.isInApp(modulePath: executable, symbol: "compute", file: file) == isInApp)
+    }
+
     @Test(arguments: [
         ("/usr/bin/shop", "/usr/lib/x86_64-linux-gnu/libsqlite3.so.0.8.6"),
         ("/usr/bin/shop", "/lib/x86_64-linux-gnu/libz.so.1.2.13"),

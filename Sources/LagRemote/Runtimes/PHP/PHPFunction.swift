@@ -41,9 +41,10 @@ struct PHPFunction: InterpretedFunction {
         return LanguageFrame.check(of: offsets.map(field))
     }
 
-    /// Which of its instructions an address is; nil where it is none of them. Of an extension's function 0.
+    /// Which of its instructions an address is; nil where it is none of them, `.max` of the address 0. Of an extension's function 0.
     func position(of instruction: UInt64) -> UInt64? {
         guard isUsers else { return 0 }
+        guard instruction != 0 else { return .max }
         let code = field(layout.functionCode)
         guard instruction >= code, (instruction - code) % layout.instructionBytes == 0 else { return nil }
         let position = (instruction - code) / layout.instructionBytes

@@ -2,7 +2,7 @@
 /// to is used only where it agrees (``PHPFunction``).
 ///
 /// Source: `Zend/zend_globals.h`, `zend_compile.h`, `zend_string.h` and `zend.h` of the version's tag, by `offsetof` with the headers of
-/// Debian's 8.2; x86-64, builds without threads (what `php`, php-fpm and Apache's module are by default).
+/// Debian's 8.2 on x86-64; builds without threads (what `php`, php-fpm and Apache's module are by default).
 struct PHPLayout: Sendable {
     let version: String
     /// `zend_executor_globals`.

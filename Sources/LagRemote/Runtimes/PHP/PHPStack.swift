@@ -32,7 +32,9 @@ struct PHPStack {
             // Of a call from C nothing but the caller is kept.
             if function != 0 {
                 if !memory.holds(function, layout.functionBytes) { memory.prefetch(function, layout.functionBytes) }
-                group.append(InterpretedCall(function: function, counter: instruction))
+                // While an exception is thrown the instruction is one of three in the global state (`exception_op`): where it was is not known then.
+                let isThrowing = instruction >= globals && instruction - globals < layout.globalsBytes
+                group.append(InterpretedCall(function: function, counter: isThrowing ? 0 : instruction))
                 // A function of an extension that C has called is not run by the virtual machine.
                 if call & Self.top != 0, memory.load(function, as: UInt8.self) == PHPFunction.user {
                     groups.append(group)

@@ -57,6 +57,12 @@ internal import Testing
         #expect(try probe.answer() == 0)
     }
 
+    @Test func `a wait for input and a child's pipe is a loop's`() throws {
+        let probe = try ObjectProbe("level")
+        #expect(try probe.look(probe.sleepingObject(in: "u")).kind == .loop)
+        #expect(try probe.answer() == 0)
+    }
+
     /// A start's round trip, and at once the loop, further out.
     @Test func `at another place the object is read anew`() throws {
         let probe = try ObjectProbe("level")
@@ -121,6 +127,8 @@ internal import Testing
         #expect(try probe.ask("n") == 1)
         #expect(try probe.ask("h") == 1)
         #expect(examiner.examine(limit: .max, at: 100_000_001, stretch: 1) == LoopExamination(work: .none))
+        // For an action the claim that another stretch has begun says nothing: it was not there when the last proof was taken.
+        #expect(examiner.proof(limit: .max, at: 100_000_002, stretch: 1) == LoopProof(isLoop: false, isWorkPending: false))
     }
 
     /// A loop that waits on a stack of its own, as GNU Pth's: what sleeps on the first one may be its handler.
@@ -141,22 +149,27 @@ internal import Testing
         let probe = try ObjectProbe(kind)
         let examiner = probe.makeExaminer()
         examiner.record(epoll: probe.number)
-        func isQuiet() throws -> Bool {
-            probe.begin("m")
+        func isQuiet(in letter: String = "m", at now: UInt64 = 1) throws -> Bool {
+            probe.begin(letter)
             defer { _ = try? probe.answer() }
+            let calls = letter == "m" ? [Int64(SYS_semop), Int64(SYS_semtimedop)] : [Int64(cll_syscall_futex)]
             #expect(
                 eventually {
                     var call = cll_thread_syscall()
                     return cll_procfs_syscall(probe.pid, probe.pid, &call) == Int32(CLL_SYSCALL_BLOCKED)
-                        && [Int64(SYS_semop), Int64(SYS_semtimedop)].contains(call.number)
+                        && calls.contains(call.number)
                 }
             )
-            return examiner.examine(limit: .max, at: 1).isQuiet
+            return examiner.examine(limit: .max, at: now).isQuiet
         }
         #expect(try isQuiet() == (kind == "listener"))
         guard kind == "listener" else { return }
+        // The end of its own thread is no other process's to bring about.
+        #expect(try !isQuiet(in: "j"))
         #expect(try probe.ask("a") == 1)
-        #expect(try !isQuiet())
+        // That none was connected is believed for a moment.
+        #expect(try isQuiet(at: 2))
+        #expect(try !isQuiet(at: 200_000_000))
     }
 
     /// Which instance a thread waits on is written where other processes can write, too.

@@ -229,8 +229,9 @@ struct LoopFindingTests {
         #expect(probe.table.loops.map(\.isWithdrawn) == [true])
     }
 
-    @Test func `another loop of the main thread gets a claim of its own`() throws {
-        let probe = try WatchedProbe("after-epoll", "poll")
+    /// Also one for one descriptor, which at the loop's depth would be a handler's connection.
+    @Test(arguments: ["poll", "one poll"]) func `another loop of the main thread gets a claim of its own`(call: String) throws {
+        let probe = try WatchedProbe("after-epoll", call)
         _ = try probe.word("thrice")
         let candidate = try #require(probe.table.provisional.first)
         probe.goOn()

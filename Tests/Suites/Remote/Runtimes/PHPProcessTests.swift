@@ -24,8 +24,15 @@ struct PHPProcessTests {
                 hash("crc32", "x");
               }
             }
+            if (($GLOBALS["argv"][1] ?? "") == "throw") {
+              $held = new Held();
+              throw new Exception();
+            }
             sleep(600);
           }
+        }
+        class Held {
+          public function __destruct() { sleep(600); }
         }
         (new Shop())->checkout();
 
@@ -46,15 +53,21 @@ struct PHPProcessTests {
         let own = found.filter { $0 != "C" }
         #expect(
             own == [
-                "sleep:0", "Shop::wait (shop.php):16", "Shop::{closure} (shop.php):5", "array_map:0",
+                "sleep:0", "Shop::wait (shop.php):20", "Shop::{closure} (shop.php):5", "array_map:0",
                 "Shop::checkout (shop.php):4",
-                "{main} (shop.php):19",
+                "{main} (shop.php):26",
             ],
             "\(found)"
         )
         // What `array_map` does in C is between the closure and the method.
         let closure = try #require(found.firstIndex { $0.hasPrefix("Shop::{closure}") })
         #expect(found[closure + 1] == "C")
+    }
+
+    /// Where it came to is not known then: the object that the throwing function has held is destroyed.
+    @Test func `a function that an exception passes has a frame without a line`() throws {
+        let found = try frames(["throw"], count: 4)
+        #expect(found.contains("Held::__destruct (shop.php):24") && found.contains("Shop::{closure} (shop.php):0"), "\(found)")
     }
 
     @Test func `so has one that computes`() throws {

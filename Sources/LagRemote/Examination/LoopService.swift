@@ -1,0 +1,41 @@
+internal import CLagRemote
+
+/// What the process of a loop is there for, and whether it has clients: answers of the kernel that cost some 3 µs a descriptor, kept for a while.
+///
+/// One owner's, under its lock.
+struct LoopService {
+    /// A server gets and loses connections.
+    private static let kindNanoseconds: UInt64 = 1_000_000_000
+    /// A new client's work waits no longer than this before it is seen.
+    private static let clientsNanoseconds: UInt64 = 100_000_000
+
+    private let process: ProcessHandle
+    private var found: (kind: WaitObject.Kind?, epoll: Int32, nanoseconds: UInt64) = (nil, -1, 0)
+    private var clients: (none: Bool, nanoseconds: UInt64) = (false, 0)
+
+    init(of process: ProcessHandle) { self.process = process }
+
+    /// What it is there for if it runs no loop on this epoll instance; nil: it may run one.
+    mutating func kind(of epoll: Int32?, at now: UInt64) -> WaitObject.Kind? {
+        guard let epoll else { return nil }
+        if epoll != found.epoll || now >= found.nanoseconds &+ Self.kindNanoseconds {
+            let kind: WaitObject.Kind? =
+                switch Int(clr_service(process.descriptor, process.pid, epoll)) {
+                case CLR_SERVES_ONE_PEER: .peer
+                case CLR_SERVES_ITSELF: .helper
+                default: nil
+                }
+            found = (kind, epoll, now)
+        }
+        return found.kind
+    }
+
+    /// Whether nothing can come from what the loop waits on but new connections, and the process has none that came from there.
+    mutating func hasNoClient(of object: WaitObject?, at now: UInt64) -> Bool {
+        guard let object else { return false }
+        if !clients.none || now >= clients.nanoseconds &+ Self.clientsNanoseconds {
+            clients = (object.hasNoClient(pidfd: process.descriptor, process: process.pid), now)
+        }
+        return clients.none
+    }
+}
