@@ -86,6 +86,8 @@ package struct LanguageFrameName: Sendable, Hashable {
     package var function: String
     /// The name by which stalls are compared and blamed: the same for every build of the runtime, and without a line.
     package var symbol: String
+    /// Of a function without a name of its own: what tells it from others of its symbol, the same for every build of the runtime.
+    package var variant: String?
     /// The source file, as the runtime names it.
     package var file: String?
     /// Counted from 1.

@@ -4,10 +4,43 @@ enum CPlusPlusNameReader {
         "non-virtual thunk to ", "virtual thunk to ", "covariant return thunk to ", "invocation function for block in ",
     ]
 
-    static func simplified(_ name: ArraySlice<UInt8>) -> [UInt8] {
+    static func simplified(_ name: ArraySlice<UInt8>) -> [UInt8] { read(name).path }
+
+    /// What the simplified name leaves out and functions of one name are told apart by: the arguments of templates, and which lambda of its function
+    /// it is (the Itanium ABI counts them within the function that they are in). Nil: there is nothing of it.
+    static func variant(_ name: String) -> String? {
+        let variant = read(Array(name.utf8)[...]).variant
+        return variant.isEmpty ? nil : String(decoding: variant, as: UTF8.self)
+    }
+
+    /// The first lambda that is named in a variant, with the functions it is in: `routes()::{lambda()#2}`.
+    static func closure(in variant: String) -> String? {
+        let text = Array(variant.utf8)
+        guard let brace = text.indices.first(where: { text[$0...].starts(with: "{lambda") }) else { return nil }
+        var end = NameCursor(text[brace...])
+        end.skipBrackets(UInt8(ascii: "{"), UInt8(ascii: "}"))
+        var begin = brace
+        var depth = 0
+        while begin > 0 {
+            let byte = text[begin - 1]
+            if ")>".utf8.contains(byte) {
+                depth += 1
+            } else if "(<".utf8.contains(byte) {
+                if depth == 0 { break }
+                depth -= 1
+            } else if depth == 0, ", &*".utf8.contains(byte) {
+                break
+            }
+            begin -= 1
+        }
+        return String(decoding: text[begin..<end.position], as: UTF8.self)
+    }
+
+    private static func read(_ name: ArraySlice<UInt8>) -> (path: [UInt8], variant: [UInt8]) {
         var cursor = NameCursor(name)
         for prefix in droppedPrefixes { _ = cursor.skip(prefix) }
         var path: [UInt8] = []
+        var variant: [UInt8] = []
         while let byte = cursor.peek() {
             if isAtWordStart(path), takeOperator(&cursor, into: &path) { continue }
             if cursor.skip("(anonymous namespace)") {
@@ -16,33 +49,43 @@ enum CPlusPlusNameReader {
             }
             if cursor.skip("'lambda") {
                 // LLVM's `'lambda0'(int)`.
-                while let byte = cursor.peek(), byte != UInt8(ascii: "'") { cursor.position += 1 }
+                while let byte = cursor.peek(), byte != UInt8(ascii: "'") {
+                    variant.append(byte)
+                    cursor.position += 1
+                }
+                variant.append(UInt8(ascii: "'"))
                 _ = cursor.skip("'")
                 path.append(contentsOf: "lambda".utf8)
                 continue
             }
+            let begin = cursor.position
             switch byte {
-            case UInt8(ascii: "<"): cursor.skipAngles()
+            case UInt8(ascii: "<"):
+                cursor.skipAngles()
+                variant += name[begin..<cursor.position]
             case UInt8(ascii: "["): cursor.skipBrackets(UInt8(ascii: "["), UInt8(ascii: "]"))
             case UInt8(ascii: "{"):
                 // `{lambda(int)#1}` and `{unnamed type#1}`.
                 path.append(contentsOf: cursor.isAt("{lambda") ? "lambda".utf8 : "unnamed".utf8)
                 cursor.skipBrackets(UInt8(ascii: "{"), UInt8(ascii: "}"))
+                variant += name[begin..<cursor.position]
             case UInt8(ascii: "("):
                 cursor.skipParentheses()
                 _ = cursor.skip(" const")
                 // Arguments end the name, except those of a function that something is local to.
-                if !cursor.isAt("::") { return path }
+                if !cursor.isAt("::") { return (path, variant) }
             case UInt8(ascii: " "):
                 // What stood before was a return type: kept words are only those of an operator.
                 cursor.position += 1
-                if !cursor.isAt("[") { path.removeAll() }
+                guard !cursor.isAt("[") else { continue }
+                path.removeAll()
+                variant.removeAll()
             default:
                 path.append(byte)
                 cursor.position += 1
             }
         }
-        return path
+        return (path, variant)
     }
 
     private static func isAtWordStart(_ path: [UInt8]) -> Bool {

@@ -15,6 +15,8 @@ package struct Fingerprint: Sendable, Hashable {
         package var functionOffset: UInt64?
         /// The simplified name.
         package var symbol: String?
+        /// What tells functions of that symbol apart: which lambda of its function, which instance of a template.
+        package var variant: String?
         /// By ``InAppRules``.
         package var inApp: Bool
         /// Whether a language's runtime knows the frame. ``modulePath`` is then the source file, and ``offset`` the line.
@@ -26,6 +28,7 @@ package struct Fingerprint: Sendable, Hashable {
             offset: UInt64?,
             functionOffset: UInt64? = nil,
             symbol: String?,
+            variant: String? = nil,
             inApp: Bool,
             isOfLanguage: Bool = false
         ) {
@@ -35,11 +38,23 @@ package struct Fingerprint: Sendable, Hashable {
             self.offset = offset
             self.functionOffset = functionOffset
             self.symbol = symbol
+            self.variant = variant
             self.inApp = inApp
         }
 
-        /// The function: its symbol, or else where it begins.
-        var function: String { symbol.flatMap { $0.isEmpty ? nil : $0 } ?? place(functionOffset ?? offset) }
+        /// The function: its symbol and variant, or else where it begins.
+        var function: String {
+            guard let symbol, !symbol.isEmpty else { return place(functionOffset ?? offset) }
+            return symbol + (variant ?? "")
+        }
+
+        /// A lambda of the program's for which this library's template was made: the compiler has put the one into the other.
+        package var closure: String? {
+            guard !inApp, !isOfLanguage, let variant, let closure = CPlusPlusNameReader.closure(in: variant),
+                !InAppRules.isShared(closure)
+            else { return nil }
+            return closure
+        }
 
         /// Build-id and offset; without a build-id the file's base name instead.
         func place(_ offset: UInt64?) -> String {
@@ -54,7 +69,8 @@ package struct Fingerprint: Sendable, Hashable {
 
     /// `v1:` and sixteen hex digits, over the leaf-most ``depth`` in-app symbols.
     ///
-    /// A symbol counts once, where it is nearest to the leaf: so recursion of any period and depth gives the same
+    /// Symbols of one name that are known to be different functions (``Frame/variant``) count as different ones, and a lambda that was put into
+    /// a library's template as if it had a frame. A symbol counts once, where it is nearest to the leaf: so recursion of any period and depth gives the same
     /// fingerprint. A frame without a symbol counts as build-id and offset of its function. A stack without any in-app frame is
     /// taken by its leaf-most frames of any kind, and a stall without a stack by the words in its place. Where a language's runtime knows
     /// frames, only those count: the native ones around them differ with every build of the runtime.
@@ -69,12 +85,14 @@ package struct Fingerprint: Sendable, Hashable {
         let ofLanguage = frames.filter { $0.isOfLanguage && $0.symbol?.isEmpty == false }
         let counted = ofLanguage.isEmpty ? frames : ofLanguage
         // Which of the merged functions gives its name may change with every build.
-        let named = counted.filter { $0.inApp && $0.symbol?.hasPrefix(FrameRole.mergedPrefix) != true }
+        let named = counted.filter {
+            $0.closure != nil || $0.inApp && $0.symbol?.hasPrefix(FrameRole.mergedPrefix) != true
+        }
         let app = named.isEmpty ? counted.filter(\.inApp) : named
         var seen: Set<String> = []
         var hash = StableHash()
         for frame in app.isEmpty ? counted : app {
-            let token = frame.function
+            let token = frame.closure ?? frame.function
             guard seen.insert(token).inserted else { continue }
             hash.combine(token)
             if seen.count == Self.depth { break }

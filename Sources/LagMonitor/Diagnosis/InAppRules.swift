@@ -120,6 +120,9 @@ package struct InAppRules: Sendable, Hashable {
         return systemModulePrefixes.holdsPrefix(of: base) || FileLocation.isInterpreter(base)
     }
 
+    /// Whether a name is the C++ or Rust library's or a toolchain's, or one that a program's own function may have as well.
+    static func isShared(_ name: String) -> Bool { sharedNamePrefixes.holdsPrefix(of: name) }
+
     private func isProgramSymbol(_ owner: String, hasSource: Bool) -> Bool {
         if Self.systemSymbolPrefixes.holdsPrefix(of: owner) { return false }
         if !hasSource, Self.sharedNamePrefixes.holdsPrefix(of: owner) { return false }

@@ -37,6 +37,13 @@ package struct ResolvedFrame: Sendable, Hashable {
         self.isInlined = isInlined
     }
 
+    /// What tells it from other functions of its simplified name. Of Swift that name says which closure it is, and what a function was specialised
+    /// for comes and goes with the optimiser.
+    package var variant: String? {
+        guard let name, let mangled, mangled.hasPrefix("_Z") else { return nil }
+        return CPlusPlusNameReader.variant(name)
+    }
+
     /// A name without a place.
     package init(_ symbol: ResolvedSymbol) {
         self.init(

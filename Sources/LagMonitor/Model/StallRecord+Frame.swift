@@ -29,6 +29,8 @@ extension StallRecord {
         public var inApp: Bool?
         /// ``offset`` of the function's first byte, where there is no ``symbol`` that says as much. In no line.
         package var functionOffset: UInt64?
+        /// What tells functions of this symbol apart, for grouping (``Fingerprint/Frame/variant``). In no line.
+        package var variant: String?
 
         public init(
             pc: UInt64,

@@ -88,6 +88,7 @@ struct FrameBuilder {
             inApp: inApp,
             isAsync: captured.isAsync ? true : nil
         )
+        frame.variant = name.variant
         if name.simplified == nil { frame.functionOffset = captured.functionStart &- module.bias }
         return frame
     }
@@ -95,7 +96,7 @@ struct FrameBuilder {
     /// One that its runtime does not name has no name: its own function there is the runtime's.
     private func frame(ofLanguage captured: FrameBuffer.Frame, _ rules: InAppRules) -> StallRecord.Frame {
         guard let name = languages?.name(of: captured.language) else { return StallRecord.Frame(pc: captured.pc) }
-        return StallRecord.Frame(
+        var frame = StallRecord.Frame(
             pc: captured.pc,
             symbol: name.symbol,
             function: name.function == name.symbol ? nil : name.function,
@@ -104,6 +105,8 @@ struct FrameBuilder {
             language: name.language,
             inApp: rules.isInApp(languageFile: name.file, symbol: name.symbol, isLibrary: name.isLibrary)
         )
+        frame.variant = name.variant
+        return frame
     }
 
     private mutating func info(of index: Int) -> ModuleInfo? {

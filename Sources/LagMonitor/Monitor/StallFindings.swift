@@ -123,14 +123,19 @@ struct StallFindings {
         for index in 0..<tally.count {
             let stack = tally[index]
             let captured = (0..<stack.outcome.stored).map { tally.frame($0, of: index) }
-            let frames = builder.frames(captured, rules)
+            var frames = builder.frames(captured, rules)
+            let levels = withLines ? builder.framesWithLines(captured, rules) : frames
+            // A function's source file says whose it is: of a header, a library's.
+            for (index, level) in levels.lazy.filter({ $0.inlined != true }).enumerated() where index < frames.count {
+                frames[index].inApp = level.inApp
+            }
             let outer = frames.prefix { $0.inApp != true }.map(\.symbol)
             let isWhole = stack.outcome.end == .complete && stack.outcome.stored == stack.outcome.total
             seen.append(
                 NamedStack(
                     stack: stack,
                     frames: frames,
-                    levels: withLines ? builder.framesWithLines(captured, rules) : frames,
+                    levels: levels,
                     index: index,
                     waitKind: StallRecord.LockKind.of(outer),
                     loopFrames: isWhole ? episode.facts.loopStack.commonFrames(with: captured.map(\.functionStart)) : 0,

@@ -14,6 +14,7 @@ extension StallRecord {
                     offset: $0.language == nil ? $0.offset : $0.line.map { UInt64(clamping: $0) },
                     functionOffset: $0.functionOffset,
                     symbol: $0.symbol,
+                    variant: $0.variant,
                     inApp: $0.inApp ?? false,
                     isOfLanguage: $0.language != nil
                 )

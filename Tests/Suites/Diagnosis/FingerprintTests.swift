@@ -100,6 +100,58 @@ struct FingerprintTests {
     }
 }
 
+/// Functions of one short name that are different ones.
+struct FunctionVariantTests {
+    private func frame(_ name: String, inApp: Bool = true) -> Fingerprint.Frame {
+        let symbol = SymbolSimplifier.simplify(name, language: .cPlusPlus)
+        let resolved = ResolvedFrame(name: name, simplified: symbol, mangled: "_Zx")
+        return Fingerprint.Frame(
+            modulePath: "/opt/app",
+            buildID: "aa",
+            offset: 1,
+            symbol: symbol,
+            variant: resolved.variant,
+            inApp: inApp
+        )
+    }
+    private func text(_ frames: Fingerprint.Frame...) -> String { Fingerprint(frames: frames + [frame("main")]).text }
+
+    @Test(arguments: [
+        ("routes()::{lambda()#1}::operator()() const", "routes()::{lambda()#2}::operator()() const"),
+        ("long Exporter<Json>::run()", "long Exporter<Csv>::run()"),
+        ("void each<int>(int)", "void each<long>(long)"),
+        ("routes()::'lambda'()::operator()() const", "routes()::'lambda0'()::operator()() const"),
+    ])
+    func `lambdas of one function and instances of one template are told apart`(one: String, other: String) {
+        #expect(frame(one).symbol == frame(other).symbol)
+        #expect(text(frame(one)) != text(frame(other)))
+    }
+
+    @Test(arguments: [
+        "Cart::add(std::vector<int>)", "main", "Cart::operator<(Cart const&) const", "(anonymous namespace)::f(int)",
+    ])
+    func `arguments make no variant`(name: String) {
+        #expect(ResolvedFrame(name: name, mangled: "_Zx").variant == nil)
+        #expect(ResolvedFrame(name: "App.f<A>(A)", mangled: "$s3App1fyyxlF").variant == nil)
+    }
+
+    /// The optimiser has put the lambda into what calls it.
+    @Test func `a lambda counts by the library's template that was made for it`() {
+        func handler(_ closure: String) -> Fingerprint.Frame {
+            let arguments = "<void (), \(closure)>::_M_invoke(std::_Any_data const&)"
+            return frame("std::_Function_handler" + arguments, inApp: false)
+        }
+        #expect(handler("routes(std::string const&)::{lambda()#2}").closure == "routes(std::string const&)::{lambda()#2}")
+        #expect(text(handler("routes()::{lambda()#1}")) != text(handler("routes()::{lambda()#2}")))
+        // All of the templates around it are one.
+        let direct = frame("void std::__invoke_impl<void, routes()::{lambda()#1}&>(std::__invoke_other)", inApp: false)
+        #expect(text(direct, handler("routes()::{lambda()#1}")) == text(handler("routes()::{lambda()#1}")))
+        // The library's own say nothing of the program.
+        #expect(text(handler("std::thread::start()::{lambda()#1}")) == text())
+        #expect(text(frame("std::vector<int>::push_back(int)", inApp: false)) == text())
+    }
+}
+
 struct InAppRulesTests {
     @Test(arguments: [
         "/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/libpthread.so.0", "/lib64/ld-linux-x86-64.so.2",

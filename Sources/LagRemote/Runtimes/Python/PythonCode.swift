@@ -27,6 +27,8 @@ struct PythonCode {
     private var instructionCount: UInt64 { word(PythonLayout.size) }
     var fileName: UInt64 { word(layout.fileName) }
     var qualifiedName: UInt64 { word(layout.qualifiedName) }
+    /// The names that it uses which are none of its variables.
+    var names: UInt64 { word(PythonLayout.names) }
     var lineTable: UInt64 { word(layout.lineTable) }
     var firstLine: Int { Int(header.number(at: Int(clamping: layout.firstLine), as: Int32.self) ?? 0) }
 

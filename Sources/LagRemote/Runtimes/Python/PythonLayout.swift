@@ -68,6 +68,9 @@ struct PythonLayout: Sendable, Equatable {
     static let size: UInt64 = 16
     static let textState: UInt64 = 32
     static let byteData: UInt64 = 32
+    /// `PyCodeObject.co_names`, after `co_consts`, with which the fixed part begins; `PyTupleObject.ob_item`.
+    static let names: UInt64 = 32
+    static let tupleItems: UInt64 = 24
     /// Of an instruction (`_Py_CODEUNIT`).
     static let instructionBytes: UInt64 = 2
     /// What a frame is without its variables.

@@ -7,6 +7,7 @@ final class PythonNames: Sendable {
         let name: String
         let file: String
         let lines: PythonLineTable
+        let variant: String?
     }
 
     private struct Key: Hashable {
@@ -32,13 +33,19 @@ final class PythonNames: Sendable {
     func name(_ frame: LanguageFrame) -> LanguageFrameName? {
         let key = Key(code: frame.code, check: frame.check)
         guard let function = known.withLock({ $0[key] }) ?? read(key) else { return nil }
-        return LanguageFrameName(
+        var found = LanguageFrameName(
             language: "python",
             function: function.name,
             file: function.file,
             line: function.lines.line(ofInstruction: Int(clamping: frame.position) - 1)
         )
+        found.variant = function.variant
+        return found
     }
+
+    /// Of lambdas, and of what comprehensions are before 3.12: what they use. Some functions have several, and they are all called the same.
+    private static let anonymous = ["<lambda>", "<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"]
+    private static let maximumUsedNames: UInt64 = 32
 
     private func read(_ key: Key) -> Function? {
         let text = PythonText(memory: memory, layout: layout)
@@ -46,8 +53,15 @@ final class PythonNames: Sendable {
             let file = text.string(code.fileName, limit: PythonText.maximumPathCharacters), let table = text.bytes(code.lineTable)
         else { return nil }
         // What was read belongs together only if the object is still there.
+        let isAnonymous = Self.anonymous.contains { name.hasSuffix($0) }
+        let used = isAnonymous ? text.strings(code.names, count: Self.maximumUsedNames) : []
         guard self.code(key) != nil else { return nil }
-        let function = Function(name: name, file: file, lines: PythonLineTable(bytes: table, firstLine: code.firstLine))
+        let function = Function(
+            name: name,
+            file: file,
+            lines: PythonLineTable(bytes: table, firstLine: code.firstLine),
+            variant: used.isEmpty ? nil : used.joined(separator: " ")
+        )
         known.withLock { known in
             if known.count >= Self.capacity { known.removeAll() }
             known[key] = function

@@ -36,6 +36,19 @@ struct PythonText {
         return String(scalars)
     }
 
+    /// A `tuple` of `str`, up to the first that is none.
+    func strings(_ address: UInt64, count limit: UInt64) -> [String] {
+        guard let length: UInt64 = memory.load(address &+ PythonLayout.size) else { return [] }
+        var found: [String] = []
+        for index in 0..<min(length, limit) {
+            guard let item: UInt64 = memory.load(address &+ PythonLayout.tupleItems &+ index &* 8),
+                let text = string(item, limit: Self.maximumNameCharacters)
+            else { break }
+            found.append(text)
+        }
+        return found
+    }
+
     /// A `bytes`.
     func bytes(_ address: UInt64) -> [UInt8]? {
         guard let length: UInt64 = memory.load(address &+ PythonLayout.size), length <= Self.maximumBytes else { return nil }

@@ -1,8 +1,12 @@
+internal import LagModel
+
 /// A function of JavaScript: V8's `SharedFunctionInfo`, which all closures of one place in a script share.
 struct V8Function {
     /// Names and paths that are longer are not read.
     private static let maximumNameCharacters = 512
     private static let maximumPathCharacters = 4096
+    private static let maximumConstants = 32
+    private static let maximumBytecode: Int32 = 65_536
     /// Of one line a position is not farther into its script; larger bundles have no lines.
     private static let maximumSourceCharacters = 32 << 20
     private static let sourcePieceBytes = 256 * 1024
@@ -58,6 +62,31 @@ struct V8Function {
         guard let type = heap.type(place) else { return nil }
         if type < heap.layout.strings.firstNonString { return text(place) }
         return type == heap.layout.types.scopeInfo ? name(inScope: place) : nil
+    }
+
+    /// What tells a function without a name from others in its file, wherever it stands in that: the names and texts among its constants, in their
+    /// order, or of one that uses none its bytecode, which is another one with another V8. Nil where that cannot be read.
+    func variant() -> String? {
+        let used = constants()
+        if !used.isEmpty { return used.joined(separator: " ") }
+        guard let array = bytecode, let count = heap.small(array, heap.layout.arrayLength),
+            (1...Self.maximumBytecode).contains(count),
+            let bytes = heap.read((array &- V8Heap.strongTag) &+ heap.layout.bytecodeData, Int(count))
+        else { return nil }
+        var hash = StableHash()
+        for byte in bytes { hash.combine(word: UInt64(byte)) }
+        return hash.text
+    }
+
+    private func constants() -> [String] {
+        guard let array = bytecode, let constants = heap.field(array, heap.layout.release.bytecodeConstants),
+            let type = heap.type(constants), type == heap.layout.types.fixedArray || type == heap.layout.types.trustedArray
+        else { return [] }
+        return (0..<Self.maximumConstants).compactMap { index in
+            heap.element(constants, index).flatMap {
+                V8Heap.isObject($0) ? heap.text($0, limit: Self.maximumNameCharacters) : nil
+            }
+        }
     }
 
     private func text(_ string: UInt64) -> String? {

@@ -24,6 +24,8 @@ struct V8Layout: Sendable {
         let stream: UInt16
         let byteArrays: Set<UInt16>
         let fixedArray: UInt16
+        /// An array that is not moved by what the sandbox keeps from the program, as bytecode's constants are (12.4); nil: there are none.
+        let trustedArray: UInt16?
         let deoptimization: UInt16
         let literals: UInt16
         let wrapper: UInt16?
@@ -129,6 +131,7 @@ struct V8Layout: Sendable {
                 }
             ),
             fixedArray: try type("FixedArray__FIXED_ARRAY_TYPE"),
+            trustedArray: constant("type_TrustedFixedArray__TRUSTED_FIXED_ARRAY_TYPE").flatMap(UInt16.init(exactly:)),
             deoptimization: try type(deoptimization.arrayType),
             literals: try type(deoptimization.literalsType),
             wrapper: wrapper

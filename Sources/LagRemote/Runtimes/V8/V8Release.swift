@@ -11,6 +11,8 @@ struct V8Release: Sendable {
     var functionCode: UInt64? = 48
     /// The source positions of a `BytecodeArray`.
     var bytecodePositions: UInt64 = 24
+    /// Its constants.
+    var bytecodeConstants: UInt64 = 40
     let code: CodeFields
     var scope = ScopeFields()
     var deoptimization = DeoptimizationFields()
@@ -57,6 +59,7 @@ struct V8Release: Sendable {
             major: 10,
             minor: 2,
             bytecodePositions: 32,
+            bytecodeConstants: 16,
             code: CodeFields(
                 data: 16,
                 positions: 24,
@@ -70,6 +73,7 @@ struct V8Release: Sendable {
             major: 11,
             minor: 3,
             bytecodePositions: 32,
+            bytecodeConstants: 16,
             code: CodeFields(data: 16, positions: 24, instructionBytes: 56, headerBytes: 16)
         ),
         V8Release(

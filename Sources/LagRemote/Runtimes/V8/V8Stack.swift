@@ -115,15 +115,18 @@ struct V8Stack {
         guard let name = function.name() else { return nil }
         let file = function.isBuiltin ? nil : function.file()
         let line = source(of: frame, function).flatMap { function.line(at: $0) }
+        let variant = name == V8Function.anonymous ? function.variant() : nil
         // The process went on while this was read.
         guard function.check == frame.check, heap.type(frame.code) == heap.layout.types.shared else { return nil }
-        return LanguageFrameName(
+        var found = LanguageFrameName(
             language: "javascript",
             function: name,
             file: file,
             line: line,
             isLibrary: file == nil || isOfNode(file) ? true : nil
         )
+        found.variant = variant
+        return found
     }
 
     /// node's own scripts, which are in the program.

@@ -64,6 +64,16 @@ final class InterpretedProcess {
         return chain
     }
 
+    /// Of functions without a name, what tells them from others of theirs.
+    func variants() -> [String: String] {
+        let outcome = take()
+        languages.resolve()
+        return (0..<outcome.stored).reduce(into: [:]) { found, index in
+            let name = languages.name(of: frames[index].language)
+            if let name, let variant = name.variant { found[name.function] = variant }
+        }
+    }
+
     /// - Parameter tid: nil: the first thread.
     func take(_ tid: Int32? = nil) -> CaptureOutcome {
         let pid = process.processIdentifier

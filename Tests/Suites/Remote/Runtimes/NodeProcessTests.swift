@@ -16,7 +16,7 @@ private enum NodeProcess {
         const cell = new Int32Array(new SharedArrayBuffer(4));
         class Shop {
           checkout() {
-            return [1].map((number) => wait(number));
+            return [1].map((number) => wait(number.valueOf()));
           }
         }
         function wait(number) {
@@ -55,6 +55,11 @@ private enum NodeProcess {
 struct NodeProcessTests {
     static let checkout = ["wait (shop.js):9", "<anonymous> (shop.js):4", "checkout (shop.js):4", "run (shop.js):30"]
     static let hot = ["leaf (shop.js):18", "branch (shop.js):21", "run (shop.js):28"]
+
+    @Test func `a function without a name is told from others by the names that it uses`() throws {
+        let process = try NodeProcess.start("sleep")
+        #expect(eventually { process.variants()["<anonymous>"] == "valueOf" }, "\(process.variants())")
+    }
 
     /// In the interpreter, and in code that was compiled with one function put into the other.
     @Test(arguments: [("sleep", NodeProcessTests.checkout), ("hot", NodeProcessTests.hot)])
