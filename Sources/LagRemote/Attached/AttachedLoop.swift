@@ -21,6 +21,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     private let quiet = Atomic<Bool>(false)
     private var files: clr_thread_files
     private var finder: IterationDetector
+    private var waitReturn: WaitReturn
     private var iterationProbe: IterationProbe
     private var recorder: SwitchRecorder
     private var calm = CalmMeter()
@@ -72,6 +73,8 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         self.semaphore = semaphore
         image = ProgramImage(of: thread.process)
         finder = IterationDetector(place: place, hold: hold)
+        waitReturn = WaitReturn(process: thread.process)
+        waitReturn.record(place)
         iterationProbe = IterationProbe(process: thread.process, tid: thread.tid, mayCount: mayCount)
         recorder = SwitchRecorder(tid: thread.tid)
         self.hold = hold
@@ -106,6 +109,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
             return true
         }
         let observation = ThreadObservation(found)
+        if let place = observation.place, waitReturn.isLoops(place, at: finder.place) { finder.follow(place) }
         let isAsleep = if case .blocked = observation.doing { true } else { false }
         // The thread was sampled between `now` and then.
         let seen = clb_now_ns()
@@ -151,6 +155,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         } else {
             restRecording(observation, at: now, wasAtWork: wasAtWork)
             contents = 0
+            waitReturn.record(finder.place)
             results = clr_results_of_wait(&found.call)
             waitStackPointer.store(found.call.sp, ordering: .relaxed)
             examiner.recordRest(found.call, at: now)
@@ -205,12 +210,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     package func countSleeps() -> UInt64? { iterationProbe.isLight ? thread.sleeps : nil }
 
     /// Two calls from one function differ by what the C library's functions around them take of the stack.
-    private var limit: UInt64 { waitStackPointer.load(ordering: .relaxed).saturatingSum(Self.callBytes) }
-    #if arch(arm64)
-        private static let callBytes: UInt64 = 128
-    #else
-        private static let callBytes: UInt64 = 64
-    #endif
+    private var limit: UInt64 { waitStackPointer.load(ordering: .relaxed).saturatingSum(RestPlace.callBytes) }
 
     private func finish() -> Bool {
         isOver = true

@@ -126,6 +126,9 @@ struct IterationDetector: Sendable {
         return min(cpu > before ? cpu - before : 0, now - last.time)
     }
 
+    /// The loop waits there from now on: it is known to be the same wait.
+    mutating func follow(_ found: RestPlace) { place = found }
+
     private mutating func isAtPlace(_ observation: ThreadObservation) -> Bool {
         guard let found = observation.place, found.isSame(as: place) else { return false }
         place.programCounter = found.programCounter

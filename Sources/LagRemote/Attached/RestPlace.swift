@@ -26,6 +26,23 @@ struct RestPlace: Sendable, Equatable {
         return call == other.call && stackPointer == other.stackPointer
     }
 
+    /// The most that the C library's functions around one call take of the stack.
+    #if arch(arm64)
+        static let callBytes: UInt64 = 128
+    #else
+        static let callBytes: UInt64 = 64
+    #endif
+    /// So long is the C library's function at most.
+    private static let functionBytes: UInt64 = 256
+
+    /// Whether it is a wait in the same function of the C library, at another instruction and a little further in: for more see ``WaitReturn``.
+    func mayBeSameCall(as other: RestPlace) -> Bool {
+        guard let kind, kind == other.kind, epoll == nil, other.epoll == nil, programCounter != other.programCounter else { return false }
+        let (low, high) = (min(programCounter, other.programCounter), max(programCounter, other.programCounter))
+        return high - low < Self.functionBytes && other.stackPointer < stackPointer
+            && stackPointer - other.stackPointer <= Self.callBytes
+    }
+
     /// Whether a thread that makes this place's call makes it for the loop, and not for a handler: what a handler calls lies deeper in the stack than the
     /// loop's wait. An epoll instance is the same loop from wherever it is waited on.
     /// - Parameter stackPointer: `UInt64.max`: not known. Then it counts as the loop's, as one that waits further out does.

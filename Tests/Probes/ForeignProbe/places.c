@@ -562,6 +562,17 @@ int run_places(int count, char **arguments) {
         turn_moving(FIRST_TURNS);
         deeper(2048, handler_that_naps, STALL_MS);
         turn_moving(20);
+    } else if (strcmp(name, "threaded") == 0) {
+        // What the C library's poll does from now on takes more of the stack.
+        turn_set(FIRST_TURNS);
+        pthread_t thread = expect_work(STALL_MS / 4);
+        deeper(2048, handler_that_naps, STALL_MS);
+        pthread_join(thread, NULL);
+        char byte;
+        if (read(ends[0], &byte, 1) != 1) return 4;
+        turn_set(20);
+        deeper(2048, handler_that_naps, STALL_MS);
+        turn_set(20);
     } else if (strcmp(name, "lock") == 0) {
         turn_epoll(FIRST_TURNS);
         deeper(2048, handler_that_waits_for_a_lock, STALL_MS);

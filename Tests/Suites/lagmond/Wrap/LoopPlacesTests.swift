@@ -84,6 +84,12 @@ struct LoopPlacesTests {
         #expect(line["pending"] as? Bool == false && line["pending_ms"] == nil)
     }
 
+    @Test(arguments: Way.allCases) func `a loop on poll is the same one since the process has threads`(way: Way) throws {
+        let lines = try Self.lines("threaded", way)
+        #expect(lines.count == 2 && lines.allSatisfy { Self.functions($0).contains("handler_that_naps") }, "\(lines)")
+        #expect(lines.allSatisfy { way == .run || $0["duration_min_ms"] != nil }, "\(lines)")
+    }
+
     /// Its place may be further in than its start's, and an idle program waits there once.
     @Test func `a loop further in than a start is no handler that waits`() throws {
         let lines = try Self.lines("start-outer", .run)

@@ -1,0 +1,33 @@
+internal import CLagLinux
+
+/// Where the call in which a loop waits returns to, as the word on its stack says.
+///
+/// As soon as a process has a second thread, the C library's `poll` makes its system call at another instruction, with some more of the stack, so that
+/// the thread can be cancelled in it. It is the same call as long as the same word is in the same place of the stack: any other function that the
+/// loop's function calls leaves another one there. On ARM the word is in a register, and the stack pointer the same.
+struct WaitReturn: Sendable {
+    private let process: Int32
+    private var stackPointer: UInt64 = 0
+    private var word: UInt64 = 0
+
+    init(process: Int32) { self.process = process }
+
+    /// The loop rests there. One read of its memory where that is another place than before.
+    mutating func record(_ place: RestPlace) {
+        guard place.stackPointer != stackPointer else { return }
+        (stackPointer, word) = (place.stackPointer, read(place.stackPointer))
+    }
+
+    /// Whether the call that the thread sleeps in is the loop's, made the other way.
+    /// - Parameter place: the loop's.
+    func isLoops(_ found: RestPlace, at place: RestPlace) -> Bool {
+        place.mayBeSameCall(as: found) && place.stackPointer == stackPointer && word != 0 && read(stackPointer) == word
+    }
+
+    /// 0: it cannot be read.
+    private func read(_ address: UInt64) -> UInt64 {
+        var word: UInt64 = 0
+        let length = withUnsafeMutableBytes(of: &word) { cll_memory_read(process, address, $0.baseAddress, $0.count) }
+        return length == MemoryLayout<UInt64>.size ? word : 0
+    }
+}

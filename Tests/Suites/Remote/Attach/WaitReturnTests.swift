@@ -1,0 +1,49 @@
+internal import Glibc
+internal import Testing
+
+@testable internal import LagRemote
+
+@Suite("A wait that is made the other way since there are threads")
+struct WaitReturnTests {
+    private static let program: UInt64 = 0x7000
+
+    private func place(at stackPointer: UInt64, instruction: UInt64, kind: Int32 = 2) -> RestPlace {
+        RestPlace(call: nil, stackPointer: stackPointer, programCounter: Self.program + instruction, kind: kind)
+    }
+
+    /// With a stack of this process: its word is where the call returns to.
+    private func withStack(_ check: (_ word: UnsafeMutablePointer<UInt64>, _ top: UInt64) -> Void) {
+        withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 64) { stack in
+            stack.initialize(repeating: 0)
+            guard let base = stack.baseAddress else { return }
+            base[32] = 0x4711
+            check(base + 32, UInt64(UInt(bitPattern: base + 32)))
+        }
+    }
+
+    @Test func `it is the loop's while what it returns to is the same`() {
+        withStack { word, top in
+            var waitReturn = WaitReturn(process: getpid())
+            let fast = place(at: top, instruction: 0x30)
+            waitReturn.record(fast)
+            let slow = place(at: top - 40, instruction: 0x6f)
+            #expect(waitReturn.isLoops(slow, at: fast))
+            // A handler that the loop's function has called.
+            word.pointee = 0x4760
+            #expect(!waitReturn.isLoops(slow, at: fast))
+        }
+    }
+
+    @Test func `the same instruction, another function and another kind are other waits`() {
+        withStack { _, top in
+            var waitReturn = WaitReturn(process: getpid())
+            let fast = place(at: top, instruction: 0x30)
+            waitReturn.record(fast)
+            #expect(!waitReturn.isLoops(place(at: top - 40, instruction: 0x30), at: fast))
+            #expect(!waitReturn.isLoops(place(at: top - 40, instruction: 0x400), at: fast))
+            #expect(!waitReturn.isLoops(place(at: top - 40, instruction: 0x6f, kind: 3), at: fast))
+            #expect(!waitReturn.isLoops(place(at: top - 240, instruction: 0x6f), at: fast))
+            #expect(!waitReturn.isLoops(place(at: top + 40, instruction: 0x6f), at: fast))
+        }
+    }
+}
