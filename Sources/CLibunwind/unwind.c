@@ -4,22 +4,57 @@
 
 #include <string.h>
 
-static void clu_store(clu_unwinder *unwinder, clu_frame *frames, uint32_t capacity, clu_unwind_result *result, uint64_t pc,
-                  uint64_t sp, int is_return_address, int is_signal_frame) {
+// Where the next frame goes; -1: nowhere. Of a stack without end in sight the innermost frames are kept, and of the others the outermost, which the
+// last that come replace by turns: between a library's recursion and the loop is who called it.
+static int64_t clu_next_slot(uint32_t capacity, const clu_unwind_result *result) {
+    if (result->total < capacity) return result->total;
+    if (capacity < 2 * CLU_OUTER_FRAMES) return -1;
+    return capacity - CLU_OUTER_FRAMES + (result->total - capacity) % CLU_OUTER_FRAMES;
+}
+
+// Returns the slot, -1 where there was none.
+static int64_t clu_store(clu_unwinder *unwinder, clu_frame *frames, uint32_t capacity, clu_unwind_result *result, uint64_t pc,
+                     uint64_t sp, int is_return_address, int is_signal_frame) {
     int module = clu_module_find(unwinder->view.table, pc - (is_return_address ? 1 : 0));
     if (module < 0 && !clu_is_in_code_range(unwinder->view.table, pc)) result->unknown_modules++;
-    if (result->total < capacity) {
-        clu_frame *frame = &frames[result->total];
+    int64_t slot = clu_next_slot(capacity, result);
+    if (slot >= 0) {
+        clu_frame *frame = &frames[slot];
         frame->pc = pc;
         frame->module = (int16_t)module;
         frame->flags = (uint16_t)((is_return_address ? CLU_FRAME_RETURN_ADDRESS : 0) | (is_signal_frame ? CLU_FRAME_SIGNAL : 0));
         frame->function_distance = 0;
         frame->language = 0;
-        if (unwinder->stack_pointers != NULL) unwinder->stack_pointers[result->total] = sp;
-        if (unwinder->frame_pointers != NULL) unwinder->frame_pointers[result->total] = 0;
-        result->stored++;
+        if (unwinder->stack_pointers != NULL) unwinder->stack_pointers[slot] = sp;
+        if (unwinder->frame_pointers != NULL) unwinder->frame_pointers[slot] = 0;
+        if (result->stored < capacity) result->stored++;
     }
     result->total++;
+    return slot;
+}
+
+static void clu_reverse(clu_unwinder *unwinder, clu_frame *frames, uint32_t from, uint32_t to) {
+    for (; from + 1 < to; from++, to--) {
+        clu_frame frame = frames[from];
+        frames[from] = frames[to - 1];
+        frames[to - 1] = frame;
+        uint64_t *both[] = {unwinder->stack_pointers, unwinder->frame_pointers};
+        for (size_t index = 0; index < 2; index++) {
+            if (both[index] == NULL) continue;
+            uint64_t value = both[index][from];
+            both[index][from] = both[index][to - 1];
+            both[index][to - 1] = value;
+        }
+    }
+}
+
+// The outermost frames in their order: the oldest of them is the one that would have been replaced next.
+static void clu_order_outer(clu_unwinder *unwinder, clu_frame *frames, uint32_t capacity, const clu_unwind_result *result) {
+    if (result->total <= capacity || capacity < 2 * CLU_OUTER_FRAMES) return;
+    uint32_t first = capacity - CLU_OUTER_FRAMES, oldest = (uint32_t)clu_next_slot(capacity, result);
+    clu_reverse(unwinder, frames, first, oldest);
+    clu_reverse(unwinder, frames, oldest, capacity);
+    clu_reverse(unwinder, frames, first, capacity);
 }
 
 // Whether `pc` is the code to which a signal handler returns (and which libgcc and gdb know by its bytes, too):
@@ -85,7 +120,7 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, con
         if (result->total > 0 && pc == previous_pc && sp == previous_sp) break;
         int is_signal_frame = clu_is_signal_trampoline(unwinder, pc);
         if (is_signal_frame) is_return_address = 0;
-        clu_store(unwinder, frames, capacity, result, pc, sp, is_return_address, is_signal_frame);
+        int64_t slot = clu_store(unwinder, frames, capacity, result, pc, sp, is_return_address, is_signal_frame);
         if (result->total >= limit) {
             result->end = CLU_UNWIND_LIMIT;
             break;
@@ -99,8 +134,7 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, con
         unwinder->only_known = 1;
         if (calls->get_reg(&cursor, CLL_REGISTER_FP, &registers.fp) < 0) registers.fp = 0;
         unwinder->only_known = 0;
-        int is_stored = result->stored == result->total;
-        if (is_stored && unwinder->frame_pointers != NULL) unwinder->frame_pointers[result->stored - 1] = registers.fp;
+        if (slot >= 0 && unwinder->frame_pointers != NULL) unwinder->frame_pointers[slot] = registers.fp;
         // In a frame that has called something it is the return address of that call. (libunwind gives PC for it: UNW_REG_IP has its number.)
         if (result->total == 1) registers.lr = clu_known_link_register(snapshot);
         if (unwinder->sp_is_bound && clu_step_by_record(unwinder, &cursor, &registers)) {
@@ -108,7 +142,7 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, con
             continue;
         }
         int stepped = calls->step(&cursor);
-        if (unwinder->lookup_failed && is_stored) frames[result->stored - 1].flags |= CLU_FRAME_WITHOUT_TABLES;
+        if (unwinder->lookup_failed && slot >= 0) frames[slot].flags |= CLU_FRAME_WITHOUT_TABLES;
         if (unwinder->lookup_failed && !is_signal_frame) {
             if (!clu_go_on_without_tables(unwinder, &cursor, &registers, stepped)) {
                 result->end = CLU_UNWIND_NO_INFO;
@@ -120,5 +154,6 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, con
         }
         is_return_address = !is_signal_frame;
     }
+    clu_order_outer(unwinder, frames, capacity, result);
     result->frame_pointer_recovered = unwinder->frame_pointer_recovered;
 }

@@ -4,6 +4,9 @@ internal import LagModel
 
 /// Room for the frames of one stack, leaf first. Memory that exists before it is needed; not for two threads at once.
 package final class FrameBuffer {
+    /// So many of the frames are the outermost where the stack has more than there is room for: those between are left out.
+    package static let outerFrames = Int(CLU_OUTER_FRAMES)
+
     let raw: UnsafeMutablePointer<clu_frame>
     package let capacity: Int
     /// Of each frame, until they are replaced; nil: they are not kept.

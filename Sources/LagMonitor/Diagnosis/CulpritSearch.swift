@@ -41,7 +41,7 @@ struct CulpritSearch {
         self.stacks = stacks
         var known: [String: FrameRole] = [:]
         roles = stacks.map { stack in
-            stack.frames.map { frame in
+            let roles = stack.frames.map { frame -> FrameRole in
                 // Not by its name: a handler may call what called the loop.
                 if frame.isLoopCode { return .machinery }
                 if let role = known[frame.function] { return role }
@@ -49,6 +49,7 @@ struct CulpritSearch {
                 known[frame.function] = role
                 return role
             }
+            return Self.withImportedModules(roles, of: stack)
         }
         // Samples without a weight count alike.
         let areWeighted = stacks.contains { $0.weightNanoseconds > 0 && !$0.frames.isEmpty }
@@ -58,6 +59,16 @@ struct CulpritSearch {
         for (stack, weight) in zip(stacks, weights) {
             for function in Set(stack.frames.map(\.function)) { coverage[function, default: 0] += weight }
         }
+    }
+
+    /// A file of Python that a function of the program imports is no entry of the program: its code runs as that of any other function.
+    private static func withImportedModules(_ roles: [FrameRole], of stack: CulpritStack) -> [FrameRole] {
+        guard let importer = roles.indices.last(where: { roles[$0] == .code && stack.frames[$0].inApp }) else { return roles }
+        var roles = roles
+        for position in 0..<importer where roles[position] == .entry && FrameRole.isModule(stack.frames[position].symbol) {
+            roles[position] = .code
+        }
+        return roles
     }
 
     /// The function to blame; nil when there are only thunks.

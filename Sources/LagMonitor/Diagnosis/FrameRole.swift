@@ -16,7 +16,7 @@ package enum FrameRole: Sendable {
     /// `static App.Program.main()`, `override func main()` of a thread, what `@main` makes of it.
     private static let entrySuffixes = [".main", ".$main"]
     /// The code of a file of Python, outside of functions.
-    private static let entryPrefix = "<module> ("
+    private static let modulePrefix = "<module> ("
 
     private static let machineryPrefixes = PrefixSet([
         "LagRunLoop.", "LagMonitor.", "LagActivity.", "LagDetection.", "LagRemote.", "clb_", "cll_", "clr_", "clu_",
@@ -55,7 +55,7 @@ package enum FrameRole: Sendable {
             self = .unnamed
         } else if Self.machineryNames.contains(symbol) || Self.machineryPrefixes.holdsPrefix(of: owner) {
             self = .machinery
-        } else if symbol.hasPrefix(Self.entryPrefix) {
+        } else if Self.isModule(symbol) {
             self = .entry
         } else if owner == symbol, Self.entryNames.contains(symbol) || Self.entrySuffixes.contains(where: symbol.hasSuffix) {
             // Not a closure in it.
@@ -67,6 +67,9 @@ package enum FrameRole: Sendable {
 
     /// Of a function that was merged with others of the same machine code: its name is that of one of them.
     static let mergedPrefix = "merged "
+
+    /// Whether it is the code of a file of Python, outside of functions: the program's entry, or what one of its functions imports.
+    static func isModule(_ symbol: String?) -> Bool { symbol?.hasPrefix(modulePrefix) == true }
 
     /// Whether the compiler made the code by itself.
     static func isThunk(_ symbol: String) -> Bool {

@@ -27,6 +27,8 @@ extension StallRecord {
         public var isAsync: Bool?
         /// `in_app`: the program's own code, not a system library's.
         public var inApp: Bool?
+        /// `skipped`: so many frames between the one before and this one are left out.
+        public var skipped: Int?
         /// ``offset`` of the function's first byte, where there is no ``symbol`` that says as much. In no line.
         package var functionOffset: UInt64?
         /// What tells functions of this symbol apart, for grouping (``Fingerprint/Frame/variant``). In no line.
@@ -45,7 +47,8 @@ extension StallRecord {
             language: String? = nil,
             inlined: Bool? = nil,
             inApp: Bool? = nil,
-            isAsync: Bool? = nil
+            isAsync: Bool? = nil,
+            skipped: Int? = nil
         ) {
             self.pc = pc
             self.module = module
@@ -60,6 +63,7 @@ extension StallRecord {
             self.inlined = inlined
             self.inApp = inApp
             self.isAsync = isAsync
+            self.skipped = skipped
         }
     }
 }

@@ -128,7 +128,7 @@ package struct RecordBuilder {
         record.capture = outcome.method
         record.framePointerRecovered = outcome.framePointerRecovered
         record.unwindEnd = Self.name(outcome.end)
-        record.frames = namedStack.levels(of: configuration.maxFrames)
+        record.frames = namedStack.levels(of: configuration.maxFrames, with: findings.culprit?.frameIndex)
         record.framesTotal = outcome.total
         record.samplesMatched = findings.culprit?.samplesMatched ?? namedStack.stack.count
         record.samplesShare = findings.culprit?.matchedShare

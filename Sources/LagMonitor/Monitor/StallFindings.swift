@@ -39,17 +39,24 @@ struct StallFindings {
             }
         }
 
-        /// The levels of the first frames.
-        func levels(of count: Int) -> [StallRecord.Frame] {
-            var rest = count
-            return Array(
-                levels.prefix { level in
-                    guard rest > 0 else { return false }
-                    // The last level of a frame is the function itself.
-                    if level.inlined != true { rest -= 1 }
-                    return true
-                }
-            )
+        /// Most lines have room for so many frames.
+        private static let shownFrames = 40
+        /// Of a deeper stack those before what is left out.
+        private static let innerFrames = 16
+
+        /// The levels of the first frames. Where the culprit's lies further out than a line has room for, it follows on fewer of them.
+        func levels(of count: Int, with culprit: Int?) -> [StallRecord.Frame] {
+            guard let culprit, levels[..<culprit].count(where: { $0.inlined != true }) >= min(count, Self.shownFrames) else {
+                return Array(levels.first(frames: count))
+            }
+            let inner = levels.first(frames: min(count / 2, Self.innerFrames))
+            var outer = levels[culprit...]
+            let place = levels[..<culprit].count { $0.inlined != true }
+            let shown = inner.count { $0.inlined != true }
+            // Those that the capture had no room for are between the two, too.
+            let lost = place >= frames.count - FrameBuffer.outerFrames ? max(0, stack.outcome.total - stack.outcome.stored) : 0
+            outer[culprit].skipped = place - shown + lost
+            return Array(inner) + outer.first(frames: count - shown)
         }
 
         var isInFutex: Bool {
@@ -253,5 +260,17 @@ extension StallRecord.Frame {
     var functionPlace: String {
         guard let module, let functionOffset else { return place }
         return "\(module)+0x" + String(functionOffset, radix: 16)
+    }
+}
+
+extension RandomAccessCollection<StallRecord.Frame> {
+    /// The levels of the first frames: of each the last one is the function itself, the others were inlined into it.
+    fileprivate func first(frames count: Int) -> SubSequence {
+        var rest = count
+        return prefix { level in
+            guard rest > 0 else { return false }
+            if level.inlined != true { rest -= 1 }
+            return true
+        }
     }
 }

@@ -71,14 +71,14 @@ final class PreparedThread: LanguageThread {
             stack = runtime.merge(thread, place == nil ? nil : memory, stack)
             for case .language(let frame) in stack where found[frame] == nil { found[frame] = runtime }
         }
+        let gained = stack.count - stored
+        stack = Self.inRoom(stack, for: frames.capacity)
         let ofRuntime = runtimes.reduce(into: Set<Int>()) { $0.formUnion($1.runtime.modules) }
-        var languages = stack.compactMap { entry -> (LanguageFrame, any LanguageRuntime)? in
+        let languages = stack.compactMap { entry -> (LanguageFrame, any LanguageRuntime)? in
             if case .language(let frame) = entry, let runtime = found[frame] { (frame, runtime) } else { nil }
         }
-        // What has no room needs no name.
-        languages.removeLast(max(0, languages.count - frames.capacity))
         var numbers = source.numbers(languages)[...]
-        let merged = stack.prefix(frames.capacity).map { entry -> FrameBuffer.Frame in
+        let merged = stack.map { entry -> FrameBuffer.Frame in
             switch entry {
             case .native(let native):
                 var frame = native.frame
@@ -90,7 +90,16 @@ final class PreparedThread: LanguageThread {
                 return frame
             }
         }
-        return (frames.replace(by: merged), stack.count - stored)
+        return (frames.replace(by: merged), gained)
+    }
+}
+
+extension PreparedThread {
+    /// Of a stack that is too long the innermost frames and the outermost: between a library's recursion and the loop is who called it.
+    static func inRoom<Entry>(_ stack: [Entry], for capacity: Int) -> [Entry] {
+        guard stack.count > capacity else { return stack }
+        let outer = min(FrameBuffer.outerFrames, capacity / 2)
+        return Array(stack.prefix(capacity - outer) + stack.suffix(outer))
     }
 }
 

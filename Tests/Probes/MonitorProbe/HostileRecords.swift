@@ -198,7 +198,8 @@ struct HostileRecords {
                 language: perhaps { $0.text() },
                 inlined: perhaps { $0.random.next() & 1 == 0 },
                 inApp: perhaps { $0.random.next() & 1 == 0 },
-                isAsync: perhaps { $0.random.next() & 1 == 0 }
+                isAsync: perhaps { $0.random.next() & 1 == 0 },
+                skipped: perhaps { Int($0.random.next() >> 33) }
             )
         }
     }

@@ -191,6 +191,9 @@ import Testing
         let run = try ProbeRun("deep")
         #expect(run.frames.count == 256)
         #expect(try #require(Int(run["total"] ?? "")) > 1500)
+        // The innermost and, between the last of them and the thread's beginning, the outermost.
+        #expect(run.frames[150].contains("recurse") && run.frames[210].contains("recurse"), "\(run.frames)")
+        #expect(run.frames.suffix(4).contains { $0.contains("start_thread") }, "\(run.frames.suffix(8))")
         #expect(run["end"] == "complete")
     }
 

@@ -57,6 +57,14 @@ struct CulpritTests {
         #expect(blamed([own]) == "checkout")
     }
 
+    @Test func `the code of a file that a function imports is blamed as a function, the program's own file is not`() {
+        let imported = "<module>~(plugin.py) [import_module] load_plugin <module>~(app.py) main"
+        #expect(blamed([stack(9, imported)]) == "<module> (plugin.py)")
+        #expect(blamed([stack(9, "[import_module] " + imported)]) == "<module> (plugin.py)")
+        #expect(blamed([stack(9, "[<module>~(numpy.py)] [import_module] load_plugin <module>~(app.py)")]) == "load_plugin")
+        #expect(blamed([stack(9, "[dumps] serve <module>~(app.py) main")]) == "serve")
+    }
+
     @Test func `library leaf is not blamed when the program called it`() {
         #expect(blamed([stack(9, "[clock_nanosleep] [usleep] App.wait App.tick main")]) == "App.wait")
     }

@@ -51,6 +51,14 @@ package struct FrameMember: Sendable {
             "A suspended caller, on no stack: it waits for the function before it."
         ),
         member("in_app", .flag, \.inApp, FieldValue.flag, \.flag, "The program's own code."),
+        member(
+            "skipped",
+            .integer,
+            \.skipped,
+            { .integer(Int64($0)) },
+            { $0.integer.flatMap(Int.init(exactly:)) },
+            "So many frames between the one before and this one are left out: a recursion, and the culprit lies further out."
+        ),
     ]
 
     /// The member of that name; nil: it is one of a later version.

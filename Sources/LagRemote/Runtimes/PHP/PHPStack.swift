@@ -3,7 +3,7 @@ internal import LagCapture
 /// The frames of PHP: from the innermost one to the first, in groups that one call of the virtual machine runs.
 struct PHPStack {
     /// Deeper stacks lose their outer frames.
-    private static let maximumFrames = 512
+    private static let maximumFrames = 1024
     /// `ZEND_CALL_TOP` (`zend_compile.h`): the call of the virtual machine ends with this frame.
     private static let top: UInt32 = 1 << 17
     /// The stack lies in a chunk of the allocator's (`ZEND_MM_CHUNK_SIZE`), in which all pages can be read; outer frames lie lower.

@@ -20,8 +20,8 @@ struct PythonFrameWalk {
         var anchor: UInt64?
     }
 
-    /// More than a record holds.
-    private static let maximumFrames = 512
+    /// As deep as CPython lets a program go by default.
+    private static let maximumFrames = 1024
     /// What of the frames' own stack is copied in one piece: some hundred calls.
     private static let maximumDataStackBytes: UInt64 = 48 * 1024
     /// Frames of generators lie elsewhere: with each comes what is before it in its page.

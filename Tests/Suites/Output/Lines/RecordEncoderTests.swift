@@ -107,7 +107,7 @@ struct RecordEncoderTests {
         #expect(Set(owner.keys) == ["thread_id", "thread_name", "waits_for", "frames"])
         #expect((owner["frames"] as? [Any])?.count == LineLimits.maximumOwnerFrames)
         let frame = try #require((try Sample.parse(line)["frames"] as? [[String: Any]])?.first)
-        #expect(Set(frame.keys).union(["async"]) == Set(FrameMember.all.map { "\($0.name)" }))
+        #expect(Set(frame.keys).union(["async", "skipped"]) == Set(FrameMember.all.map { "\($0.name)" }))
     }
 
     @Test func `absent values have no key`() throws {

@@ -17,14 +17,15 @@ struct FrameMemberTests {
         language: "python",
         inlined: false,
         inApp: true,
-        isAsync: true
+        isAsync: true,
+        skipped: 7
     )
 
     private var names: [String] { FrameMember.all.map { "\($0.name)" } }
 
     @Test func `every property of a frame is a member of the table`() {
-        // But where a function without a name begins, which is in no line.
-        #expect(Mirror(reflecting: Self.frame).children.count == FrameMember.all.count + 1)
+        // But where a function without a name begins, and what tells it from others of its name, which are in no line.
+        #expect(Mirror(reflecting: Self.frame).children.count == FrameMember.all.count + 2)
         #expect(FrameMember.all.allSatisfy { $0.value(Self.frame) != nil }, "a property above is not set")
     }
 

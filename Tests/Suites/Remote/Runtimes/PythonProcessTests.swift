@@ -33,6 +33,19 @@ private enum PythonProcess {
         sorted([1], key=key)
         """
 
+    static let recursion = """
+        import time
+
+        def down(count):
+            return down(count - 1) if count else time.sleep(600)
+
+        def serve():
+            down(700)
+
+        print("ready", flush=True)
+        serve()
+        """
+
     static func start(_ mode: String) throws -> InterpretedProcess {
         try InterpretedProcess(interpreter, program, file: "shop.py", [mode])
     }
@@ -43,6 +56,19 @@ struct PythonProcessTests {
     private static let rest = [
         "Shop.checkout.<locals>.<lambda> (shop.py):5", "Shop.checkout (shop.py):5", "key (shop.py):14", "<module> (shop.py):17",
     ]
+
+    @Test func `of a recursion that is too deep the innermost frames are there, and the outermost`() throws {
+        let process = try InterpretedProcess(PythonProcess.interpreter, PythonProcess.recursion, file: "deep.py")
+        var found: [String] = []
+        let isFound = eventually {
+            let outcome = process.take()
+            found = process.own(outcome)
+            return outcome.method == .passive && outcome.stored == process.frames.capacity && outcome.total > 700
+        }
+        #expect(isFound, "\(found)")
+        #expect(Array(found.suffix(2)) == ["serve (deep.py):7", "<module> (deep.py):10"], "\(found)")
+        #expect(found.prefix(150).allSatisfy { $0.hasPrefix("down (deep.py):") }, "\(found)")
+    }
 
     @Test func `a lambda is told from others by the names that it uses`() throws {
         let process = try PythonProcess.start("sleep")
