@@ -37,7 +37,9 @@ struct RestPlace: Sendable, Equatable {
 
     /// Whether it is a wait in the same function of the C library, at another instruction and a little further in: for more see ``WaitReturn``.
     func mayBeSameCall(as other: RestPlace) -> Bool {
-        guard let kind, kind == other.kind, epoll == nil, other.epoll == nil, programCounter != other.programCounter else { return false }
+        guard let kind, kind == other.kind, epoll == nil, other.epoll == nil, programCounter != other.programCounter else {
+            return false
+        }
         let (low, high) = (min(programCounter, other.programCounter), max(programCounter, other.programCounter))
         return high - low < Self.functionBytes && other.stackPointer < stackPointer
             && stackPointer - other.stackPointer <= Self.callBytes

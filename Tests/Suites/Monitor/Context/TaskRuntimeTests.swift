@@ -52,8 +52,16 @@ struct TaskRuntimeTests {
         (first[0], first[1], first[3]) = (address(parents) | kind, key, 7)
         (parents[1], parents[3]) = (key, 77)
         var layout = cll_task_layout(
-            slots: cll_job_slots(task: 0, queue: 0, task_id: 0, label: 0), running: 0, key: key, priority: -1, name: -1, name_kind: -1, local: 8,
-            block: -1, block_header: 0)
+            slots: cll_job_slots(task: 0, queue: 0, task_id: 0, label: 0),
+            running: 0,
+            key: key,
+            priority: -1,
+            name: -1,
+            name_kind: -1,
+            local: 8,
+            block: -1,
+            block_header: 0
+        )
         layout.slots.task = Int64(bitPattern: address(slot) &- cll_thread_descriptor(cll_gettid()))
         var read = cll_task()
         let thread = try #require(JobThread(tid: cll_gettid()))
