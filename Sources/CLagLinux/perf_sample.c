@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -97,7 +98,20 @@ int cll_perf_is_filtered(void) {
     return mode != NULL && *mode != '0';
 }
 
-int cll_perf_sample(pid_t tid, uint64_t stack_low, uint64_t stack_high, cll_snapshot *snapshot, uint64_t limit_ns) {
+// Whether this process was refused samples in the kernel. Any thread.
+static _Atomic int own_code_alone;
+
+static int cll_open_sampler(pid_t tid, struct perf_event_attr *asked) {
+    asked->exclude_kernel = atomic_load_explicit(&own_code_alone, memory_order_relaxed) != 0;
+    int event = (int)syscall(SYS_perf_event_open, asked, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (event >= 0 || asked->exclude_kernel || (errno != EACCES && errno != EPERM)) return event;
+    asked->exclude_kernel = 1;
+    event = (int)syscall(SYS_perf_event_open, asked, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (event >= 0) atomic_store_explicit(&own_code_alone, 1, memory_order_relaxed);
+    return event;
+}
+
+int cll_perf_sample(pid_t tid, uint64_t stack_low, uint64_t stack_high, cll_snapshot *snapshot, uint64_t limit_ns, int *where) {
     if (cll_perf_is_filtered()) return EPERM;
     struct perf_event_attr asked = {
         .type = PERF_TYPE_SOFTWARE,
@@ -106,13 +120,12 @@ int cll_perf_sample(pid_t tid, uint64_t stack_low, uint64_t stack_high, cll_snap
         .sample_period = PERIOD_NS,
         .sample_type = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
         .disabled = 1,
-        .exclude_kernel = 1,
         .exclude_hv = 1,
         .wakeup_events = 1,
         .sample_regs_user = cll_register_mask(),
         .sample_stack_user = STACK_BYTES,
     };
-    int event = (int)syscall(SYS_perf_event_open, &asked, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    int event = cll_open_sampler(tid, &asked);
     if (event < 0) return errno;
     size_t page = (size_t)sysconf(_SC_PAGESIZE), size = page + RING_BYTES;
     struct perf_event_mmap_page *ring = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
@@ -128,6 +141,8 @@ int cll_perf_sample(pid_t tid, uint64_t stack_low, uint64_t stack_high, cll_snap
         if (head < sizeof(header)) error = ESRCH;
         else if (header.type != PERF_RECORD_SAMPLE || header.size > head || header.size < sizeof(header)) error = ENODATA;
         else error = cll_read_sample((reader){data + sizeof(header), data + header.size}, stack_low, stack_high, snapshot);
+        int is_kernel = (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+        *where = asked.exclude_kernel ? CLL_PERF_OWN_CODE_ALONE : is_kernel ? CLL_PERF_KERNEL : CLL_PERF_OWN_CODE;
     }
     if (ring != MAP_FAILED) munmap(ring, size);
     close(event);

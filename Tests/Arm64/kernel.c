@@ -196,7 +196,7 @@ static void check_running(void) {
     pid_t process = begin(work_registers);
     int taken = clr_tracer_capture(tracer, process, process, both->low, both->high, snapshot, clb_now_ns() + 5000000000u);
     check_registers("ptrace", taken == CLL_SIGNAL_TAKEN, taken);
-    int error = cll_perf_sample(process, both->low, both->high, snapshot, 5000000000u);
+    int where = 0, error = cll_perf_sample(process, both->low, both->high, snapshot, 5000000000u, &where);
     check_registers("perf", error == 0, error);
     end(process);
     process = begin(subject_leaf);
@@ -211,7 +211,7 @@ static void check_running(void) {
     taken = clr_tracer_capture(tracer, process, process, low, high, snapshot, clb_now_ns() + 5000000000u);
     stack_walk_over(snapshot, process, &walk);
     check(taken == CLL_SIGNAL_TAKEN && stack_has(&walk, names), "ptrace-stack", "taken %d, frames %s", taken, walk.text);
-    error = cll_perf_sample(process, low, high, snapshot, 5000000000u);
+    error = cll_perf_sample(process, low, high, snapshot, 5000000000u, &where);
     stack_walk_over(snapshot, process, &walk);
     check(error == 0 && stack_has(&walk, names), "perf-stack", "error %d, frames %s", error, walk.text);
     cll_thread_syscall call;

@@ -92,6 +92,8 @@ package struct CaptureOutcome: Sendable {
     /// through code without unwind tables.
     package var framePointerRecovered = false
     package var state = KernelState.unknown
+    /// Whether the thread runs, and could only be found in its own code: it may have been in the kernel for most of its time.
+    package var isOfOwnCodeAlone = false
     /// Whether the runtime of its language was collecting garbage in this thread.
     package var isCollecting = false
 

@@ -31,6 +31,13 @@ package enum RunningThreadAnswer {
     }
 }
 
+/// Where a sample found a thread: `CLL_PERF_…`.
+package enum SampledPlace: Int32 {
+    case ownCode, kernel
+    /// It can be found nowhere else.
+    case ownCodeAlone
+}
+
 /// Takes the registers and the stack of a thread that runs, into a snapshot that exists already. One request at a time.
 ///
 /// For the watchdog alone; every wait is bounded.
@@ -43,10 +50,9 @@ package protocol RunningThreadCapture: SendableMetatype {
 
     /// Asks the thread, and waits so long for its answer.
     func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningThreadAnswer
-    /// Takes them by a sample of perf_event (cll_perf_sample.h), while the thread runs its own code: the thread does nothing for it, and no system
-    /// call of it is cut short.
-    /// - Returns: whether they were taken.
-    func takeSample(_ target: ThreadIdentity, within nanoseconds: UInt64) -> Bool
+    /// Takes them by a sample of perf_event (cll_perf_sample.h), while the thread runs: it does nothing for it, and no system call of it is cut short.
+    /// - Returns: where the thread was; nil: they were not taken.
+    func takeSample(_ target: ThreadIdentity, within nanoseconds: UInt64) -> SampledPlace?
     /// Whether that comes first; otherwise it is for threads that cannot be asked.
     var prefersSample: Bool { get }
     /// Whether the last request was answered.
@@ -59,7 +65,9 @@ package protocol RunningThreadCapture: SendableMetatype {
 }
 
 extension RunningThreadCapture {
-    package func takeSample(_ target: ThreadIdentity, within nanoseconds: UInt64) -> Bool {
-        cll_perf_sample(target.tid, target.stackLow, target.stackHigh, snapshot.raw, nanoseconds) == 0
+    package func takeSample(_ target: ThreadIdentity, within nanoseconds: UInt64) -> SampledPlace? {
+        var place: Int32 = 0
+        guard cll_perf_sample(target.tid, target.stackLow, target.stackHigh, snapshot.raw, nanoseconds, &place) == 0 else { return nil }
+        return SampledPlace(rawValue: place)
     }
 }

@@ -142,7 +142,7 @@ package final class ThreadCapture {
                 // A sample is of the stack alone.
                 if running.prefersSample, !isSampled, !copiesFrames {
                     isSampled = true
-                    if takeSample(target, within: Self.sampleNanoseconds) { return walkSample(into: frames) }
+                    if let place = takeSample(target, within: Self.sampleNanoseconds) { return walkSample(at: place, into: frames) }
                     // It may sleep by now, or have gone on: what was known of it is old.
                     continue
                 }
@@ -169,7 +169,9 @@ package final class ThreadCapture {
                 }
                 if answer.cannotBeAsked, budget.allowsSample, !isSampled {
                     isSampled = true
-                    if takeSample(target, within: budget.answerNanoseconds) { return walkSample(into: frames) }
+                    if let place = takeSample(target, within: budget.answerNanoseconds) {
+                        return walkSample(at: place, into: frames)
+                    }
                 }
                 // It may be in the kernel by now: then it can be read passively after all.
                 guard let now = ThreadState(tid: target.tid, process: process), !now.isRunnable else {
@@ -247,7 +249,7 @@ package final class ThreadCapture {
     /// A thread that does not run its own code for so long waits for a processor, or works in the kernel.
     private static let sampleNanoseconds: UInt64 = 5_000_000
 
-    private func takeSample(_ target: ThreadIdentity, within nanoseconds: UInt64) -> Bool {
+    private func takeSample(_ target: ThreadIdentity, within nanoseconds: UInt64) -> SampledPlace? {
         let asked = clb_now_ns()
         defer { recordSleep(since: asked, atMost: nanoseconds) }
         return running.takeSample(target, within: nanoseconds)
@@ -255,19 +257,19 @@ package final class ThreadCapture {
 
     private func walkRunning(into frames: FrameBuffer) -> CaptureOutcome {
         var outcome = walk(running.snapshot, method: running.method, into: frames)
-        outcome.state = stateAtSignal
+        outcome.state = stateAtCall
         return outcome
     }
 
-    /// A sample is taken in the thread's own code alone, never in the kernel.
-    private func walkSample(into frames: FrameBuffer) -> CaptureOutcome {
+    private func walkSample(at place: SampledPlace, into frames: FrameBuffer) -> CaptureOutcome {
         var outcome = walk(running.snapshot, method: .perfEvent, into: frames)
-        outcome.state = .running
+        outcome.state = place == .kernel ? stateAtCall : .running
+        outcome.isOfOwnCodeAlone = place == .ownCodeAlone
         return outcome
     }
 
-    /// A signal is delivered on the way out of the kernel: a thread that was working in a system call is found right behind it.
-    private var stateAtSignal: KernelState {
+    /// Of a thread that was working in a system call the registers are those right behind it, and a signal is delivered there.
+    private var stateAtCall: KernelState {
         switch cll_snapshot_call(process, running.snapshot.raw) {
         case Int64(CLL_CALL_NONE): .running
         case Int64(CLL_CALL_UNKNOWN): .runningCall(nil)

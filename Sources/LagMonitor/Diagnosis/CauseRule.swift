@@ -30,11 +30,17 @@ package struct CauseRule: Sendable {
     /// Time in the kernel, a part of `cpu`.
     package var system: UInt64?
     package var faults: UInt64?
+    /// Whether samples could find a running thread in the kernel; otherwise what page faults do not explain of the kernel's time is system calls'.
+    package var seesKernel = true
+    /// Whether a fault may be one of 2 MiB in any program. One that asks for such pages, and cannot be seen in the kernel, has its faults called system calls.
+    package var hasHugePages = true
     /// How much of the stall the samples cover, by what they found.
     package var seen: [SampledState: UInt64] = [:]
 
     /// A page fault takes so long at most without input: 2 MiB to be zeroed, on a slow machine.
     private static let longestFault: UInt64 = 1_000_000
+    /// One of 4 KiB.
+    private static let smallFault: UInt64 = 20_000
     /// The kernel reports its share of the time in hundredths of a second: two readings are wrong by so much.
     private static let systemTimeError: UInt64 = 20_000_000
 
@@ -62,11 +68,13 @@ package struct CauseRule: Sendable {
             mostWorking
         )
         let unexplained = min(system ?? 0, cpu).saturatingDifference(working)
-        let isFaulting = (faults ?? 0).saturatingProduct(Self.longestFault) >= unexplained
+        let longest = seesKernel || hasHugePages ? Self.longestFault : Self.smallFault
+        let isFaulting = (faults ?? 0).saturatingProduct(longest) >= unexplained
         let faulting = isFaulting ? unexplained : 0
-        shares[.syscall, default: 0] += working
+        let calling = seesKernel || isFaulting ? working : max(working, min(system ?? 0, cpu))
+        shares[.syscall, default: 0] += calling
         shares[.pageFault, default: 0] += faulting
-        shares[.cpu] = cpu.saturatingDifference(working).saturatingDifference(faulting)
+        shares[.cpu] = cpu.saturatingDifference(calling).saturatingDifference(faulting)
         return shares
     }
 

@@ -128,7 +128,11 @@ package struct RecordBuilder {
         record.capture = outcome.method
         record.framePointerRecovered = outcome.framePointerRecovered
         record.unwindEnd = Self.name(outcome.end)
-        record.frames = namedStack.levels(of: configuration.maxFrames, with: findings.culprit?.frameIndex)
+        record.frames = namedStack.levels(
+            of: configuration.maxFrames,
+            with: findings.culprit?.frameIndex,
+            lineBytes: configuration.maxLineBytes
+        )
         record.framesTotal = outcome.total
         record.samplesMatched = findings.culprit?.samplesMatched ?? namedStack.stack.count
         record.samplesShare = findings.culprit?.matchedShare

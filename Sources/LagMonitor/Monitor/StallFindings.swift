@@ -39,24 +39,22 @@ struct StallFindings {
             }
         }
 
-        /// Most lines have room for so many frames.
-        private static let shownFrames = 40
-        /// Of a deeper stack those before what is left out.
-        private static let innerFrames = 16
-
         /// The levels of the first frames. Where the culprit's lies further out than a line has room for, it follows on fewer of them.
-        func levels(of count: Int, with culprit: Int?) -> [StallRecord.Frame] {
-            guard let culprit, levels[..<culprit].count(where: { $0.inlined != true }) >= min(count, Self.shownFrames) else {
-                return Array(levels.first(frames: count))
+        /// - Parameter lineBytes: what a line may have in all.
+        func levels(of count: Int, with culprit: Int?, lineBytes: Int) -> [StallRecord.Frame] {
+            // Three eighths are for everything else.
+            let room = lineBytes / 8 * 5
+            guard let culprit, levels[...culprit].shown(frames: count, bytes: room).count <= culprit else {
+                return Array(levels.shown(frames: count, bytes: .max))
             }
-            let inner = levels.first(frames: min(count / 2, Self.innerFrames))
-            var outer = levels[culprit...]
+            let inner = levels[..<culprit].shown(frames: count / 2, bytes: room / 2)
+            let between = levels[inner.endIndex..<culprit].count { $0.inlined != true }
             let place = levels[..<culprit].count { $0.inlined != true }
-            let shown = inner.count { $0.inlined != true }
             // Those that the capture had no room for are between the two, too.
             let lost = place >= frames.count - FrameBuffer.outerFrames ? max(0, stack.outcome.total - stack.outcome.stored) : 0
-            outer[culprit].skipped = place - shown + lost
-            return Array(inner) + outer.first(frames: count - shown)
+            var outer = levels[culprit...]
+            outer[culprit].skipped = between + lost
+            return Array(inner) + outer.shown(frames: count - count / 2, bytes: .max)
         }
 
         var isInFutex: Bool {
@@ -159,10 +157,16 @@ struct StallFindings {
         rule.system = episode.facts.usage.systemNanoseconds
         rule.faults = episode.facts.usage.minorFaults.map { $0 + (episode.facts.usage.majorFaults ?? 0) }
         for namedStack in seen { rule.seen[namedStack.sampledState, default: 0] += namedStack.stack.weightNanoseconds }
+        rule.hasHugePages = Self.hasHugePages
+        rule.seesKernel = !seen.contains { $0.stack.outcome.isOfOwnCodeAlone }
         cause = rule.cause
         stacks = Self.stacks(of: seen, lost: tally.lostNanoseconds)
         culprit = Culprit(stacks: stacks)
     }
+
+    /// Whether the kernel gives large pages to every program. Read once, by the reporter.
+    private static let hasHugePages =
+        ProcessContext.firstLine(of: "/sys/kernel/mm/transparent_hugepage/enabled")?.contains("[always]") ?? true
 
     private static func captured(in tally: StackTally) -> [FrameBuffer.Frame] {
         (0..<tally.count).flatMap { index in
@@ -264,13 +268,22 @@ extension StallRecord.Frame {
 }
 
 extension RandomAccessCollection<StallRecord.Frame> {
-    /// The levels of the first frames: of each the last one is the function itself, the others were inlined into it.
-    fileprivate func first(frames count: Int) -> SubSequence {
-        var rest = count
+    /// The levels of the first frames, as many as take at most so much of a line. Of a frame's levels the last is the function itself, the others were inlined into it.
+    fileprivate func shown(frames count: Int, bytes: Int) -> SubSequence {
+        var (frames, left) = (count, bytes)
         return prefix { level in
-            guard rest > 0 else { return false }
-            if level.inlined != true { rest -= 1 }
+            guard frames > 0, level.lineBytes <= left else { return false }
+            left -= level.lineBytes
+            if level.inlined != true { frames -= 1 }
             return true
         }
+    }
+}
+
+extension StallRecord.Frame {
+    /// About what it takes of a line, without its full name, which goes first.
+    fileprivate var lineBytes: Int {
+        let names = [symbol, file, buildID].reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+        return names + (buildID == nil ? 90 : 150)
     }
 }

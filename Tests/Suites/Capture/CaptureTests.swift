@@ -6,8 +6,8 @@ import Testing
 @Suite struct CaptureTests {
     /// Whether the kernel lets a process sample itself. The time for it is over, so where it is permitted nothing else is wrong.
     private static let canSample: Bool = {
-        var nowhere = cll_snapshot()
-        return cll_perf_sample(cll_gettid(), 0, 0, &nowhere, 0) == ETIMEDOUT
+        var (nowhere, place) = (cll_snapshot(), Int32(0))
+        return cll_perf_sample(cll_gettid(), 0, 0, &nowhere, 0, &place) == ETIMEDOUT
     }()
 
     /// A sleeping thread is read without its noticing, from the leaf to the thread's first frame.

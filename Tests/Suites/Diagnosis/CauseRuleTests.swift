@@ -49,6 +49,24 @@ struct CauseRuleTests {
         }
     }
 
+    /// Found in its own code alone, it says nothing of what the kernel did.
+    @Test func `what a thread does in the kernel where it cannot be seen is system calls but for the faults`() {
+        var calling = rule(cpu: 390, delay: 0, blocked: 10, system: 300, faults: 400, seen: [.computing: 400])
+        #expect(calling.cause == .pageFault)
+        (calling.seesKernel, calling.hasHugePages) = (false, false)
+        #expect(calling.cause == .syscall)
+        #expect(calling.shares[.syscall] == 300 * Self.ms && calling.shares[.cpu] == 90 * Self.ms)
+        // They may be large ones.
+        calling.hasHugePages = true
+        #expect(calling.cause == .pageFault)
+        var faulting = rule(cpu: 390, delay: 0, blocked: 10, system: 300, faults: 70_000, seen: [.computing: 400])
+        (faulting.seesKernel, faulting.hasHugePages) = (false, false)
+        #expect(faulting.cause == .pageFault)
+        var computing = rule(cpu: 390, delay: 0, blocked: 10, system: 20, faults: 400, seen: [.computing: 400])
+        (computing.seesKernel, computing.hasHugePages) = (false, false)
+        #expect(computing.cause == .cpu)
+    }
+
     @Test func `page faults explain the kernels time where there were enough`() {
         let faulting = rule(cpu: 390, delay: 0, blocked: 10, system: 300, faults: 70_000, seen: [.computing: 400])
         #expect(faulting.cause == .pageFault)

@@ -67,7 +67,7 @@ extension ProcessContext {
         String(decoding: characters.lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    private static func firstLine(of path: String) -> String? {
+    package static func firstLine(of path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }

@@ -23,27 +23,40 @@ struct ShownFramesTests {
         )
     }
 
+    // Of these a line of 8,000 bytes has room for some 50.
+    private static let bytes = 8000
+
     @Test func `all of them while the culprit is among the first`() {
         for culprit in [nil, 0, 39] as [Int?] {
-            let shown = stack(100).levels(of: 80, with: culprit)
+            let shown = stack(100).levels(of: 80, with: culprit, lineBytes: Self.bytes)
             #expect(shown.map(\.pc) == Array(0..<80) && shown.allSatisfy { $0.skipped == nil })
         }
+        #expect(stack(100).levels(of: 20, with: 10, lineBytes: Self.bytes).count == 20)
     }
 
     @Test func `the culprit of a deep recursion with what called it, and how many are left out`() throws {
-        let shown = stack(256).levels(of: 128, with: 150)
-        #expect(shown.map(\.pc) == Array(0..<16) + Array(150..<256))
-        #expect(shown[16].skipped == 134 && shown.count { $0.skipped != nil } == 1)
+        let shown = stack(256).levels(of: 128, with: 150, lineBytes: Self.bytes)
+        let culprit = try #require(shown.firstIndex { $0.skipped != nil })
+        #expect((20...30).contains(culprit) && shown[culprit].skipped == 150 - culprit)
+        #expect(shown.map(\.pc) == Array(0..<UInt64(culprit)) + Array(150..<214))
         // What the capture had no room for lies before the last 64.
-        #expect(stack(256, lost: 1000).levels(of: 128, with: 200)[16].skipped == 1184)
-        #expect(stack(256, lost: 1000).levels(of: 128, with: 150)[16].skipped == 134)
+        let skipped = [150, 200].map { place in
+            stack(256, lost: 1000).levels(of: 128, with: place, lineBytes: Self.bytes)[culprit].skipped
+        }
+        #expect(skipped == [150 - culprit, 1200 - culprit])
+        // With fewer frames than there is room for.
+        let few = stack(256).levels(of: 16, with: 150, lineBytes: Self.bytes)
+        #expect(few.map(\.pc) == Array(0..<8) + Array(150..<158) && few[8].skipped == 142)
     }
 
-    @Test func `inlined functions count as a part of their frame`() {
-        var inlined = StallRecord.Frame(pc: 0, symbol: "inlined")
-        inlined.inlined = true
+    @Test func `long names and inlined functions take room, and count as a part of their frame`() throws {
         let whole = stack(60)
-        let levels = whole.levels.flatMap { [inlined, $0] }
+        let levels = whole.levels.flatMap { level in
+            var inlined = level
+            inlined.symbol = String(repeating: "n", count: 200)
+            inlined.inlined = true
+            return [inlined, level]
+        }
         let deep = StallFindings.NamedStack(
             stack: whole.stack,
             frames: whole.frames,
@@ -53,8 +66,10 @@ struct ShownFramesTests {
             loopFrames: 0,
             areOfRuntime: []
         )
-        #expect(deep.levels(of: 128, with: 70).count == 120)
-        let shown = deep.levels(of: 20, with: 101)
-        #expect(shown.count == 20 + 20 - 1 && shown[20].skipped == 40)
+        #expect(deep.levels(of: 128, with: 20, lineBytes: Self.bytes).count == 120)
+        let shown = deep.levels(of: 128, with: 71, lineBytes: Self.bytes)
+        let culprit = try #require(shown.firstIndex { $0.skipped != nil })
+        // Frame 35 is the culprit's; the levels before it are of about half as many frames.
+        #expect((10...16).contains(culprit) && shown[culprit].pc == 35 && shown[culprit].skipped == 35 - culprit / 2)
     }
 }
