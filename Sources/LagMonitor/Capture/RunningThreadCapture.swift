@@ -67,7 +67,9 @@ package protocol RunningThreadCapture: SendableMetatype {
 extension RunningThreadCapture {
     package func takeSample(_ target: ThreadIdentity, within nanoseconds: UInt64) -> SampledPlace? {
         var place: Int32 = 0
-        guard cll_perf_sample(target.tid, target.stackLow, target.stackHigh, snapshot.raw, nanoseconds, &place) == 0 else { return nil }
+        guard cll_perf_sample(target.tid, target.stackLow, target.stackHigh, snapshot.raw, nanoseconds, &place) == 0 else {
+            return nil
+        }
         return SampledPlace(rawValue: place)
     }
 }

@@ -142,7 +142,9 @@ package final class ThreadCapture {
                 // A sample is of the stack alone.
                 if running.prefersSample, !isSampled, !copiesFrames {
                     isSampled = true
-                    if let place = takeSample(target, within: Self.sampleNanoseconds) { return walkSample(at: place, into: frames) }
+                    if let place = takeSample(target, within: Self.sampleNanoseconds) {
+                        return walkSample(at: place, into: frames)
+                    }
                     // It may sleep by now, or have gone on: what was known of it is old.
                     continue
                 }

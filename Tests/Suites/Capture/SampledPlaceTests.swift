@@ -1,0 +1,64 @@
+import CLagBeacon
+import CLagLinux
+import Dispatch
+import Glibc
+import Synchronization
+import Testing
+
+/// Whether a sample says that a thread is in the kernel. Needs a fifth of a processor.
+struct SampledPlaceTests {
+    /// A thread that does this again and again, until it is released.
+    private final class Busy: Sendable {
+        let tid = Atomic<Int32>(0)
+        private let isOver = Atomic<Bool>(false)
+
+        init(_ work: @escaping @Sendable () -> Void) {
+            DispatchQueue(label: "busy").async {
+                self.tid.store(cll_gettid(), ordering: .releasing)
+                while !self.isOver.load(ordering: .relaxed) { work() }
+            }
+            while tid.load(ordering: .acquiring) == 0 { usleep(1000) }
+        }
+
+        func end() { isOver.store(true, ordering: .relaxed) }
+    }
+
+    /// Of 40 samples, how many found the thread at each place; and the calls that those in the kernel were in. Nil: no sample is permitted.
+    private static func places(of thread: Busy) -> (places: [Int32: Int], calls: Set<Int64>)? {
+        let room = 64 * 1024
+        let stack = UnsafeMutablePointer<UInt8>.allocate(capacity: room)
+        defer { stack.deallocate() }
+        var snapshot = cll_snapshot()
+        (snapshot.stack, snapshot.capacity) = (stack, UInt64(room))
+        var (found, calls): ([Int32: Int], Set<Int64>) = ([:], [])
+        for _ in 0..<40 {
+            var place: Int32 = -1
+            guard cll_perf_sample(thread.tid.load(ordering: .relaxed), 0, 0, &snapshot, 2_000_000_000, &place) == 0 else {
+                continue
+            }
+            found[place, default: 0] += 1
+            if place == Int32(CLL_PERF_KERNEL) { calls.insert(cll_snapshot_call(getpid(), &snapshot)) }
+        }
+        return found.isEmpty || found[Int32(CLL_PERF_OWN_CODE_ALONE)] != nil ? nil : (found, calls)
+    }
+
+    @Test func `a thread in system calls is found in the kernel, one that computes is not`() throws {
+        try #require(cll_memory_prepare() == 0)
+        let calling = Busy {
+            let zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC)
+            let bytes = UnsafeMutableRawPointer.allocate(byteCount: 1 << 20, alignment: 16)
+            for _ in 0..<100 { _ = read(zeros, bytes, 1 << 20) }
+            bytes.deallocate()
+            close(zeros)
+        }
+        defer { calling.end() }
+        let computing = Busy { for number in 0..<100_000 { _ = next(number) } }
+        defer { computing.end() }
+        guard let inCalls = Self.places(of: calling), let inCode = Self.places(of: computing) else { return }
+        #expect(inCalls.places[Int32(CLL_PERF_KERNEL), default: 0] >= 20, "\(inCalls)")
+        #expect(inCalls.calls.contains { $0 != Int64(CLL_CALL_NONE) }, "\(inCalls)")
+        #expect(inCode.places[Int32(CLL_PERF_OWN_CODE), default: 0] >= 20, "\(inCode)")
+    }
+}
+
+@inline(never) private func next(_ number: Int) -> Int { number &* 31 }
