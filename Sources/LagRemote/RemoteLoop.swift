@@ -68,7 +68,9 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
         examiner.recordRest(word: word, at: now) { clb_beacon_word(beacon.raw) == word }
     }
 
-    package func examine(at now: UInt64) -> LoopExamination {
+    package func examine(at now: UInt64) -> LoopExamination { examine(at: now) { _ in false } }
+
+    package func examine(at now: UInt64, isHandler: (_ events: UInt64) -> Bool) -> LoopExamination {
         // Before the rest that would confirm it, which ends what is examined.
         let isProvisional = !isConfirmed
         let word = clb_beacon_word(beacon.raw)
@@ -78,7 +80,8 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
             stretch: word,
             isProvisional: isProvisional,
             isYoung: isYoung,
-            isServing: table.isServing(at: index)
+            isServing: table.isServing(at: index),
+            isHandler: { !isShared && isHandler($0) }
         ) { isFetched(from: $0, at: now) }
         quiet.store(found.isQuiet ? word : .max, ordering: .relaxed)
         return found
@@ -101,6 +104,11 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     private func isFetched(from epoll: Int32, at now: UInt64) -> Bool {
         let since = max(clb_beacon_woke_ns(beacon.raw), now.saturatingDifference(Self.fetchNanoseconds))
         return table.hasFetcher(besides: index, from: epoll, since: since)
+    }
+
+    /// Whether another thread has ever come back from a wait on the same instance: a pool, whose threads rest where its loop calls handlers.
+    private var isShared: Bool {
+        table.waitPlace(at: index).epoll.map { table.hasFetcher(besides: index, from: $0, since: 0) } ?? false
     }
 
     /// The preloaded library sees waits and no rests.

@@ -50,6 +50,12 @@ final class LanguageCapture {
         return copiesFrames
     }
 
+    /// The next capture is of native frames alone.
+    func forgetThread() {
+        thread = nil
+        stopped.prepare(nil)
+    }
+
     func copySleeping(_ snapshot: UnsafePointer<cll_snapshot>) {
         sleeping.open(snapshot, within: Self.sleepingNanoseconds)
         thread?.copy(sleeping, of: snapshot)

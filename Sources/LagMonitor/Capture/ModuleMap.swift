@@ -151,6 +151,23 @@ package final class ModuleMap: @unchecked Sendable {
         return ModuleInfo(modules + index)
     }
 
+    /// Libraries by which programs wait, as their files' names begin: C's, C++'s, the loader, and what ``lagmond`` loads into them.
+    private static let systems: [StaticString] = [
+        "libc.so", "libc-2", "libc.musl", "ld-musl", "ld-linux", "libpthread", "[vdso]", "libstdc++.so", "libc++.so",
+        "liblagmonitor-preload",
+    ]
+
+    /// Whether a module is one of these. Allocates nothing.
+    package func isSystems(_ index: Int) -> Bool {
+        guard index >= 0, index < Self.capacity, modules[index].start != 0 else { return false }
+        let path = UnsafeBufferPointer(start: MapsLine.pathBytes(modules + index), count: Int(modules[index].path_length))
+        let begin = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
+        return Self.systems.contains { name in
+            path.count - begin >= name.utf8CodeUnitCount
+                && memcmp(path.baseAddress! + begin, name.utf8Start, name.utf8CodeUnitCount) == 0
+        }
+    }
+
     private func addRange(_ start: UInt64, _ end: UInt64) {
         if rangeCount > 0, ranges[rangeCount - 1].end == start {
             ranges[rangeCount - 1].end = end

@@ -95,12 +95,14 @@ package final class ThreadCapture {
     ///     nothing since then may be asked by a signal at once.
     ///   - bySignal: whether a running thread may be asked at all.
     ///   - allowsLateAnswer: whether a thread that gets no processor may answer later, to ``lateAnswer(into:)``.
+    ///   - withLanguages: whether the frames of languages are put among the native ones.
     package func capture(
         _ target: ThreadIdentity,
         earlier: ThreadState?,
         into frames: FrameBuffer,
         bySignal: Bool = true,
         allowsLateAnswer: Bool = false,
+        withLanguages: Bool = true,
         budget: CaptureBudget = .full
     ) -> CaptureOutcome {
         languages?.forgetContext()
@@ -117,7 +119,8 @@ package final class ThreadCapture {
                 withdraw()
             }
         }
-        let copiesFrames = languages?.prepare(target, modules) ?? false
+        let copiesFrames = withLanguages ? languages?.prepare(target, modules) ?? false : false
+        if !withLanguages { languages?.forgetThread() }
         var quietCheck = QuietThreadCheck(earlier: earlier)
         var failure = CaptureFailure.threadKeptMoving
         var blockedChecks = 0

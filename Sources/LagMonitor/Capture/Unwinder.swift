@@ -43,6 +43,12 @@ package final class FrameBuffer {
         return framePointers?[index] ?? 0
     }
 
+    /// Whether some of the first frames are a language's, so that the stack pointers are not theirs.
+    package func hasLanguages(in count: Int) -> Bool {
+        for index in 0..<min(count, capacity) where raw[index].language != 0 { return true }
+        return false
+    }
+
     /// A frame as it was captured.
     package struct Frame: Sendable, Equatable {
         /// The program counter: of the leaf the next instruction, of a caller the return address.

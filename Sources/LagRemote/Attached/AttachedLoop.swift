@@ -185,9 +185,11 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     /// Samples have done it.
     package func recordRest(at now: UInt64) {}
 
-    package func examine(at now: UInt64) -> LoopExamination {
+    package func examine(at now: UInt64) -> LoopExamination { examine(at: now) { _ in false } }
+
+    package func examine(at now: UInt64, isHandler: (_ events: UInt64) -> Bool) -> LoopExamination {
         let word = clb_beacon_word(beacon.raw)
-        let found = examiner.examine(limit: limit, at: now, stretch: word)
+        let found = examiner.examine(limit: limit, at: now, stretch: word, isHandler: isHandler)
         // It may have come to rest since it was sampled: then that ends a stretch of work, and says nothing of what it was.
         if found.isQuiet { _ = sample(at: clb_now_ns()) }
         guard clb_beacon_word(beacon.raw) == word else { return LoopExamination(work: found.work) }

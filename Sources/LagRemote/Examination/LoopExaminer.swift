@@ -17,6 +17,8 @@ package final class LoopExaminer: Sendable {
         /// When it was read, and of a wait at which stack pointer.
         var readNanoseconds: UInt64 = 0
         var readStackPointer: UInt64 = 0
+        /// Where on its own stack it has its events put.
+        var events: UInt64?
         /// In which calls of its language the thread was there.
         var readCalls: CallChain?
         var calls: CallChainReader
@@ -94,6 +96,7 @@ package final class LoopExaminer: Sendable {
             state.readNanoseconds = now
             state.readWord = word
             state.readStackPointer = found.sp
+            state.events = WaitObject.eventsOnStack(of: found)
             state.readCalls = calls
         }
     }
@@ -107,7 +110,13 @@ package final class LoopExaminer: Sendable {
     }
 
     /// What the loop waits on, where its process says so.
-    func record(epoll: Int32) { state.withLock { if $0.object?.epoll != epoll { $0.object = WaitObject(epoll: epoll) } } }
+    func record(epoll: Int32) {
+        state.withLock { state in
+            guard state.object?.epoll != epoll else { return }
+            state.object = WaitObject(epoll: epoll)
+            state.events = nil
+        }
+    }
 
     /// - Parameters:
     ///   - limit: a thread that sleeps at a stack pointer above this has left the function that waits for the loop.
@@ -115,6 +124,7 @@ package final class LoopExaminer: Sendable {
     ///   - isYoung: all its waits were within some seconds, as those of a start are, which is no loop.
     ///   - isServing: a connection that came at the loop's place, which has the loop around it, however young: what its process says.
     ///   - stretch: the beacon's word of the present stretch of work.
+    ///   - isHandler: whether by its calls the thread is in a handler, although it sleeps above the limit: asked with where its wait has its events.
     ///   - isFetched: whether another thread has fetched from that epoll instance just now.
     func examine(
         limit: UInt64,
@@ -123,9 +133,10 @@ package final class LoopExaminer: Sendable {
         isProvisional: Bool = false,
         isYoung: Bool = false,
         isServing: Bool = false,
+        isHandler: (_ events: UInt64) -> Bool = { _ in false },
         isFetched: (_ epoll: Int32) -> Bool = { _ in false }
     ) -> LoopExamination {
-        let facts = facts(
+        var facts = facts(
             limit: limit,
             at: now,
             stretch: stretch,
@@ -134,6 +145,10 @@ package final class LoopExaminer: Sendable {
             isServing: isServing,
             isFetched
         )
+        // What the wait itself has on the stack may be more than all of a handler. (For an action the stack's bytes have to say the same.)
+        if facts.isQuietByPlace, let events = state.withLock({ $0.events }), isHandler(events) {
+            facts.doing = .waiting(isFurtherOut: false)
+        }
         return LoopExamination(
             isQuiet: !isDeclared && facts.isQuiet,
             isResting: !isDeclared && facts.isQuiet && (facts.doing == .waitingForAll || facts.doing == .waitingElsewhere),

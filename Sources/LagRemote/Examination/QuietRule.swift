@@ -14,7 +14,8 @@ package import LagActivity
 ///    or other events may. (Where it was never found in its wait, one that sleeps may be a program that polls once a round and sleeps in between.)
 /// 5. *The place.* A handler is called from the loop, so what it blocks in lies deeper in the stack than the loop's wait. A thread that sleeps further
 ///    out has left the function that waits, and rests, unless the calls of its language show that it has not (``CallChain``).
-///    (Loops that wait further in than they call handlers exist, libuv among them: of these a block in such a call is found once work is pending.)
+///    (Loops that wait further in than they call handlers exist, libuv and Asio among them, whose waits have their events on the stack: of these
+///    the calls are compared, see ``isQuietByPlace``. Of others a block in such a call is found once work is pending.)
 package struct QuietRule: Sendable, Equatable {
     package enum Doing: Sendable, Equatable {
         /// On a processor, or in a call that is no wait for work.
@@ -72,6 +73,14 @@ package struct QuietRule: Sendable, Equatable {
         case .waiting(let isFurtherOut): return isFurtherOut || kind == .unseen
         case .sleeping: return kind == .unseen
         }
+    }
+
+    /// Whether it is quiet for its place in the stack alone.
+    var isQuietByPlace: Bool {
+        guard doing == .waiting(isFurtherOut: true) else { return false }
+        var inHandler = self
+        inHandler.doing = .waiting(isFurtherOut: false)
+        return isQuiet && !inHandler.isQuiet
     }
 
     /// Whether it is proved that the thread runs a loop and is in a handler of it: what an action needs. What is pending at an object that a

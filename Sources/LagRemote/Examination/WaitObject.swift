@@ -91,6 +91,21 @@ package struct WaitObject: Sendable {
         guard clr_wait_object_read(process, &call, &raw) != 0 else { return nil }
     }
 
+    /// Where on its own stack a thread that sleeps in this call has its events put; nil: elsewhere, or that is no such call. (The sets of a
+    /// `select` are small, and what interpreters put beside them is not.)
+    static func eventsOnStack(of call: cll_thread_syscall) -> UInt64? {
+        let address: UInt64
+        switch Int(clr_wait_kind(call.number)) {
+        case CLR_WAIT_EPOLL: address = call.arguments.1
+        case CLR_WAIT_POLL: address = call.arguments.0
+        default: return nil
+        }
+        return address >= call.sp && address - call.sp < stackBytes ? address : nil
+    }
+
+    /// The largest frames of functions that wait have some 16 KB.
+    private static let stackBytes: UInt64 = 65536
+
     /// Asks the kernel. Consumes no event, keeps nothing open. Waits only as long as the kernel copies
     /// events into memory of the program that is not there (a page on disk). About 5 µs for epoll, 3 µs a descriptor for a set.
     /// - Parameters:

@@ -113,6 +113,19 @@ static void work_as_pool(void (*job)(int)) {
 
 __attribute__((noinline)) void handler_that_waits_for_a_lock(int ms) { rest_in_futex(ms); }
 __attribute__((noinline)) void handler_that_naps(int ms) { sleep_ms(ms); }
+// With its events on the stack, which are more than a handler that its caller calls beside it.
+__attribute__((noinline)) static void wait_with_room(void) {
+    struct epoll_event found[128];
+    epoll_wait(set, found, 128, TURN_MS);
+    __asm__ volatile("" : : "r"(found) : "memory");
+}
+__attribute__((noinline)) static void loop_with_room(void) {
+    for (int i = 0; i < FIRST_TURNS; i += is_watched()) wait_with_room();
+    handler_that_waits_for_a_lock(STALL_MS);
+    for (int i = 0; i < 20; i++) wait_with_room();
+    __asm__ volatile("");
+}
+
 // By the function that its loop waits by, and so often that no single wait is long.
 __attribute__((noinline)) void handler_that_polls(int ms) {
     struct pollfd one = {.fd = ends[0], .events = POLLIN};
@@ -573,6 +586,11 @@ int run_places(int count, char **arguments) {
         turn_set(20);
         deeper(2048, handler_that_naps, STALL_MS);
         turn_set(20);
+    } else if (strcmp(name, "beside") == 0) {
+        loop_with_room();
+        // It has left the loop.
+        rest_in_futex(STALL_MS);
+        for (int i = 0; i < 20; i++) wait_with_room();
     } else if (strcmp(name, "lock") == 0) {
         turn_epoll(FIRST_TURNS);
         deeper(2048, handler_that_waits_for_a_lock, STALL_MS);

@@ -49,7 +49,9 @@ extension Watch {
         let waits: PublishedWaits
         /// What runs it, where its functions' names do not say so.
         var loopStack = LoopStack()
-        /// When that is to be taken again.
+        /// By which calls it came to its wait.
+        var loopCalls = LoopCalls()
+        /// When these are to be taken again.
         var loopStackDue: UInt64 = 0
         /// Where they do not say enough, and a rule wants to know.
         var rests = RestMeter()

@@ -41,7 +41,7 @@ extension Watch {
         guard !isSame || scan.now >= cold.pointee.examination.next else { return }
         cold.pointee.examination.word = beacon.word
         if !isSame { cold.pointee.examination.resumed = 0 }
-        let found = loop.examine(at: scan.now)
+        let found = loop.examine(at: scan.now) { isHandler(waitingInto: $0) }
         // It may have gone on meanwhile: then this says nothing of that stretch.
         guard BeaconReading(hot.pointee.beacon).word == beacon.word else { return }
         cold.pointee.examination.meter.record(found.work, word: beacon.word, at: services.clock())

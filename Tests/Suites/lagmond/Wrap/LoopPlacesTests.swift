@@ -90,6 +90,13 @@ struct LoopPlacesTests {
         #expect(lines.allSatisfy { way == .run || $0["duration_min_ms"] != nil }, "\(lines)")
     }
 
+    /// As Asio's and libuv's: what a handler waits in lies further out than the loop's wait, and nothing is pending.
+    @Test(arguments: Way.allCases) func `a handler beside a wait with its events on the stack is a stall`(way: Way) throws {
+        let lines = try Self.lines("beside", way)
+        #expect(lines.count == 1 && lines.first?["pending"] as? Bool == false, "\(lines)")
+        #expect(lines.first.map { Self.functions($0).contains("handler_that_waits_for_a_lock") } == true)
+    }
+
     /// Its place may be further in than its start's, and an idle program waits there once.
     @Test func `a loop further in than a start is no handler that waits`() throws {
         let lines = try Self.lines("start-outer", .run)
