@@ -81,8 +81,9 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
             isProvisional: isProvisional,
             isYoung: isYoung,
             isServing: table.isServing(at: index),
-            isHandler: { !isShared && isHandler($0) }
-        ) { isFetched(from: $0, at: now) }
+            isHandler: { !isShared && isHandler($0) },
+            isFetched: { isFetched(from: $0, at: now) }
+        )
         quiet.store(found.isQuiet ? word : .max, ordering: .relaxed)
         return found
     }
