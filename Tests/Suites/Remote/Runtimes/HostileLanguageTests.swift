@@ -120,7 +120,7 @@ struct HostileLanguageTests {
             copy.open(nil, within: 2_000_000)
             let groups = PHPStack(memory: copy, layout: layout, globals: globals).groups()
             copy.close(nil)
-            #expect(groups.joined().count <= 512)
+            #expect(groups.joined().count <= 1024)
             for frame in groups.joined() {
                 guard let found = PHPFunction(layout, at: frame.function, read: { memory.bytes($0, $1) }) else { continue }
                 _ = (found.label(), found.file(), found.check)
