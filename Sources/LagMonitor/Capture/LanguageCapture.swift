@@ -38,9 +38,10 @@ final class LanguageCapture {
 
     func forgetContext() { hasContext = false }
 
+    /// - Parameter identity: nil: the next capture is of native frames alone.
     /// - Returns: whether frames have to be copied while the thread cannot change them.
-    func prepare(_ identity: ThreadIdentity, _ modules: ModuleMap) -> Bool {
-        thread = source.prepare(identity, modules: modules)
+    func prepare(_ identity: ThreadIdentity?, _ modules: ModuleMap) -> Bool {
+        thread = identity.flatMap { source.prepare($0, modules: modules) }
         let copiesFrames = thread?.copiesFrames ?? false
         if copiesFrames, !isReady {
             isReady = true
@@ -48,12 +49,6 @@ final class LanguageCapture {
         }
         stopped.prepare(copiesFrames ? thread : nil)
         return copiesFrames
-    }
-
-    /// The next capture is of native frames alone.
-    func forgetThread() {
-        thread = nil
-        stopped.prepare(nil)
     }
 
     func copySleeping(_ snapshot: UnsafePointer<cll_snapshot>) {

@@ -119,8 +119,7 @@ package final class ThreadCapture {
                 withdraw()
             }
         }
-        let copiesFrames = withLanguages ? languages?.prepare(target, modules) ?? false : false
-        if !withLanguages { languages?.forgetThread() }
+        let copiesFrames = languages?.prepare(withLanguages ? target : nil, modules) ?? false
         var quietCheck = QuietThreadCheck(earlier: earlier)
         var failure = CaptureFailure.threadKeptMoving
         var blockedChecks = 0

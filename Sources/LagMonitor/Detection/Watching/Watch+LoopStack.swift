@@ -16,9 +16,8 @@ extension Watch {
         let outcome = services.capture.capture(target, earlier: nil, into: services.scratch, bySignal: false, budget: .once)
         guard outcome.method == .passive, BeaconReading(hot.pointee.beacon).word == beacon.word else { return }
         services.findFunctions(of: outcome.stored)
-        if cold.pointee.loopStack.record(outcome, in: services.scratch) {
-            cold.pointee.loopStackDue = now.saturatingSum(Self.loopStackAgeNanoseconds)
-        }
+        guard cold.pointee.loopStack.record(outcome, in: services.scratch) else { return }
+        cold.pointee.loopStackDue = now.saturatingSum(Self.loopStackAgeNanoseconds)
         let calls = services.calls(of: target, after: outcome)
         if BeaconReading(hot.pointee.beacon).word == beacon.word { cold.pointee.loopCalls = LoopCalls(calls) }
     }

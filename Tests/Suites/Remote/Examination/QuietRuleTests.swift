@@ -31,6 +31,15 @@ struct QuietRuleTests {
         #expect(Self.rule(.waiting(isFurtherOut: true), pending: nil).isQuiet)
     }
 
+    @Test func `the place alone makes a loop quiet that waits for something else and has no work`() {
+        #expect(Self.rule(.waiting(isFurtherOut: true)).isQuietByPlace)
+        #expect(!Self.rule(.waiting(isFurtherOut: true), pending: true).isQuietByPlace)
+        #expect(!Self.rule(.waiting(isFurtherOut: true), of: .peer).isQuietByPlace)
+        #expect(!Self.rule(.waiting(isFurtherOut: true), of: .unseen).isQuietByPlace)
+        #expect(!Self.rule(.waiting(isFurtherOut: true), other: true).isQuietByPlace)
+        #expect(!Self.rule(.waiting(isFurtherOut: false)).isQuietByPlace && !Self.rule(.waitingElsewhere).isQuietByPlace)
+    }
+
     @Test func `work that waits is proof wherever the thread sleeps`() {
         #expect(!Self.rule(.waiting(isFurtherOut: true), pending: true).isQuiet)
         #expect(Self.rule(.waiting(isFurtherOut: false), pending: true).isProved)

@@ -142,6 +142,33 @@ internal import Testing
         #expect(isQuiet == [true, false])
     }
 
+    /// The descriptors of a `poll` on the stack: the thread's calls say where it is, and for an action the stack alone does.
+    @Test func `whether a thread above its loop's events is in a handler is asked by its calls`() throws {
+        let probe = try ObjectProbe("level")
+        let examiner = probe.makeExaminer()
+        let events = try probe.sleeping(in: "p") { call in
+            examiner.recordRest(call, at: 1)
+            return call.arguments.0
+        }
+        #expect(try probe.answer() == 0)
+        func found(_ isHandler: Bool) throws -> (isQuiet: Bool, isLoop: Bool, asked: [UInt64]) {
+            defer { _ = try? probe.answer() }
+            return try probe.sleeping(in: "o") { call in
+                var asked: [UInt64] = []
+                let examination = examiner.examine(limit: call.sp - 1, at: 2) {
+                    asked.append($0)
+                    return isHandler
+                }
+                return (examination.isQuiet, examiner.proof(limit: call.sp - 1, at: 2).isLoop, asked)
+            }
+        }
+        #expect(try found(true) == (false, false, [events]))
+        #expect(try found(false) == (true, false, [events]))
+        // What is known of its process says nothing of the stack.
+        examiner.record(epoll: probe.number)
+        #expect(try found(true) == (true, false, []))
+    }
+
     /// A lock that processes share: whose turn it is to wait for connections.
     @Test(arguments: ["listener", "level"]) func `who waits its turn among processes with no client connected rests`(kind: String)
         throws
