@@ -56,6 +56,16 @@ struct DaemonTests {
         return numbers.map { text(of: "\(folder)/\($0)/comm").trimmingCharacters(in: .newlines) }
     }
 
+    /// Until the threads have come round once more: one that is held while it begins a watch has a lock that the main thread needs as well.
+    private static func awaitRound(_ socket: NotifySocket) {
+        // The first may have been on its way.
+        for _ in 0..<2 {
+            socket.take()
+            socket.forget()
+            #expect(socket.receives("WATCHDOG=1"))
+        }
+    }
+
     private static func config(_ folder: String, _ targets: String, _ rest: String = "") -> String {
         #"{"output": {"path": "\#(folder)/stalls"}\#(rest), "targets": [\#(targets)]}"#
     }
@@ -113,6 +123,7 @@ struct DaemonTests {
             )
             #expect(socket.receives("WATCHDOG=1"))
             #expect(eventually { Self.threads(of: running.pid).contains("lag-watchdog") })
+            Self.awaitRound(socket)
             let holder = try RunningProbe([ProbeRun.probe, "hold", "\(running.pid)", "lag-watchdog"])
             try #require(holder.line() == "holding")
             let message = try running.complaint(containing: "does not answer")
@@ -143,6 +154,7 @@ struct DaemonTests {
             // There is a watchdog when there is a loop.
             #expect(socket.receives("WATCHDOG=1"))
             #expect(eventually { Self.threads(of: running.pid).contains("lag-watchdog") })
+            Self.awaitRound(socket)
             let holder = try RunningProbe([ProbeRun.probe, "hold", "\(running.pid)", thread])
             try #require(holder.line() == "holding")
             // What was on its way.
