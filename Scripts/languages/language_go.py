@@ -12,7 +12,7 @@ BEGIN = re.compile(r"^(?P<indent>\t*)(?:func (?:\((?P<receiver>\w+ \*?\w+)\) )?(
 
 class Go(Language):
     name = "go"
-    sources = ("stalls.go",)
+    sources = ("stalls.go", "runtime.go")
     # Of a Go program nothing is watched but the thread that somebody names.
     way = "attach"
 
@@ -20,12 +20,12 @@ class Go(Language):
         return ["--loop", str(process)]
 
     def interpreters(self, folder):
-        source = str(HERE / "programs" / "stalls.go")
+        sources = [str(HERE / "programs" / source) for source in self.sources]
         for compiler, version in self.installed([shutil.which("go")] + sorted(glob.glob("/usr/lib/go-*/bin/go")), "env", "GOVERSION"):
             for kind, options in (("", []), ("-stripped", ["-ldflags=-s -w"])):
                 program = folder / f"{version}{kind}"
                 environment = {**os.environ, "GO111MODULE": "off", "GOFLAGS": "", "GOCACHE": str(folder / "go-cache")}
-                subprocess.run([compiler, "build", *options, "-o", str(program), source], env=environment, check=True)
+                subprocess.run([compiler, "build", *options, "-o", str(program), *sources], env=environment, check=True)
                 yield Interpreter(f"go-{version.removeprefix('go')}{kind}", [str(program)])
 
     def ranges(self, text):

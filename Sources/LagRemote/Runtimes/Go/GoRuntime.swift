@@ -1,4 +1,5 @@
 internal import LagCapture
+internal import LagModel
 
 /// Go 1.18 and newer: the functions of a program's own code, with their lines, and its stacks by Go's own tables.
 ///
@@ -10,8 +11,9 @@ final class GoRuntime: LanguageRuntime {
     private static let recordBytes = 16
     /// Of a stack that the snapshot does not have.
     private static let stackBytes = 32 * 1024
-    /// Records that are followed: the kernel's code may have one of its own.
     private static let maximumStacks = 3
+    private static let maximumRecords = 64
+    private static let maximumFrameBytes: UInt64 = 1024
 
     let modules: Set<Int> = []
     let copiesFrames = true
@@ -52,11 +54,17 @@ final class GoRuntime: LanguageRuntime {
 
     func prepare(tid: Int32, innerTid: Int32) -> UInt64? { 0 }
 
-    /// The stack comes with the snapshot. Another one may be left for a call of C, such as of the kernel's clock: frame records lead there.
+    /// The stack comes with the snapshot. Another one may be left for what needs much of it, such as the kernel's clock or the allocator: frame records
+    /// lead there, or the goroutine that waits.
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
-        guard var record = thread.registers.framePointer else { return }
-        for _ in 0..<Self.maximumStacks {
-            if !memory.holds(record, Self.recordBytes) { memory.prefetch(record, Self.stackBytes) }
+        guard var record = thread.registers.framePointer else { return Goroutine.copyReferred(by: thread, memory) }
+        var stacks = 0
+        for _ in 0..<Self.maximumRecords {
+            if !memory.holds(record, Self.recordBytes) {
+                guard stacks < Self.maximumStacks else { return }
+                stacks += 1
+                memory.prefetch(record, Self.stackBytes)
+            }
             guard let next: UInt64 = memory.load(record), next != 0 else { return }
             record = next
         }
@@ -74,6 +82,8 @@ final class GoRuntime: LanguageRuntime {
             }
             merged += walk.frames.map { .language($0) }
             place += 1
+            // Behind a change of stacks it found the begin of the thread's own.
+            if walk.hasChangedStack { break }
             // What the unwinder found of the same frames.
             while place < stack.count, walk.steps > 0, case .native(let passed) = stack[place],
                 passed.stackPointer < walk.stackPointer
@@ -84,12 +94,14 @@ final class GoRuntime: LanguageRuntime {
 
     /// From one frame on as far as Go's tables lead: to code in C, to the thread's first function, to where the stack was changed.
     private func walk(from native: NativeFrame, _ memory: MemoryCopy) -> (
-        frames: [LanguageFrame], stackPointer: UInt64, steps: Int
+        frames: [LanguageFrame], stackPointer: UInt64, steps: Int, hasChangedStack: Bool
     )? {
         var frames: [LanguageFrame] = []
         var pc = native.frame.pc
         var stackPointer = native.stackPointer
         var steps = 0
+        var (isParked, isGivenAway, hasChangedStack) = (false, false, false)
+        var callee: (begin: UInt64, bytes: UInt64) = (stackPointer, 0)
         while frames.count < Self.maximumFrames {
             let address = pc &- (steps > 0 || native.frame.isReturnAddress ? 1 : 0)
             guard let function = table.function(at: address) else { break }
@@ -105,14 +117,37 @@ final class GoRuntime: LanguageRuntime {
                     )
                 )
             }
-            let next =
-                caller(function, at: address, stackPointer, memory)
-                ?? (steps == 0 ? caller(byRecord: native.framePointer, memory) : nil)
+            let next: (UInt64, UInt64)?
+            switch levels.last?.function {
+            case "runtime.stoplockedm":
+                // Of a thread that runs no other goroutine than the one it left.
+                isParked = true
+                next = caller(function, at: address, stackPointer, memory)
+            case "runtime.schedule":
+                isGivenAway = !isParked
+                next = caller(function, at: address, stackPointer, memory)
+            case "runtime.systemstack":
+                next = caller(ofSwitchAt: stackPointer, memory)
+                hasChangedStack = next != nil
+            case "runtime.mcall":
+                // It keeps the goroutine that it leaves for what it calls.
+                next = isGivenAway ? nil : place(of: (stackPointer, Self.pointerBytes), stackPointer, memory)
+                hasChangedStack = next != nil
+            case "runtime.morestack":
+                // What it calls has it.
+                next = isGivenAway ? nil : place(of: callee, stackPointer, memory)
+                hasChangedStack = next != nil
+            default:
+                next =
+                    caller(function, at: address, stackPointer, memory)
+                    ?? (steps == 0 ? caller(byRecord: native.framePointer, memory) : nil)
+            }
             guard let next else { break }
+            callee = (stackPointer, next.1.saturatingDifference(stackPointer))
             (pc, stackPointer) = next
             steps += 1
         }
-        return (frames, stackPointer, steps)
+        return (frames, stackPointer, steps, hasChangedStack)
     }
 
     /// The return address, by how far the table says that it is from the stack pointer; nil: it is not Go's.
@@ -126,6 +161,29 @@ final class GoRuntime: LanguageRuntime {
     /// The same by the frame pointer: a call of the kernel's clock changes the stack, which no table knows.
     private func caller(byRecord framePointer: UInt64, _ memory: MemoryCopy) -> (UInt64, UInt64)? {
         framePointer == 0 ? nil : returnAddress(framePointer &+ Self.pointerBytes, memory)
+    }
+
+    /// `runtime.systemstack` calls a function on the thread's own stack. What that function keeps first is the frame pointer of who asked for it (one of the
+    /// runtime's), behind which its caller is.
+    private func caller(ofSwitchAt stackPointer: UInt64, _ memory: MemoryCopy) -> (UInt64, UInt64)? {
+        guard let framePointer: UInt64 = memory.load(stackPointer &- 2 &* Self.pointerBytes) else { return nil }
+        return caller(byRecord: framePointer, memory)
+    }
+
+    /// Where the one goroutine goes on that a piece of the thread's own stack refers to.
+    private func place(of piece: (begin: UInt64, bytes: UInt64), _ stackPointer: UInt64, _ memory: MemoryCopy) -> (
+        UInt64, UInt64
+    )? {
+        var found: (UInt64, UInt64)?
+        for offset in stride(from: 0, to: min(piece.bytes, Self.maximumFrameBytes), by: 8) {
+            guard let address: UInt64 = memory.load(piece.begin &+ offset), let goroutine = Goroutine(memory, at: address),
+                !goroutine.owns(stackPointer), table.function(at: goroutine.programCounter &- 1) != nil
+            else { continue }
+            let next = (goroutine.programCounter, goroutine.stackPointer)
+            if let found, found != next { return nil }
+            found = next
+        }
+        return found
     }
 
     private func returnAddress(_ place: UInt64, _ memory: MemoryCopy) -> (UInt64, UInt64)? {

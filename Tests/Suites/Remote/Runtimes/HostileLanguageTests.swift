@@ -62,6 +62,44 @@ struct HostileLanguageTests {
         #expect(tried <= 256)
     }
 
+    @Test(arguments: 0..<40 as Range<UInt64>) func `wild goroutines go on within their stacks`(seed: UInt64) throws {
+        let wild = WildMemory(seed: seed)
+        let copy = try #require(MemoryCopy(process: getpid()))
+        for _ in 0..<50 {
+            let (stack, place) = (wild.anyAddress & ~7, wild.anyAddress & ~7)
+            let (first, offset) = (Int(stack - wild.address(0)), Int(place - wild.address(0)))
+            guard max(first + 16, offset + 80) <= WildMemory.bytes else { continue }
+            // It says that it is one.
+            wild.store(place, at: offset + 72)
+            wild.store(place, at: first)
+            let thread = RuntimeThread(tid: 1, innerTid: 1, place: 0, registers: RuntimeRegisters(stackPointer: stack))
+            copy.open(nil, within: 2_000_000)
+            copy.prefetch(stack, 4096)
+            Goroutine.copyReferred(by: thread, copy)
+            copy.close(nil)
+            guard let goroutine = Goroutine(copy, at: place) else { continue }
+            #expect(goroutine.owns(goroutine.stackPointer))
+        }
+    }
+
+    @Test func `a goroutine is one that has its own address and a place on its stack`() throws {
+        let wild = WildMemory(seed: 1)
+        let copy = try #require(MemoryCopy(process: getpid()))
+        func goroutine(itself: UInt64, stackPointer: UInt64) -> Goroutine? {
+            for (offset, value) in [(0, 4096), (8, 8192), (56, stackPointer), (64, 77), (72, itself)] {
+                wild.store(value, at: offset)
+            }
+            copy.open(nil, within: 2_000_000)
+            defer { copy.close(nil) }
+            return Goroutine(copy, at: wild.address(0))
+        }
+        let found = try #require(goroutine(itself: wild.address(0), stackPointer: 8000))
+        #expect(found.programCounter == 77 && found.stackPointer == 8000 && found.owns(4096) && !found.owns(8192))
+        #expect(goroutine(itself: wild.address(0), stackPointer: 8192) == nil)
+        #expect(goroutine(itself: wild.address(0), stackPointer: 4095) == nil)
+        #expect(goroutine(itself: wild.address(8), stackPointer: 8000) == nil)
+    }
+
     @Test(arguments: 0..<40 as Range<UInt64>) func `wild frames of Ruby end`(seed: UInt64) throws {
         let wild = WildMemory(seed: seed)
         let layout = RubyLayout.known[0]

@@ -1,0 +1,68 @@
+internal import Glibc
+internal import LagCapture
+internal import TestSupport
+internal import Testing
+
+@testable internal import LagRemote
+
+/// A program of Go's whose main goroutine stays on the main thread, watched from here.
+@Suite(.enabled(if: access("/usr/bin/go", X_OK) == 0, "no Go on this machine"))
+struct GoProcessTests {
+    /// It is compiled by the script that becomes it.
+    private static let script = """
+        cd "$(dirname "$0")"
+        cat > shop.go <<'EOF'
+        package main
+
+        import (
+        	"os"
+        	"runtime"
+        	"syscall"
+        )
+
+        func init() { runtime.LockOSThread() }
+
+        //go:noinline
+        func price(answers chan int) int {
+        	return <-answers
+        }
+
+        func main() {
+        	os.Stdout.WriteString("ready\\n")
+        	if os.Args[1] == "asleep" {
+        		syscall.Pause()
+        	}
+        	answers := make(chan int)
+        	go func() { syscall.Pause(); answers <- 1 }()
+        	price(answers)
+        }
+        EOF
+        GO111MODULE=off GOCACHE="$PWD/cache" go build -o shop shop.go && exec ./shop "$1"
+        """
+
+    private func frames(_ argument: String, until last: String) throws -> [String] {
+        let process = try InterpretedProcess("/bin/sh", Self.script, file: "shop.sh", [argument])
+        var found: [String] = []
+        _ = eventually {
+            found = process.described(process.take())
+            return found.contains { $0.hasPrefix(last) }
+        }
+        return found
+    }
+
+    @Test func `a thread that sleeps in a call has Go's frames`() throws {
+        let found = try frames("asleep", until: "main.main")
+        #expect(found.contains("main.main:19"), "\(found)")
+    }
+
+    /// Its thread sleeps on a stack of its own, which the goroutine has left.
+    @Test func `a goroutine that waits has its frames behind its thread's`() throws {
+        let found = try frames("parked", until: "main.price")
+        let place = try #require(found.firstIndex(of: "main.price:13"), "\(found)")
+        #expect(
+            found[place + 1] == "main.main:23" && found[..<place].contains { $0.hasPrefix("runtime.stoplockedm") },
+            "\(found)"
+        )
+        #expect(found.count { $0.hasPrefix("main.") } == 2, "\(found)")
+    }
+}
