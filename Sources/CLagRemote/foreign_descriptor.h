@@ -2,6 +2,7 @@
 #pragma once
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,8 +23,17 @@ static inline ssize_t clr_link(pid_t pid, int descriptor, char link[LINK_BYTES])
     return length;
 }
 
+// Of what a descriptor refers to; 0: of nothing.
+static inline uint64_t clr_identity(const char *link, ssize_t length) {
+    if (length < 0) return 0;
+    uint64_t sum = 0xcbf29ce484222325;
+    for (ssize_t index = 0; index < length; index++) sum = (sum ^ (uint8_t)link[index]) * 0x100000001b3;
+    return sum | 1;
+}
+
 static inline int clr_begins(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
 
+static inline int clr_is_epoll(const char *link) { return strcmp(link, "anon_inode:[eventpoll]") == 0; }
 static inline int clr_is_signalfd(const char *link) { return strcmp(link, "anon_inode:[signalfd]") == 0; }
 static inline int clr_is_terminal(const char *link) { return clr_begins(link, "/dev/pts/") || clr_begins(link, "/dev/tty"); }
 

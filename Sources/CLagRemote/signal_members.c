@@ -20,7 +20,7 @@ enum {
 static int clr_visit_member(const clr_epoll_member *member, void *context) {
     char link[LINK_BYTES];
     if (clr_link(*(const pid_t *)context, member->descriptor, link) < 0) return 0;
-    return clr_is_signalfd(link) || strcmp(link, "anon_inode:[eventpoll]") == 0;
+    return clr_is_signalfd(link) || clr_is_epoll(link);
 }
 
 // How many descriptors the process has open, since Linux 6.2; else 0.

@@ -1,4 +1,4 @@
-package import CLagBeacon
+internal import CLagBeacon
 internal import CLagLinux
 internal import CLibunwind
 internal import Glibc
@@ -23,11 +23,11 @@ package final class ThreadCapture {
     private var unansweredRequest: (tid: Int32, asked: UInt64)?
     /// For so long a request stands although others would like to ask.
     private static let requestLifetimeNanoseconds: UInt64 = 250_000_000
-    private let unwinder: Unwinder
+    let unwinder: Unwinder
     private let passive: PassiveCapture
     private let running: any RunningThreadCapture
     /// What knows the languages' own frames; only of another process.
-    private let languages: LanguageCapture?
+    let languages: LanguageCapture?
     package var languageSource: (any LanguageFrameSource)? { languages?.source }
 
     private static let pauseNanoseconds = 100_000
@@ -53,8 +53,7 @@ package final class ThreadCapture {
             throw CaptureUnavailable(reason: "cannot read this process's memory: \(String(cString: strerror(error)))")
         }
         guard let modules = ModuleMap(process: process), let unwinder = Unwinder(), let sleeping = Snapshot(),
-            let again = Snapshot(),
-            let other = Snapshot()
+            let again = Snapshot(), let other = Snapshot()
         else { throw CaptureUnavailable(reason: "no memory for stack snapshots") }
         self.modules = modules
         self.unwinder = unwinder
@@ -218,28 +217,6 @@ package final class ThreadCapture {
         }
         return ThreadIdentity(tid: tid, stackLow: mapping.low, stackHigh: descriptor)
     }
-
-    /// Where the function of a frame of the last capture begins; its program counter where the unwind tables do not say.
-    /// Names need files, and so the reporter; this distinguishes functions without them. About 1 µs.
-    package func function(of frame: FrameBuffer.Frame) -> UInt64 {
-        if frame.language != 0, let languages { return languages.source.function(of: frame.language) }
-        return unwinder.function(of: frame, modules: modules)
-    }
-
-    /// Keeps with a frame of the last capture where its function begins.
-    package func findFunction(at index: Int, in frames: FrameBuffer) {
-        frames.setFunctionStart(function(of: frames[index]), at: index)
-    }
-
-    /// Writes the suspended callers of a task's running function behind the frames of the last capture.
-    /// - Parameter blocks: of the task's memory, the newest first.
-    /// - Returns: how many.
-    package func addAsyncCallers(_ blocks: UnsafeBufferPointer<UInt64>, to frames: FrameBuffer, from first: Int) -> Int {
-        unwinder.asyncCallers(blocks, modules: modules, into: frames, from: first)
-    }
-
-    /// What the program published that the thread of the last capture was at (OTEP 4947); nil: nothing, or it is not known. Of another process alone.
-    package var context: UnsafePointer<clb_context_copy>? { languages?.context }
 
     /// Walks the last snapshot that was taken this way again: for the benchmark, to time the walk alone.
     package func walkAgain(_ method: CaptureMethod, into frames: FrameBuffer) -> CaptureOutcome {

@@ -78,16 +78,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
             do throws(SinkError) { try sink.resume() } catch { throw .sinkUnavailable(reason: error.description) }
         }
         guard outputs.isEmpty else { return }
-        let limits: LineLimits
-        do throws(LineLimitsError) {
-            limits = try LineLimits(maxLineBytes: configuration.maxLineBytes)
-        } catch {
-            throw .invalidConfiguration(
-                key: "max_line_bytes",
-                value: "\(error.maxLineBytes)",
-                allowed: "\(LineLimits.allowedLineBytes)"
-            )
-        }
+        let limits = try configuration.checkedLineLimits()
         var context =
             target
             ?? ProcessContext.current(
@@ -168,13 +159,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         var record = record
         record.incident = incidents.incident(of: record)
         if let hostState { record.state = hostState.fields(of: record.id) }
-        defer {
-            if record.phase == .begin {
-                keep(record)
-            } else {
-                settle(record)
-            }
-        }
+        defer { if record.phase == .begin { keep(record) } else { settle(record) } }
         // Without a stack all stalls look alike.
         let recurrence = record.capture == .none ? nil : recurrences?.observe(record, at: now.monotonicNanoseconds)
         switch limiter.decide(record, at: now.monotonicNanoseconds) {
@@ -290,8 +275,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         if announcing {
             let now = clock()
             let sum = absorbed
-            let dropped = sum.dropped
-            let fresh = dropped.saturatingDifference(countedDropped)
+            let fresh = sum.dropped.saturatingDifference(countedDropped)
             for index in outputs.indices {
                 outputs[index].countDropped(fresh, reason: .queueFull)
                 try? outputs[index].announce(now: now)

@@ -91,8 +91,7 @@ public struct StallMonitorConfiguration: Sendable, Equatable {
         if let unfinishedPath, unfinishedPath.isEmpty || unfinishedPath.utf8.contains(0) {
             throw .invalidConfiguration(key: "unfinished_path", value: unfinishedPath, allowed: "a path")
         }
-        let bytes = LineLimits.allowedLineBytes
-        try SettingBounds.check("max_line_bytes", maxLineBytes, bytes, "\(bytes.lowerBound) to \(bytes.upperBound)")
+        _ = try checkedLineLimits()
         _ = try checkedLabels()
         try SettingBounds.check("max_frames", maxFrames, 1...Self.frameCapacity, "1 to \(Self.frameCapacity)")
     }
@@ -111,5 +110,15 @@ public struct StallMonitorConfiguration: Sendable, Equatable {
             throw .invalidConfiguration(key: "labels", value: "\(checked.lineBytes) bytes long", allowed: allowed)
         }
         return checked
+    }
+    /// The bounds of a line.
+    package func checkedLineLimits() throws(StallMonitorError) -> LineLimits {
+        do throws(LineLimitsError) {
+            return try LineLimits(maxLineBytes: maxLineBytes)
+        } catch {
+            let bytes = LineLimits.allowedLineBytes
+            let allowed = "\(bytes.lowerBound) to \(bytes.upperBound)"
+            throw .invalidConfiguration(key: "max_line_bytes", value: "\(error.maxLineBytes)", allowed: allowed)
+        }
     }
 }

@@ -20,7 +20,6 @@ package final class StackTally {
     package static let ownerFrames = 48
 
     private static let keptStacks = 2
-
     /// Threads of a pool that are remembered.
     package static let workerCapacity = 256
 

@@ -61,8 +61,7 @@ final class WatchReporter: @unchecked Sendable {
     private var report = WatchReport()
     private var listedAt = MonotonicTime.now
     private var observations: [ProcessID: Observation] = [:]
-    private var linesLeft = WatchReport.lines
-    private var silenceLinesLeft = WatchReport.lines
+    private var (linesLeft, silenceLinesLeft) = (WatchReport.lines, WatchReport.lines)
     /// Processes that were found to have no loop, and whether that was reported.
     private var silent: [ProcessID: Bool] = [:]
     private var isShortageReported = false

@@ -1,0 +1,27 @@
+package import CLagBeacon
+internal import CLibunwind
+
+/// What can be said of the last capture's frames without files.
+extension ThreadCapture {
+    /// Where the function of a frame of the last capture begins; its program counter where the unwind tables do not say.
+    /// Names need files, and so the reporter; this distinguishes functions without them. About 1 µs.
+    package func function(of frame: FrameBuffer.Frame) -> UInt64 {
+        if frame.language != 0, let languages { return languages.source.function(of: frame.language) }
+        return unwinder.function(of: frame, modules: modules)
+    }
+
+    /// Keeps with a frame of the last capture where its function begins.
+    package func findFunction(at index: Int, in frames: FrameBuffer) {
+        frames.setFunctionStart(function(of: frames[index]), at: index)
+    }
+
+    /// Writes the suspended callers of a task's running function behind the frames of the last capture.
+    /// - Parameter blocks: of the task's memory, the newest first.
+    /// - Returns: how many.
+    package func addAsyncCallers(_ blocks: UnsafeBufferPointer<UInt64>, to frames: FrameBuffer, from first: Int) -> Int {
+        unwinder.asyncCallers(blocks, modules: modules, into: frames, from: first)
+    }
+
+    /// What the program published that the thread of the last capture was at (OTEP 4947); nil: nothing, or it is not known. Of another process alone.
+    package var context: UnsafePointer<clb_context_copy>? { languages?.context }
+}
