@@ -15,7 +15,8 @@ final class LanguageCapture {
     private var thread: (any LanguageThread)?
     private var isReady = false
     private let foundContext = UnsafeMutablePointer<clb_context_copy>.allocate(capacity: 1)
-    private var hasContext = false
+    private let foundTask = UnsafeMutablePointer<cll_task>.allocate(capacity: 1)
+    private var (hasContext, hasTask) = (false, false)
     /// Whether the thread of the last merge was collecting garbage.
     private(set) var isCollecting = false
 
@@ -29,14 +30,21 @@ final class LanguageCapture {
         self.sleeping = sleeping
         stopped = StoppedCopy(held)
         foundContext.initialize(to: clb_context_copy())
+        foundTask.initialize(to: cll_task())
     }
 
-    deinit { foundContext.deallocate() }
+    deinit {
+        foundContext.deallocate()
+        foundTask.deallocate()
+    }
 
     /// What the thread of the last capture was at; nil: that is not known.
     var context: UnsafePointer<clb_context_copy>? { hasContext ? UnsafePointer(foundContext) : nil }
 
-    func forgetContext() { hasContext = false }
+    /// The task of its language that it ran; nil: none, or that is not known.
+    var task: UnsafePointer<cll_task>? { hasTask ? UnsafePointer(foundTask) : nil }
+
+    func forgetContext() { (hasContext, hasTask) = (false, false) }
 
     /// - Parameter identity: nil: the next capture is of native frames alone.
     /// - Returns: whether frames have to be copied while the thread cannot change them.
@@ -78,6 +86,7 @@ final class LanguageCapture {
         defer { memory?.close(nil) }
         if let memory {
             hasContext = thread.findContext(memory, foundContext)
+            hasTask = thread.findTask(memory, foundTask)
             isCollecting = thread.isCollecting(memory)
         }
         return thread.merge(memory, snapshot, into: frames, stored: stored)

@@ -62,6 +62,10 @@ package protocol LanguageThread: AnyObject, Sendable {
     /// - Returns: whether it did.
     func findContext(_ memory: MemoryCopy, _ context: UnsafeMutablePointer<clb_context_copy>) -> Bool
 
+    /// Finds in the copy the task of the language that the thread runs.
+    /// - Returns: whether it did.
+    func findTask(_ memory: MemoryCopy, _ task: UnsafeMutablePointer<cll_task>) -> Bool
+
     /// Whether a runtime was collecting garbage in this thread, by the copy. The watchdog.
     func isCollecting(_ memory: MemoryCopy) -> Bool
 

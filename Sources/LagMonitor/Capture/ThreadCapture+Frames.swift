@@ -1,4 +1,5 @@
 package import CLagBeacon
+package import CLagLinux
 internal import CLibunwind
 
 /// What can be said of the last capture's frames without files.
@@ -24,4 +25,7 @@ extension ThreadCapture {
 
     /// What the program published that the thread of the last capture was at (OTEP 4947); nil: nothing, or it is not known. Of another process alone.
     package var context: UnsafePointer<clb_context_copy>? { languages?.context }
+
+    /// The task of its language that the thread of the last capture ran; nil: none, or it is not known. Of another process alone.
+    package var task: UnsafePointer<cll_task>? { languages?.task }
 }

@@ -32,13 +32,13 @@ extension StallRecord {
         }
     }
 
-    /// The Swift task that ran on the stalled thread: an object of its own in the line.
+    /// The task that ran on the stalled thread, Swift's or asyncio's of CPython: an object of its own in the line.
     public struct RunningTask: Sendable, Equatable {
-        /// `id`: the runtime's number of the task.
+        /// `id`: the runtime's number of the task; in CPython one made of its address.
         public var id: UInt64
         /// `name`: the one it was made with.
         public var name: String?
-        /// `priority`: `TaskPriority`'s number, 9 to 33.
+        /// `priority`: `TaskPriority`'s number, 9 to 33; of Swift alone.
         public var priority: UInt64?
 
         public init(id: UInt64, name: String? = nil, priority: UInt64? = nil) {

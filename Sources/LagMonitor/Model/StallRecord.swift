@@ -57,7 +57,7 @@ public struct StallRecord: Sendable, Equatable {
     public var spanID: String?
     /// `state`: what the program added when the stall was recognised (`StallMonitorConfiguration.onStallBegin`).
     public var state: [Request.Attribute] = []
-    /// `task`: the Swift task that ran on the stalled thread.
+    /// `task`: the task that ran on the stalled thread, Swift's or asyncio's of CPython.
     public var task: RunningTask?
 
     /// `cause`: why it stalled, as far as ``evidence`` shows.

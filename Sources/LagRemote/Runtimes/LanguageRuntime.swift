@@ -24,6 +24,9 @@ protocol LanguageRuntime: AnyObject, Sendable {
     /// Whether it was collecting garbage in the thread, by what was copied. The watchdog.
     func isCollecting(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Bool
 
+    /// The task that the thread runs, by what was copied. The watchdog.
+    func task(of thread: RuntimeThread, _ memory: MemoryCopy) -> LanguageTask?
+
     /// The calls of ``CallChain``, all of them; nil: not known, or they nest on the C stack. Of a thread that sleeps.
     func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [UInt64]?
 
@@ -44,6 +47,8 @@ protocol LanguageRuntime: AnyObject, Sendable {
 
 extension LanguageRuntime {
     func isCollecting(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Bool { false }
+
+    func task(of thread: RuntimeThread, _ memory: MemoryCopy) -> LanguageTask? { nil }
 
     func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [UInt64]? { nil }
 

@@ -40,11 +40,23 @@ final class PreparedThread: LanguageThread {
         return true
     }
 
-    func isCollecting(_ memory: MemoryCopy) -> Bool {
-        runtimes.contains { runtime, place in
-            guard let place else { return false }
-            let thread = RuntimeThread(tid: tids.outer, innerTid: tids.inner, place: place, registers: RuntimeRegisters())
-            return runtime.isCollecting(thread, memory)
+    func findTask(_ memory: MemoryCopy, _ found: UnsafeMutablePointer<cll_task>) -> Bool {
+        for (runtime, thread) in known {
+            guard let task = runtime.task(of: thread, memory) else { continue }
+            task.write(to: found)
+            return true
+        }
+        return false
+    }
+
+    func isCollecting(_ memory: MemoryCopy) -> Bool { known.contains { $0.isCollecting($1, memory) } }
+
+    /// The runtimes that know the thread.
+    private var known: some Sequence<(any LanguageRuntime, RuntimeThread)> {
+        runtimes.lazy.compactMap { [tids] runtime, place in
+            place.map {
+                (runtime, RuntimeThread(tid: tids.outer, innerTid: tids.inner, place: $0, registers: RuntimeRegisters()))
+            }
         }
     }
 

@@ -99,7 +99,11 @@ package final class RunningTally {
     private func place(of task: UnsafePointer<cll_task>) -> Int? {
         var index = 0
         while index < taskCount {
-            if tasks[index].address == task.pointee.address, tasks[index].number == task.pointee.number { return index }
+            if tasks[index].address == task.pointee.address, tasks[index].number == task.pointee.number {
+                // There was no time for it before.
+                if tasks[index].name_length == 0 { tasks[index] = task.pointee }
+                return index
+            }
             index += 1
         }
         guard taskCount < Self.capacity else { return nil }

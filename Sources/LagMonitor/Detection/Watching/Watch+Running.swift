@@ -19,8 +19,10 @@ extension Watch {
     /// Records what was read, once it is known that the loop is still in its stall, and puts the suspended callers behind the stack.
     func recordRunning(_ isKnown: Bool, _ outcome: inout CaptureOutcome, in episode: Episode, at now: UInt64) {
         guard !services.isRemote else {
-            // Another process's thread is at what its program published, which is read with the stack or not at all.
-            return episode.running.add(nil, outcome.method != .none ? services.capture.context : nil, at: now)
+            // What another process's thread is at is read with the stack or not at all.
+            let capture = services.capture
+            return outcome.method != .none
+                ? episode.running.add(capture.task, capture.context, at: now) : episode.running.add(nil, nil, at: now)
         }
         guard isKnown, let running = services.running else { return episode.running.add(nil, nil, at: now) }
         addAsyncCallers(running, &outcome)

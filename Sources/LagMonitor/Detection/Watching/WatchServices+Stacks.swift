@@ -109,7 +109,7 @@ extension WatchServices {
             if let recording = cold.pointee.recording, let episode = recording.episode, cold.pointee.target.tid == late.tid,
                 late.asked >= recording.sinceNanoseconds
             {
-                if isRemote { queue.episodes[episode].running.add(nil, capture.context, at: late.asked) }
+                if isRemote { queue.episodes[episode].running.add(capture.task, capture.context, at: late.asked) }
                 _ = queue.episodes[episode].tally.add(late.outcome, scratch, key: key(of: late.outcome), at: late.asked)
                 cold.pointee.recording?.timesAtLastSample = nil
             }

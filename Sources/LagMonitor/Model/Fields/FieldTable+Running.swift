@@ -52,7 +52,7 @@ extension FieldTable {
             keep: .essential,
             in: .metadata,
             value: .stored(\.task, { $0.map(FieldValue.task) }) { if case .task(let task) = $0 { .some(task) } else { nil } },
-            "The Swift task that ran on the stalled thread."
+            "The task that ran on the stalled thread: Swift's, or asyncio's of CPython."
         ),
         FieldDefinition(
             .state,

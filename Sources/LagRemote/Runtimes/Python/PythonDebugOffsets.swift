@@ -79,6 +79,8 @@ struct PythonDebugOffsets {
             instruction: instruction,
             owner: owner,
             boundary: .shim(owner: 3),
+            // It says so from 3.14 on.
+            generatorFrame: 72,
             fileName: fileName,
             qualifiedName: qualifiedName,
             lineTable: lineTable,

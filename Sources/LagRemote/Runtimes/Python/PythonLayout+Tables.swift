@@ -1,5 +1,5 @@
 // Source: the headers of CPython 3.11.2, 3.11.7 and 3.12.1 (Include/internal/pycore_runtime.h, pycore_interp.h, pycore_gil.h, pycore_frame.h, Include/cpython/pystate.h,
-// code.h, unicodeobject.h), by offsetof in a program that includes them, x86-64; 64-bit ARM has the same.
+// genobject.h, code.h, unicodeobject.h), by offsetof in a program that includes them, x86-64; 64-bit ARM has the same.
 extension PythonLayout {
     static let version3x11 = PythonLayout(
         firstInterpreter: 40,
@@ -15,6 +15,7 @@ extension PythonLayout {
         instruction: 56,
         owner: 69,
         boundary: .entryFlag(offset: 68, previousCFrame: 16),
+        generatorFrame: 80,
         fileName: 112,
         qualifiedName: 128,
         lineTable: 136,
@@ -41,6 +42,7 @@ extension PythonLayout {
         instruction: 56,
         owner: 70,
         boundary: .shim(owner: 3),
+        generatorFrame: 72,
         fileName: 112,
         qualifiedName: 128,
         lineTable: 136,

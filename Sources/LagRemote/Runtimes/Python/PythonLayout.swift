@@ -44,6 +44,8 @@ struct PythonLayout: Sendable, Equatable {
     var instruction: UInt64
     var owner: UInt64
     var boundary: Boundary
+    /// In `PyGenObject` and those like it.
+    var generatorFrame: UInt64
     /// In `PyCodeObject`.
     var fileName: UInt64
     var qualifiedName: UInt64

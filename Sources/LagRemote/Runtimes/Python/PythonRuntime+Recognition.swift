@@ -24,6 +24,10 @@ extension PythonRuntime {
                 layout,
                 runtime: runtime.address,
                 codeType: codeType.address,
+                types: PythonTask.Types(
+                    text: symbols.symbol("PyUnicode_Type")?.address,
+                    number: symbols.symbol("PyLong_Type")?.address
+                ),
                 evaluation: symbols.symbol("_PyEval_EvalFrameDefault"),
                 modules: Set([module.index, program].compactMap { $0 })
             )

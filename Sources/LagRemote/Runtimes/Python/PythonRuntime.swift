@@ -15,6 +15,8 @@ final class PythonRuntime: LanguageRuntime {
     private let threads: PythonThreads
     private let names: PythonNames
     private let interpreterLock: PythonLock
+    private let types: PythonTask.Types
+    private let taskLearner: PythonTaskLearner
 
     private static let warmUpNanoseconds: UInt64 = 1_000_000
 
@@ -23,9 +25,12 @@ final class PythonRuntime: LanguageRuntime {
         _ layout: PythonLayout,
         runtime: UInt64,
         codeType: UInt64,
+        types: PythonTask.Types,
         evaluation: DynamicSymbols.Symbol?,
         modules: Set<Int>
     ) {
+        self.types = types
+        taskLearner = PythonTaskLearner(memory)
         self.memory = memory
         self.layout = layout
         self.codeType = codeType
@@ -46,11 +51,24 @@ final class PythonRuntime: LanguageRuntime {
         self.copy(RuntimeThread(tid: process, innerTid: inner, place: place, registers: RuntimeRegisters()), copy)
     }
 
-    func prepare(tid: Int32, innerTid: Int32) -> UInt64? { threads.state(of: innerTid) }
+    func prepare(tid: Int32, innerTid: Int32) -> UInt64? {
+        guard let state = threads.state(of: innerTid) else { return nil }
+        taskLearner.learn(layout, types, state: state, tid: innerTid)
+        return state
+    }
 
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
         _ = isCollecting(thread, memory)
-        _ = PythonFrameWalk(memory, layout).groups(of: thread.place, tid: thread.innerTid)
+        let groups = PythonFrameWalk(memory, layout).groups(of: thread.place, tid: thread.innerTid)
+        _ = PythonTask(memory, layout, types).running(PythonTask.coroutines(groups, layout), at: taskLearner.distances)
+    }
+
+    func task(of thread: RuntimeThread, _ memory: MemoryCopy) -> LanguageTask? {
+        let groups = PythonFrameWalk(memory, layout).groups(of: thread.place, tid: thread.innerTid)
+        let coroutines = PythonTask.coroutines(groups, layout)
+        guard !coroutines.isEmpty else { return nil }
+        let found = PythonTask(memory, layout, types).running(coroutines, at: taskLearner.distances)
+        return taskLearner.isTask(found) ? found?.task : nil
     }
 
     func isCollecting(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Bool {

@@ -10,7 +10,17 @@ struct PythonText {
 
     /// A `str` in its compact form, as all names are; nil where there is none.
     func string(_ address: UInt64, limit: UInt64) -> String? {
-        guard let head = memory.bytes(address, Int(PythonLayout.textState) + 4),
+        Self.string(address, limit: limit, layout) { memory.bytes($0, $1) }
+    }
+
+    /// - Parameter bytes: so many of them from an address; nil where they cannot be read.
+    static func string(
+        _ address: UInt64,
+        limit: UInt64,
+        _ layout: PythonLayout,
+        _ bytes: (UInt64, Int) -> [UInt8]?
+    ) -> String? {
+        guard let head = bytes(address, Int(PythonLayout.textState) + 4),
             let length: UInt64 = head.number(at: Int(PythonLayout.size)), length > 0, length <= limit,
             let state: UInt32 = head.number(at: Int(PythonLayout.textState))
         else { return nil }
@@ -19,7 +29,7 @@ struct PythonText {
         let isCompact = state >> 5 & 1 == 1
         let isASCII = state >> 6 & 1 == 1
         guard isCompact, [1, 2, 4].contains(kind), !isASCII || kind == 1,
-            let data = memory.bytes(address &+ (isASCII ? layout.asciiData : layout.compactData), Int(length) * kind)
+            let data = bytes(address &+ (isASCII ? layout.asciiData : layout.compactData), Int(length) * kind)
         else { return nil }
         var scalars = String.UnicodeScalarView()
         for index in 0..<Int(length) {

@@ -117,7 +117,7 @@ enum StallSchema {
         ("frame", object("One call of a stack.", NestedField.frame)),
         ("thread", object("Another thread: one that holds a lock.", NestedField.thread)),
         ("request", object("What the program said that it worked at.", NestedField.request)),
-        ("task", object("A Swift task.", NestedField.task)),
+        ("task", object("A task of Swift, or of asyncio in CPython.", NestedField.task)),
         ("worker_group", object("Threads of a pool that were found doing the same.", NestedField.workerGroup)),
         ("sample_node", object("A run of calls that every sample below shares.", NestedField.sampleNode)),
     ]

@@ -47,6 +47,20 @@ struct RunningTallyTests {
         #expect(try running(apart, until: 200) == nil)
     }
 
+    @Test func `a task's name may come later`() throws {
+        let tally = try #require(RunningTally())
+        tally.begin(at: 0)
+        var task = cll_task()
+        (task.address, task.number) = (16, 1)
+        tally.add(&task, nil, at: 10)
+        task.name_length = 3
+        tally.add(&task, nil, at: 20)
+        task.name_length = 0
+        tally.add(&task, nil, at: 30)
+        tally.close(at: 40)
+        #expect(tally.task?.name_length == 3)
+    }
+
     @Test func `a context that was opened late is not to blame`() throws {
         #expect(try running([(at: 150, token: 1, opened: 1140 * Self.ms)], until: 200) == nil)
         #expect(try running([(at: 150, token: 1, opened: 1020 * Self.ms)], until: 200) == 1)

@@ -1,0 +1,136 @@
+internal import LagCapture
+internal import LagModel
+
+/// The task of asyncio that a thread of CPython runs.
+///
+/// No frame has it: it is an object of C (`_asyncio.Task`), which the function that takes it a step further keeps on the C stack, between the call of
+/// the evaluation function that runs its coroutine and the one around that. So each word there is taken for an object. The task is the one that has the
+/// coroutine whose frame was found, and is of that type (``PythonTaskType``); what lies behind the coroutine is its name. Whose loop it is, asyncio's or
+/// uvloop's, does not matter. Tasks of subclasses and those in Python (`asyncio.tasks._PyTask`) are not known.
+///
+/// To look for it takes too long for a thread that is held (60 µs), and where it lies is the same for one build of the interpreter and one way to the
+/// coroutine. So it is looked for beforehand, while the thread may be running, and that is learned (``PythonTaskLearner``); with the thread's frames it is
+/// copied from where it has to be, by two reads for a coroutine. The same walk copies and reads (``MemoryCopy``).
+///
+/// Source: CPython 3.11.2, 3.12.1 and 3.13.0, Modules/_asynciomodule.c (`TaskObj`, `task_step_impl`), Include/cpython/genobject.h and longintrepr.h.
+struct PythonTask {
+    /// Where the interpreter has the types `str` and `int`; nil: not known.
+    struct Types: Sendable {
+        let text: UInt64?
+        let number: UInt64?
+    }
+
+    private enum Limit {
+        /// Of the C stack: four or five functions.
+        static let searchedBytes: UInt64 = 2048
+        static let candidates = 48
+        /// Coroutines and generators that are tried.
+        static let tries = 3
+        /// Of a task: its name is 144 bytes behind its begin in CPython 3.11.
+        static let taskBytes = 176
+        static let nameCharacters: UInt64 = 256
+        static let nameBytes = 72 + 4 * 64
+        static let stackBytes: UInt64 = 8 << 20
+    }
+
+    /// `PyLongObject.lv_tag` of 3.12, and its digits, of 30 bits.
+    private static let (numberTag, numberDigits): (UInt64, UInt64) = (16, 24)
+
+    /// What may be a task.
+    struct Found {
+        let task: LanguageTask
+        let type: UInt64
+        /// How far from the inner call it lies on the stack.
+        let distance: UInt64
+    }
+
+    private let memory: MemoryCopy
+    private let layout: PythonLayout
+    private let types: Types
+
+    init(_ memory: MemoryCopy, _ layout: PythonLayout, _ types: Types) {
+        self.memory = memory
+        self.layout = layout
+        self.types = types
+    }
+
+    /// Coroutines and generators that no other one calls, the outermost first: of a task that is its own, those that it awaits are further in.
+    static func coroutines(_ groups: [PythonFrameWalk.Group], _ layout: PythonLayout) -> [Coroutine] {
+        let found = groups.indices.reversed().lazy.compactMap { index -> Coroutine? in
+            guard let frame = groups[index].frames.last, frame.owner == PythonLayout.ownedByGenerator,
+                let begin = groups[index].anchor
+            else { return nil }
+            let end = index + 1 < groups.count ? groups[index + 1].anchor : nil
+            return Coroutine(address: frame.address &- layout.generatorFrame, begin: begin, end: end ?? .max)
+        }
+        return Array(found.prefix(Limit.tries))
+    }
+
+    /// One of them, and what of the C stack lies between the call that runs it and the one around that.
+    struct Coroutine {
+        let address: UInt64
+        let begin, end: UInt64
+    }
+
+    /// The first one's of which it lies at one of these distances.
+    func running(_ coroutines: [Coroutine], at distances: [UInt64]) -> Found? {
+        for coroutine in coroutines {
+            for distance in distances {
+                guard let word: UInt64 = memory.load(coroutine.begin &+ distance) else { continue }
+                if let found = task(of: coroutine, at: word, distance) { return found }
+            }
+        }
+        return nil
+    }
+
+    /// The first one's that lies anywhere.
+    func search(_ coroutines: [Coroutine]) -> Found? {
+        for coroutine in coroutines {
+            let candidates = objects(coroutine)
+            memory.prefetch(candidates.map(\.address), Limit.taskBytes)
+            for candidate in candidates {
+                if let found = task(of: coroutine, at: candidate.address, candidate.distance) { return found }
+            }
+        }
+        return nil
+    }
+
+    private func task(of coroutine: Coroutine, at address: UInt64, _ distance: UInt64) -> Found? {
+        guard let bytes = memory.bytes(address, Limit.taskBytes) else { return nil }
+        func word(_ offset: Int) -> UInt64 { bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
+        let fields = stride(from: Int(PythonLayout.size), to: Limit.taskBytes - 8, by: 8)
+        guard let field = fields.first(where: { word($0) == coroutine.address }) else { return nil }
+        let (type, named) = (word(Int(PythonLayout.type)), word(field + 8))
+        return Found(task: LanguageTask(address: address, name: name(named)), type: type, distance: distance)
+    }
+
+    /// What may be one: words of the stack that lead elsewhere, aligned as CPython's allocator does.
+    private func objects(_ coroutine: Coroutine) -> [(address: UInt64, distance: UInt64)] {
+        let begin = coroutine.begin
+        let searched = min(coroutine.end.saturatingDifference(begin), Limit.searchedBytes)
+        memory.prefetch(begin, Int(searched))
+        let near = begin.saturatingDifference(Limit.stackBytes)...begin.saturatingSum(Limit.stackBytes)
+        var found: [(address: UInt64, distance: UInt64)] = []
+        for distance in stride(from: 0, to: searched, by: 8) {
+            let place = begin &+ distance
+            guard found.count < Limit.candidates, memory.holds(place, 8), let word: UInt64 = memory.load(place) else { break }
+            guard word % 16 == 0, word >= 1 << 16, word < 1 << 47, !near.contains(word) else { continue }
+            if !found.contains(where: { $0.address == word }) { found.append((word, distance)) }
+        }
+        return found
+    }
+
+    /// Of a `str`; or, from 3.12 on, of the number of which asyncio makes one when it is asked for.
+    private func name(_ address: UInt64) -> String? {
+        guard address != 0 else { return nil }
+        memory.prefetch(address, Limit.nameBytes)
+        guard let type: UInt64 = memory.load(address &+ PythonLayout.type) else { return nil }
+        if type == types.text {
+            return PythonText.string(address, limit: Limit.nameCharacters, layout) { memory.bytes($0, $1).map(Array.init) }
+        }
+        guard type == types.number, let tag: UInt64 = memory.load(address &+ Self.numberTag), tag == 1 << 3,
+            let digit: UInt32 = memory.load(address &+ Self.numberDigits), digit < 1 << 30
+        else { return nil }
+        return "Task-\(digit)"
+    }
+}

@@ -1,0 +1,129 @@
+internal import CLagLinux
+internal import Glibc
+internal import LagActivity
+internal import LagCapture
+internal import TestSupport
+internal import Testing
+
+@testable internal import LagRemote
+
+/// Pythons whose first thread is in a task of asyncio, or in something else within its loop.
+struct PythonTaskTests {
+    private static let program = """
+        import asyncio, sys, time
+
+        def block():
+            if "sleep" in sys.argv:
+                time.sleep(600)
+            while True:
+                sum(range(1000))
+
+        async def price():
+            print("ready", flush=True)
+            block()
+
+        async def checkout():
+            await asyncio.sleep(0.01)
+            await price()
+
+        def numbers():
+            print("ready", flush=True)
+            block()
+            yield 1
+
+        async def main():
+            if "callback" in sys.argv:
+                asyncio.get_running_loop().call_later(0.01, lambda: list(numbers()))
+                await asyncio.sleep(600)
+            name = "checkout-\\u00f6" if "named" in sys.argv else "n" * 300 if "long" in sys.argv else None
+            await asyncio.create_task(checkout(), name=name)
+
+        asyncio.run(main())
+        """
+
+    private static func cases(_ modes: [String]) -> [(String, [String])] {
+        PythonLockTests.interpreters.flatMap { interpreter in
+            modes.flatMap { mode in ["sleep", "compute"].map { (interpreter, [mode, $0]) } }
+        }
+    }
+
+    /// The name of the task in one of some captures, "" where it has none; nil: there was no task in any.
+    private func name(_ interpreter: String, _ arguments: [String]) throws -> String? {
+        let process = try InterpretedProcess(interpreter, Self.program, file: "shop.py", arguments)
+        var found: String?
+        var captured = 0
+        _ = eventually {
+            let outcome = process.take()
+            if outcome.stored > 0 { captured += 1 }
+            if let task = process.capture.task { found = task.pointee.nameText ?? "" }
+            return found?.isEmpty == false || captured == 20
+        }
+        #expect(captured > 0)
+        return found
+    }
+
+    @Test(arguments: cases(["named"])) func `the task that runs is known by its name`(interpreter: String, _ arguments: [String])
+        throws
+    {
+        #expect(try name(interpreter, arguments) == "checkout-\u{f6}")
+    }
+
+    @Test(arguments: cases(["unnamed"])) func `a task without a name has asyncio's`(interpreter: String, _ arguments: [String])
+        throws
+    {
+        #expect(try name(interpreter, arguments)?.hasPrefix("Task-") == true)
+    }
+
+    @Test(arguments: cases(["callback"])) func `what the loop calls otherwise is no task`(
+        interpreter: String,
+        _ arguments: [String]
+    )
+        throws
+    {
+        #expect(try name(interpreter, arguments) == nil)
+    }
+
+    @Test func `a name that is too long ends with a whole character`() {
+        var task = cll_task()
+        LanguageTask(address: 0x7f00_0000_1230, name: String(repeating: "n", count: 63) + "\u{f6}").write(to: &task)
+        #expect(task.nameText == String(repeating: "n", count: 63) && task.number == 0x123)
+        LanguageTask(address: 16, name: nil).write(to: &task)
+        #expect(task.nameText == nil)
+    }
+
+    @Test(arguments: 0..<40 as Range<UInt64>) func `wild tasks end`(seed: UInt64) throws {
+        let wild = WildMemory(seed: seed)
+        let copy = try #require(MemoryCopy(process: getpid()))
+        // Its stack lies far away.
+        let bytes = 4096
+        let begin: UInt64 = 0x7fff_0000_0000
+        let stack = UnsafeMutablePointer<UInt8>.allocate(capacity: bytes)
+        defer { stack.deallocate() }
+        for offset in stride(from: 0, to: bytes, by: 8) {
+            UnsafeMutableRawPointer(stack).storeBytes(of: wild.anyAddress & ~15, toByteOffset: offset, as: UInt64.self)
+        }
+        var snapshot = cll_snapshot()
+        (snapshot.stack, snapshot.capacity) = (stack, UInt64(bytes))
+        (snapshot.stack_begin, snapshot.stack_length) = (begin, UInt64(bytes))
+        for layout in [PythonLayout.version3x11, .version3x12] {
+            for anchor in [begin, begin + 8, begin + UInt64(bytes) - 1, begin + UInt64(bytes), .max, 0] {
+                let frame = PythonFrameWalk.Frame(
+                    address: wild.anyAddress &+ layout.generatorFrame,
+                    code: 0,
+                    instruction: 0,
+                    owner: PythonLayout.ownedByGenerator
+                )
+                let groups = [UInt64](repeating: anchor, count: 8).map { PythonFrameWalk.Group(frames: [frame], anchor: $0) }
+                let coroutines = PythonTask.coroutines(groups, layout)
+                let types = PythonTask.Types(text: wild.anyAddress, number: wild.anyAddress)
+                let reader = PythonTask(copy, layout, types)
+                copy.open(&snapshot, within: 2_000_000)
+                let found = [reader.search(coroutines), reader.running(coroutines, at: [0, 24, .max])]
+                copy.close(&snapshot)
+                #expect(reader.running(coroutines, at: [0, 24, .max])?.task == found[1]?.task)
+                for case let found? in found { #expect(!PythonTaskLearner(RemoteMemory(process: getpid())).isTask(found)) }
+            }
+        }
+        copy.close(nil)
+    }
+}
