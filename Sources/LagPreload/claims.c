@@ -36,3 +36,13 @@ void loop_uncount_claim(loop_thread *thread, int rank) {
     if (thread != loop_main_thread) __atomic_fetch_sub(&threads_claims, 1, __ATOMIC_RELAXED);
     --*claims_of(thread, rank);
 }
+
+// A start-up's instance, which it has closed, is no loop's: what lies before the next wait does not count. (One that another thread makes for this one
+// is taken for the former.)
+void loop_begin_object(int32_t object) {
+    loop_thread *thread = &loop_self;
+    if (thread->process == 0 || !loop_is_same_process(thread) || thread->other_object != object) return;
+    if (clb_claim_state(thread->claim) != CLB_SLOT_PROVISIONAL) return;
+    loop_withdraw(thread);
+    thread->other_waits = 0;
+}

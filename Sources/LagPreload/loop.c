@@ -240,16 +240,6 @@ static loop_thread *handle_candidate(
     return claimed;
 }
 
-// A start-up's instance, which it has closed, is no loop's: what lies before the next wait does not count. (One that another thread makes for this one
-// is taken for the former.)
-void loop_begin_object(int32_t object) {
-    loop_thread *thread = &loop_self;
-    if (thread->process == 0 || !loop_is_same_process(thread) || thread->other_object != object) return;
-    if (clb_claim_state(thread->claim) != CLB_SLOT_PROVISIONAL) return;
-    loop_withdraw(thread);
-    thread->other_waits = 0;
-}
-
 // Whether a candidate's handler waits, which serves the connection that it has accepted.
 static int is_within_service(loop_thread *thread, int32_t object, uint64_t address, uint64_t sp) {
     if (!thread->is_serving) return 0;
@@ -270,7 +260,11 @@ __attribute__((noinline)) loop_thread *loop_consider(
     if (state != CLB_SLOT_FREE && state != CLB_SLOT_PROVISIONAL) return handle_other_place(thread, object, rank, address, sp, purpose);
     // A wait that cannot last makes no loop by itself. But who has something to do at each iteration (libuv with pending immediates) waits
     // with time-out 0 at the loop's place again and again, and in earnest only when it is idle: where a wait in earnest was, they count.
-    if (purpose == LOOP_FOR_NOTHING && !is_other(thread, object, address, sp)) return NULL;
+    if (purpose == LOOP_FOR_NOTHING && !is_other(thread, object, address, sp)) {
+        // What is accepted now has come from here, and not from the candidate.
+        if (thread->inner_waits == 0) thread->inner_waits = 1;
+        return NULL;
+    }
     if (is_within_service(thread, object, address, sp)) return NULL;
     int32_t waits = count_other(thread, object, rank, address, sp);
     int saved = errno;

@@ -70,7 +70,7 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
 
     package func examine(at now: UInt64) -> LoopExamination { examine(at: now) { _ in false } }
 
-    package func examine(at now: UInt64, isHandler: (_ events: UInt64) -> Bool) -> LoopExamination {
+    package func examine(at now: UInt64, isHandler: (_ events: UInt64?) -> Bool) -> LoopExamination {
         // Before the rest that would confirm it, which ends what is examined.
         let isProvisional = !isConfirmed
         let word = clb_beacon_word(beacon.raw)

@@ -30,7 +30,7 @@ void cll_wait_describe(pid_t pid, pid_t tid, const cll_thread_syscall *call, cll
 uint32_t cll_wait_socket(const cll_wait *wait);
 
 enum { CLL_CALL_NONE = -1, CLL_CALL_UNKNOWN = -2 };
-// The number of the system call that a thread was in when the signal came that took this snapshot: the instruction before the
+// The number of the system call that a thread was in when this snapshot was taken, by a signal or a sample: the instruction before the
 // program counter is the one that enters the kernel. CLL_CALL_NONE when it is not; CLL_CALL_UNKNOWN where the number is not shown.
 int64_t cll_snapshot_call(pid_t pid, const cll_snapshot *snapshot);
 

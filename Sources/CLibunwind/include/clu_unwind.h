@@ -84,11 +84,12 @@ void clu_unwinder_forget(clu_unwinder *unwinder);
 // NULL: they do not.
 void clu_unwinder_store_pointers(clu_unwinder *unwinder, uint64_t *stack_pointers, uint64_t *frame_pointers);
 
-// So many of the stored frames are the outermost where the stack has more than there is room for.
+// So many of the stored frames are the last that were visited, mostly the outermost, where the stack has more than there is room for.
 enum { CLU_OUTER_FRAMES = 64 };
 
 // Walks the snapshot of a thread of process `pid`, leaf first: stores up to `capacity` frames, visits up to `limit`. Of a stack with more
-// frames than `capacity` the innermost are stored and, where `capacity` is at least twice CLU_OUTER_FRAMES, the outermost.
+// frames than `capacity` the innermost are stored and, where `capacity` is at least twice CLU_OUTER_FRAMES, the last visited: the outermost, where `limit`
+// does not end the walk before them.
 void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, const clu_module_table *table, pid_t pid,
                        clu_frame *frames, uint32_t capacity, uint32_t limit, clu_unwind_result *result);
 

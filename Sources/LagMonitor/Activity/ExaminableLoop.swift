@@ -8,9 +8,9 @@ package protocol ExaminableLoop: ObservableLoop {
     func examine(at now: UInt64) -> LoopExamination
 
     /// The same, of a thread whose calls can be seen as well.
-    /// - Parameter isHandler: whether, by these, the thread is in a handler; asked with the address on its stack where its loop's wait has its events,
+    /// - Parameter isHandler: whether, by these, the thread is in a handler; asked with the address on its stack where its loop's wait has its events, if there is one,
     ///   where the stack's bytes alone do not say. Some 50 µs.
-    func examine(at now: UInt64, isHandler: (_ events: UInt64) -> Bool) -> LoopExamination
+    func examine(at now: UInt64, isHandler: (_ events: UInt64?) -> Bool) -> LoopExamination
 
     /// What it means when the beacon says that the loop waits.
     var waits: PublishedWaits { get }
@@ -21,7 +21,7 @@ package protocol ExaminableLoop: ObservableLoop {
 }
 
 extension ExaminableLoop {
-    package func examine(at now: UInt64, isHandler: (_ events: UInt64) -> Bool) -> LoopExamination { examine(at: now) }
+    package func examine(at now: UInt64, isHandler: (_ events: UInt64?) -> Bool) -> LoopExamination { examine(at: now) }
     package var waits: PublishedWaits { .rests }
     package func countSleeps() -> UInt64? { nil }
 }

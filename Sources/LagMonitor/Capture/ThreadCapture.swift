@@ -227,7 +227,7 @@ package final class ThreadCapture {
         }
     }
 
-    /// A thread that does not run its own code for so long waits for a processor, or works in the kernel.
+    /// A thread of which there is no sample for so long waits for a processor, or works in the kernel, where that may not be sampled.
     private static let sampleNanoseconds: UInt64 = 5_000_000
 
     private func takeSample(_ target: ThreadIdentity, within nanoseconds: UInt64) -> SampledPlace? {

@@ -42,6 +42,7 @@ struct StallFindings {
         /// The levels of the first frames. Where the culprit's lies further out than a line has room for, it follows on fewer of them.
         /// - Parameter lineBytes: what a line may have in all.
         func levels(of count: Int, with culprit: Int?, lineBytes: Int) -> [StallRecord.Frame] {
+            let levels = markedLevels
             // Three eighths are for everything else.
             let room = lineBytes / 8 * 5
             guard let culprit, levels[...culprit].shown(frames: count, bytes: room).count <= culprit else {
@@ -49,12 +50,24 @@ struct StallFindings {
             }
             let inner = levels[..<culprit].shown(frames: count / 2, bytes: room / 2)
             let between = levels[inner.endIndex..<culprit].count { $0.inlined != true }
-            let place = levels[..<culprit].count { $0.inlined != true }
-            // Those that the capture had no room for are between the two, too.
-            let lost = place >= frames.count - FrameBuffer.outerFrames ? max(0, stack.outcome.total - stack.outcome.stored) : 0
+            let lost = levels[inner.endIndex...culprit].lazy.compactMap(\.skipped).first ?? 0
             var outer = levels[culprit...]
             outer[culprit].skipped = between + lost
             return Array(inner) + outer.shown(frames: count - count / 2, bytes: .max)
+        }
+
+        /// Those that the capture had no room for are before the outermost ones.
+        private var markedLevels: [StallRecord.Frame] {
+            let lost = stack.outcome.total - stack.outcome.stored
+            var place = 0
+            let first = levels.firstIndex { level in
+                defer { if level.inlined != true { place += 1 } }
+                return place == frames.count - FrameBuffer.outerFrames
+            }
+            guard lost > 0, let first else { return levels }
+            var marked = levels
+            marked[first].skipped = lost
+            return marked
         }
 
         var isInFutex: Bool {

@@ -74,7 +74,6 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         image = ProgramImage(of: thread.process)
         finder = IterationDetector(place: place, hold: hold)
         waitReturn = WaitReturn(process: thread.process)
-        waitReturn.record(place)
         iterationProbe = IterationProbe(process: thread.process, tid: thread.tid, mayCount: mayCount)
         recorder = SwitchRecorder(tid: thread.tid)
         self.hold = hold
@@ -187,7 +186,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
 
     package func examine(at now: UInt64) -> LoopExamination { examine(at: now) { _ in false } }
 
-    package func examine(at now: UInt64, isHandler: (_ events: UInt64) -> Bool) -> LoopExamination {
+    package func examine(at now: UInt64, isHandler: (_ events: UInt64?) -> Bool) -> LoopExamination {
         let word = clb_beacon_word(beacon.raw)
         let found = examiner.examine(limit: limit, at: now, stretch: word, isHandler: isHandler)
         // It may have come to rest since it was sampled: then that ends a stretch of work, and says nothing of what it was.

@@ -8,14 +8,20 @@ internal import CLagLinux
 struct WaitReturn: Sendable {
     private let process: Int32
     private var stackPointer: UInt64 = 0
+    /// 0: not known.
     private var word: UInt64 = 0
+    /// What was there at the last rest: the thread may have gone on before it was read.
+    private var lastWord: UInt64 = 0
 
     init(process: Int32) { self.process = process }
 
-    /// The loop rests there. One read of its memory where that is another place than before.
+    /// The loop rests there. Read at two rests at a place, or until two in a row have found the same word.
     mutating func record(_ place: RestPlace) {
-        guard place.stackPointer != stackPointer else { return }
-        (stackPointer, word) = (place.stackPointer, read(place.stackPointer))
+        let isElsewhere = place.stackPointer != stackPointer
+        guard isElsewhere || word == 0 else { return }
+        let found = read(place.stackPointer)
+        word = !isElsewhere && found == lastWord ? found : 0
+        (stackPointer, lastWord) = (place.stackPointer, found)
     }
 
     /// Whether the call that the thread sleeps in is the loop's, made the other way.

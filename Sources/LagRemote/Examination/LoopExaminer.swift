@@ -28,6 +28,8 @@ package final class LoopExaminer: Sendable {
         var readWord: UInt64 = 0
         var restWord: UInt64 = 0
         var otherWaiter: (found: Bool, nanoseconds: UInt64) = (false, 0)
+        /// Another thread was seen to wait on its instance: leaders and followers, of which one that follows rests beside its wait.
+        var isShared = false
         var service: LoopService
         var signals = WaitObject.SignalMembers()
         /// Where the process's first stack begins; 0: not known.
@@ -124,7 +126,7 @@ package final class LoopExaminer: Sendable {
     ///   - isYoung: all its waits were within some seconds, as those of a start are, which is no loop.
     ///   - isServing: a connection that came at the loop's place, which has the loop around it, however young: what its process says.
     ///   - stretch: the beacon's word of the present stretch of work.
-    ///   - isHandler: whether by its calls the thread is in a handler, although it sleeps above the limit: asked with where its wait has its events.
+    ///   - isHandler: whether by its calls the thread is in a handler, although it sleeps above the limit: asked with where on the stack its wait has its events; nil: elsewhere.
     ///   - isFetched: whether another thread has fetched from that epoll instance just now.
     func examine(
         limit: UInt64,
@@ -133,7 +135,7 @@ package final class LoopExaminer: Sendable {
         isProvisional: Bool = false,
         isYoung: Bool = false,
         isServing: Bool = false,
-        isHandler: (_ events: UInt64) -> Bool = { _ in false },
+        isHandler: (_ events: UInt64?) -> Bool = { _ in false },
         isFetched: (_ epoll: Int32) -> Bool = { _ in false }
     ) -> LoopExamination {
         var facts = facts(
@@ -146,7 +148,7 @@ package final class LoopExaminer: Sendable {
             isFetched
         )
         // What the wait itself has on the stack may be more than all of a handler. (For an action the stack's bytes have to say the same.)
-        if facts.isQuietByPlace, let events = state.withLock({ $0.events }), isHandler(events) {
+        if facts.isQuietByPlace, !state.withLock({ $0.isShared }), isHandler(state.withLock { $0.events }) {
             facts.doing = .waiting(isFurtherOut: false)
         }
         return LoopExamination(
@@ -217,6 +219,7 @@ package final class LoopExaminer: Sendable {
                 : state.turns.hasFetched(work.fetched, in: stretch, at: now)
             if rule.isLoop, let epoll = state.object?.epoll {
                 rule.hasOtherWaiter = isFetched(epoll) || hasOtherWaiter(epoll, &state, at: now)
+                if rule.hasOtherWaiter { state.isShared = true }
             }
             return rule
         }

@@ -374,6 +374,17 @@ int run_waits(int count, char **arguments) {
         check(accept(listener, NULL, NULL) >= 0, "accepted");
         say("accepted");
         await_line();
+    } else if (strcmp(name, "accepts-early") == 0) {
+        // Of a start's round trips nothing comes: the connection was there before the loop's first wait.
+        int listener = listen_with(1);
+        call = "one poll";
+        deeper_loop(2, 1);
+        call = "set poll";
+        loop(1, 0);
+        check(accept(listener, NULL, NULL) >= 0, "accepted");
+        loop(12, 1);
+        say("looped");
+        await_line();
     } else if (strcmp(name, "elsewhere") == 0) {
         // Never twice at one place of the stack.
         for (int i = 1; i < 50; i++) {

@@ -49,15 +49,44 @@ struct LoopCallsTests {
         )
     }
 
+    @Test func `a pool's thread that rests by a function of its own is in none`() {
+        let outer = [Self.call(Self.run, 5000), Self.call(Self.main, 5200), Self.system(0xf0, 5300)]
+        #expect(!Self.isHandler([Self.system(0xb0, 4700), Self.call(0x60, 4800)] + outer))
+        #expect(Self.isHandler([Self.system(0xb0, 4600), Self.call(0x61, 4700), Self.call(0x60, 4800)] + outer))
+    }
+
+    @Test func `of a static program nothing is known`() {
+        let handler = [Self.call(0xb0, 4000), Self.call(0x60, 4100), Self.call(0x50, 4300)] + Self.resting.calls.dropFirst(2)
+        #expect(!Self.isHandler(handler))
+        let resting = LoopCalls([Self.call(0xa0, 1000)] + Self.resting.calls.dropFirst())
+        #expect(!resting.isHandler([Self.system(0xb0, 3900)] + handler, events: Self.events))
+    }
+
     @Test func `without the calls of the wait, or with its events elsewhere, nothing is known`() {
         let handler = [
-            Self.system(0xb0, 4000), Self.call(0x60, 4100), Self.call(Self.run, 5000), Self.call(Self.main, 5200),
-            Self.system(0xf0, 5300),
+            Self.system(0xb0, 4000), Self.call(0x60, 4100), Self.call(0x50, 4300), Self.call(Self.run, 5000),
+            Self.call(Self.main, 5200), Self.system(0xf0, 5300),
         ]
         #expect(Self.isHandler(handler))
         #expect(!LoopCalls().isHandler(handler, events: Self.events))
         #expect(!Self.isHandler([], events: Self.events))
         #expect(!Self.isHandler(handler, events: 5250))
         #expect(!Self.isHandler(handler, events: 500))
+    }
+
+    @Test func `a function that waits with a large frame has its caller's handlers beside it, too`() {
+        let handler = [
+            Self.system(0xb0, 4000), Self.call(0x60, 4100), Self.call(0x50, 4300), Self.call(Self.run, 5000),
+            Self.call(Self.main, 5200), Self.system(0xf0, 5300),
+        ]
+        #expect(Self.resting.canDistinguish(events: nil) && Self.resting.isHandler(handler, events: nil))
+        // Not where the frames are small, nor where a language's calls are on none of their own.
+        let small = LoopCalls([
+            Self.system(0xa0, 4480), Self.call(Self.wait, 4496), Self.call(Self.run, 5000), Self.call(Self.main, 5200),
+            Self.system(0xf0, 5300),
+        ])
+        #expect(!small.canDistinguish(events: nil) && !small.isHandler(handler, events: nil))
+        let interpreted = LoopCalls(Self.resting.calls, hasLanguages: true)
+        #expect(!interpreted.isHandler(handler, events: nil) && interpreted.isHandler(handler, events: Self.events))
     }
 }

@@ -18,14 +18,16 @@ extension Watch {
         services.findFunctions(of: outcome.stored)
         guard cold.pointee.loopStack.record(outcome, in: services.scratch) else { return }
         cold.pointee.loopStackDue = now.saturatingSum(Self.loopStackAgeNanoseconds)
-        let calls = services.calls(of: target, after: outcome)
-        if BeaconReading(hot.pointee.beacon).word == beacon.word { cold.pointee.loopCalls = LoopCalls(calls) }
+        let hasLanguages = services.scratch.hasLanguages(in: outcome.stored)
+        let calls = LoopCalls(services.calls(of: target, after: outcome), hasLanguages: hasLanguages)
+        if BeaconReading(hot.pointee.beacon).word == beacon.word { cold.pointee.loopCalls = calls }
     }
 
-    /// Whether the thread sleeps in a handler by its calls (``LoopCalls``), where its loop waits with its events at that address of the stack.
-    func isHandler(waitingInto events: UInt64) -> Bool {
+    /// Whether the thread sleeps in a handler by its calls (``LoopCalls``), where its loop waits with its events at that address of the stack, if they
+    /// are there.
+    func isHandler(waitingInto events: UInt64?) -> Bool {
         // Of a loop that nobody has seen at rest nothing is known.
-        guard !cold.pointee.loopCalls.calls.isEmpty else { return false }
+        guard cold.pointee.loopCalls.canDistinguish(events: events) else { return false }
         return cold.pointee.loopCalls.isHandler(services.calls(of: cold.pointee.target), events: events)
     }
 }

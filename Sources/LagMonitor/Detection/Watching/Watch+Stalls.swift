@@ -77,7 +77,10 @@ extension Watch {
             return dismiss()
         }
         // Of a loop that moves on it was not asked yet whether it is one: a thread that serves one other party works for that one alone.
-        if kind == .starvation, countsSleeps, cold.pointee.examinable?.examine(at: now).isQuiet == true { return dismiss() }
+        if kind == .starvation, countsSleeps {
+            let found = cold.pointee.examinable?.examine(at: now) { isHandler(waitingInto: $0) }
+            if found?.isQuiet == true { return dismiss() }
+        }
         cold.pointee.usage.begin(kind, since: interval.since)
         let number = services.queue.takeFree()
         cold.pointee.condition = .stalled(

@@ -44,6 +44,10 @@ struct ShownFramesTests {
             stack(256, lost: 1000).levels(of: 128, with: place, lineBytes: Self.bytes)[culprit].skipped
         }
         #expect(skipped == [150 - culprit, 1200 - culprit])
+        for culprit in [nil, 150] as [Int?] {
+            let shown = stack(256, lost: 1000).levels(of: 256, with: culprit, lineBytes: 1 << 20)
+            #expect(shown.filter { $0.skipped == 1000 }.map(\.pc) == [192])
+        }
         // With fewer frames than there is room for.
         let few = stack(256).levels(of: 16, with: 150, lineBytes: Self.bytes)
         #expect(few.map(\.pc) == Array(0..<8) + Array(150..<158) && few[8].skipped == 142)

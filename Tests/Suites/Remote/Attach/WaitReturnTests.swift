@@ -25,8 +25,15 @@ struct WaitReturnTests {
         withStack { word, top in
             var waitReturn = WaitReturn(process: getpid())
             let fast = place(at: top, instruction: 0x30)
-            waitReturn.record(fast)
             let slow = place(at: top - 40, instruction: 0x6f)
+            let loopsWord = word.pointee
+            // It may have gone on when it was first read.
+            word.pointee = 0x4760
+            waitReturn.record(fast)
+            word.pointee = loopsWord
+            waitReturn.record(fast)
+            #expect(!waitReturn.isLoops(slow, at: fast))
+            waitReturn.record(fast)
             #expect(waitReturn.isLoops(slow, at: fast))
             // A handler that the loop's function has called.
             word.pointee = 0x4760
@@ -38,7 +45,7 @@ struct WaitReturnTests {
         withStack { _, top in
             var waitReturn = WaitReturn(process: getpid())
             let fast = place(at: top, instruction: 0x30)
-            waitReturn.record(fast)
+            for _ in 0..<2 { waitReturn.record(fast) }
             #expect(!waitReturn.isLoops(place(at: top - 40, instruction: 0x30), at: fast))
             #expect(!waitReturn.isLoops(place(at: top - 40, instruction: 0x400), at: fast))
             #expect(!waitReturn.isLoops(place(at: top - 40, instruction: 0x6f, kind: 3), at: fast))

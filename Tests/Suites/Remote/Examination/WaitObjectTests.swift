@@ -151,10 +151,10 @@ internal import Testing
             return call.arguments.0
         }
         #expect(try probe.answer() == 0)
-        func found(_ isHandler: Bool) throws -> (isQuiet: Bool, isLoop: Bool, asked: [UInt64]) {
+        func found(_ isHandler: Bool) throws -> (isQuiet: Bool, isLoop: Bool, asked: [UInt64?]) {
             defer { _ = try? probe.answer() }
             return try probe.sleeping(in: "o") { call in
-                var asked: [UInt64] = []
+                var asked: [UInt64?] = []
                 let examination = examiner.examine(limit: call.sp - 1, at: 2) {
                     asked.append($0)
                     return isHandler
@@ -164,9 +164,10 @@ internal import Testing
         }
         #expect(try found(true) == (false, false, [events]))
         #expect(try found(false) == (true, false, [events]))
-        // What is known of its process says nothing of the stack.
+        // What is known of its process says nothing of the stack, but the calls may.
         examiner.record(epoll: probe.number)
-        #expect(try found(true) == (true, false, []))
+        #expect(try found(false) == (true, false, [nil]))
+        #expect(try found(true) == (false, false, [nil]))
     }
 
     /// A lock that processes share: whose turn it is to wait for connections.

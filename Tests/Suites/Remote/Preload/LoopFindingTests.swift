@@ -77,6 +77,16 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
+    /// As of a Qt program that a client connects to while it starts: it looks without waiting at first.
+    @Test func `a connection that came before the first wait is not a start's to serve`() throws {
+        let probe = try WatchedProbe("accepts-early")
+        _ = try probe.word("looped")
+        let loop = try #require(probe.table.live.first)
+        #expect(clb_loop_table_is_serving(probe.table.raw, probe.table.index(of: loop)) == 0)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
     @Test func `the eighth wait makes the loop`() throws {
         let probe = try WatchedProbe("seven")
         _ = try probe.word("looped")
