@@ -42,15 +42,13 @@ package final class WorkerSampler: ExternalSampler, @unchecked Sendable {
 
     // The watchdog's.
     private var others = cll_cpu_bounds()
-    private var threads: UInt64 = 0
-    private var searched: UInt64 = 0
+    private var news = WorkerNews(at: 0)
     private var isAtWork = false
     private var isInDoubt = false
     private var hasEnded = false
+    /// 0: no pool was watched.
     private var lastNanoseconds: UInt64 = 0
 
-    /// A thread may end and another begin between two samples, and their number stay: after so long a search is made in any case, if anything has run.
-    private static let searchNanoseconds: UInt64 = 1_000_000_000
     /// A job that may be a stall is sampled so often: so much is not known of when it ends.
     private static let closeNanoseconds: UInt64 = 10_000_000
     /// Of one that has lasted for so many intervals that is little.
@@ -113,7 +111,10 @@ package final class WorkerSampler: ExternalSampler, @unchecked Sendable {
             return false
         }
         // What was before the first pool, or before this one, is nobody's.
-        if lastNanoseconds == 0 { (lastNanoseconds, searched) = (now, now) }
+        if lastNanoseconds == 0 {
+            lastNanoseconds = now
+            news = WorkerNews(at: now)
+        }
         // No thread that rested, or did not exist, at the last sample had begun by then.
         let last = lastNanoseconds.saturatingDifference(Self.uncountedNanoseconds)
         let present = cll_cpu_of_others()
@@ -125,8 +126,8 @@ package final class WorkerSampler: ExternalSampler, @unchecked Sendable {
         if hasRun || isNews || isAtWork { sampleAll(at: now, since: last) }
         // A loop that has just come to a rest, or to its end, is scanned once more.
         let isWanted = isNews || wasAtWork || isAtWork || hasEnded
-        if hasRun || isNews { lookForThreads(at: now, since: last) }
-        lastNanoseconds = now
+        if hasRun || isNews || news.isExpecting { lookForThreads(at: now, since: last) }
+        lastNanoseconds = interval.load(ordering: .acquiring) == .max ? 0 : now
         return isWanted
     }
 
@@ -165,13 +166,9 @@ package final class WorkerSampler: ExternalSampler, @unchecked Sendable {
     }
 
     private func lookForThreads(at now: UInt64, since last: UInt64) {
-        let count = cll_thread_count()
-        let isOther = count != threads || hasEnded
-        guard isOther || now.saturatingDifference(searched) >= Self.searchNanoseconds else { return }
-        // Those that came unnoticed came at any time since the last search.
-        let since = isOther ? last : searched
-        (threads, hasEnded, searched) = (count, false, now)
-        _ = searchSince.compareExchange(expected: 0, desired: max(since, 1), ordering: .acquiringAndReleasing)
+        guard let since = news.search(threads: cll_thread_count(), hasEnded: hasEnded, at: now, last: last) else { return }
+        hasEnded = false
+        _ = searchSince.compareExchange(expected: 0, desired: since, ordering: .acquiringAndReleasing)
         wantSearch()
     }
 

@@ -38,6 +38,20 @@ struct WorkerSamplerTests {
         #expect(sampler.takeSearch() >= 8 * Self.second - Self.uncounted)
     }
 
+    /// The watchdog sleeps where no pool is watched.
+    @Test func `the first search after a time without a sample is for threads that came since the next pool`() {
+        let sampler = WorkerSampler {}
+        sampler.setInterval(50 * millisecond)
+        _ = sampler.sample(at: 2 * Self.second)
+        sampler.setInterval(nil)
+        _ = sampler.sample(at: 3 * Self.second)
+        _ = sampler.takeSearch()
+        sampler.setInterval(50 * millisecond)
+        // Whatever their number was before.
+        _ = sampler.sample(at: 8 * Self.second)
+        #expect(sampler.takeSearch() == 8 * Self.second - Self.uncounted)
+    }
+
     @Test func `a place that is closed is taken back by a search, also after the last pool`() throws {
         let searches = Atomic<Int>(0)
         let sampler = WorkerSampler { searches.add(1, ordering: .relaxed) }
