@@ -130,6 +130,44 @@ package final class ModuleMap: @unchecked Sendable {
         return index < 0 ? nil : Int(index)
     }
 
+    /// Code of a module's file that is mapped once more.
+    package struct CodeCopy: Sendable {
+        package let range: Range<UInt64>
+        /// Where the module has the same code.
+        let original: UInt64
+
+        package init(_ range: Range<UInt64>, of original: UInt64) {
+            self.range = range
+            self.original = original
+        }
+
+        package func original(of address: UInt64) -> UInt64? {
+            range.contains(address) ? original &+ (address - range.lowerBound) : nil
+        }
+    }
+
+    /// A module's code where it lies outside of all modules, as of the last ``refresh()``: V8 maps its builtins near the code that it makes. Owner thread; allocates.
+    package func copies(of index: Int) -> [CodeCopy] {
+        var own: [MapsLine] = []
+        var others: [MapsLine] = []
+        var at = 0
+        while at < textLength {
+            let line = MapsLine(text: text, from: &at, limit: textLength)
+            guard line.executable, line.start < line.end, line.inode == inodes[index], line.hasPath(of: modules + index) else {
+                continue
+            }
+            switch self.index(of: line.start) {
+            case nil: others.append(line)
+            case index: own.append(line)
+            default: break
+            }
+        }
+        return others.compactMap { line in
+            own.first { $0.fileOffset <= line.fileOffset && line.fileOffset - $0.fileOffset < $0.end - $0.start }
+                .map { CodeCopy(line.start..<line.end, of: $0.start + (line.fileOffset - $0.fileOffset)) }
+        }
+    }
+
     /// The mapping that holds an address and has a guard below it (a mapping without access rights), as of the last ``refresh()``, if
     /// any. Owner thread.
     func guardedMapping(containing address: UInt64) -> (low: UInt64, high: UInt64)? {

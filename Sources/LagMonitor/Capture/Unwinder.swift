@@ -52,9 +52,9 @@ package final class FrameBuffer {
     /// A frame as it was captured.
     package struct Frame: Sendable, Equatable {
         /// The program counter: of the leaf the next instruction, of a caller the return address.
-        package let pc: UInt64
+        package private(set) var pc: UInt64
         /// Index into the ``ModuleMap``, nil when the address is in no module.
-        package let module: Int?
+        package private(set) var module: Int?
         /// Whether ``pc`` is a return address, so that the call lies before it.
         package let isReturnAddress: Bool
         /// Whether this is a signal handler's trampoline.
@@ -62,7 +62,7 @@ package final class FrameBuffer {
         /// Whether this is a suspended caller, on no stack: ``pc`` is where it goes on.
         package let isAsync: Bool
         /// Where its function begins; ``pc`` where that is not known, or was not asked for.
-        package let functionStart: UInt64
+        package private(set) var functionStart: UInt64
         /// Number of a frame that a ``LanguageFrameSource`` knows; 0: a native one.
         package let language: UInt32
         /// Whether the code is that of a language's runtime, and so not the program's own, wherever it lies.
@@ -77,6 +77,13 @@ package final class FrameBuffer {
             (module, isReturnAddress, isSignalFrame, isAsync, isWithoutTables, functionStart) = (
                 nil, false, false, false, false, pc
             )
+        }
+
+        /// The same frame where a module has the code of which it ran a copy.
+        package func moved(to module: Int, pc: UInt64) -> Frame {
+            var frame = self
+            (frame.module, frame.pc, frame.functionStart) = (module, pc, pc)
+            return frame
         }
 
         package init(_ frame: clu_frame) {

@@ -19,6 +19,10 @@ struct ProcessImage {
         var symbols: DynamicSymbols? { DynamicSymbols(memory, start: start, bias: info.bias) }
         /// Its first address, where its header is.
         let start: UInt64
+        fileprivate let map: ModuleMap
+
+        /// Where its code lies once more. The watchdog, at recognition.
+        var copies: [ModuleMap.CodeCopy] { map.copies(of: index) }
     }
 
     let process: Int32
@@ -32,7 +36,7 @@ struct ProcessImage {
         let memory = RemoteMemory(process: map.process)
         self.memory = memory
         modules = map.present.compactMap { index, start in
-            map.module(at: index).map { Module(index: index, info: $0, memory: memory, start: start) }
+            map.module(at: index).map { Module(index: index, info: $0, memory: memory, start: start, map: map) }
         }
     }
 }

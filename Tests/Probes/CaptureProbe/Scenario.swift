@@ -126,6 +126,15 @@ enum Scenario {
                 return callFromGeneratedCode { sleepUndisturbed(400) }
             }
         },
+        // Code made after the modules were read calls code that was there.
+        "generated-later": {
+            // Unchecked: nothing writes there any more.
+            nonisolated(unsafe) let page = fixture_generated_page()
+            try stall(sleeping: true) { thread in
+                thread.setReady()
+                return callFromGeneratedCode(through: page) { sleepUndisturbed(400) }
+            }
+        },
         "handler-sleeping": {
             try stall(sleeping: true) { thread in
                 thread.setReady()
@@ -182,9 +191,9 @@ final class Call {
     }
 }
 
-@inline(never) func callFromGeneratedCode(_ body: @escaping () -> Int) -> Int {
+@inline(never) func callFromGeneratedCode(through page: UnsafeMutableRawPointer? = nil, _ body: @escaping () -> Int) -> Int {
     let call = Call(body)
-    fixture_generated_call({ Call.run($0) }, Unmanaged.passUnretained(call).toOpaque())
+    fixture_generated_call(page, { Call.run($0) }, Unmanaged.passUnretained(call).toOpaque())
     return call.result
 }
 

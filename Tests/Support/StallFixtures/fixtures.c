@@ -49,29 +49,41 @@ __asm__(".text\n"
         ".cfi_endproc\n"
         ".size fixture_call_without_frame_pointer, . - fixture_call_without_frame_pointer\n");
 
-__attribute__((noinline)) static void fixture_run_generated(const uint8_t *code, size_t size, void *argument) {
+static void *fixture_generate(const uint8_t *code, size_t size) {
     void *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) abort();
     memcpy(memory, code, size);
     if (mprotect(memory, 4096, PROT_READ | PROT_EXEC) != 0) abort();
+    return memory;
+}
+
+__attribute__((noinline)) static void fixture_run_generated(const uint8_t *code, size_t size, void *argument) {
+    void *memory = fixture_generate(code, size);
     fixture_call_without_frame_pointer((void (*)(void *))(uintptr_t)memory, argument);
     munmap(memory, 4096);
 }
 
-__attribute__((noinline)) void fixture_generated_call(void (*callback)(void *), void *argument) {
-    static const uint8_t code[] = {
-        GENERATED_OUTER,
-        0x55, 0x48, 0x89, 0xe5,  // push rbp; mov rbp, rsp
-        0x48, 0x8b, 0x07,        // mov rax, [rdi]
-        0x48, 0x8b, 0x7f, 0x08,  // mov rdi, [rdi + 8]
-        0xff, 0xd0,              // call rax
-        0x5d, 0xc3,              // pop rbp; ret
-    };
-    struct {
-        void (*callback)(void *);
-        void *argument;
-    } call = {callback, argument};
-    fixture_run_generated(code, sizeof(code), &call);
+typedef struct {
+    void (*callback)(void *);
+    void *argument;
+} fixture_call;
+
+// Calls what a fixture_call has.
+static const uint8_t fixture_calling_code[] = {
+    GENERATED_OUTER,
+    0x55, 0x48, 0x89, 0xe5,  // push rbp; mov rbp, rsp
+    0x48, 0x8b, 0x07,        // mov rax, [rdi]
+    0x48, 0x8b, 0x7f, 0x08,  // mov rdi, [rdi + 8]
+    0xff, 0xd0,              // call rax
+    0x5d, 0xc3,              // pop rbp; ret
+};
+
+void *fixture_generated_page(void) { return fixture_generate(fixture_calling_code, sizeof(fixture_calling_code)); }
+
+__attribute__((noinline)) void fixture_generated_call(void *page, void (*callback)(void *), void *argument) {
+    fixture_call call = {callback, argument};
+    fixture_call through = {(void (*)(void *))(uintptr_t)page, &call};
+    fixture_run_generated(fixture_calling_code, sizeof(fixture_calling_code), page != NULL ? &through : &call);
 }
 
 __attribute__((noinline)) void fixture_generated_loop(const volatile uint8_t *flag) {
@@ -86,7 +98,8 @@ __attribute__((noinline)) void fixture_generated_loop(const volatile uint8_t *fl
     fixture_run_generated(code, sizeof(code), (void *)(uintptr_t)flag);
 }
 #else
-void fixture_generated_call(void (*callback)(void *), void *argument) {}
+void *fixture_generated_page(void) { return NULL; }
+void fixture_generated_call(void *page, void (*callback)(void *), void *argument) {}
 void fixture_generated_loop(const volatile uint8_t *flag) {}
 #endif
 

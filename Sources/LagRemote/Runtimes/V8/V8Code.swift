@@ -13,6 +13,7 @@ struct V8Code {
     private let flags: UInt32
     /// The first instruction.
     let start: UInt64
+    private let instructionBytes: Int
 
     /// Nil where the object is no code, or other code than that at `pc`.
     init?(_ heap: V8Heap, _ object: UInt64, holding pc: UInt64) {
@@ -31,6 +32,7 @@ struct V8Code {
         self.heap = heap
         self.object = object
         self.flags = flags
+        instructionBytes = Int(size)
     }
 
     /// The code at `pc`: what the function has at present, or what lies there. A loop that became hot runs in code that its function does not know.
@@ -124,6 +126,14 @@ struct V8Code {
     var inlinedFunctions: Int? {
         guard let data = deoptimizationData else { return nil }
         return heap.element(data, heap.layout.release.deoptimization.inlinedCount).flatMap(V8Heap.small).map(Int.init)
+    }
+
+    /// The functions at a place between calls, by the loop that it is in; positions are those of loops. Nil where it is in none that is recognised.
+    func levels(inLoopAround pc: UInt64) -> [Level]? {
+        guard instructionBytes <= Int(Self.maximumDistance), let bytes = heap.read(start, instructionBytes),
+            let place = V8Loop.behindCall(bytes, around: Int(pc &- start))
+        else { return nil }
+        return levels(at: start &+ UInt64(place))
     }
 
     /// The functions at a return address, the innermost first. V8 keeps positions of calls, so they are exact there and nowhere else.

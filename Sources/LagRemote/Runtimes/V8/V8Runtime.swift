@@ -19,10 +19,15 @@ final class V8Runtime: LanguageRuntime {
     private let layout: V8Layout
     private let bytecodeSizes: [UInt8]
     private let memory: RemoteMemory
+    private let module: Int
+    /// Its builtins, the interpreter among them, near the code that it makes (`short_builtin_calls`): mapped once more when a process begins.
+    private let copies: [ModuleMap.CodeCopy]
 
-    private init(_ memory: RemoteMemory, module: Int, _ layout: V8Layout, bytecodeSizes: [UInt8]) {
+    private init(_ memory: RemoteMemory, _ module: ProcessImage.Module, _ layout: V8Layout, bytecodeSizes: [UInt8]) {
         self.memory = memory
-        modules = [module]
+        self.module = module.index
+        modules = [module.index]
+        copies = module.copies
         self.layout = layout
         self.bytecodeSizes = bytecodeSizes
     }
@@ -53,7 +58,7 @@ final class V8Runtime: LanguageRuntime {
                 if let table = symbols.symbol(Symbol.bytecodeSizes), table.size % 3 == 0, table.size <= maximumBytecodeSizes {
                     sizes = image.memory.bytes(table.address, Int(table.size)) ?? []
                 }
-                return .found(V8Runtime(image.memory, module: module.index, layout, bytecodeSizes: sizes))
+                return .found(V8Runtime(image.memory, module, layout, bytecodeSizes: sizes))
             } catch {
                 return .unknown("v8 \(major).\(minor) with another \(error.constant)")
             }
@@ -100,7 +105,7 @@ final class V8Runtime: LanguageRuntime {
     }
 
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {
-        guard let memory else { return stack }
+        guard let memory else { return stack.map(withOriginal) }
         let live = self.memory
         let finder = V8Stack(
             heap: V8Heap(layout: layout) { address, count in
@@ -110,7 +115,7 @@ final class V8Runtime: LanguageRuntime {
         )
         var merged: [StackEntry] = []
         merged.reserveCapacity(stack.count)
-        for entry in stack {
+        for entry in stack.map(withOriginal) {
             guard case .native(let native) = entry, isOwn(native.frame), isCopied(native.framePointer, memory),
                 let found = finder.frames(
                     pc: native.frame.pc,
@@ -125,6 +130,15 @@ final class V8Runtime: LanguageRuntime {
             merged += found.map { .language($0) }
         }
         return merged
+    }
+
+    /// A frame in a copy of the builtins as one in the builtins, which have names.
+    private func withOriginal(_ entry: StackEntry) -> StackEntry {
+        guard case .native(var native) = entry, native.frame.module == nil,
+            let address = copies.lazy.compactMap({ $0.original(of: native.address) }).first
+        else { return entry }
+        native.frame = native.frame.moved(to: module, pc: address &+ (native.frame.pc &- native.address))
+        return .native(native)
     }
 
     /// V8's own code, and what it made, is without unwind tables; its functions in C++ have them.

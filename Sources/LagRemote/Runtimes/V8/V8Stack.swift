@@ -90,11 +90,15 @@ struct V8Stack {
     }
 
     private func optimized(_ info: V8Function, _ code: V8Code, _ pc: UInt64, _ isReturnAddress: Bool) -> [LanguageFrame]? {
-        // Between calls there are no positions: it may be in any function that was put into this one, and in this one for certain.
-        guard isReturnAddress else { return frame(info, .unknown, pc).map { [$0] } }
-        guard let levels = code.levels(at: pc) else {
-            return code.inlinedFunctions == 0 ? frame(info, .unknown, pc).map { [$0] } : nil
-        }
+        let levels = isReturnAddress ? code.levels(at: pc) : code.levels(inLoopAround: pc)
+        if let found = levels.flatMap({ frames(of: $0, pc) }) { return found }
+        // Between calls it may be in any function that was put into this one, and it is in this one for certain.
+        let isCertain = !isReturnAddress || (levels == nil && code.inlinedFunctions == 0)
+        return isCertain ? frame(info, .unknown, pc).map { [$0] } : nil
+    }
+
+    /// Nil where one of them cannot be read.
+    private func frames(of levels: [V8Code.Level], _ pc: UInt64) -> [LanguageFrame]? {
         var frames: [LanguageFrame] = []
         for level in levels {
             guard let function = V8Function(heap, level.shared),

@@ -35,9 +35,22 @@ private enum NodeProcess {
         function branch(isLast) {
           return leaf(isLast);
         }
+        function mix(value, round) {
+          return Math.imul(value ^ round, 31);
+        }
+        function total(first) {
+          let value = first;
+          for (let turn = 0; turn < 1e6; turn++) {
+            for (let round = 0; round < 1e6; round++) {
+              value = mix(value, round);
+            }
+          }
+          return value;
+        }
         setTimeout(function run() {
           console.log('ready');
           if (process.argv[2] === 'spin') spin();
+          if (process.argv[2] === 'loop') total(1);
           if (process.argv[2] === 'hot') {
             for (let round = 0; round < 300000; round++) branch(false);
             branch(true);
@@ -53,8 +66,8 @@ private enum NodeProcess {
 
 @Suite(.enabled(if: NodeProcess.path != nil, "no node on this machine"))
 struct NodeProcessTests {
-    static let checkout = ["wait (shop.js):9", "<anonymous> (shop.js):4", "checkout (shop.js):4", "run (shop.js):30"]
-    static let hot = ["leaf (shop.js):18", "branch (shop.js):21", "run (shop.js):28"]
+    static let checkout = ["wait (shop.js):9", "<anonymous> (shop.js):4", "checkout (shop.js):4", "run (shop.js):43"]
+    static let hot = ["leaf (shop.js):18", "branch (shop.js):21", "run (shop.js):41"]
 
     @Test func `a function without a name is told from others by the names that it uses`() throws {
         let process = try NodeProcess.start("sleep")
@@ -74,13 +87,26 @@ struct NodeProcessTests {
         #expect(isFound, "\(found)")
     }
 
+    #if arch(x86_64)
+        /// Between calls optimised code has no positions, but each loop asks whether it is to stop.
+        @Test func `a loop of optimised code has its line`() throws {
+            let process = try NodeProcess.start("loop")
+            var found: [String] = []
+            let isFound = eventually {
+                found = process.own(process.take())
+                return found == ["total (shop.js):29", "run (shop.js):38"]
+            }
+            #expect(isFound, "\(found)")
+        }
+    #endif
+
     @Test func `a thread that runs has them, too`() throws {
         let process = try NodeProcess.start("spin")
         var found: [String] = []
         let isFound = eventually {
             let outcome = process.take()
             found = process.own(outcome)
-            return outcome.method == .ptrace && found.last == "run (shop.js):25"
+            return outcome.method == .ptrace && found.last == "run (shop.js):37"
                 && found.first?.hasPrefix("spin (shop.js)") == true
         }
         #expect(isFound, "\(found)")

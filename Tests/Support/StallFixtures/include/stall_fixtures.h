@@ -13,7 +13,9 @@ int64_t fixture_frameless_call(void (*callback)(void *), void *argument, int64_t
 
 // Calls code made at run time, which has frame records and no unwind information, from code that keeps a number in the frame pointer's
 // register: a function that calls another one, which calls back, or loops until the byte at `flag` is set. x86-64; elsewhere nothing.
-void fixture_generated_call(void (*callback)(void *), void *argument);
+void fixture_generated_call(void *page, void (*callback)(void *), void *argument);
+// Such code, for `page`: the other code, which is made for the call, calls this one.
+void *fixture_generated_page(void);
 void fixture_generated_loop(const volatile uint8_t *flag);
 
 // vfork(2): the caller sleeps uninterruptibly (state D) until the child, which waits `milliseconds`, is gone.
