@@ -29,7 +29,7 @@ int clu_memory_view_return_address(const memory_view *view, uint64_t address, ui
 
 int clu_is_executable(const memory_view *view, uint64_t address) {
     int index = clu_module_find(view->table, address);
-    if (index < 0) return clu_is_in_code_range(view->table, address);
+    if (index < 0) return clu_code_kind(view->table, address) != CLU_CODE_NONE;
     const clu_module *module = &view->table->modules[index];
     return address >= module->text_start && address < module->text_end;
 }

@@ -29,14 +29,15 @@ static uint64_t clu_return_slot(clu_unwinder *unwinder, uint64_t pc, uint64_t sp
 }
 
 // The return address in the frame record at `fp` where it follows no call: a compiler at run time that gives up code which it had optimized puts
-// the begin of its own code there (V8: InterpreterEnterAtNextBytecode). That is in a module and has no tables, and the record leads up the stack.
+// the begin of its own code there (V8: InterpreterEnterAtNextBytecode). That is of a file and has no tables, and the record leads up the stack.
 static uint64_t clu_replaced_return_address(clu_unwinder *unwinder, uint64_t sp, uint64_t fp, uint64_t *saved) {
     uint64_t address;
     unw_proc_info_t info;
     memset(&info, 0, sizeof(info));
     if (fp < sp || fp % 8 != 0) return 0;
     if (!clu_memory_view_word(&unwinder->view, fp, saved) || !clu_memory_view_word(&unwinder->view, fp + 8, &address)) return 0;
-    if (*saved <= fp || *saved % 8 != 0 || clu_module_find(unwinder->view.table, address) < 0) return 0;
+    if (*saved <= fp || *saved % 8 != 0) return 0;
+    if (clu_module_find(unwinder->view.table, address) < 0 && clu_code_kind(unwinder->view.table, address) != CLU_CODE_OF_FILE) return 0;
     return clu_is_executable(&unwinder->view, address) && clu_look_up(unwinder, address, &info, 0) != 0 ? address : 0;
 }
 

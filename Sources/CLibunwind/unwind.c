@@ -16,7 +16,7 @@ static int64_t clu_next_slot(uint32_t capacity, const clu_unwind_result *result)
 static int64_t clu_store(clu_unwinder *unwinder, clu_frame *frames, uint32_t capacity, clu_unwind_result *result, uint64_t pc,
                      uint64_t sp, int is_return_address, int is_signal_frame) {
     int module = clu_module_find(unwinder->view.table, pc - (is_return_address ? 1 : 0));
-    if (module < 0 && !clu_is_in_code_range(unwinder->view.table, pc)) result->unknown_modules++;
+    if (module < 0 && clu_code_kind(unwinder->view.table, pc) == CLU_CODE_NONE) result->unknown_modules++;
     int64_t slot = clu_next_slot(capacity, result);
     if (slot >= 0) {
         clu_frame *frame = &frames[slot];

@@ -225,7 +225,7 @@ static void check_made_code(void) {
     memcpy(memory, code, sizeof(code));
     __builtin___clear_cache((char *)memory, (char *)memory + sizeof(code));
     mprotect(memory, page, PROT_READ | PROT_EXEC);
-    stack_ranges[0] = (clu_code_range){.start = (uint64_t)(uintptr_t)memory, .end = (uint64_t)(uintptr_t)memory + page};
+    stack_ranges[0] = (clu_code_range){.start = (uint64_t)(uintptr_t)memory, .end = (uint64_t)(uintptr_t)memory + page, .kind = CLU_CODE_MADE};
     stack_table.range_count = 1;
     made_code = (void (*)(void *, void (*)(void *)))memory;
     check_subject("made-code", subject_outer, work_in_made_code,

@@ -24,9 +24,13 @@ typedef struct clu_module {
     char path[CLU_MODULE_PATH_MAX];  // the end of it where it is longer
 } clu_module;
 
-// Executable memory that is no module's: what compilers at run time make.
+// Executable memory that is no module's: what compilers at run time make, or code of a file that is mapped by itself (V8's builtins, near the code
+// that it makes).
+enum { CLU_CODE_NONE = 0, CLU_CODE_MADE = 1, CLU_CODE_OF_FILE = 2 };
+
 typedef struct clu_code_range {
     uint64_t start, end;
+    int32_t kind;  // CLU_CODE_…
 } clu_code_range;
 
 // The modules of the process at one time: indices into `modules`, sorted by start; and its other code, sorted.
@@ -41,8 +45,8 @@ typedef struct clu_module_table {
 // Index into `modules` of the one that holds `address`, or -1.
 int clu_module_find(const clu_module_table *table, uint64_t address);
 
-// Whether `address` lies in code that is no module's.
-int clu_is_in_code_range(const clu_module_table *table, uint64_t address);
+// In what code that is no module's `address` lies: CLU_CODE_….
+int clu_code_kind(const clu_module_table *table, uint64_t address);
 
 enum {
     CLU_UNWIND_COMPLETE = 0,   // reached the thread's first frame

@@ -108,7 +108,7 @@ package final class ModuleMap: @unchecked Sendable {
                 hash.combine(word: UInt64(index))
                 moduleHash.combine(word: UInt64(index))
             } else if line.executable, line.start >= end {
-                addRange(line.start, line.end)
+                addRange(line)
                 hash.combine(word: line.start ^ line.end << 20)
             }
         }
@@ -206,11 +206,12 @@ package final class ModuleMap: @unchecked Sendable {
         }
     }
 
-    private func addRange(_ start: UInt64, _ end: UInt64) {
-        if rangeCount > 0, ranges[rangeCount - 1].end == start {
-            ranges[rangeCount - 1].end = end
+    private func addRange(_ line: MapsLine) {
+        let kind = Int32(line.inode != 0 ? CLU_CODE_OF_FILE : CLU_CODE_MADE)
+        if rangeCount > 0, ranges[rangeCount - 1].end == line.start, ranges[rangeCount - 1].kind == kind {
+            ranges[rangeCount - 1].end = line.end
         } else if rangeCount < Self.rangeCapacity {
-            ranges[rangeCount] = clu_code_range(start: start, end: end)
+            ranges[rangeCount] = clu_code_range(start: line.start, end: line.end, kind: kind)
             rangeCount += 1
         }
     }

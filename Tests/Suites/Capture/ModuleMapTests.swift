@@ -1,4 +1,4 @@
-import CLagLinux
+import CLibunwind
 import Foundation
 import Glibc
 import Testing
@@ -43,6 +43,8 @@ struct ModuleMapTests {
         map.refresh()
         let copy = try #require(map.copies(of: module).first)
         #expect(copy.range == start..<start + 4096)
+        var table = map.table
+        #expect(clu_code_kind(&table, start) == CLU_CODE_OF_FILE && clu_code_kind(&table, start - 1) != CLU_CODE_OF_FILE)
         #expect(copy.original(of: start + 8) == own.range.lowerBound + page + 8)
         #expect(copy.original(of: start + 4096) == nil && copy.original(of: start - 1) == nil)
         for other in map.present where other.index != module { #expect(map.copies(of: other.index).isEmpty) }

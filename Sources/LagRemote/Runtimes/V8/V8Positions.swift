@@ -56,19 +56,20 @@ enum V8Positions {
     ///   - sizes: of each bytecode with its operands, for single, double and quadruple width one after another (`Bytecodes::kBytecodeSizes`).
     static func bytecodeOffset(_ table: [UInt8], _ bytecodes: [UInt8], sizes: [UInt8], at codeOffset: UInt64) -> Int? {
         var place = 0
-        var code: UInt64 = 0
         var offset = 0
-        guard let prologue = unsigned(table, &place) else { return nil }
-        code = prologue
+        guard var code = unsigned(table, &place) else { return nil }
         // In the prologue: the function's first bytecode.
-        if codeOffset < code { return 0 }
-        while let length = unsigned(table, &place), offset < bytecodes.count {
+        var found = codeOffset < code ? 0 : nil
+        while place < table.count {
+            guard let length = unsigned(table, &place), let size = bytecodeSize(bytecodes, at: offset, sizes: sizes) else {
+                return nil
+            }
             code = code.addingReportingOverflow(length).partialValue
-            if codeOffset < code { return offset }
-            guard let size = bytecodeSize(bytecodes, at: offset, sizes: sizes) else { return nil }
+            if found == nil, codeOffset < code { found = offset }
             offset += size
         }
-        return nil
+        // Else it is another V8's bytecode.
+        return offset == bytecodes.count ? found : nil
     }
 
     private static func bytecodeSize(_ bytecodes: [UInt8], at offset: Int, sizes: [UInt8]) -> Int? {

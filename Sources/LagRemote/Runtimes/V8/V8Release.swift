@@ -16,6 +16,8 @@ struct V8Release: Sendable {
     let code: CodeFields
     var scope = ScopeFields()
     var deoptimization = DeoptimizationFields()
+    /// Of a release that does not export them.
+    var bytecodeSizes: V8BytecodeSizes?
 
     /// A `Code` object.
     struct CodeFields: Sendable {
@@ -96,7 +98,8 @@ struct V8Release: Sendable {
                 function: 7,
                 isWrapped: true,
                 inliningPositions: 8
-            )
+            ),
+            bytecodeSizes: .v13u6
         ),
     ]
 }

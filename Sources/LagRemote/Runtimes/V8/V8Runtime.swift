@@ -54,9 +54,9 @@ final class V8Runtime: LanguageRuntime {
             }
             do throws(V8Layout.Mismatch) {
                 let layout = try V8Layout(release) { number(Symbol.constants + $0).map { Int32(bitPattern: $0) } }
-                var sizes: [UInt8] = []
+                var sizes = release.bytecodeSizes?.table ?? []
                 if let table = symbols.symbol(Symbol.bytecodeSizes), table.size % 3 == 0, table.size <= maximumBytecodeSizes {
-                    sizes = image.memory.bytes(table.address, Int(table.size)) ?? []
+                    sizes = image.memory.bytes(table.address, Int(table.size)) ?? sizes
                 }
                 return .found(V8Runtime(image.memory, module, layout, bytecodeSizes: sizes))
             } catch {
