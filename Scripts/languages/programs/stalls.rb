@@ -1,11 +1,14 @@
 # Stalls of known function and line: stalls.rb SCENARIO ROUNDS TRUTH LEAD. A loop rests between them, and LEAD seconds before; of each stall TRUTH gets
 # begin and end.
 require "digest"
+require "fiddle"
 require "json"
 require "socket"
 require "zlib"
 
 SECONDS = 0.35
+# Calls without giving Ruby's lock away.
+KEEPING_SLEEP = Fiddle::Function.new Fiddle::Handle::DEFAULT["usleep"], [Fiddle::TYPE_INT], Fiddle::TYPE_INT, need_gvl: true
 
 def compute
   finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + SECONDS # @stall compute compute
@@ -41,6 +44,29 @@ def wait_for_lock
   Thread.pass until lock.locked?
   lock.lock # @stall lock wait_for_lock
   thread.join
+end
+
+def keep_lock
+  KEEPING_SLEEP.call (SECONDS * 1_000_000).to_i # @owner gvl keep_lock
+end
+
+def wait_for_ruby
+  thread = Thread.new { keep_lock } # @stall gvl wait_for_ruby
+  Kernel.sleep 0.001 # @stall gvl wait_for_ruby
+  thread.join # @stall gvl wait_for_ruby
+end
+
+# Takes about that long, and gives the lock to no other thread meanwhile.
+def sort_numbers(numbers)
+  numbers.sort # @owner gvl-compute sort_numbers
+end
+
+def wait_for_order
+  random = Random.new 1
+  numbers = Array.new(800_000) { random.rand } # @stall gvl-compute wait_for_order
+  thread = Thread.new { sort_numbers numbers } # @stall gvl-compute wait_for_order
+  Kernel.sleep 0.001 # @stall gvl-compute wait_for_order
+  thread.join # @stall gvl-compute wait_for_order
 end
 
 def join_thread
@@ -166,6 +192,8 @@ STALLS = {
   "sleep" => -> { wait },
   "pipe" => -> { read_pipe },
   "lock" => -> { wait_for_lock },
+  "gvl" => -> { wait_for_ruby },
+  "gvl-compute" => -> { wait_for_order },
   "join" => -> { join_thread },
   "recursion" => -> { descend 40 },
   "closure" => -> { make_closure.call SECONDS },

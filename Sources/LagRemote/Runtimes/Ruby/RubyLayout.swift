@@ -1,15 +1,18 @@
 /// Where Ruby's virtual machine keeps its stacks, by version. It exports no such table; every structure that is followed refers back to where it was
 /// found from, and is not used where it does not.
 ///
-/// Source: `vm_core.h`, `iseq.h`, `iseq.c` and `include/ruby/internal/core/rstring.h` of the version's tag, for x86-64; compared with the memory of
+/// Source: `vm_core.h`, `ractor_core.h`, `thread_pthread.h`, `iseq.h`, `iseq.c` and `include/ruby/internal/core/rstring.h` of the version's tag, for x86-64; compared with the memory of
 /// Debian's 3.1.2.
 struct RubyLayout: Sendable {
     /// Of every release of this version.
     let version: String
     /// `rb_vm_t`: the main thread.
     let mainThread: UInt64
-    /// `rb_thread_t`: the machine, the execution context, and the kernel's number.
-    let threadMachine, threadContext, threadNumber: UInt64
+    /// `rb_thread_t`: the ractor, the machine, the execution context, the kernel's number, and what it has for the lock: where it is linked to those
+    /// that wait, and the condition that it waits for.
+    let threadRactor, threadMachine, threadContext, threadNumber, threadLink, threadCondition: UInt64
+    /// `rb_ractor_t`: its threads' lock, `rb_global_vm_lock_t`.
+    let ractorLock: UInt64
     /// `rb_execution_context_t`: its stack, how many words that has, the innermost frame, and the thread.
     let contextStack, contextWords, contextFrame, contextThread: UInt64
     /// `rb_control_frame_t`, and where it has the program counter, the stack pointer, the instruction sequence and the environment.
@@ -26,9 +29,13 @@ struct RubyLayout: Sendable {
         RubyLayout(
             version: "3.1",
             mainThread: 40,
+            threadRactor: 24,
             threadMachine: 32,
             threadContext: 40,
             threadNumber: 88,
+            threadLink: 104,
+            threadCondition: 120,
+            ractorLock: 336,
             contextStack: 0,
             contextWords: 8,
             contextFrame: 16,

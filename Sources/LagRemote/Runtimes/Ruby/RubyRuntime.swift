@@ -5,7 +5,6 @@ internal import LagCapture
 /// A call from Ruby to Ruby needs no call of a C function there; each call of `rb_vm_exec` runs a group of frames, whose last one says so. The
 /// groups take the places of those calls, between the frames of C that stay.
 final class RubyRuntime: LanguageRuntime {
-    private static let maximumThreads = 1024
     private static let maximumVersionBytes = 16
 
     let modules: Set<Int>
@@ -55,34 +54,16 @@ final class RubyRuntime: LanguageRuntime {
 
     /// The thread's execution context.
     func prepare(tid: Int32, innerTid: Int32) -> UInt64? {
-        // Before the interpreter has started there is none.
-        guard let machine: UInt64 = memory.load(machine), machine != 0,
-            let main: UInt64 = memory.load(machine &+ layout.mainThread)
-        else { return nil }
-        // The threads are in a ring, together with its head, which is none.
-        var thread = main
-        for _ in 0..<Self.maximumThreads {
-            if memory.load(thread &+ layout.threadNumber, as: Int32.self) == innerTid,
-                let context = context(of: thread, machine)
-            {
-                return context
-            }
-            guard let next: UInt64 = memory.load(thread), next != main, next != 0 else { break }
-            thread = next
-        }
-        // In a process that Ruby has forked the main thread keeps the number of the one that forked.
-        guard tid == memory.process, let number: Int32 = memory.load(main &+ layout.threadNumber),
-            NamespaceThread.tid(ofInner: number, process: tid) == nil
-        else { return nil }
-        return context(of: main, machine)
-    }
-
-    private func context(of thread: UInt64, _ machine: UInt64) -> UInt64? {
-        guard memory.load(thread &+ layout.threadMachine, as: UInt64.self) == machine,
+        guard let thread = RubyThreads(memory, layout, machineAt: machine)?.thread(tid, innerTid: innerTid),
             let context: UInt64 = memory.load(thread &+ layout.threadContext),
             memory.load(context &+ layout.contextThread, as: UInt64.self) == thread
         else { return nil }
         return context
+    }
+
+    func lock(waitedForAt futex: UInt64) -> RuntimeLock? {
+        guard let threads = RubyThreads(memory, layout, machineAt: machine) else { return nil }
+        return RubyLock(memory, layout, threads).lock(waitedForAt: futex)
     }
 
     private func sequence(_ memory: MemoryCopy, at place: UInt64) -> RubySequence? {

@@ -1,0 +1,56 @@
+internal import LagCapture
+
+/// The threads of Ruby's first ractor: in a ring, together with its head, which is none.
+///
+/// The ring is read while the process runs, so it may change meanwhile; what is found in it is a thread only if it leads back to the machine.
+struct RubyThreads {
+    private static let maximumThreads = 1024
+
+    private let memory: RemoteMemory
+    private let layout: RubyLayout
+    let machine: UInt64
+    /// The thread that the program began with.
+    let main: UInt64
+
+    /// - Parameter pointer: `ruby_current_vm_ptr`.
+    /// - Returns: nil before the interpreter has started.
+    init?(_ memory: RemoteMemory, _ layout: RubyLayout, machineAt pointer: UInt64) {
+        guard let machine: UInt64 = memory.load(pointer), machine != 0,
+            let main: UInt64 = memory.load(machine &+ layout.mainThread)
+        else { return nil }
+        self.memory = memory
+        self.layout = layout
+        self.machine = machine
+        self.main = main
+    }
+
+    func first(where matches: (UInt64) -> Bool) -> UInt64? {
+        var thread = main
+        for _ in 0..<Self.maximumThreads {
+            if matches(thread), memory.load(thread &+ layout.threadMachine, as: UInt64.self) == machine { return thread }
+            guard let next: UInt64 = memory.load(thread), next != main, next != 0 else { break }
+            thread = next
+        }
+        return nil
+    }
+
+    /// - Parameters:
+    ///   - tid: the kernel's number.
+    ///   - innerTid: as the process itself knows it.
+    func thread(_ tid: Int32, innerTid: Int32) -> UInt64? {
+        if let found = first(where: { memory.load($0 &+ layout.threadNumber, as: Int32.self) == innerTid }) { return found }
+        return tid == memory.process && hasNumberOfParent ? main : nil
+    }
+
+    /// The number of one of them, as the process itself knows it.
+    func number(of thread: UInt64) -> Int32? {
+        if thread == main, hasNumberOfParent { return NamespaceThread.innerTid(of: memory.process, process: memory.process) }
+        return memory.load(thread &+ layout.threadNumber)
+    }
+
+    /// In a process that Ruby has forked the main thread keeps the number of the one that forked.
+    private var hasNumberOfParent: Bool {
+        guard let number: Int32 = memory.load(main &+ layout.threadNumber) else { return false }
+        return NamespaceThread.tid(ofInner: number, process: memory.process) == nil
+    }
+}

@@ -1,0 +1,90 @@
+internal import CLagLinux
+internal import Glibc
+internal import LagCapture
+internal import LagModel
+internal import TestSupport
+internal import Testing
+
+@testable internal import LagRemote
+
+/// Rubies one thread of which keeps the global lock in code of C, while the first one waits for it.
+@Suite(.enabled(if: access("/usr/bin/ruby", X_OK) == 0, "no ruby on this machine"))
+struct RubyLockTests {
+    /// `need_gvl`: a call that does not give the lock away.
+    private static let program = """
+        require "fiddle"
+        $stdout.sync = true
+        USLEEP = Fiddle::Function.new Fiddle::Handle::DEFAULT["usleep"], [Fiddle::TYPE_INT], Fiddle::TYPE_INT, need_gvl: true
+
+        def keep
+          USLEEP.call 600_000_000
+        end
+
+        def serve
+          Thread.new { keep }
+          loop { sleep 0.01 }
+        end
+
+        if ARGV[0] == "free"
+          Thread.new { sleep 600 }
+          queue = Queue.new
+          puts "ready"
+          queue.pop
+        end
+        puts "ready"
+        serve
+        """
+
+    @Test func `who holds the lock is known, and what it does`() throws {
+        let process = try InterpretedProcess("/usr/bin/ruby", Self.program, file: "shop.rb", ["sleep"], ownFile: "shop.rb")
+        var owner: Int32 = 0
+        let isFound = eventually {
+            _ = process.take()
+            let chain = process.chain(from: process.threads[0])
+            guard chain.count > 1, chain[0].lock.kind == Int32(CLL_LOCK_INTERPRETER) else { return false }
+            owner = chain[1].tid
+            return chain.isStillHeld(0)
+        }
+        #expect(isFound)
+        let threads = process.threads
+        #expect(threads.count == 2 && owner == threads[1], "\(owner) of \(threads)")
+        var frames: [String] = []
+        _ = eventually {
+            frames = process.own(process.take(owner))
+            return !frames.isEmpty
+        }
+        #expect(frames.first == "keep (shop.rb):6", "\(frames)")
+    }
+
+    /// Ruby's own `sleep`, and a queue, wait in the same condition.
+    @Test func `another wait is none for the lock`() throws {
+        let process = try InterpretedProcess("/usr/bin/ruby", Self.program, file: "shop.rb", ["free"])
+        for _ in 0..<20 {
+            _ = process.take()
+            for thread in process.threads {
+                let chain = process.chain(from: thread)
+                #expect(chain.count == 0 || chain[0].lock.kind != Int32(CLL_LOCK_INTERPRETER))
+            }
+            usleep(5000)
+        }
+    }
+
+    @Test(arguments: 0..<40 as Range<UInt64>) func `a wild lock has no holder that is not there`(seed: UInt64) throws {
+        let wild = WildMemory(seed: seed)
+        let memory = RemoteMemory(process: getpid())
+        let layout = try #require(RubyLayout.known.first)
+        // Machine, thread and ractor are where they should be; all else leads anywhere.
+        let (machine, thread, ractor) = (wild.address(1024), wild.address(8192), wild.address(16384))
+        wild.store(machine, at: 0)
+        wild.store(thread, at: 1024 + Int(layout.mainThread))
+        wild.store(machine, at: 8192 + Int(layout.threadMachine))
+        wild.store(ractor, at: 8192 + Int(layout.threadRactor))
+        wild.store(wild.anyAddress, at: 16384 + Int(layout.ractorLock))
+        let threads = try #require(RubyThreads(memory, layout, machineAt: wild.address(0)))
+        let lock = RubyLock(memory, layout, threads)
+        let found = lock.lock(waitedForAt: ractor &+ layout.ractorLock &+ 80)
+        #expect(found?.address == ractor &+ layout.ractorLock && found?.owner == 0)
+        _ = lock.lock(waitedForAt: thread &+ layout.threadCondition)
+        _ = lock.lock(waitedForAt: wild.anyAddress)
+    }
+}
