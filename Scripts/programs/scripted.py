@@ -157,7 +157,7 @@ class Tarantool(Program):
         return [
             Stall("a script that waits for a child", lambda session: self.evaluate("return os.execute('sleep 0.6')"), ("syscall",), CHILD_CALL),
             Stall("a script that computes", lambda session: self.evaluate(
-                "local stop = os.clock() + 0.6 repeat until os.clock() > stop return 1"), ("cpu",)),
+                "local stop = os.clock() + 0.6 repeat for _ = 1, 100000 do end until os.clock() > stop return 1"), ("cpu",)),
         ]
 
     def load(self, session, seconds):
