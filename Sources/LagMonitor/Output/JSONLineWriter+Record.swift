@@ -126,12 +126,12 @@ extension JSONLineWriter {
         endArray()
     }
 
-    /// The first frames of another thread than the stalled one.
+    /// The first frames of another thread than the stalled one, and its own code's innermost.
     private mutating func write(framesOf frames: [StallRecord.Frame], _ limits: OwnerLimits) {
         guard limits.frames > 0, !frames.isEmpty else { return }
         key("frames")
         beginArray()
-        for frame in frames.prefix(limits.frames) where count <= limits.maxLineBytes { write(frame, withOptional: false) }
+        for frame in frames.shown(limits.frames) where count <= limits.maxLineBytes { write(frame, withOptional: false) }
         endArray()
     }
 
@@ -186,5 +186,16 @@ extension JSONLineWriter {
 
     package mutating func optional(_ name: StaticString, _ text: String?, _ maxBytes: Int, keepingEnd: Bool = false) {
         if let text { field(name, text, maxBytes, keepingEnd: keepingEnd) }
+    }
+}
+
+extension [StallRecord.Frame] {
+    /// The innermost frames; where none of them is the program's own, half of them and from the first on that is.
+    fileprivate func shown(_ count: Int) -> [StallRecord.Frame] {
+        guard count > 1, let own = firstIndex(where: { $0.inApp == true }), own >= count else { return Array(prefix(count)) }
+        let inner = count / 2
+        var outer = self[own...].prefix(count - inner)
+        outer[own].skipped = own - inner
+        return Array(prefix(inner) + outer)
     }
 }

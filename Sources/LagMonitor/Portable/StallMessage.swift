@@ -19,7 +19,7 @@ package struct StallMessage {
         let others = threads > 1 ? ", with \(threads) threads busy" : ""
         // Thread, loop and function names are the program's.
         text = PlainText.sanitized(
-            begun + Self.why(record) + place + Self.work(record) + others + Self.turns(record.evidence)
+            begun + Self.why(record, place) + Self.work(record) + others + Self.turns(record.evidence)
                 + Self.waiting(record.evidence) + end
         )
     }
@@ -45,17 +45,23 @@ package struct StallMessage {
         return ", in one turn of \(events) events"
     }
 
+    /// - Parameter place: where the thread was, ` in NAME`.
+    private static func why(_ record: StallRecord, _ place: String) -> String {
+        // Of a lock there may be a second place, where its holder is.
+        guard record.cause != .lock else { return ", waiting\(place) for " + lock(record.evidence) }
+        return why(record) + place
+    }
+
     private static func why(_ record: StallRecord) -> String {
         let evidence = record.evidence
         switch record.cause {
         case .cpu: return evidence.isCollecting == true ? ", collecting garbage" : ", computing"
         case .runqueue: return ", ready to run but without a processor" + quota(evidence)
         case .pageFault: return ", waiting for memory"
-        case .unknown: return ""
+        case .unknown, .lock: return ""
         case .syscall:
             let call = evidence.syscall.map { " \($0)" } ?? " a system call"
             return ",\(call)" + (evidence.syscallTarget.map { " of \($0)" } ?? "")
-        case .lock: return ", waiting for " + lock(evidence)
         case .deadlock:
             let count = evidence.lockCycle.count
             guard evidence.lockCycle.contains(where: { $0.threadID == record.threadID }) else {
@@ -93,7 +99,9 @@ package struct StallMessage {
         switch evidence.lockKind {
         case .thread: return "the end of thread \(owner.threadID)\(name)"
         case .queue: return "\(what) that thread \(owner.threadID)\(name) drains"
-        default: return "\(what) held by thread \(owner.threadID)\(name)"
+        default:
+            let own = owner.frames.first { $0.inApp == true && $0.symbol != nil }?.symbol
+            return "\(what) held by thread \(owner.threadID)\(name)" + (own.map { " in \($0)" } ?? "")
         }
     }
 }

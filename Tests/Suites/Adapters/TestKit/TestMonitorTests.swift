@@ -66,7 +66,7 @@ import Testing
         let (lock, call) = (kit.records[0], kit.records[1])
         #expect(lock.cause == .lock && lock.culprit == "Cache.load()" && lock.capture == .passive)
         #expect(lock.evidence.lockOwner?.threadName == "writer")
-        #expect(lock.message == "main was stalled for 200 ms, waiting for a lock held by thread 12 'writer' in Cache.load()")
+        #expect(lock.message == "main was stalled for 200 ms, waiting in Cache.load() for a lock held by thread 12 'writer'")
         #expect(call.cause == .syscall && call.capture == .none && call.captureError != nil && call.frames.isEmpty)
         #expect(call.fingerprint != lock.fingerprint)
     }

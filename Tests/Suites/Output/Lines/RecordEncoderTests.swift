@@ -195,6 +195,18 @@ struct RecordEncoderTests {
         #expect(owner["thread_id"] as? Int == 7)
     }
 
+    @Test func `a lock owner has its own code among its frames`() throws {
+        var record = Sample.record(frames: 2)
+        var frames = (0..<40).map(Sample.frame)
+        for index in frames.indices { frames[index].inApp = index >= 20 }
+        record.evidence.lockOwner = StallRecord.LockOwner(threadID: 7, frames: frames)
+        let owner = try #require(try Sample.parse(Sample.line(record))["lock_owner"] as? [String: Any])
+        let shown = try #require(owner["frames"] as? [[String: Any]])
+        let names = shown.map { $0["symbol"] as? String }
+        #expect(names == [0, 1, 2, 3, 20, 21, 22, 23].map { frames[$0].symbol })
+        #expect(shown.map { $0["skipped"] as? Int } == [nil, nil, nil, nil, 16, nil, nil, nil])
+    }
+
     @Test func `the threads of a pool stand by what they do`() throws {
         var record = Sample.record(frames: 2)
         record.workers = [
