@@ -16,6 +16,7 @@
 enum {
     CLL_TASK_WORDS = 24,       // searched: of a task, which has as many before what differs from task to task
     CLL_TASK_NAME_BYTES = 64,
+    CLL_TASK_AWAITERS = 3,
     CLL_TASK_RECORDS = 16,     // status records that are followed to the name
     CLL_TASK_LOCALS = 64,      // bound task-locals that are followed to ours
     CLL_TASK_CONTEXTS = 96,    // blocks of a task's memory that are followed
@@ -71,6 +72,9 @@ typedef struct cll_task {
     uint8_t has_priority, has_locals;      // whether these are known
     uint8_t name_length;
     char name[CLL_TASK_NAME_BYTES];
+    // The names of the tasks that wait for it, one for the other, as far as they are known: of other languages' tasks alone.
+    uint8_t awaiter_lengths[CLL_TASK_AWAITERS];
+    char awaiters[CLL_TASK_AWAITERS][CLL_TASK_NAME_BYTES];
 } cll_task;
 
 // 0; ESRCH: the thread is gone; EAGAIN: it kept changing; ENOTSUP: where a thread keeps its task is not known. Some 3 us; no lock, no allocation.

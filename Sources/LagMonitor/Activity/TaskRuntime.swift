@@ -130,4 +130,16 @@ extension cll_task {
         guard name_length > 0 else { return nil }
         return withUnsafeBytes(of: name) { String(decoding: $0.prefix(Int(name_length)), as: UTF8.self) }
     }
+
+    /// The names of the tasks that wait for it, one for the other.
+    package var awaiterTexts: [String] {
+        withUnsafeBytes(of: awaiter_lengths) { lengths in
+            withUnsafeBytes(of: awaiters) { names in
+                lengths.indices.prefix { lengths[$0] > 0 }.map { index in
+                    let name = names[(index * Int(CLL_TASK_NAME_BYTES))...].prefix(Int(lengths[index]))
+                    return String(decoding: name, as: UTF8.self)
+                }
+            }
+        }
+    }
 }

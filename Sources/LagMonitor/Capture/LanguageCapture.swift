@@ -86,7 +86,7 @@ final class LanguageCapture {
         defer { memory?.close(nil) }
         if let memory {
             hasContext = thread.findContext(memory, foundContext)
-            hasTask = thread.findTask(memory, foundTask)
+            hasTask = thread.findTask(memory, of: snapshot, foundTask)
             isCollecting = thread.isCollecting(memory)
         }
         return thread.merge(memory, snapshot, into: frames, stored: stored)

@@ -35,7 +35,7 @@ package struct RuntimeLock: Sendable, Equatable {
     /// Where it lies.
     package let address: UInt64
     /// The thread that holds it; 0: none, or that is not certain.
-    package let owner: Int32
+    package var owner: Int32
     /// How often it has passed from one thread to another: unchanged means that the same one has held it all the time.
     package let switches: UInt64
 
@@ -64,7 +64,11 @@ package protocol LanguageThread: AnyObject, Sendable {
 
     /// Finds in the copy the task of the language that the thread runs.
     /// - Returns: whether it did.
-    func findTask(_ memory: MemoryCopy, _ task: UnsafeMutablePointer<cll_task>) -> Bool
+    func findTask(
+        _ memory: MemoryCopy,
+        of snapshot: UnsafePointer<cll_snapshot>,
+        _ task: UnsafeMutablePointer<cll_task>
+    ) -> Bool
 
     /// Whether a runtime was collecting garbage in this thread, by the copy. The watchdog.
     func isCollecting(_ memory: MemoryCopy) -> Bool

@@ -40,11 +40,14 @@ extension StallRecord {
         public var name: String?
         /// `priority`: `TaskPriority`'s number, 9 to 33; of Swift alone.
         public var priority: UInt64?
+        /// `awaited_by`: the names of the tasks that wait for it, one for the other, as far as they are known; of CPython alone.
+        public var awaitedBy: [String]
 
-        public init(id: UInt64, name: String? = nil, priority: UInt64? = nil) {
+        public init(id: UInt64, name: String? = nil, priority: UInt64? = nil, awaitedBy: [String] = []) {
             self.id = id
             self.name = name
             self.priority = priority
+            self.awaitedBy = awaitedBy
         }
     }
 }

@@ -17,7 +17,8 @@ struct RunningFindings {
             record.task = StallRecord.RunningTask(
                 id: UInt64(task.number),
                 name: task.nameText.map { PlainText.sanitized($0) },
-                priority: task.has_priority != 0 ? UInt64(task.priority) : nil
+                priority: task.has_priority != 0 ? UInt64(task.priority) : nil,
+                awaitedBy: task.awaiterTexts.map { PlainText.sanitized($0) }
             )
         }
         guard let contexts else { return }

@@ -4,6 +4,7 @@ extension JSONLineWriter {
     private static let attributes = 16
     /// Others that are open.
     private static let requests = 8
+    private static let awaiters = 3
 
     package mutating func write(_ requests: [StallRecord.Request], maxBytes: Int) {
         beginArray()
@@ -44,6 +45,12 @@ extension JSONLineWriter {
         field("id", task.id)
         optional("name", task.name, maxBytes)
         if let priority = task.priority { field("priority", priority) }
+        if !task.awaitedBy.isEmpty {
+            key("awaited_by")
+            beginArray()
+            for name in task.awaitedBy.prefix(Self.awaiters) { value(name, maxBytes: maxBytes) }
+            endArray()
+        }
         endObject()
     }
 }

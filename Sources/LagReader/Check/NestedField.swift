@@ -36,6 +36,7 @@ package struct NestedField: Sendable {
         NestedField("id", .count, isRequired: true, "The runtime's number of the task."),
         NestedField("name", .text, "The name it was made with."),
         NestedField("priority", .count, "TaskPriority's number."),
+        NestedField("awaited_by", .texts, "The names of the tasks that wait for it, one for the other; of CPython alone."),
     ]
 
     package static let workerGroup = [

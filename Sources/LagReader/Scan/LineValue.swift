@@ -141,6 +141,7 @@ extension LineValue {
             case "id": task.id = value.count ?? 0
             case "name": task.name = value.text
             case "priority": task.priority = value.count
+            case "awaited_by": task.awaitedBy = value.elements(\.text)
             default: break
             }
         }

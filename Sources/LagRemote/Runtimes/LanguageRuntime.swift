@@ -71,6 +71,8 @@ struct RuntimeRegisters: Sendable {
     var programCounter: UInt64 = 0
     var stackPointer: UInt64 = 0
     var framePointer: UInt64?
+    /// The one in which Go's code has its goroutine (x86-64's `r14`, from Go 1.17 on).
+    var goroutine: UInt64?
 }
 
 /// A frame of a stack.

@@ -6,23 +6,38 @@ struct LanguageTask: Equatable {
     let address: UInt64
     /// As its runtime has it; nil: none, or it could not be read.
     let name: String?
+    /// Its runtime's number of it; nil: it has none.
+    var number: UInt32?
+    /// The names of the tasks that wait for it, one for the other.
+    var awaiters: [String] = []
 
     /// Of a name that is too long, the first whole characters.
     func write(to task: UnsafeMutablePointer<cll_task>) {
         task.pointee = cll_task()
         task.pointee.address = address
         // Objects are aligned by 16 bytes, and a record's numbers of tasks have 31 bits.
-        task.pointee.number = UInt32(truncatingIfNeeded: address >> 4) & 0x7fff_ffff
-        withUnsafeMutableBytes(of: &task.pointee.name) { bytes in
-            var length = 0
-            for character in name ?? "" {
-                guard length + character.utf8.count <= bytes.count else { break }
-                for byte in character.utf8 {
-                    bytes[length] = byte
-                    length += 1
+        task.pointee.number = number ?? UInt32(truncatingIfNeeded: address >> 4) & 0x7fff_ffff
+        task.pointee.name_length = withUnsafeMutableBytes(of: &task.pointee.name) { Self.write(name ?? "", to: $0) }
+        withUnsafeMutableBytes(of: &task.pointee.awaiters) { names in
+            withUnsafeMutableBytes(of: &task.pointee.awaiter_lengths) { lengths in
+                for (index, awaiter) in zip(lengths.indices, awaiters) {
+                    let begin = index * Int(CLL_TASK_NAME_BYTES)
+                    let room = UnsafeMutableRawBufferPointer(rebasing: names[begin..<begin + Int(CLL_TASK_NAME_BYTES)])
+                    lengths[index] = Self.write(awaiter, to: room)
                 }
             }
-            task.pointee.name_length = UInt8(length)
         }
+    }
+
+    private static func write(_ name: String, to bytes: UnsafeMutableRawBufferPointer) -> UInt8 {
+        var length = 0
+        for character in name {
+            guard length + character.utf8.count <= bytes.count else { break }
+            for byte in character.utf8 {
+                bytes[length] = byte
+                length += 1
+            }
+        }
+        return UInt8(length)
     }
 }

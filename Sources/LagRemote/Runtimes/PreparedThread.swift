@@ -40,8 +40,12 @@ final class PreparedThread: LanguageThread {
         return true
     }
 
-    func findTask(_ memory: MemoryCopy, _ found: UnsafeMutablePointer<cll_task>) -> Bool {
-        for (runtime, thread) in known {
+    func findTask(
+        _ memory: MemoryCopy,
+        of snapshot: UnsafePointer<cll_snapshot>,
+        _ found: UnsafeMutablePointer<cll_task>
+    ) -> Bool {
+        for (runtime, thread) in known(RuntimeRegisters(snapshot)) {
             guard let task = runtime.task(of: thread, memory) else { continue }
             task.write(to: found)
             return true
@@ -49,14 +53,14 @@ final class PreparedThread: LanguageThread {
         return false
     }
 
-    func isCollecting(_ memory: MemoryCopy) -> Bool { known.contains { $0.isCollecting($1, memory) } }
+    func isCollecting(_ memory: MemoryCopy) -> Bool {
+        known(RuntimeRegisters()).contains { $0.isCollecting($1, memory) }
+    }
 
     /// The runtimes that know the thread.
-    private var known: some Sequence<(any LanguageRuntime, RuntimeThread)> {
+    private func known(_ registers: RuntimeRegisters) -> some Sequence<(any LanguageRuntime, RuntimeThread)> {
         runtimes.lazy.compactMap { [tids] runtime, place in
-            place.map {
-                (runtime, RuntimeThread(tid: tids.outer, innerTid: tids.inner, place: $0, registers: RuntimeRegisters()))
-            }
+            place.map { (runtime, RuntimeThread(tid: tids.outer, innerTid: tids.inner, place: $0, registers: registers)) }
         }
     }
 
@@ -116,6 +120,13 @@ extension PreparedThread {
 }
 
 extension RuntimeRegisters {
+    /// DWARF's number of `r14`.
+    #if arch(x86_64)
+        private static let goroutine: Int? = 14
+    #else
+        private static let goroutine: Int? = nil
+    #endif
+
     init(_ snapshot: UnsafePointer<cll_snapshot>) {
         func register(_ number: Int) -> UInt64? {
             guard snapshot.pointee.known & (1 << UInt64(number)) != 0 else { return nil }
@@ -124,7 +135,8 @@ extension RuntimeRegisters {
         self.init(
             programCounter: register(Int(CLL_REGISTER_PC)) ?? 0,
             stackPointer: register(Int(CLL_REGISTER_SP)) ?? 0,
-            framePointer: register(Int(CLL_REGISTER_FP))
+            framePointer: register(Int(CLL_REGISTER_FP)),
+            goroutine: Self.goroutine.flatMap(register)
         )
     }
 }

@@ -67,7 +67,14 @@ struct HostileRecords {
         if random.next() & 1 == 0 { record.requestsOpen = (0..<random.next() % 8).map { _ in request(running: false) } }
         record.traceID = perhaps { _ in "0af7651916cd43dd8448eb211c80319c" }
         record.spanID = perhaps { _ in "b7ad6b7169203331" }
-        record.task = perhaps { StallRecord.RunningTask(id: $0.number(), name: $0.text(), priority: $0.number()) }
+        record.task = perhaps {
+            StallRecord.RunningTask(
+                id: $0.number(),
+                name: $0.text(),
+                priority: $0.number(),
+                awaitedBy: $0.random.next() & 1 == 0 ? [] : [$0.text(), $0.text()]
+            )
+        }
         if random.next() & 1 == 0 { record.state = attributes() }
         record.cause = pick(StallRecord.Cause.allCases)
         record.evidence = evidence()

@@ -58,6 +58,7 @@ final class GoRuntime: LanguageRuntime {
     /// lead there, or the goroutine that waits.
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
         guard var record = thread.registers.framePointer else { return Goroutine.copyReferred(by: thread, memory) }
+        _ = Goroutine.referred(by: thread, memory)
         var stacks = 0
         for _ in 0..<Self.maximumRecords {
             if !memory.holds(record, Self.recordBytes) {
@@ -68,6 +69,11 @@ final class GoRuntime: LanguageRuntime {
             guard let next: UInt64 = memory.load(record), next != 0 else { return }
             record = next
         }
+    }
+
+    func task(of thread: RuntimeThread, _ memory: MemoryCopy) -> LanguageTask? {
+        guard let goroutine = Goroutine.running(thread, memory), let number = goroutine.number(memory) else { return nil }
+        return LanguageTask(address: goroutine.address, name: nil, number: number)
     }
 
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {

@@ -12,17 +12,28 @@ struct Goroutine {
         static let stackPointer: UInt64 = 56
         static let programCounter: UInt64 = 64
         static let itself: UInt64 = 72
-        static let end = 80
+        /// `g.atomicstatus` and `g.goid` up to Go 1.22; both 8 bytes further on from 1.23 on (`g.syscallbp`).
+        static let status: UInt64 = 144
+        static let number: UInt64 = 152
+        static let end = 168
     }
+
+    /// `_Grunning`, `_Gsyscall`, `_Gwaiting`; the collector may look at it meanwhile (`_Gscan`).
+    private static let states: Set<UInt32> = [2, 3, 4, 0x1002, 0x1003, 0x1004]
+    /// The heap lies above; a goroutine's number is its place among all that there ever were.
+    private static let lowestHeapAddress: UInt64 = 1 << 32
 
     private enum Limit {
         /// Of the thread's own stack: what waits there for the goroutine is some functions of the runtime's.
         static let searchedBytes: UInt64 = 4096
+        /// Below the stack pointer.
+        static let leftBytes: UInt64 = 512
         static let candidates = 64
         static let found = 4
         static let stackBytes: UInt64 = 32 * 1024
     }
 
+    let address: UInt64
     let programCounter: UInt64
     let stackPointer: UInt64
     private let low, high: UInt64
@@ -34,32 +45,80 @@ struct Goroutine {
             let stackPointer: UInt64 = memory.load(address &+ Field.stackPointer), stackPointer >= low, stackPointer < high,
             let programCounter: UInt64 = memory.load(address &+ Field.programCounter)
         else { return nil }
+        self.address = address
         self.programCounter = programCounter
         self.stackPointer = stackPointer
         (self.low, self.high) = (low, high)
     }
 
+    /// `goid`, as Go's own traces have it; nil: not certain. Where it is, is seen by what lies around it: before it the state, behind it 0 or an address.
+    func number(_ memory: MemoryCopy) -> UInt32? {
+        guard let behind: UInt64 = memory.load(address &+ Field.number &+ 8) else { return nil }
+        // Of an old one that is 0 or the next one in a list, of a new one the number.
+        let isOld = behind == 0 || behind >= Self.lowestHeapAddress
+        let place = Field.number + (isOld ? 0 : 8)
+        guard let state: UInt32 = memory.load(address &+ place &- 8), Self.states.contains(state),
+            let number: UInt64 = memory.load(address &+ place), number > 0, number < Self.lowestHeapAddress
+        else { return nil }
+        return UInt32(number)
+    }
+
     /// A thread has one for its own stack, too.
     func owns(_ address: UInt64) -> Bool { address >= low && address < high }
 
-    /// Copies those that a sleeping thread's own stack refers to, with their stacks.
+    /// Those that a thread refers to, each once, which copies them: by the register that has it in Go's code; of a thread that sleeps, on its stack.
+    static func referred(by thread: RuntimeThread, _ memory: MemoryCopy) -> [Goroutine] {
+        if let address = thread.registers.goroutine { return found(in: [address], memory) }
+        // One that is held has no time for more.
+        guard thread.registers.framePointer == nil else { return [] }
+        let begin = (thread.registers.stackPointer &+ 7) & ~7
+        return found(in: words(from: begin, to: begin &+ Limit.searchedBytes, memory), memory)
+    }
+
+    /// The one that a thread runs, or that it waits with: its own stack's, else the only one that it refers to. In a call of the kernel what was called before
+    /// has left it below the stack pointer; such a word counts only where it is the stack's own.
+    static func running(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Goroutine? {
+        let stackPointer = thread.registers.stackPointer
+        let kept = referred(by: thread, memory).filter { $0.number(memory) != nil }
+        if let own = kept.first(where: { $0.owns(stackPointer) }) { return own }
+        if kept.count == 1 { return kept[0] }
+        return left(by: thread, memory).first { $0.owns(stackPointer) && $0.number(memory) != nil }
+    }
+
+    /// Copies those that a sleeping thread refers to, and the stacks of those that it will go on with.
     static func copyReferred(by thread: RuntimeThread, _ memory: MemoryCopy) {
-        var known: Set<UInt64> = []
-        var found = 0
-        var place = (thread.registers.stackPointer &+ 7) & ~7
-        let end = place &+ Limit.searchedBytes
-        while place < end, known.count < Limit.candidates, found < Limit.found, memory.holds(place, 8), memory.hasRoom {
-            defer { place &+= 8 }
-            guard let address: UInt64 = memory.load(place), address % 8 == 0, address > 1 << 16, address < 1 << 47,
-                known.insert(address).inserted
-            else { continue }
-            memory.prefetch(address, Field.end)
-            guard let goroutine = Goroutine(memory, at: address) else { continue }
-            found += 1
+        for goroutine in referred(by: thread, memory) {
             memory.prefetch(
                 goroutine.stackPointer,
                 Int(min(goroutine.high - goroutine.stackPointer, Limit.stackBytes))
             )
         }
+        _ = left(by: thread, memory)
+    }
+
+    private static func left(by thread: RuntimeThread, _ memory: MemoryCopy) -> [Goroutine] {
+        guard thread.registers.framePointer == nil else { return [] }
+        let end = (thread.registers.stackPointer &+ 7) & ~7
+        let begin = end &- min(end, Limit.leftBytes)
+        if !memory.holds(begin, Int(Limit.leftBytes)) { memory.prefetch(begin, Int(Limit.leftBytes)) }
+        return found(in: words(from: begin, to: end, memory), memory)
+    }
+
+    private static func words(from begin: UInt64, to end: UInt64, _ memory: MemoryCopy) -> some Sequence<UInt64> {
+        sequence(first: begin) { $0 &+ 8 }.lazy
+            .prefix { $0 < end && memory.holds($0, 8) }
+            .compactMap { memory.load($0) }
+    }
+
+    private static func found(in words: some Sequence<UInt64>, _ memory: MemoryCopy) -> [Goroutine] {
+        var known: Set<UInt64> = []
+        var found: [Goroutine] = []
+        for address in words where address % 8 == 0 && address > 1 << 16 && address < 1 << 47 {
+            guard known.count < Limit.candidates, found.count < Limit.found else { break }
+            guard known.insert(address).inserted else { continue }
+            if !memory.holds(address, Field.end) { memory.prefetch(address, Field.end) }
+            if let goroutine = Goroutine(memory, at: address) { found.append(goroutine) }
+        }
+        return found
     }
 }

@@ -91,7 +91,9 @@ struct PythonDebugOffsets {
             asciiData: 40,
             compactData: 56,
             lock: lock(places.lock, word),
-            collecting: collecting(places.collector, word)
+            collecting: collecting(places.collector, word),
+            // `_dictvalues`: four bytes, padded.
+            attributes: .inline(24)
         )
     }
 

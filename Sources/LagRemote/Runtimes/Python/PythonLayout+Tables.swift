@@ -25,7 +25,8 @@ extension PythonLayout {
         asciiData: 48,
         compactData: 72,
         lock: .ofRuntime(360),
-        collecting: 848
+        collecting: 848,
+        attributes: .pointer(32)
     )
 
     static let version3x12 = PythonLayout(
@@ -52,7 +53,8 @@ extension PythonLayout {
         asciiData: 40,
         compactData: 56,
         lock: .ofInterpreter(384),
-        collecting: 312
+        collecting: 312,
+        attributes: .taggedPointer(24)
     )
 
     /// The layout of a version that says nothing of it itself; nil: not known.

@@ -26,6 +26,16 @@ struct PythonLayout: Sendable, Equatable {
         case ofInterpreter(UInt64)
     }
 
+    /// Where the values of an object's attributes are, as long as it has no dictionary.
+    enum Attributes: Sendable, Equatable {
+        /// What lies so far before the object leads there.
+        case pointer(UInt64)
+        /// The same, with 1 less.
+        case taggedPointer(UInt64)
+        /// In an object of a class without a base in C, behind its header.
+        case inline(UInt64)
+    }
+
     /// In `_PyRuntimeState`.
     var firstInterpreter: UInt64
     /// In `PyInterpreterState`.
@@ -62,6 +72,8 @@ struct PythonLayout: Sendable, Equatable {
     var lock: Lock?
     /// `gc.collecting` in `PyInterpreterState`; nil: not known.
     var collecting: UInt64?
+    /// Nil: not known.
+    var attributes: Attributes?
 
     /// `_frameowner`: the frame lies in a generator or coroutine, and was made ready when that was made.
     static let ownedByGenerator: UInt8 = 1

@@ -68,7 +68,10 @@ final class PythonRuntime: LanguageRuntime {
         let coroutines = PythonTask.coroutines(groups, layout)
         guard !coroutines.isEmpty else { return nil }
         let found = PythonTask(memory, layout, types).running(coroutines, at: taskLearner.distances)
-        return taskLearner.isTask(found) ? found?.task : nil
+        guard taskLearner.isTask(found), let found else { return nil }
+        var task = found.task
+        task.awaiters = PythonAwaiters(self.memory, layout, types, taskType: found.type).names(of: found)
+        return task
     }
 
     func isCollecting(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Bool {

@@ -42,6 +42,8 @@ struct PythonTask {
         let type: UInt64
         /// How far from the inner call it lies on the stack.
         let distance: UInt64
+        /// Its coroutine, and where in the task that is; its name follows.
+        let coroutine, field: UInt64
     }
 
     private let memory: MemoryCopy
@@ -101,7 +103,13 @@ struct PythonTask {
         let fields = stride(from: Int(PythonLayout.size), to: Limit.taskBytes - 8, by: 8)
         guard let field = fields.first(where: { word($0) == coroutine.address }) else { return nil }
         let (type, named) = (word(Int(PythonLayout.type)), word(field + 8))
-        return Found(task: LanguageTask(address: address, name: name(named)), type: type, distance: distance)
+        return Found(
+            task: LanguageTask(address: address, name: name(named)),
+            type: type,
+            distance: distance,
+            coroutine: coroutine.address,
+            field: UInt64(field)
+        )
     }
 
     /// What may be one: words of the stack that lead elsewhere, aligned as CPython's allocator does.
@@ -120,16 +128,19 @@ struct PythonTask {
         return found
     }
 
-    /// Of a `str`; or, from 3.12 on, of the number of which asyncio makes one when it is asked for.
     private func name(_ address: UInt64) -> String? {
-        guard address != 0 else { return nil }
         memory.prefetch(address, Limit.nameBytes)
-        guard let type: UInt64 = memory.load(address &+ PythonLayout.type) else { return nil }
-        if type == types.text {
-            return PythonText.string(address, limit: Limit.nameCharacters, layout) { memory.bytes($0, $1).map(Array.init) }
-        }
-        guard type == types.number, let tag: UInt64 = memory.load(address &+ Self.numberTag), tag == 1 << 3,
-            let digit: UInt32 = memory.load(address &+ Self.numberDigits), digit < 1 << 30
+        return Self.name(address, layout, types) { memory.bytes($0, $1).map(Array.init) }
+    }
+
+    /// Of a `str`; or, from 3.12 on, of the number of which asyncio makes one when it is asked for.
+    /// - Parameter bytes: so many of them from an address; nil where they cannot be read.
+    static func name(_ address: UInt64, _ layout: PythonLayout, _ types: Types, _ bytes: (UInt64, Int) -> [UInt8]?) -> String? {
+        guard address != 0, let type: UInt64 = bytes(address &+ PythonLayout.type, 8)?.number(at: 0) else { return nil }
+        if type == types.text { return PythonText.string(address, limit: Limit.nameCharacters, layout, bytes) }
+        guard type == types.number, let number = bytes(address &+ numberTag, 12),
+            number.number(at: 0) == UInt64(1 << 3), let digit: UInt32 = number.number(at: Int(numberDigits - numberTag)),
+            digit < 1 << 30
         else { return nil }
         return "Task-\(digit)"
     }

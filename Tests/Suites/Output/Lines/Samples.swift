@@ -125,7 +125,7 @@ enum Sample {
         record.requestsOpen = Array(repeating: request, count: 20)
         record.traceID = String(repeating: "f", count: 32)
         record.spanID = String(repeating: "f", count: 16)
-        record.task = StallRecord.RunningTask(id: .max, name: long, priority: .max)
+        record.task = StallRecord.RunningTask(id: .max, name: long, priority: .max, awaitedBy: Array(repeating: long, count: 9))
         record.state = request.attributes
         record.workers = Array(
             repeating: StallRecord.WorkerGroup(threadIDs: Array(repeating: .max, count: 64), frames: record.frames),

@@ -1,3 +1,4 @@
+internal import CLagLinux
 internal import Glibc
 internal import LagCapture
 internal import TestSupport
@@ -32,6 +33,8 @@ struct GoProcessTests {
         	if os.Args[1] == "asleep" {
         		syscall.Pause()
         	}
+        	for count := 0; os.Args[1] == "computing"; count++ {
+        	}
         	answers := make(chan int)
         	go func() { syscall.Pause(); answers <- 1 }()
         	price(answers)
@@ -55,12 +58,23 @@ struct GoProcessTests {
         #expect(found.contains("main.main:19"), "\(found)")
     }
 
+    @Test(arguments: ["asleep", "computing", "parked"]) func `the goroutine has its number`(state: String) throws {
+        let process = try InterpretedProcess("/bin/sh", Self.script, file: "shop.sh", [state])
+        var number: UInt32?
+        let isFound = eventually {
+            let outcome = process.take()
+            number = process.capture.task?.pointee.number
+            return outcome.stored > 0 && number != nil
+        }
+        #expect(isFound && number == 1, "\(String(describing: number))")
+    }
+
     /// Its thread sleeps on a stack of its own, which the goroutine has left.
     @Test func `a goroutine that waits has its frames behind its thread's`() throws {
         let found = try frames("parked", until: "main.price")
         let place = try #require(found.firstIndex(of: "main.price:13"), "\(found)")
         #expect(
-            found[place + 1] == "main.main:23" && found[..<place].contains { $0.hasPrefix("runtime.stoplockedm") },
+            found[place + 1] == "main.main:25" && found[..<place].contains { $0.hasPrefix("runtime.stoplockedm") },
             "\(found)"
         )
         #expect(found.count { $0.hasPrefix("main.") } == 2, "\(found)")

@@ -84,12 +84,86 @@ struct PythonTaskTests {
         #expect(try name(interpreter, arguments, most: 20) == nil)
     }
 
+    /// Each a task `price` that another one waits for, which the first one waits for.
+    private static let waits = """
+        import asyncio, sys, time
+
+        async def price():
+            await asyncio.sleep(0.01)
+            print("ready", flush=True)
+            if "sleep" in sys.argv:
+                time.sleep(600)
+            while True:
+                sum(range(1000))
+
+        async def other():
+            await asyncio.sleep(600)
+
+        async def checkout():
+            price_task = asyncio.create_task(price(), name="price")
+            match sys.argv[1]:
+                case "await": await price_task
+                case "gather": await asyncio.gather(other(), price_task)
+                case "shield": await asyncio.shield(price_task)
+                case "wait": await asyncio.wait([price_task, asyncio.create_task(other())])
+                case "wait_for": await asyncio.wait_for(price_task, 600)
+                case "group":
+                    async with asyncio.TaskGroup() as group:
+                        price_task.cancel()
+                        group.create_task(other())
+                        group.create_task(price(), name="price")
+                case "callback":
+                    future = asyncio.get_running_loop().create_future()
+                    asyncio.create_task(waits(future), name="unrelated")
+                    price_task.add_done_callback(lambda _: future)
+                    await asyncio.sleep(600)
+                case "alone": await asyncio.sleep(600)
+
+        async def waits(future):
+            await future
+
+        async def main():
+            await asyncio.create_task(checkout(), name="checkout-\\u00f6")
+
+        asyncio.run(main())
+        """
+
+    private static let awaited = PythonLockTests.interpreters.flatMap { interpreter in
+        ["await", "gather", "shield", "wait", "wait_for", "group"].map { (interpreter, $0) }
+    }
+
+    private func awaiters(_ interpreter: String, _ mode: String) throws -> [String] {
+        let process = try InterpretedProcess(interpreter, Self.waits, file: "shop.py", [mode, "sleep"])
+        var found: cll_task?
+        _ = eventually {
+            _ = process.take()
+            found = process.capture.task?.pointee
+            return found != nil
+        }
+        #expect(found?.nameText == "price")
+        return found?.awaiterTexts ?? []
+    }
+
+    @Test(arguments: awaited) func `who waits for a task is known, and who waits for that one`(
+        interpreter: String,
+        mode: String
+    ) throws {
+        let awaiters = try awaiters(interpreter, mode)
+        #expect(awaiters.count == 2 && awaiters[0] == "checkout-\u{f6}" && awaiters[1].hasPrefix("Task-"), "\(awaiters)")
+    }
+
+    /// The program's own callbacks may have anything in their variables.
+    @Test(arguments: PythonLockTests.interpreters.flatMap { interpreter in ["callback", "alone"].map { (interpreter, $0) } })
+    func `a task that none waits for has no awaiter`(interpreter: String, mode: String) throws {
+        #expect(try awaiters(interpreter, mode) == [])
+    }
+
     @Test func `a name that is too long ends with a whole character`() {
         var task = cll_task()
         LanguageTask(address: 0x7f00_0000_1230, name: String(repeating: "n", count: 63) + "\u{f6}").write(to: &task)
         #expect(task.nameText == String(repeating: "n", count: 63) && task.number == 0x123)
-        LanguageTask(address: 16, name: nil).write(to: &task)
-        #expect(task.nameText == nil)
+        LanguageTask(address: 16, name: nil, awaiters: ["a", String(repeating: "n", count: 70), "c", "d"]).write(to: &task)
+        #expect(task.nameText == nil && task.awaiterTexts == ["a", String(repeating: "n", count: 64), "c"])
     }
 
     @Test(arguments: 0..<40 as Range<UInt64>) func `wild tasks end`(seed: UInt64) throws {
@@ -122,7 +196,11 @@ struct PythonTaskTests {
                 let found = [reader.search(coroutines), reader.running(coroutines, at: [0, 24, .max])]
                 copy.close(&snapshot)
                 #expect(reader.running(coroutines, at: [0, 24, .max])?.task == found[1]?.task)
-                for case let found? in found { #expect(!PythonTaskLearner(RemoteMemory(process: getpid())).isTask(found)) }
+                for case let found? in found {
+                    let awaiters = PythonAwaiters(RemoteMemory(process: getpid()), layout, types, taskType: found.type)
+                    #expect(awaiters.names(of: found).count <= 3)
+                    #expect(!PythonTaskLearner(RemoteMemory(process: getpid())).isTask(found))
+                }
             }
         }
         copy.close(nil)

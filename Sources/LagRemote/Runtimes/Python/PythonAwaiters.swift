@@ -1,0 +1,167 @@
+internal import LagCapture
+
+/// The tasks of asyncio that wait for one, one for the other: who is called back when it is done.
+///
+/// A task that awaits another one leaves its own wake-up there, a method in C that is bound to it. What asyncio puts between them is known by its names:
+/// `gather`, `shield`, `wait` and `wait_for` call a function that sets a future of their own, whose callback is that wake-up; a `TaskGroup` calls a method,
+/// and has the task in which it was entered, as CPython 3.14 has it in `task_awaited_by`. Other callbacks are no awaiters.
+///
+/// Read while the thread may have gone on, and so counted only if its task was still in the same step afterwards: what it calls back changes when it is done.
+/// The watchdog; some 20 reads for each awaiter.
+///
+/// Source: CPython 3.11.2, 3.12.1 and 3.13.0, Modules/_asynciomodule.c (`FutureObj`), Modules/_functoolsmodule.c (`partialobject`), Include/cpython/funcobject.h,
+/// methodobject.h, classobject.h, cellobject.h and genobject.h; Lib/asyncio/tasks.py and taskgroups.py.
+struct PythonAwaiters {
+    private enum Limit {
+        static let awaiters = 3
+        static let futures = 3
+        static let callbacks: UInt64 = 4
+        static let cells: UInt64 = 12
+        static let attributes = 16
+        static let nameBytes = 48
+    }
+
+    /// Fields of objects.
+    private enum Field {
+        /// `fut_callback0`, and the list of pairs with the others.
+        static let (callback, callbacks): (UInt64, UInt64) = (24, 40)
+        static let listItems: UInt64 = 24
+        /// `m_self`, `im_func`, `im_self`.
+        static let (methodInC, method, methodSelf): (UInt64, UInt64, UInt64) = (24, 16, 24)
+        static let (functionName, closure): (UInt64, UInt64) = (40, 72)
+        static let cell: UInt64 = 16
+        static let (partialFunction, partialArguments): (UInt64, UInt64) = (16, 24)
+        static let typeName: UInt64 = 24
+        /// `gi_frame_state`, before the frame.
+        static let frameState: UInt64 = 5
+        static let executing: Int8 = 0
+    }
+
+    /// Functions of asyncio in whose variables the future of the one that waits is.
+    private static let functions: Set<String> = [
+        "gather.<locals>._done_callback", "shield.<locals>._inner_done_callback", "_wait.<locals>._on_completion",
+    ]
+
+    private let memory: RemoteMemory
+    private let layout: PythonLayout
+    private let types: PythonTask.Types
+    private let taskType: UInt64
+
+    init(_ memory: RemoteMemory, _ layout: PythonLayout, _ types: PythonTask.Types, taskType: UInt64) {
+        self.memory = memory
+        self.layout = layout
+        self.types = types
+        self.taskType = taskType
+    }
+
+    /// Their names, the nearest first; up to one without a name.
+    func names(of found: PythonTask.Found) -> [String] {
+        var (task, seen, names): (UInt64, [UInt64], [String]) = (found.task.address, [found.task.address], [])
+        while names.count < Limit.awaiters, let next = awaiter(of: task, futures: 0), !seen.contains(next),
+            let named: UInt64 = memory.load(next &+ found.field &+ 8),
+            let name = PythonTask.name(named, layout, types, { memory.bytes($0, $1) })
+        {
+            (task, names) = (next, names + [name])
+            seen.append(next)
+        }
+        let state: Int8? = memory.load(found.coroutine &+ layout.generatorFrame &- Field.frameState)
+        let isSame = memory.load(found.task.address &+ found.field) == found.coroutine && state == Field.executing
+        return isSame ? names : []
+    }
+
+    private func awaiter(of future: UInt64, futures: Int) -> UInt64? {
+        guard futures < Limit.futures else { return nil }
+        for callback in callbacks(of: future) {
+            if let found = awaiter(calledBackBy: callback, futures: futures) { return found }
+        }
+        return nil
+    }
+
+    private func callbacks(of future: UInt64) -> [UInt64] {
+        var found: [UInt64] = []
+        if let first: UInt64 = memory.load(future &+ Field.callback), first != 0 { found.append(first) }
+        guard let list: UInt64 = memory.load(future &+ Field.callbacks), list != 0, typeName(of: list) == "list",
+            let count: UInt64 = memory.load(list &+ PythonLayout.size),
+            let items: UInt64 = memory.load(list &+ Field.listItems)
+        else { return found }
+        for index in 0..<min(count, Limit.callbacks) {
+            guard let pair: UInt64 = memory.load(items &+ index &* 8), let first = self.items(of: pair, 1).first else { break }
+            found.append(first)
+        }
+        return found
+    }
+
+    private func awaiter(calledBackBy callback: UInt64, futures: Int) -> UInt64? {
+        switch typeName(of: callback) {
+        case "builtin_function_or_method":
+            return memory.load(callback &+ Field.methodInC).flatMap { isTask($0) ? $0 : nil }
+        case "function":
+            guard let name = functionName(callback), Self.functions.contains(name),
+                let closure: UInt64 = memory.load(callback &+ Field.closure)
+            else { return nil }
+            for cell in items(of: closure, Limit.cells) {
+                guard let content: UInt64 = memory.load(cell &+ Field.cell), isFuture(content),
+                    let found = awaiter(of: content, futures: futures + 1)
+                else { continue }
+                return found
+            }
+            return nil
+        case "functools.partial":
+            guard let function: UInt64 = memory.load(callback &+ Field.partialFunction),
+                functionName(function) == "_release_waiter",
+                let arguments: UInt64 = memory.load(callback &+ Field.partialArguments),
+                let waiter = items(of: arguments, 1).first, isFuture(waiter)
+            else { return nil }
+            return awaiter(of: waiter, futures: futures + 1)
+        case "method":
+            guard let function: UInt64 = memory.load(callback &+ Field.method),
+                functionName(function) == "TaskGroup._on_task_done",
+                let group: UInt64 = memory.load(callback &+ Field.methodSelf)
+            else { return nil }
+            return attributes(of: group).first { isTask($0) }
+        default: return nil
+        }
+    }
+
+    /// Of a `tuple`.
+    private func items(of tuple: UInt64, _ limit: UInt64) -> [UInt64] {
+        guard tuple != 0, typeName(of: tuple) == "tuple", let count: UInt64 = memory.load(tuple &+ PythonLayout.size),
+            let bytes = memory.bytes(tuple &+ PythonLayout.tupleItems, Int(min(count, limit)) * 8)
+        else { return [] }
+        return (0..<bytes.count / 8).compactMap { bytes.number(at: $0 * 8) }
+    }
+
+    /// The values of an object's first attributes, where it has no dictionary.
+    private func attributes(of object: UInt64) -> [UInt64] {
+        let values: UInt64?
+        switch layout.attributes {
+        case nil: values = nil
+        case .pointer(let distance): values = memory.load(object &- distance)
+        case .taggedPointer(let distance):
+            values = memory.load(object &- distance, as: UInt64.self).flatMap { $0 & 1 == 1 ? $0 &+ 1 : nil }
+        case .inline(let offset): values = object &+ offset
+        }
+        guard let values, let bytes = memory.bytes(values, Limit.attributes * 8) else { return [] }
+        return (0..<Limit.attributes).compactMap { bytes.number(at: $0 * 8) }
+    }
+
+    private func isTask(_ object: UInt64) -> Bool {
+        object != 0 && taskType != 0 && memory.load(object &+ PythonLayout.type) == taskType
+    }
+
+    private func isFuture(_ object: UInt64) -> Bool { ["_asyncio.Future", "_GatheringFuture"].contains(typeName(of: object)) }
+
+    private func functionName(_ function: UInt64) -> String? {
+        guard typeName(of: function) == "function", let name: UInt64 = memory.load(function &+ Field.functionName) else {
+            return nil
+        }
+        return PythonText(memory: memory, layout: layout).string(name, limit: UInt64(Limit.nameBytes))
+    }
+
+    private func typeName(of object: UInt64) -> String? {
+        guard object != 0, let type: UInt64 = memory.load(object &+ PythonLayout.type),
+            let name: UInt64 = memory.load(type &+ Field.typeName)
+        else { return nil }
+        return memory.text(name, limit: Limit.nameBytes)
+    }
+}
