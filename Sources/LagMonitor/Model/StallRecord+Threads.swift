@@ -33,3 +33,15 @@ extension StallRecord {
         }
     }
 }
+
+extension [StallRecord.Frame] {
+    /// Of another thread than the stalled one: the innermost frames; where none of them is the program's own, half of them and from the first on that is.
+    package func shown(_ count: Int) -> [StallRecord.Frame] {
+        guard count > 1, let own = firstIndex(where: { $0.inApp == true }), own >= count else { return Array(prefix(count)) }
+        // A function that was inlined stands before the one that it is in.
+        let inner = Array(prefix(count / 2).reversed().drop { $0.inlined == true }.reversed())
+        var outer = self[own...].prefix(count - inner.count)
+        outer[own].skipped = self[inner.count..<own].count { $0.inlined != true }
+        return inner + outer
+    }
+}

@@ -188,14 +188,3 @@ extension JSONLineWriter {
         if let text { field(name, text, maxBytes, keepingEnd: keepingEnd) }
     }
 }
-
-extension [StallRecord.Frame] {
-    /// The innermost frames; where none of them is the program's own, half of them and from the first on that is.
-    fileprivate func shown(_ count: Int) -> [StallRecord.Frame] {
-        guard count > 1, let own = firstIndex(where: { $0.inApp == true }), own >= count else { return Array(prefix(count)) }
-        let inner = count / 2
-        var outer = self[own...].prefix(count - inner)
-        outer[own].skipped = own - inner
-        return Array(prefix(inner) + outer)
-    }
-}

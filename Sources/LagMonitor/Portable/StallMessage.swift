@@ -48,7 +48,8 @@ package struct StallMessage {
     /// - Parameter place: where the thread was, ` in NAME`.
     private static func why(_ record: StallRecord, _ place: String) -> String {
         // Of a lock there may be a second place, where its holder is.
-        guard record.cause != .lock else { return ", waiting\(place) for " + lock(record.evidence) }
+        if record.cause == .lock { return ", waiting\(place) for " + lock(record.evidence) }
+        if record.cause == .deadlock { return deadlock(record, place) }
         return why(record) + place
     }
 
@@ -58,19 +59,22 @@ package struct StallMessage {
         case .cpu: return evidence.isCollecting == true ? ", collecting garbage" : ", computing"
         case .runqueue: return ", ready to run but without a processor" + quota(evidence)
         case .pageFault: return ", waiting for memory"
-        case .unknown, .lock: return ""
+        case .unknown, .lock, .deadlock: return ""
         case .syscall:
             let call = evidence.syscall.map { " \($0)" } ?? " a system call"
             return ",\(call)" + (evidence.syscallTarget.map { " of \($0)" } ?? "")
-        case .deadlock:
-            let count = evidence.lockCycle.count
-            guard evidence.lockCycle.contains(where: { $0.threadID == record.threadID }) else {
-                let isOwner = evidence.lockCycle.contains { $0.threadID == evidence.lockOwner?.threadID }
-                let owner = isOwner ? "which is in" : "which waits for"
-                return ", waiting for \(lock(evidence)), \(owner) a deadlock of \(count) threads"
-            }
-            return count == 1 ? ", in a deadlock with itself" : ", in a deadlock of \(count) threads"
         }
+    }
+
+    private static func deadlock(_ record: StallRecord, _ place: String) -> String {
+        let evidence = record.evidence
+        let count = evidence.lockCycle.count
+        guard evidence.lockCycle.contains(where: { $0.threadID == record.threadID }) else {
+            let isOwner = evidence.lockCycle.contains { $0.threadID == evidence.lockOwner?.threadID }
+            let owner = isOwner ? "which is in" : "which waits for"
+            return ", waiting\(place) for \(lock(evidence)), \(owner) a deadlock of \(count) threads"
+        }
+        return (count == 1 ? ", in a deadlock with itself" : ", in a deadlock of \(count) threads") + place
     }
 
     private static func quota(_ evidence: StallRecord.Evidence) -> String {

@@ -153,7 +153,7 @@ extension JSONLineWriter {
         optional("thread_name", owner.threadName, detail.caps.name)
         if let address = owner.waitsFor { field("waits_for", hex: address) }
         if detail.ownerFrames > 0, !owner.frames.isEmpty {
-            stack("stack_trace", owner.frames, count: detail.ownerFrames, maxBytes: detail.maxLineBytes)
+            stack("stack_trace", owner.frames.shown(detail.ownerFrames), count: detail.ownerFrames, maxBytes: detail.maxLineBytes)
         }
     }
 

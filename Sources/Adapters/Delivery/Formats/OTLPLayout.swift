@@ -125,7 +125,7 @@ struct OTLPLayout: SubjectLayout {
             if detail.ownerFrames > 0, !owner.frames.isEmpty {
                 writer.stackAttribute(
                     "lagmonitor.lock_owner.stacktrace",
-                    owner.frames,
+                    owner.frames.shown(detail.ownerFrames),
                     count: detail.ownerFrames,
                     maxBytes: detail.maxLineBytes
                 )

@@ -112,20 +112,20 @@ struct SentryLayout: SubjectLayout {
             $0.endObject()
             for owner in owners {
                 $0.thread(owner.threadID, owner.threadName, caps, isStalled: false)
-                $0.stackTrace(Array(owner.frames.prefix(detail.ownerFrames)), functions: false, maxBytes: detail.maxLineBytes)
+                $0.stackTrace(owner.frames.shown(detail.ownerFrames), functions: false, maxBytes: detail.maxLineBytes)
                 $0.endObject()
             }
             // Threads that were found doing the same stand there once.
             for group in workers {
                 let name = group.threadIDs.count == 1 ? nil : "\(group.threadIDs.count) workers alike"
                 $0.thread(group.threadIDs[0], name, caps, isStalled: false)
-                $0.stackTrace(Array(group.frames.prefix(detail.ownerFrames)), functions: false, maxBytes: detail.maxLineBytes)
+                $0.stackTrace(group.frames.shown(detail.ownerFrames), functions: false, maxBytes: detail.maxLineBytes)
                 $0.endObject()
             }
             $0.endArray()
         }
         let others = owners.map(\.frames) + workers.map(\.frames)
-        let images = SentryImage.all(of: frames + others.flatMap { $0.prefix(detail.ownerFrames) })
+        let images = SentryImage.all(of: frames + others.flatMap { $0.shown(detail.ownerFrames) })
         guard !images.isEmpty else { return }
         writer.object("debug_meta") {
             $0.key("images")

@@ -101,7 +101,9 @@ package final class RunningTally {
         while index < taskCount {
             if tasks[index].address == task.pointee.address, tasks[index].number == task.pointee.number {
                 // There was no time for it before.
-                if tasks[index].name_length == 0 { tasks[index] = task.pointee }
+                if tasks[index].name_length == 0 || (tasks[index].awaiter_lengths.0 == 0 && task.pointee.awaiter_lengths.0 > 0) {
+                    tasks[index] = task.pointee
+                }
                 return index
             }
             index += 1

@@ -72,8 +72,22 @@ final class GoRuntime: LanguageRuntime {
     }
 
     func task(of thread: RuntimeThread, _ memory: MemoryCopy) -> LanguageTask? {
-        guard let goroutine = Goroutine.running(thread, memory), let number = goroutine.number(memory) else { return nil }
+        // A thread's own stack has one without a number. One that its thread has left is another thread's by now, unless it is bound to it.
+        let candidates = [
+            { Goroutine.running(thread, memory) },
+            { self.waitsWithGoroutine(thread, memory) ? Goroutine.parked(thread, memory) : nil },
+        ]
+        let found = candidates.lazy.compactMap { $0() }.compactMap { goroutine in goroutine.number(memory).map { (goroutine, $0) }
+        }
+        guard let (goroutine, number) = found.first else { return nil }
         return LanguageTask(address: goroutine.address, name: nil, number: number)
+    }
+
+    private func waitsWithGoroutine(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Bool {
+        guard thread.registers.framePointer == nil else { return false }
+        return Goroutine.innermostWords(of: thread, memory).contains { word in
+            table.function(at: word &- 1).flatMap { table.levels($0, at: word &- 1)?.last?.function } == "runtime.stoplockedm"
+        }
     }
 
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {
@@ -183,6 +197,7 @@ final class GoRuntime: LanguageRuntime {
         var found: (UInt64, UInt64)?
         for offset in stride(from: 0, to: min(piece.bytes, Self.maximumFrameBytes), by: 8) {
             guard let address: UInt64 = memory.load(piece.begin &+ offset), let goroutine = Goroutine(memory, at: address),
+                goroutine.canGoOn,
                 !goroutine.owns(stackPointer), table.function(at: goroutine.programCounter &- 1) != nil
             else { continue }
             let next = (goroutine.programCounter, goroutine.stackPointer)

@@ -38,11 +38,12 @@ struct Goroutine {
     let stackPointer: UInt64
     private let low, high: UInt64
 
-    /// Nil where there is none: each has its own address in its place to go on at, which lies within its stack.
+    /// Nil where there is none: each has its own address in its place to go on at.
     init?(_ memory: MemoryCopy, at address: UInt64) {
         guard address != 0, address % 8 == 0, memory.load(address &+ Field.itself) == address,
             let low: UInt64 = memory.load(address &+ Field.low), let high: UInt64 = memory.load(address &+ Field.high),
-            let stackPointer: UInt64 = memory.load(address &+ Field.stackPointer), stackPointer >= low, stackPointer < high,
+            low < high,
+            let stackPointer: UInt64 = memory.load(address &+ Field.stackPointer),
             let programCounter: UInt64 = memory.load(address &+ Field.programCounter)
         else { return nil }
         self.address = address
@@ -63,6 +64,9 @@ struct Goroutine {
         return UInt32(number)
     }
 
+    /// Whether the place to go on at lies within its stack; of one that runs there may be none.
+    var canGoOn: Bool { owns(stackPointer) }
+
     /// A thread has one for its own stack, too.
     func owns(_ address: UInt64) -> Bool { address >= low && address < high }
 
@@ -75,19 +79,27 @@ struct Goroutine {
         return found(in: words(from: begin, to: begin &+ Limit.searchedBytes, memory), memory)
     }
 
-    /// The one that a thread runs, or that it waits with: its own stack's, else the only one that it refers to. In a call of the kernel what was called before
-    /// has left it below the stack pointer; such a word counts only where it is the stack's own.
+    /// The one on whose stack a thread is. In a call of the kernel what was called before has left it below the stack pointer.
     static func running(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Goroutine? {
-        let stackPointer = thread.registers.stackPointer
-        let kept = referred(by: thread, memory).filter { $0.number(memory) != nil }
-        if let own = kept.first(where: { $0.owns(stackPointer) }) { return own }
-        if kept.count == 1 { return kept[0] }
-        return left(by: thread, memory).first { $0.owns(stackPointer) && $0.number(memory) != nil }
+        let isOwn = { (goroutine: Goroutine) in goroutine.owns(thread.registers.stackPointer) }
+        return referred(by: thread, memory).first(where: isOwn) ?? left(by: thread, memory).first(where: isOwn)
+    }
+
+    /// The only other one that a thread refers to, which sleeps on a stack of its own.
+    static func parked(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Goroutine? {
+        let others = referred(by: thread, memory).filter { $0.canGoOn && !$0.owns(thread.registers.stackPointer) }
+        return others.count == 1 ? others[0] : nil
+    }
+
+    /// What may be return addresses, next to the stack pointer of a thread that sleeps.
+    static func innermostWords(of thread: RuntimeThread, _ memory: MemoryCopy) -> some Sequence<UInt64> {
+        let begin = (thread.registers.stackPointer &+ 7) & ~7
+        return words(from: begin, to: begin &+ Limit.leftBytes, memory)
     }
 
     /// Copies those that a sleeping thread refers to, and the stacks of those that it will go on with.
     static func copyReferred(by thread: RuntimeThread, _ memory: MemoryCopy) {
-        for goroutine in referred(by: thread, memory) {
+        for goroutine in referred(by: thread, memory) where goroutine.canGoOn {
             memory.prefetch(
                 goroutine.stackPointer,
                 Int(min(goroutine.high - goroutine.stackPointer, Limit.stackBytes))

@@ -4,10 +4,11 @@ internal import LagCapture
 ///
 /// A task that awaits another one leaves its own wake-up there, a method in C that is bound to it. What asyncio puts between them is known by its names:
 /// `gather`, `shield`, `wait` and `wait_for` call a function that sets a future of their own, whose callback is that wake-up; a `TaskGroup` calls a method,
-/// and has the task in which it was entered, as CPython 3.14 has it in `task_awaited_by`. Other callbacks are no awaiters.
+/// and has the task in which it was entered. Any task can be bound to a callback of the program's: an awaiter is one that says itself that it waits for this
+/// future (`task_fut_waiter`).
 ///
-/// Read while the thread may have gone on, and so counted only if its task was still in the same step afterwards: what it calls back changes when it is done.
-/// The watchdog; some 20 reads for each awaiter.
+/// Read while the thread may have gone on, and so counted only if its task was still in a step afterwards: what it calls back changes when it is done.
+/// The watchdog; some 20 reads for each awaiter, and never more than a limit for all together.
 ///
 /// Source: CPython 3.11.2, 3.12.1 and 3.13.0, Modules/_asynciomodule.c (`FutureObj`), Modules/_functoolsmodule.c (`partialobject`), Include/cpython/funcobject.h,
 /// methodobject.h, classobject.h, cellobject.h and genobject.h; Lib/asyncio/tasks.py and taskgroups.py.
@@ -19,6 +20,7 @@ struct PythonAwaiters {
         static let cells: UInt64 = 12
         static let attributes = 16
         static let nameBytes = 48
+        static let reads = 250
     }
 
     /// Fields of objects.
@@ -45,123 +47,142 @@ struct PythonAwaiters {
     private let memory: RemoteMemory
     private let layout: PythonLayout
     private let types: PythonTask.Types
-    private let taskType: UInt64
+    private let found: PythonTask.Found
+    private var readsLeft = Limit.reads
 
-    init(_ memory: RemoteMemory, _ layout: PythonLayout, _ types: PythonTask.Types, taskType: UInt64) {
+    init(_ memory: RemoteMemory, _ layout: PythonLayout, _ types: PythonTask.Types, of found: PythonTask.Found) {
         self.memory = memory
         self.layout = layout
         self.types = types
-        self.taskType = taskType
+        self.found = found
     }
 
     /// Their names, the nearest first; up to one without a name.
-    func names(of found: PythonTask.Found) -> [String] {
+    mutating func names() -> [String] {
         var (task, seen, names): (UInt64, [UInt64], [String]) = (found.task.address, [found.task.address], [])
         while names.count < Limit.awaiters, let next = awaiter(of: task, futures: 0), !seen.contains(next),
-            let named: UInt64 = memory.load(next &+ found.field &+ 8),
+            let named = word(next &+ found.field &+ 8),
             let name = PythonTask.name(named, layout, types, { memory.bytes($0, $1) })
         {
             (task, names) = (next, names + [name])
             seen.append(next)
         }
         let state: Int8? = memory.load(found.coroutine &+ layout.generatorFrame &- Field.frameState)
-        let isSame = memory.load(found.task.address &+ found.field) == found.coroutine && state == Field.executing
+        let isSame = word(found.task.address &+ found.field) == found.coroutine && state == Field.executing
         return isSame ? names : []
     }
 
-    private func awaiter(of future: UInt64, futures: Int) -> UInt64? {
+    private mutating func word(_ address: UInt64) -> UInt64? {
+        guard readsLeft > 0 else { return nil }
+        readsLeft -= 1
+        return memory.load(address)
+    }
+
+    private mutating func bytes(_ address: UInt64, _ count: Int) -> [UInt8]? {
+        guard readsLeft > 0 else { return nil }
+        readsLeft -= 1
+        return memory.bytes(address, count)
+    }
+
+    private mutating func awaiter(of future: UInt64, futures: Int) -> UInt64? {
         guard futures < Limit.futures else { return nil }
         for callback in callbacks(of: future) {
-            if let found = awaiter(calledBackBy: callback, futures: futures) { return found }
+            if let found = awaiter(calledBackBy: callback, of: future, futures: futures) { return found }
         }
         return nil
     }
 
-    private func callbacks(of future: UInt64) -> [UInt64] {
+    /// What a task waits for; nil: it is none, or waits for nothing.
+    private mutating func waits(_ task: UInt64) -> UInt64? { isTask(task) ? word(task &+ found.field &- 8) : nil }
+
+    private mutating func callbacks(of future: UInt64) -> [UInt64] {
         var found: [UInt64] = []
-        if let first: UInt64 = memory.load(future &+ Field.callback), first != 0 { found.append(first) }
-        guard let list: UInt64 = memory.load(future &+ Field.callbacks), list != 0, typeName(of: list) == "list",
-            let count: UInt64 = memory.load(list &+ PythonLayout.size),
-            let items: UInt64 = memory.load(list &+ Field.listItems)
+        if let first = word(future &+ Field.callback), first != 0 { found.append(first) }
+        guard let list = word(future &+ Field.callbacks), list != 0, typeName(of: list) == "list",
+            let count = word(list &+ PythonLayout.size), let items = word(list &+ Field.listItems)
         else { return found }
         for index in 0..<min(count, Limit.callbacks) {
-            guard let pair: UInt64 = memory.load(items &+ index &* 8), let first = self.items(of: pair, 1).first else { break }
+            guard let pair = word(items &+ index &* 8), let first = self.items(of: pair, 1).first else { break }
             found.append(first)
         }
         return found
     }
 
-    private func awaiter(calledBackBy callback: UInt64, futures: Int) -> UInt64? {
+    private mutating func awaiter(calledBackBy callback: UInt64, of future: UInt64, futures: Int) -> UInt64? {
         switch typeName(of: callback) {
         case "builtin_function_or_method":
-            return memory.load(callback &+ Field.methodInC).flatMap { isTask($0) ? $0 : nil }
+            guard let task = word(callback &+ Field.methodInC), waits(task) == future else { return nil }
+            return task
         case "function":
             guard let name = functionName(callback), Self.functions.contains(name),
-                let closure: UInt64 = memory.load(callback &+ Field.closure)
+                let closure = word(callback &+ Field.closure)
             else { return nil }
             for cell in items(of: closure, Limit.cells) {
-                guard let content: UInt64 = memory.load(cell &+ Field.cell), isFuture(content),
-                    let found = awaiter(of: content, futures: futures + 1)
-                else { continue }
-                return found
+                // There is one.
+                if let content = word(cell &+ Field.cell), isFuture(content) { return awaiter(of: content, futures: futures + 1) }
             }
             return nil
         case "functools.partial":
-            guard let function: UInt64 = memory.load(callback &+ Field.partialFunction),
+            guard let function = word(callback &+ Field.partialFunction),
                 functionName(function) == "_release_waiter",
-                let arguments: UInt64 = memory.load(callback &+ Field.partialArguments),
+                let arguments = word(callback &+ Field.partialArguments),
                 let waiter = items(of: arguments, 1).first, isFuture(waiter)
             else { return nil }
             return awaiter(of: waiter, futures: futures + 1)
         case "method":
-            guard let function: UInt64 = memory.load(callback &+ Field.method),
+            guard let function = word(callback &+ Field.method),
                 functionName(function) == "TaskGroup._on_task_done",
-                let group: UInt64 = memory.load(callback &+ Field.methodSelf)
+                let group = word(callback &+ Field.methodSelf)
             else { return nil }
-            return attributes(of: group).first { isTask($0) }
+            // Its task may still be within the group, and wait for something else.
+            let values = attributes(of: group)
+            for value in values {
+                if let future = waits(value) { return future != 0 && values.contains(future) ? value : nil }
+            }
+            return nil
         default: return nil
         }
     }
 
     /// Of a `tuple`.
-    private func items(of tuple: UInt64, _ limit: UInt64) -> [UInt64] {
-        guard tuple != 0, typeName(of: tuple) == "tuple", let count: UInt64 = memory.load(tuple &+ PythonLayout.size),
-            let bytes = memory.bytes(tuple &+ PythonLayout.tupleItems, Int(min(count, limit)) * 8)
+    private mutating func items(of tuple: UInt64, _ limit: UInt64) -> [UInt64] {
+        guard tuple != 0, typeName(of: tuple) == "tuple", let count = word(tuple &+ PythonLayout.size),
+            let bytes = bytes(tuple &+ PythonLayout.tupleItems, Int(min(count, limit)) * 8)
         else { return [] }
         return (0..<bytes.count / 8).compactMap { bytes.number(at: $0 * 8) }
     }
 
     /// The values of an object's first attributes, where it has no dictionary.
-    private func attributes(of object: UInt64) -> [UInt64] {
+    private mutating func attributes(of object: UInt64) -> [UInt64] {
         let values: UInt64?
         switch layout.attributes {
         case nil: values = nil
-        case .pointer(let distance): values = memory.load(object &- distance)
+        case .pointer(let distance): values = word(object &- distance)
         case .taggedPointer(let distance):
-            values = memory.load(object &- distance, as: UInt64.self).flatMap { $0 & 1 == 1 ? $0 &+ 1 : nil }
+            values = word(object &- distance).flatMap { $0 & 1 == 1 ? $0 &+ 1 : nil }
         case .inline(let offset): values = object &+ offset
         }
-        guard let values, let bytes = memory.bytes(values, Limit.attributes * 8) else { return [] }
+        guard let values, let bytes = bytes(values, Limit.attributes * 8) else { return [] }
         return (0..<Limit.attributes).compactMap { bytes.number(at: $0 * 8) }
     }
 
-    private func isTask(_ object: UInt64) -> Bool {
-        object != 0 && taskType != 0 && memory.load(object &+ PythonLayout.type) == taskType
+    private mutating func isTask(_ object: UInt64) -> Bool {
+        object != 0 && found.type != 0 && word(object &+ PythonLayout.type) == found.type
     }
 
-    private func isFuture(_ object: UInt64) -> Bool { ["_asyncio.Future", "_GatheringFuture"].contains(typeName(of: object)) }
+    private mutating func isFuture(_ object: UInt64) -> Bool {
+        ["_asyncio.Future", "_GatheringFuture"].contains(typeName(of: object))
+    }
 
-    private func functionName(_ function: UInt64) -> String? {
-        guard typeName(of: function) == "function", let name: UInt64 = memory.load(function &+ Field.functionName) else {
-            return nil
-        }
+    private mutating func functionName(_ function: UInt64) -> String? {
+        guard typeName(of: function) == "function", let name = word(function &+ Field.functionName) else { return nil }
         return PythonText(memory: memory, layout: layout).string(name, limit: UInt64(Limit.nameBytes))
     }
 
-    private func typeName(of object: UInt64) -> String? {
-        guard object != 0, let type: UInt64 = memory.load(object &+ PythonLayout.type),
-            let name: UInt64 = memory.load(type &+ Field.typeName)
-        else { return nil }
+    private mutating func typeName(of object: UInt64) -> String? {
+        guard object != 0, let type = word(object &+ PythonLayout.type), let name = word(type &+ Field.typeName) else {
+            return nil
+        }
         return memory.text(name, limit: Limit.nameBytes)
     }
 }

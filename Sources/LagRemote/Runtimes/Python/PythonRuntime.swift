@@ -70,7 +70,8 @@ final class PythonRuntime: LanguageRuntime {
         let found = PythonTask(memory, layout, types).running(coroutines, at: taskLearner.distances)
         guard taskLearner.isTask(found), let found else { return nil }
         var task = found.task
-        task.awaiters = PythonAwaiters(self.memory, layout, types, taskType: found.type).names(of: found)
+        var awaiters = PythonAwaiters(self.memory, layout, types, of: found)
+        task.awaiters = awaiters.names()
         return task
     }
 

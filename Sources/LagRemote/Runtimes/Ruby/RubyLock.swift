@@ -5,6 +5,9 @@ internal import LagCapture
 /// A thread that waits sleeps in its own condition, in which it also sleeps for other reasons (`sleep`, a queue); but then it is not linked to those that
 /// wait for the lock. Or it gives the lock away, and sleeps in a condition of the lock until another one has taken it.
 ///
+/// That it passed from one thread to another is seen by who waits: a holder that gave it away and took it again at once, before one of these had it, is still
+/// the holder.
+///
 /// No wrong holder: it must be a thread of the same ring and ractor, no thread may be about to take the lock, and nothing of that may change while it is
 /// read.
 ///
@@ -62,8 +65,8 @@ struct RubyLock {
 
     /// The number of the thread, as the process itself knows it.
     private func number(of owner: UInt64, in ractor: UInt64) -> Int32? {
-        guard threads.first(where: { $0 == owner }) != nil,
-            memory.load(owner &+ layout.threadRactor, as: UInt64.self) == ractor, let number = threads.number(of: owner),
+        guard memory.load(owner &+ layout.threadRactor, as: UInt64.self) == ractor,
+            threads.first(where: { $0 == owner }) != nil, let number = threads.number(of: owner),
             number > 0
         else { return nil }
         return number

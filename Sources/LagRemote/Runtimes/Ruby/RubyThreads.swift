@@ -28,7 +28,7 @@ struct RubyThreads {
         var thread = main
         for _ in 0..<Self.maximumThreads {
             if matches(thread), memory.load(thread &+ layout.threadMachine, as: UInt64.self) == machine { return thread }
-            guard let next: UInt64 = memory.load(thread), next != main, next != 0 else { break }
+            guard let next: UInt64 = memory.load(thread), next != main, next != thread, next != 0 else { break }
             thread = next
         }
         return nil

@@ -60,6 +60,8 @@ struct GoProcessTests {
 
     @Test(arguments: ["asleep", "computing", "parked"]) func `the goroutine has its number`(state: String) throws {
         let process = try InterpretedProcess("/bin/sh", Self.script, file: "shop.sh", [state])
+        // By then Go has interrupted what computes.
+        usleep(50_000)
         var number: UInt32?
         let isFound = eventually {
             let outcome = process.take()

@@ -62,7 +62,8 @@ struct HostileLanguageTests {
         #expect(tried <= 256)
     }
 
-    @Test(arguments: 0..<40 as Range<UInt64>) func `wild goroutines go on within their stacks`(seed: UInt64) throws {
+    @Test(arguments: 0..<40 as Range<UInt64>) func `a wild goroutine is the one on whose stack the thread is`(seed: UInt64) throws
+    {
         let wild = WildMemory(seed: seed)
         let copy = try #require(MemoryCopy(process: getpid()))
         for _ in 0..<50 {
@@ -77,8 +78,11 @@ struct HostileLanguageTests {
             copy.prefetch(stack, 4096)
             Goroutine.copyReferred(by: thread, copy)
             copy.close(nil)
-            guard let goroutine = Goroutine(copy, at: place) else { continue }
-            #expect(goroutine.owns(goroutine.stackPointer))
+            let (running, parked) = (Goroutine.running(thread, copy), Goroutine.parked(thread, copy))
+            #expect(running == nil || running?.owns(stack) == true)
+            #expect(parked == nil || parked?.owns(stack) == false && parked?.canGoOn == true)
+            _ = running?.number(copy)
+            _ = parked?.number(copy)
         }
     }
 
@@ -95,8 +99,9 @@ struct HostileLanguageTests {
         }
         let found = try #require(goroutine(itself: wild.address(0), stackPointer: 8000))
         #expect(found.programCounter == 77 && found.stackPointer == 8000 && found.owns(4096) && !found.owns(8192))
-        #expect(goroutine(itself: wild.address(0), stackPointer: 8192) == nil)
-        #expect(goroutine(itself: wild.address(0), stackPointer: 4095) == nil)
+        // One that runs.
+        #expect(goroutine(itself: wild.address(0), stackPointer: 8192)?.canGoOn == false)
+        #expect(goroutine(itself: wild.address(0), stackPointer: 0)?.canGoOn == false && found.canGoOn)
         #expect(goroutine(itself: wild.address(8), stackPointer: 8000) == nil)
     }
 

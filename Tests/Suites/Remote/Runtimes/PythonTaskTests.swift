@@ -117,6 +117,15 @@ struct PythonTaskTests {
                     asyncio.create_task(waits(future), name="unrelated")
                     price_task.add_done_callback(lambda _: future)
                     await asyncio.sleep(600)
+                case "bound":
+                    other_task = asyncio.create_task(other(), name="unrelated")
+                    price_task.add_done_callback(other_task.cancel)
+                    await asyncio.sleep(600)
+                case "within":
+                    async with asyncio.TaskGroup() as group:
+                        price_task.cancel()
+                        group.create_task(price(), name="price")
+                        await asyncio.sleep(600)
                 case "alone": await asyncio.sleep(600)
 
         async def waits(future):
@@ -153,7 +162,11 @@ struct PythonTaskTests {
     }
 
     /// The program's own callbacks may have anything in their variables.
-    @Test(arguments: PythonLockTests.interpreters.flatMap { interpreter in ["callback", "alone"].map { (interpreter, $0) } })
+    @Test(
+        arguments: PythonLockTests.interpreters.flatMap { interpreter in
+            ["callback", "bound", "within", "alone"].map { (interpreter, $0) }
+        }
+    )
     func `a task that none waits for has no awaiter`(interpreter: String, mode: String) throws {
         #expect(try awaiters(interpreter, mode) == [])
     }
@@ -197,8 +210,8 @@ struct PythonTaskTests {
                 copy.close(&snapshot)
                 #expect(reader.running(coroutines, at: [0, 24, .max])?.task == found[1]?.task)
                 for case let found? in found {
-                    let awaiters = PythonAwaiters(RemoteMemory(process: getpid()), layout, types, taskType: found.type)
-                    #expect(awaiters.names(of: found).count <= 3)
+                    var awaiters = PythonAwaiters(RemoteMemory(process: getpid()), layout, types, of: found)
+                    #expect(awaiters.names().count <= 3)
                     #expect(!PythonTaskLearner(RemoteMemory(process: getpid())).isTask(found))
                 }
             }
