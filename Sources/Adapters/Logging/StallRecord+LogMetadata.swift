@@ -59,7 +59,7 @@
             var value: Logger.Metadata = ["id": "\(task.id)"]
             value["name"] = text(task.name)
             value["priority"] = task.priority.map { "\($0)" }
-            if !task.awaitedBy.isEmpty { value["awaited_by"] = .array(task.awaitedBy.map { .string(PlainText.sanitized($0)) }) }
+            if !task.awaitedBy.isEmpty { value["awaited_by"] = metadata(.texts(task.awaitedBy), frames: 0) }
             return .dictionary(value)
         }
 

@@ -35,7 +35,7 @@ package struct RuntimeLock: Sendable, Equatable {
     /// Where it lies.
     package let address: UInt64
     /// The thread that holds it; 0: none, or that is not certain.
-    package var owner: Int32
+    package let owner: Int32
     /// How often it has passed from one thread to another: unchanged means that the same one has held it all the time.
     package let switches: UInt64
 

@@ -39,7 +39,7 @@ extension [StallRecord.Frame] {
     package func shown(_ count: Int) -> [StallRecord.Frame] {
         guard count > 1, let own = firstIndex(where: { $0.inApp == true }), own >= count else { return Array(prefix(count)) }
         // A function that was inlined stands before the one that it is in.
-        let inner = Array(prefix(count / 2).reversed().drop { $0.inlined == true }.reversed())
+        let inner = Array(prefix(prefix(count / 2).lastIndex { $0.inlined != true }.map { $0 + 1 } ?? 0))
         var outer = self[own...].prefix(count - inner.count)
         outer[own].skipped = self[inner.count..<own].count { $0.inlined != true }
         return inner + outer

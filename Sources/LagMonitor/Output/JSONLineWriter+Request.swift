@@ -47,9 +47,7 @@ extension JSONLineWriter {
         if let priority = task.priority { field("priority", priority) }
         if !task.awaitedBy.isEmpty {
             key("awaited_by")
-            beginArray()
-            for name in task.awaitedBy.prefix(Self.awaiters) { value(name, maxBytes: maxBytes) }
-            endArray()
+            write(.texts(Array(task.awaitedBy.prefix(Self.awaiters))), maxBytes: maxBytes)
         }
         endObject()
     }

@@ -72,14 +72,11 @@ final class GoRuntime: LanguageRuntime {
     }
 
     func task(of thread: RuntimeThread, _ memory: MemoryCopy) -> LanguageTask? {
-        // A thread's own stack has one without a number. One that its thread has left is another thread's by now, unless it is bound to it.
-        let candidates = [
-            { Goroutine.running(thread, memory) },
-            { self.waitsWithGoroutine(thread, memory) ? Goroutine.parked(thread, memory) : nil },
-        ]
-        let found = candidates.lazy.compactMap { $0() }.compactMap { goroutine in goroutine.number(memory).map { (goroutine, $0) }
+        // One that its thread has left is another thread's by now, unless it is bound to it.
+        let parked = { self.waitsWithGoroutine(thread, memory) ? Goroutine.parked(thread, memory) : nil }
+        guard let goroutine = Goroutine.running(thread, memory) ?? parked(), let number = goroutine.number(memory) else {
+            return nil
         }
-        guard let (goroutine, number) = found.first else { return nil }
         return LanguageTask(address: goroutine.address, name: nil, number: number)
     }
 

@@ -1,3 +1,4 @@
+internal import CLagLinux
 internal import LagCapture
 
 /// The tasks of asyncio that wait for one, one for the other: who is called back when it is done.
@@ -14,7 +15,7 @@ internal import LagCapture
 /// methodobject.h, classobject.h, cellobject.h and genobject.h; Lib/asyncio/tasks.py and taskgroups.py.
 struct PythonAwaiters {
     private enum Limit {
-        static let awaiters = 3
+        static let awaiters = Int(CLL_TASK_AWAITERS)
         static let futures = 3
         static let callbacks: UInt64 = 4
         static let cells: UInt64 = 12

@@ -41,14 +41,11 @@ struct RubyLock {
         guard let state = memory.bytes(place, Self.stateBytes), isWaitedFor(place, at: futex) else { return nil }
         // What changes when another thread takes it: who waits, the first and the last of them, and who counts the time.
         let waits = [Self.waiting, Self.waiting + 8, Self.timer].map { state.number(at: Int($0)) ?? 0 as UInt64 }
-        var lock = RuntimeLock(address: place, owner: 0, switches: LanguageFrame.check(of: waits))
-        let owner: UInt64 = state.number(at: 0) ?? 0
-        if owner != 0, state.number(at: Int(Self.mutex)) == Int32(0), let number = number(of: owner, in: ractor),
-            memory.bytes(place, Self.stateBytes) == state
-        {
-            lock.owner = number
-        }
-        return lock
+        let switches = LanguageFrame.check(of: waits)
+        guard let owner: UInt64 = state.number(at: 0), owner != 0, state.number(at: Int(Self.mutex)) == Int32(0),
+            let number = number(of: owner, in: ractor), memory.bytes(place, Self.stateBytes) == state
+        else { return RuntimeLock(address: place, owner: 0, switches: switches) }
+        return RuntimeLock(address: place, owner: number, switches: switches)
     }
 
     private func isWaitedFor(_ place: UInt64, at futex: UInt64) -> Bool {

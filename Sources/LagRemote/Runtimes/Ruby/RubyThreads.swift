@@ -8,7 +8,7 @@ struct RubyThreads {
 
     private let memory: RemoteMemory
     private let layout: RubyLayout
-    let machine: UInt64
+    private let machine: UInt64
     /// The thread that the program began with.
     let main: UInt64
 

@@ -223,7 +223,7 @@ extension MonitorTests {
             let line = try line { _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(400)) }
             #expect(line.string("cause") == "lock" && line.string("lock_kind") == "semaphore", "\(line.text)")
             #expect(line.object("lock_owner").isEmpty)
-            #expect(line.string("message").contains(" for a semaphore"), "\(line.string("message"))")
+            #expect(line.string("message").contains(/, waiting in .+ for a semaphore/), "\(line.string("message"))")
         }
 
         @Test func `the end of a thread`() throws {

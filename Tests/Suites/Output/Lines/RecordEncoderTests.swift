@@ -205,6 +205,10 @@ struct RecordEncoderTests {
         let names = shown.map { $0["symbol"] as? String }
         #expect(names == [0, 1, 2, 3, 20, 21, 22, 23].map { frames[$0].symbol })
         #expect(shown.map { $0["skipped"] as? Int } == [nil, nil, nil, nil, 16, nil, nil, nil])
+        // A function that was inlined is not parted from the one that it is in.
+        for index in [2, 3, 10] { frames[index].inlined = true }
+        let parted = frames.shown(8)
+        #expect(parted.map(\.symbol) == [0, 1, 20, 21, 22, 23, 24, 25].map { frames[$0].symbol } && parted[2].skipped == 15)
     }
 
     @Test func `the threads of a pool stand by what they do`() throws {

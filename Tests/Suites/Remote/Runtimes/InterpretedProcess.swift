@@ -64,6 +64,29 @@ final class InterpretedProcess {
         return chain
     }
 
+    /// The thread that holds the interpreter's lock that the first thread waits for; nil: that was never certain.
+    func interpreterLockOwner() -> Int32? {
+        var owner: Int32?
+        _ = eventually {
+            _ = take()
+            let chain = chain(from: threads[0])
+            guard chain.count > 1, chain[0].lock.kind == Int32(CLL_LOCK_INTERPRETER), chain.isStillHeld(0) else { return false }
+            owner = chain[1].tid
+            return true
+        }
+        return owner
+    }
+
+    /// The program's own frames of a thread, once there are any.
+    func ownFrames(of tid: Int32) -> [String] {
+        var frames: [String] = []
+        _ = eventually {
+            frames = own(take(tid))
+            return !frames.isEmpty
+        }
+        return frames
+    }
+
     /// Of functions without a name, what tells them from others of theirs.
     func variants() -> [String: String] {
         let outcome = take()

@@ -47,23 +47,10 @@ struct PythonLockTests {
         mode: String
     ) throws {
         let process = try InterpretedProcess(interpreter, Self.program, file: "shop.py", [mode], ownFile: "shop.py")
-        var owner: Int32 = 0
-        let isFound = eventually {
-            _ = process.take()
-            let first = process.threads[0]
-            let chain = process.chain(from: first)
-            guard chain.count > 1, chain[0].lock.kind == Int32(CLL_LOCK_INTERPRETER) else { return false }
-            owner = chain[1].tid
-            return true
-        }
-        #expect(isFound)
+        let owner = process.interpreterLockOwner()
         let threads = process.threads
-        #expect(threads.count == 2 && owner == threads[1], "\(owner) of \(threads)")
-        var frames: [String] = []
-        _ = eventually {
-            frames = process.own(process.take(owner))
-            return !frames.isEmpty
-        }
+        #expect(threads.count == 2 && owner == threads[1], "\(String(describing: owner)) of \(threads)")
+        let frames = process.ownFrames(of: threads[1])
         #expect(frames.first == "keep (shop.py):6", "\(frames)")
         // In the start of the thread, or behind its sleep.
         let own = process.own(process.take())

@@ -37,22 +37,10 @@ struct RubyLockTests {
 
     @Test func `who holds the lock is known, and what it does`() throws {
         let process = try InterpretedProcess("/usr/bin/ruby", Self.program, file: "shop.rb", ["sleep"], ownFile: "shop.rb")
-        var owner: Int32 = 0
-        let isFound = eventually {
-            _ = process.take()
-            let chain = process.chain(from: process.threads[0])
-            guard chain.count > 1, chain[0].lock.kind == Int32(CLL_LOCK_INTERPRETER) else { return false }
-            owner = chain[1].tid
-            return chain.isStillHeld(0)
-        }
-        #expect(isFound)
+        let owner = process.interpreterLockOwner()
         let threads = process.threads
-        #expect(threads.count == 2 && owner == threads[1], "\(owner) of \(threads)")
-        var frames: [String] = []
-        _ = eventually {
-            frames = process.own(process.take(owner))
-            return !frames.isEmpty
-        }
+        #expect(threads.count == 2 && owner == threads[1], "\(String(describing: owner)) of \(threads)")
+        let frames = process.ownFrames(of: threads[1])
         #expect(frames.first == "keep (shop.rb):6", "\(frames)")
     }
 
