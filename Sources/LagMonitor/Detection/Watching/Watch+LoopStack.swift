@@ -17,10 +17,12 @@ extension Watch {
         guard outcome.method == .passive, BeaconReading(hot.pointee.beacon).word == beacon.word else { return }
         services.findFunctions(of: outcome.stored)
         guard cold.pointee.loopStack.record(outcome, in: services.scratch) else { return }
-        cold.pointee.loopStackDue = now.saturatingSum(Self.loopStackAgeNanoseconds)
         let hasLanguages = services.scratch.hasLanguages(in: outcome.stored)
         let calls = LoopCalls(services.calls(of: target, after: outcome), hasLanguages: hasLanguages)
-        if BeaconReading(hot.pointee.beacon).word == beacon.word { cold.pointee.loopCalls = calls }
+        // One that went on meanwhile may have been elsewhere by then.
+        guard BeaconReading(hot.pointee.beacon).word == beacon.word else { return }
+        cold.pointee.loopCalls = calls
+        cold.pointee.loopStackDue = now.saturatingSum(Self.loopStackAgeNanoseconds)
     }
 
     /// Whether the thread sleeps in a handler by its calls (``LoopCalls``), where its loop waits with its events at that address of the stack, if they
