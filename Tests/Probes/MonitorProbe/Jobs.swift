@@ -96,8 +96,14 @@ struct Jobs {
 
     @discardableResult
     private func expect(_ count: Int, _ what: String) async throws -> [[String: Any]] {
-        // Without blocking: this runs on a thread of the pool as well.
-        for _ in 0..<1000 where stalls.count < count { try await Task.sleep(for: .milliseconds(2)) }
+        // Without blocking, and computing but for what is new: this runs on a thread of the pool as well.
+        var read = -1
+        for _ in 0..<1000 {
+            let lines = sink.lines.count
+            if lines != read, stalls.count >= count { break }
+            read = lines
+            try await Task.sleep(for: .milliseconds(2))
+        }
         // One too many would come late.
         try await Task.sleep(for: .milliseconds(300))
         let records = stalls
