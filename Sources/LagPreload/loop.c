@@ -193,14 +193,17 @@ static loop_thread *handle_other_place(
 }
 
 // Whether so many waits in a row make a loop. Fewer do where the first is long ago: a loop's first stall counts, and some turn a few times in
-// their lives. Of threads other than the main thread, which are pools' mostly, only those that are watched since the first.
+// their lives. Of threads other than the main thread, which are pools' mostly, only those that are watched since the first. For one descriptor, even many
+// may be a dialogue with a server: X11's clients begin with dozens of round trips, of which eight in a row take some 0.2 ms.
 static int is_loop(loop_thread *thread, int32_t waits) {
-    if (waits >= LOOP_WAITS) return 1;
-    int rank = thread->other_rank;
-    if (waits <= 0 || (thread != loop_main_thread && (rank <= LOOP_RANK_ONE || (waits > 1 && thread->claim == 0)))) return 0;
+    int rank = thread->other_rank, is_main = thread == loop_main_thread;
+    int is_row = waits >= LOOP_WAITS;
+    if (is_row && rank > LOOP_RANK_ONE) return 1;
+    if (waits <= 0) return 0;
     uint64_t now_ns = clb_now_ns();
     if (waits == 1) thread->other_ns = now_ns;
-    int32_t few = thread == loop_main_thread || rank == LOOP_RANK_EPOLL ? LOOP_FEW_WAITS : LOOP_FEW_SET_WAITS;
+    if (!is_main && !is_row && (rank <= LOOP_RANK_ONE || (waits > 1 && thread->claim == 0))) return 0;
+    int32_t few = is_main || rank == LOOP_RANK_EPOLL ? LOOP_FEW_WAITS : LOOP_FEW_SET_WAITS;
     return waits >= few && (int64_t)(now_ns - thread->other_ns) >= (int64_t)LOOP_FEW_MS * 1000000;
 }
 

@@ -19,10 +19,11 @@ extern const unsigned long Py_Version __attribute__((weak));
 #pragma GCC visibility push(hidden)
 
 enum {
-    LOOP_WAITS = 8,           // in a row at one place: a loop
+    LOOP_WAITS = 8,           // in a row at one place, for several descriptors or an epoll instance: a loop
     LOOP_FEW_WAITS = 2,       // of the main thread, or on an epoll instance, where the first was
     LOOP_FEW_SET_WAITS = 4,   // of another thread by poll or select (a job may wait twice or thrice for one answer), where the first was
-    LOOP_FEW_MS = 500,        // so long ago: many programs make a wait or two at their start, and are at the next within milliseconds
+    LOOP_FEW_MS = 500,        // so long ago: many programs make a wait or two at their start, and are at the next within milliseconds. For one
+                              // descriptor however many
     LOOP_PROVISIONAL_CLAIMS = 4,  // of one thread and one kind (LOOP_KIND_…) at most: a start waits for things that are no loop's
     LOOP_THREADS_CLAIMS = 16,     // of all other threads of a process: those that run loops are made early, and threads may be made for each job
     LOOP_OTHER_WAITS = 32,    // at another place, and the loop's own not seen for

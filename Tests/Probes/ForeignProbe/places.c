@@ -89,6 +89,20 @@ __attribute__((noinline)) static void turn_set(int turns) {
     __asm__ volatile("");
 }
 
+__attribute__((noinline)) static void turn_one(int turns) {
+    struct pollfd one = {.fd = event, .events = POLLIN};
+    for (int i = 0; i != turns; i += counted(turns)) poll(&one, 1, TURN_MS);
+    __asm__ volatile("");
+}
+// A start's round trips to a server that answers at once.
+__attribute__((noinline)) static void ask(int questions) {
+    struct pollfd one = {.fd = ends[0], .events = POLLIN};
+    for (int i = 0; i < questions; i++) {
+        char byte = 0;
+        if (write(ends[1], &byte, 1) != 1 || poll(&one, 1, -1) != 1 || read(ends[0], &byte, 1) != 1) _exit(4);
+    }
+}
+
 // One turn, each time elsewhere in the stack.
 static void turn_moving(int turns) {
     size_t place = 0;
@@ -583,6 +597,11 @@ int run_places(int count, char **arguments) {
         turn_moving(FIRST_TURNS);
         deeper(2048, handler_that_naps, STALL_MS);
         turn_moving(20);
+    } else if (strcmp(name, "dialogue") == 0) {
+        ask(20);
+        deeper(2048, turn_one, FIRST_TURNS);
+        deeper(4096, handler_that_naps, STALL_MS);
+        deeper(2048, turn_one, 20);
     } else if (strcmp(name, "threaded") == 0) {
         // What the C library's poll does from now on takes more of the stack.
         turn_set(FIRST_TURNS);

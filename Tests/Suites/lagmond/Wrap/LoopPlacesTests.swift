@@ -75,7 +75,7 @@ struct LoopPlacesTests {
         )
     }
 
-    @Test(arguments: ["start", "turns", "moving"], Way.allCases)
+    @Test(arguments: ["start", "turns", "moving", "dialogue"], Way.allCases)
     func `a loop that moves is found, with its stall and no other`(name: String, way: Way) throws {
         let lines = try Self.lines(name, way)
         #expect(lines.count == 1, "\(lines)")
