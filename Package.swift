@@ -102,8 +102,8 @@ let package = Package(
         .target(name: "CLagBeacon"),
         .target(name: "CLagLinux", dependencies: ["CLagBeacon"], linkerSettings: [.linkedLibrary("dl")]),
         .target(name: "CLagRemote", dependencies: cEdge),
-        // libcurl, loaded when it is needed: OTLP's.
-        .target(name: "CLagCurl", linkerSettings: [.linkedLibrary("dl")]),
+        // OpenTelemetry's: libcurl, loaded when it is needed; contexts for readers outside.
+        .target(name: "CLagOTLP", dependencies: cEdge, linkerSettings: [.linkedLibrary("dl")]),
         .target(name: "CLibunwind", dependencies: ["CLagLinux"], linkerSettings: [.linkedLibrary("dl")]),
         .systemLibrary(name: "CZlib", path: "Sources/CZlib", providers: [.apt(["zlib1g-dev"])]),
 
@@ -126,7 +126,7 @@ let package = Package(
         adapter("Concurrency", cEdge + ["LagMonitor", "LagActivity", "LagRunLoop"]),
         // Other formats than JSON lines; sockets, the journal, the spool.
         adapter("Delivery", cEdge + ["LagOutput"]),
-        adapter("OTLP", ["CLagCurl", "LagOutput", "LagMonitorDelivery"]),
+        adapter("OTLP", ["CLagOTLP", "LagModel", "LagOutput", "LagMonitorDelivery"]),
         adapter("TestKit", cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]),
         adapter("Logging", ["LagMonitor", logging]),
         adapter("Metrics", cEdge + ["LagMonitor", product("CoreMetrics", of: "swift-metrics", with: "Metrics")]),
@@ -182,7 +182,7 @@ let package = Package(
         probe("CaptureProbe", cEdge + layers + ["LagMonitor", "StallFixtures"]),
         probe(
             "MonitorProbe",
-            cEdge + layers + ["TestSupport", "LagMonitor", "LagMonitorConcurrency", "LagRemote", "LagSymbols", "StallFixtures"]
+            cEdge + layers + ["TestSupport", "LagMonitor", "LagMonitorConcurrency", "LagMonitorOTLP", "LagRemote", "LagSymbols", "StallFixtures"]
         ),
         probe("AllocationProbe", cEdge + ["TestSupport", "LagMonitor", "LagCapture", "LagDiagnosis", "CountingMalloc"]),
         // Who runs the main queue is the program's choice: an asynchronous one is another program.
@@ -230,7 +230,7 @@ let package = Package(
                 product("UnixSignals", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
             ] + nio
         ),
-        suite("LagRemoteTests", "Remote", cEdge + layers + remote + ["LagMonitor", "MonitorProbe", "ForeignProbe"]),
+        suite("LagRemoteTests", "Remote", cEdge + layers + remote + ["LagMonitor", "LagMonitorOTLP", "MonitorProbe", "ForeignProbe"]),
         suite(
             "lagmondTests",
             "lagmond",

@@ -16,7 +16,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # C libraries of some systems, this package's C modules, and what Foundation has inside on Linux alone.
-LINUX = {"Glibc", "Musl", "Bionic", "CoreFoundation", "CZlib", "CLibunwind", "CLagBeacon", "CLagLinux", "CLagRemote", "CLagCurl"}
+LINUX = {"Glibc", "Musl", "Bionic", "CoreFoundation", "CZlib", "CLibunwind", "CLagBeacon", "CLagLinux", "CLagRemote", "CLagOTLP"}
 # Needs macOS 15; the package says 13. Tests may, which run where somebody works on the package, and examples, whose manifests say what they need.
 NEW = {"Synchronization"}
 IMPORT = re.compile(r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|internal|private|fileprivate)\s+)?import\s+(?:\w+\s+)?(\w+)")

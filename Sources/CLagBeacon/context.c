@@ -7,6 +7,7 @@ clb_contexts *clb_contexts_wanted;
 clb_contexts *clb_contexts_all;
 _Thread_local clb_context_running clb_context_thread;
 _Thread_local uint32_t clb_context_cursor;
+void (*clb_context_observer)(uint64_t token);
 
 // Who wants contexts, and the table: both change at the start and the end of a monitor alone.
 static pthread_mutex_t wanting = PTHREAD_MUTEX_INITIALIZER;

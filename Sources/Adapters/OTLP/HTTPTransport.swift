@@ -1,4 +1,4 @@
-internal import CLagCurl
+internal import CLagOTLP
 internal import Dispatch
 internal import FoundationEssentials
 internal import Glibc

@@ -70,6 +70,8 @@ extern clb_contexts *clb_contexts_wanted;
 // The table, once there was one: it stays.
 extern clb_contexts *clb_contexts_all;
 extern _Thread_local clb_context_running clb_context_thread;
+// Called by a thread when it runs another synchronous context, with its token, or 0: it runs none. NULL: nobody asks.
+extern void (*clb_context_observer)(uint64_t token);
 // Where the calling thread tries first; 0: it has opened none.
 extern _Thread_local uint32_t clb_context_cursor;
 
@@ -177,6 +179,8 @@ static inline void clb_context_set_running(clb_context_running running) {
     __atomic_store_n(&clb_context_thread.task, running.task, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     __atomic_store_n(&clb_context_thread.token, running.token, __ATOMIC_RELAXED);
+    void (*observer)(uint64_t) = __atomic_load_n(&clb_context_observer, __ATOMIC_ACQUIRE);
+    if (__builtin_expect(observer != NULL, 0)) observer(running.token);
 }
 
 // Where the calling thread keeps what it runs, from its descriptor (pthread_t): the same for every thread where that is static storage.

@@ -1,6 +1,9 @@
 extension StallRecord {
     /// What the program said that it worked at (`withStallContext`): an object of its own in the line.
     public struct Request: Sendable, Equatable {
+        /// What a context's name is called as an attribute, where a program publishes its contexts for any reader (OTEP 4947).
+        package static let publishedKey = "lagmonitor.context"
+
         /// `name`: what kind of work it is.
         public var name: String
         /// `running`: whether the stalled thread was at it. Being open is not being at fault.

@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// What a request is called, by the attributes of its context: as OpenTelemetry's conventions name the span of a server, which has few names.
 enum RequestName {
     private static let routes = ["http.route", "http_route", "url.template"]
@@ -12,6 +14,7 @@ enum RequestName {
             }
             return nil
         }
+        if let name = value([StallRecord.Request.publishedKey]) { return name }
         if let route = value(routes) { return value(methods).map { "\($0) \(route)" } ?? route }
         if let method = value(["rpc.method"]) { return value(["rpc.service"]).map { "\($0)/\(method)" } ?? method }
         guard let destination = value(["messaging.destination.template", "messaging.destination.name"]) else {

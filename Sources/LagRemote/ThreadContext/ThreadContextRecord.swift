@@ -70,7 +70,8 @@ struct ThreadContextRecord {
         var draft = clb_context_draft()
         var name = RequestName.of(values.map { ($0.key, $0.value) })
         name?.withUTF8 { clb_draft_name(&draft, $0.baseAddress, $0.count) }
-        for (key, value, isRecorded) in values where isRecorded {
+        // (What a context of the program is called is its name already.)
+        for (key, value, isRecorded) in values where isRecorded && key != StallRecord.Request.publishedKey {
             var key = key
             key.withUTF8 { key in
                 value.withUnsafeBufferPointer { value in

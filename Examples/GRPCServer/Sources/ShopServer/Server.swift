@@ -14,8 +14,13 @@ import UnixSignals
         let arguments = CommandLine.arguments
         guard arguments.count == 1 else { return try await call(Array(arguments.dropFirst())) }
 
-        // All that it takes, with the service in the list below.
-        let monitor = StallMonitor(sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")])
+        // All that it takes, with the service in the list below. The contexts are for the interceptor.
+        var configuration = StallMonitorConfiguration()
+        configuration.contexts = .recorded
+        let monitor = StallMonitor(
+            configuration: configuration,
+            sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")]
+        )
 
         let group = ServiceGroup(
             services: [StallMonitorService(monitor), GRPCService()],
@@ -35,7 +40,10 @@ import UnixSignals
         )
         try await withGRPCClient(transport: transport) { client in
             let answer = try await client.unary(
-                request: ClientRequest(message: []),
+                request: ClientRequest(
+                    message: [],
+                    metadata: ["traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"]
+                ),
                 descriptor: MethodDescriptor(fullyQualifiedService: "shop.Shop", method: arguments[2]),
                 serializer: Bytes(),
                 deserializer: Bytes(),
@@ -51,7 +59,8 @@ struct GRPCService: Service {
     func run() async throws {
         let server = GRPCServer(
             transport: .http2NIOPosix(address: .ipv4(host: "127.0.0.1", port: 0), transportSecurity: .plaintext),
-            services: [Shop()]
+            services: [Shop()],
+            interceptors: [StallContextInterceptor()]
         )
         try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup { tasks in

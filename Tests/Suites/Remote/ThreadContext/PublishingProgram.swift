@@ -52,12 +52,17 @@ final class PublishingProgram {
     /// Which thread is at something.
     let tid: Int32
 
-    init(_ place: WriterPlace, _ arguments: [String]) throws {
+    /// - Parameter place: nil: a program in Swift, by ``OpenTelemetryContexts``.
+    init(_ place: WriterPlace?, _ arguments: [String]) throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        if place == .program {
+        switch place {
+        case nil:
+            process.executableURL = Self.built.appendingPathComponent("MonitorProbe")
+            process.arguments = ["published"] + arguments
+        case .program:
             process.executableURL = Self.built.appendingPathComponent("ForeignProbe")
             process.arguments = ["context"] + arguments
-        } else {
+        case let place?:
             let writer = "\(Self.sources)/otel_writer.c"
             let main = ["-O1", "-DTHREAD_CONTEXT_MAIN", "-I", Self.sources, "\(Self.sources)/thread_context.c", "-o", "program"]
             if let own = place.ownOptions {

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "CLagCurl.h"
+#include "clc_client.h"
 #include "libcurl.h"
 
 #include <dlfcn.h>

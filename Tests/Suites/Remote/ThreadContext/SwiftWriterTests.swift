@@ -1,0 +1,54 @@
+internal import CLagBeacon
+internal import Foundation
+internal import LagCapture
+internal import LagModel
+internal import TestSupport
+internal import Testing
+
+@testable internal import LagMonitorOTLP
+@testable internal import LagRemote
+
+#if arch(x86_64)
+    /// What a program in Swift publishes of its contexts (`OpenTelemetryContexts`), as it is read from outside.
+    struct SwiftWriterTests {
+        @Test(arguments: ["sleeping", "computing"]) func `the synchronous context that a thread runs is published`(mode: String) throws {
+            let program = try PublishingProgram(nil, [mode])
+            let found = try #require(program.context())
+            #expect(found.context.trace_high == 0x0af7_6519_16cd_43dd && found.context.trace_low == 0x8448_eb21_1c80_319c)
+            #expect(found.context.span == 0xb7ad_6b71_6920_3331)
+            // Without its attributes, which nobody redacts.
+            #expect(found.texts == ["GET /orders/:id"])
+        }
+
+        @Test(arguments: ["over", "task"]) func `neither what is over nor a task's context is a thread's`(mode: String) throws {
+            let program = try PublishingProgram(nil, [mode])
+            #expect(eventually { program.take().outcome.method == .passive })
+            #expect(program.take().context == nil)
+        }
+
+        @Test func `the message has what readers ask for`() {
+            var process = ProcessContext(pid: 7, processName: "ShopServer", hostName: "node-3", bootID: "", serviceVersion: "1.2")
+            process.serviceName = String(repeating: "s", count: 200)
+            let message = ProcessContextWriter.message(process)
+            let read = ProcessContextMessage(message)
+            #expect(read.hasKnownSchema && read.keys == ["lagmonitor.context"])
+            let resource = ProtobufFields(message[...]).first { $0.number == 1 }
+            let pairs = ProtobufFields(resource?.bytes ?? []).map { entry in
+                ProtobufFields(entry.bytes).map { field in
+                    String(decoding: field.number == 1 ? field.bytes : ProtobufFields(field.bytes).first { _ in true }?.bytes ?? [], as: UTF8.self)
+                }
+            }
+            #expect(
+                pairs == [
+                    ["service.name", String(repeating: "s", count: 200)], ["service.version", "1.2"], ["host.name", "node-3"],
+                    ["process.executable.name", "ShopServer"],
+                ]
+            )
+        }
+
+        @Test func `a process publishes one context`() throws {
+            let outcome = try ProbeOutcome(of: "MonitorProbe", ["published", "twice"])
+            #expect(outcome.text.contains("the process has published its context already"), "\(outcome.text)")
+        }
+    }
+#endif
