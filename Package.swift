@@ -182,7 +182,10 @@ let package = Package(
         probe("CaptureProbe", cEdge + layers + ["LagMonitor", "StallFixtures"]),
         probe(
             "MonitorProbe",
-            cEdge + layers + ["TestSupport", "LagMonitor", "LagMonitorConcurrency", "LagMonitorOTLP", "LagRemote", "LagSymbols", "StallFixtures"]
+            cEdge + layers + [
+                "TestSupport", "LagMonitor", "LagMonitorConcurrency", "LagMonitorOTLP", "LagRemote", "LagSymbols",
+                "StallFixtures",
+            ]
         ),
         probe("AllocationProbe", cEdge + ["TestSupport", "LagMonitor", "LagCapture", "LagDiagnosis", "CountingMalloc"]),
         // Who runs the main queue is the program's choice: an asynchronous one is another program.
@@ -230,7 +233,11 @@ let package = Package(
                 product("UnixSignals", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
             ] + nio
         ),
-        suite("LagRemoteTests", "Remote", cEdge + layers + remote + ["LagMonitor", "LagMonitorOTLP", "MonitorProbe", "ForeignProbe"]),
+        suite(
+            "LagRemoteTests",
+            "Remote",
+            cEdge + layers + remote + ["LagMonitor", "LagMonitorOTLP", "MonitorProbe", "ForeignProbe"]
+        ),
         suite(
             "lagmondTests",
             "lagmond",

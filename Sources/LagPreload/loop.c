@@ -129,10 +129,11 @@ static int32_t count_other(loop_thread *thread, int32_t object, int rank, uint64
         return ++thread->other_waits;
     }
     int is_inner = rank < thread->other_rank || (rank == thread->other_rank && sp < thread->other.sp);
-    // A client's library polls its connection for each answer: that may be many times within one turn of a loop on epoll. (What waits much further out
-    // than the candidate is no handler of its.)
-    int is_clients = rank == LOOP_RANK_ONE && thread->other_rank == LOOP_RANK_EPOLL
-        && (loop_is_interpreter || sp < thread->other.sp + LOOP_CLIENT_BYTES);
+    // A client's library polls its connection for each answer: that may be many times within one turn of a loop on epoll, or of one on poll that waits
+    // further out. (What waits much further out than a candidate on epoll is no handler of its.)
+    int is_beside = thread->other_rank == LOOP_RANK_EPOLL && (loop_is_interpreter || sp < thread->other.sp + LOOP_CLIENT_BYTES);
+    int is_within = thread->other_rank == LOOP_RANK_SEVERAL && sp < thread->other.sp;
+    int is_clients = rank == LOOP_RANK_ONE && (is_beside || is_within);
     if (is_inner && (++thread->inner_waits < LOOP_WAITS || (is_clients && !is_past(thread)))) return 0;
     thread->other = (loop_place){.address = address, .sp = sp};
     thread->other_object = object;

@@ -33,7 +33,10 @@ public enum OpenTelemetryContexts {
     ///   or is static); the system has no memory for it.
     public static func publish(serviceName: String? = nil, serviceVersion: String? = nil) throws(Refusal) {
         guard clo_context_is_exported() != 0 else {
-            throw Refusal(description: "the program does not export otel_thread_ctx_v1: link it with --export-dynamic-symbol=otel_thread_ctx_v1")
+            throw Refusal(
+                description:
+                    "the program does not export otel_thread_ctx_v1: link it with --export-dynamic-symbol=otel_thread_ctx_v1"
+            )
         }
         var process = ProcessContext.current(serviceName: serviceName, serviceVersion: serviceVersion)
         process.readResource(isOwn: true)

@@ -11,7 +11,9 @@ internal import Testing
 #if arch(x86_64)
     /// What a program in Swift publishes of its contexts (`OpenTelemetryContexts`), as it is read from outside.
     struct SwiftWriterTests {
-        @Test(arguments: ["sleeping", "computing"]) func `the synchronous context that a thread runs is published`(mode: String) throws {
+        @Test(arguments: ["sleeping", "computing"]) func `the synchronous context that a thread runs is published`(mode: String)
+            throws
+        {
             let program = try PublishingProgram(nil, [mode])
             let found = try #require(program.context())
             #expect(found.context.trace_high == 0x0af7_6519_16cd_43dd && found.context.trace_low == 0x8448_eb21_1c80_319c)
@@ -35,7 +37,10 @@ internal import Testing
             let resource = ProtobufFields(message[...]).first { $0.number == 1 }
             let pairs = ProtobufFields(resource?.bytes ?? []).map { entry in
                 ProtobufFields(entry.bytes).map { field in
-                    String(decoding: field.number == 1 ? field.bytes : ProtobufFields(field.bytes).first { _ in true }?.bytes ?? [], as: UTF8.self)
+                    String(
+                        decoding: field.number == 1 ? field.bytes : ProtobufFields(field.bytes).first { _ in true }?.bytes ?? [],
+                        as: UTF8.self
+                    )
                 }
             }
             #expect(
