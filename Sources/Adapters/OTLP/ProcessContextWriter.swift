@@ -26,8 +26,9 @@ enum ProcessContextWriter {
             .flatMap { field(Field.resourceAttributes, attribute($0.0, text($0.1))) }
         // The name alone: its index is the C part's.
         let keys = field(Field.arrayValue, field(Field.values, text(StallRecord.Request.publishedKey)))
+        // The development version's name, which it had until the standard was merged: the profiler knows no other one yet.
         return field(Field.resource, resource)
-            + field(Field.attributes, attribute("threadlocal.schema_version", text("tls_v1")))
+            + field(Field.attributes, attribute("threadlocal.schema_version", text("tlsdesc_v1_dev")))
             + field(Field.attributes, attribute("threadlocal.attribute_key_map", keys))
     }
 

@@ -2,6 +2,8 @@ import GRPCCore
 import LagMonitor
 
 /// Says which call a task works at: a stall's record has its method as `request`, and the trace of its `traceparent` metadata.
+///
+/// What makes the messages of a streaming response runs after the interceptors, and is not in it: such a method calls `withStallContext` there itself.
 struct StallContextInterceptor: ServerInterceptor {
     func intercept<Input: Sendable, Output: Sendable>(
         request: StreamingServerRequest<Input>,

@@ -3,7 +3,8 @@ internal import LagCapture
 
 /// Which functions run the loop (``LoopStack``): of loops of other processes, whose names nobody knows beforehand.
 extension Watch {
-    /// A program may come from one loop to another; so long one is taken to be in the same: 0.1 ms a second of a busy loop.
+    /// A program may come from one loop to another; so long one is taken to be in the same: 0.1 ms a second of a busy loop, 2 ms of one
+    /// that goes on whenever it is read.
     private static let loopStackAgeNanoseconds: UInt64 = 1_000_000_000
     /// A busy loop may not be asleep whenever it is visited.
     private static let loopStackRetryNanoseconds: UInt64 = 50_000_000

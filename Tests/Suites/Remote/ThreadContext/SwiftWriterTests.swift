@@ -33,7 +33,8 @@ internal import Testing
             process.serviceName = String(repeating: "s", count: 200)
             let message = ProcessContextWriter.message(process)
             let read = ProcessContextMessage(message)
-            #expect(read.hasKnownSchema && read.keys == ["lagmonitor.context"])
+            // The one that the profiler knows.
+            #expect(read.schemaVersion == "tlsdesc_v1_dev" && read.keys == ["lagmonitor.context"])
             let resource = ProtobufFields(message[...]).first { $0.number == 1 }
             let pairs = ProtobufFields(resource?.bytes ?? []).map { entry in
                 ProtobufFields(entry.bytes).map { field in

@@ -84,6 +84,12 @@ struct LoopPlacesTests {
         #expect(line["pending"] as? Bool == false && line["pending_ms"] == nil)
     }
 
+    @Test(arguments: ["dialogue-within", "once-outer"])
+    func `round trips within a loop's first turn do not end it, and a loop further in than a start does`(name: String) throws {
+        let lines = try Self.lines(name, .run)
+        #expect(lines.count == 1 && lines.first.map { Self.functions($0).contains("handler_that_naps") } == true, "\(lines)")
+    }
+
     @Test(arguments: Way.allCases) func `a loop on poll is the same one since the process has threads`(way: Way) throws {
         let lines = try Self.lines("threaded", way)
         #expect(lines.count == 2 && lines.allSatisfy { Self.functions($0).contains("handler_that_naps") }, "\(lines)")
