@@ -119,11 +119,13 @@ static int is_past(const loop_thread *thread) {
     return thread->inner_waits >= LOOP_OTHER_WAITS && (thread->claim == 0 || has_been_gone(thread));
 }
 
-// Whether the waits within the candidate's work come as fast as answers do. A loop rests.
+// A wait within the candidate's work: whether at least half of these in a row came as fast as answers do. A loop rests between its waits.
 static int is_dialogue(loop_thread *thread) {
     uint64_t now_ns = clb_now_ns();
-    if (thread->inner_waits == 0) thread->inner_ns = now_ns;
-    return now_ns - thread->inner_ns < (uint64_t)(thread->inner_waits + 1) * LOOP_ANSWER_MS * 1000000;
+    if (thread->inner_waits == 0) thread->slow_waits = 0;
+    else thread->slow_waits += now_ns - thread->inner_ns >= (uint64_t)LOOP_ANSWER_MS * 1000000;
+    thread->inner_ns = now_ns;
+    return 2 * thread->slow_waits <= thread->inner_waits;
 }
 
 // Counts a wait that is not the loop's: how many there were in a row. A handler's own waits, of a lower rank or further in the stack, do not end
@@ -139,8 +141,8 @@ static int32_t count_other(loop_thread *thread, int32_t object, int rank, uint64
     // A client's library polls its connection for each answer: that may be many times within one turn of a loop on epoll, or of one on poll that waits
     // further out. (What waits much further out than a candidate on epoll is no handler of its.)
     int is_beside = thread->other_rank == LOOP_RANK_EPOLL && (loop_is_interpreter || sp < thread->other.sp + LOOP_CLIENT_BYTES);
-    int is_within = thread->other_rank == LOOP_RANK_SEVERAL && sp < thread->other.sp && is_dialogue(thread);
-    int is_clients = rank == LOOP_RANK_ONE && (is_beside || is_within);
+    int is_within = thread->other_rank == LOOP_RANK_SEVERAL && sp < thread->other.sp;
+    int is_clients = rank == LOOP_RANK_ONE && (is_beside || (is_within && is_dialogue(thread)));
     if (is_inner && (++thread->inner_waits < LOOP_WAITS || (is_clients && !is_past(thread)))) return 0;
     thread->other = (loop_place){.address = address, .sp = sp};
     thread->other_object = object;

@@ -26,7 +26,7 @@ enum {
                               // descriptor however many
     LOOP_PROVISIONAL_CLAIMS = 4,  // of one thread and one kind (LOOP_KIND_…) at most: a start waits for things that are no loop's
     LOOP_THREADS_CLAIMS = 16,     // of all other threads of a process: those that run loops are made early, and threads may be made for each job
-    LOOP_ANSWER_MS = 4,       // so long a server's answer takes at most, of a few
+    LOOP_ANSWER_MS = 4,       // so long most answers of a server take at most
     LOOP_OTHER_WAITS = 32,    // at another place, and the loop's own not seen for
     LOOP_GONE_SECONDS = 5,    // this long: the other place is the loop now
     LOOP_RETRY_WAITS = 1024,  // after a claim that found no free slot
@@ -67,7 +67,8 @@ typedef struct loop_thread {
     int32_t other_rank;
     uint64_t other_ns;    // when the first of `other_waits` was
     int32_t inner_waits;  // how many in a row that were probably a handler's, within the loop of `other`
-    uint64_t inner_ns;    // when the first of them was
+    int32_t slow_waits;   // how many of them did not come at once after the one before
+    uint64_t inner_ns;    // when the last one was
     loop_place place;     // of the loop; sp is 0 until there is one
     clb_beacon *beacon;   // in the table; NULL until there was a claim
     clb_ticker ticker;
