@@ -119,13 +119,13 @@ static int is_past(const loop_thread *thread) {
     return thread->inner_waits >= LOOP_OTHER_WAITS && (thread->claim == 0 || has_been_gone(thread));
 }
 
-// A wait within the candidate's work: whether at least half of these in a row came as fast as answers do. A loop rests between its waits.
-static int is_dialogue(loop_thread *thread) {
+// Another wait of a row, of which `waits` were before: whether at least half of them came as fast as a server's answers do. A loop rests between its waits.
+static int is_dialogue(loop_row *row, int32_t waits) {
     uint64_t now_ns = clb_now_ns();
-    if (thread->inner_waits == 0) thread->slow_waits = 0;
-    else thread->slow_waits += now_ns - thread->inner_ns >= (uint64_t)LOOP_ANSWER_MS * 1000000;
-    thread->inner_ns = now_ns;
-    return 2 * thread->slow_waits <= thread->inner_waits;
+    if (waits == 0) row->slow_waits = 0;
+    else row->slow_waits += now_ns - row->last_ns >= (uint64_t)LOOP_ANSWER_MS * 1000000;
+    row->last_ns = now_ns;
+    return 2 * row->slow_waits <= waits;
 }
 
 // Counts a wait that is not the loop's: how many there were in a row. A handler's own waits, of a lower rank or further in the stack, do not end
@@ -142,7 +142,7 @@ static int32_t count_other(loop_thread *thread, int32_t object, int rank, uint64
     // further out. (What waits much further out than a candidate on epoll is no handler of its.)
     int is_beside = thread->other_rank == LOOP_RANK_EPOLL && (loop_is_interpreter || sp < thread->other.sp + LOOP_CLIENT_BYTES);
     int is_within = thread->other_rank == LOOP_RANK_SEVERAL && sp < thread->other.sp;
-    int is_clients = rank == LOOP_RANK_ONE && (is_beside || (is_within && is_dialogue(thread)));
+    int is_clients = rank == LOOP_RANK_ONE && (is_beside || (is_within && is_dialogue(&thread->inner, thread->inner_waits)));
     if (is_inner && (++thread->inner_waits < LOOP_WAITS || (is_clients && !is_past(thread)))) return 0;
     thread->other = (loop_place){.address = address, .sp = sp};
     thread->other_object = object;
@@ -203,18 +203,17 @@ static loop_thread *handle_other_place(
 }
 
 // Whether so many waits in a row make a loop. Fewer do where the first is long ago: a loop's first stall counts, and some turn a few times in
-// their lives. Of threads other than the main thread, which are pools' mostly, only those that are watched since the first. For one descriptor, even many
-// may be a dialogue with a server: X11's clients begin with dozens of round trips, of which eight in a row take some 0.2 ms.
+// their lives. Of threads other than the main thread, which are pools' mostly, only those that are watched since the first. For one descriptor a row may be
+// a dialogue with a server: X11's clients begin with dozens of round trips, of which eight take some 0.2 ms.
 static int is_loop(loop_thread *thread, int32_t waits) {
-    int rank = thread->other_rank, is_main = thread == loop_main_thread;
-    int is_row = waits >= LOOP_WAITS;
-    if (is_row && rank > LOOP_RANK_ONE) return 1;
     if (waits <= 0) return 0;
-    uint64_t now_ns = clb_now_ns();
-    if (waits == 1) thread->other_ns = now_ns;
-    if (!is_main && !is_row && (rank <= LOOP_RANK_ONE || (waits > 1 && thread->claim == 0))) return 0;
+    int rank = thread->other_rank, is_main = thread == loop_main_thread;
+    int is_fast = is_dialogue(&thread->row, waits - 1);
+    if (waits >= LOOP_WAITS && (rank > LOOP_RANK_ONE || !is_fast)) return 1;
+    if (waits == 1) thread->other_ns = thread->row.last_ns;
+    if (waits < LOOP_WAITS && !is_main && (rank <= LOOP_RANK_ONE || (waits > 1 && thread->claim == 0))) return 0;
     int32_t few = is_main || rank == LOOP_RANK_EPOLL ? LOOP_FEW_WAITS : LOOP_FEW_SET_WAITS;
-    return waits >= few && (int64_t)(now_ns - thread->other_ns) >= (int64_t)LOOP_FEW_MS * 1000000;
+    return waits >= few && (int64_t)(thread->row.last_ns - thread->other_ns) >= (int64_t)LOOP_FEW_MS * 1000000;
 }
 
 // What was claimed for a candidate is a loop. Before the rest that ends its work: who sees that, sees a loop.

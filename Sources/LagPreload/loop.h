@@ -19,14 +19,13 @@ extern const unsigned long Py_Version __attribute__((weak));
 #pragma GCC visibility push(hidden)
 
 enum {
-    LOOP_WAITS = 8,           // in a row at one place, for several descriptors or an epoll instance: a loop
+    LOOP_WAITS = 8,           // in a row at one place: a loop; for one descriptor only if they are not as fast as answers
     LOOP_FEW_WAITS = 2,       // of the main thread, or on an epoll instance, where the first was
     LOOP_FEW_SET_WAITS = 4,   // of another thread by poll or select (a job may wait twice or thrice for one answer), where the first was
-    LOOP_FEW_MS = 500,        // so long ago: many programs make a wait or two at their start, and are at the next within milliseconds. For one
-                              // descriptor however many
+    LOOP_FEW_MS = 500,        // so long ago: many programs make a wait or two at their start, and are at the next within milliseconds
     LOOP_PROVISIONAL_CLAIMS = 4,  // of one thread and one kind (LOOP_KIND_…) at most: a start waits for things that are no loop's
     LOOP_THREADS_CLAIMS = 16,     // of all other threads of a process: those that run loops are made early, and threads may be made for each job
-    LOOP_ANSWER_MS = 4,       // so long most answers of a server take at most
+    LOOP_ANSWER_MS = 1,       // so long most answers of a server on the same machine take at most
     LOOP_OTHER_WAITS = 32,    // at another place, and the loop's own not seen for
     LOOP_GONE_SECONDS = 5,    // this long: the other place is the loop now
     LOOP_RETRY_WAITS = 1024,  // after a claim that found no free slot
@@ -56,6 +55,12 @@ enum { LOOP_FOR_NOTHING = 0, LOOP_FOR_TIME = 1, LOOP_FOR_EVENTS = 2 };
 // Of one descriptor the main thread waits for each answer of a server at its start: these claims are counted by themselves.
 enum { LOOP_KIND_ONE = 0, LOOP_KIND_SEVERAL = 1, LOOP_KINDS = 2 };
 
+// How fast waits came that were counted one after the other.
+typedef struct loop_row {
+    uint64_t last_ns;
+    int32_t slow_waits;   // that did not come at once after the one before
+} loop_row;
+
 typedef struct loop_thread {
     uint32_t process;     // which process this belongs to; another number: left by the parent of a fork
     int32_t pid;          // of that process
@@ -67,8 +72,8 @@ typedef struct loop_thread {
     int32_t other_rank;
     uint64_t other_ns;    // when the first of `other_waits` was
     int32_t inner_waits;  // how many in a row that were probably a handler's, within the loop of `other`
-    int32_t slow_waits;   // how many of them did not come at once after the one before
-    uint64_t inner_ns;    // when the last one was
+    loop_row inner;       // of those
+    loop_row row;         // of `other_waits`
     loop_place place;     // of the loop; sp is 0 until there is one
     clb_beacon *beacon;   // in the table; NULL until there was a claim
     clb_ticker ticker;

@@ -62,6 +62,14 @@ struct SymbolSnippets {
         _ = configuration
     }
 
+    static func publishedContexts() throws {
+        var configuration = StallMonitorConfiguration()
+        configuration.contexts = .recorded
+        try OpenTelemetryContexts.publish()
+        try OpenTelemetryContexts.publish(serviceName: "shop")
+        _ = configuration
+    }
+
     static func contexts(_ tenant: String, _ request: String) async {
         func respondLater(to request: String) async {}
         await withStallContext(name: "GET /orders/:id", ["tenant": tenant]) {
