@@ -23,7 +23,7 @@ func evaluation(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 /// A program of its own that stalls, hangs or crashes: then that is a finding and not the end of the test run.
 func probe(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .executableTarget(name: name, dependencies: dependencies, path: "Tests/Probes/\(name)")
+    .executableTarget(name: name, dependencies: ["TestSupport"] + dependencies, path: "Tests/Probes/\(name)")
 }
 
 func support(_ name: String, _ dependencies: [Target.Dependency] = [], _ settings: [CSetting] = []) -> Target {
@@ -44,6 +44,7 @@ let cEdge: [Target.Dependency] = ["CLagBeacon", "CLagLinux"]
 let layers: [Target.Dependency] = [
     "CLibunwind", "LagModel", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis", "LagOutput",
 ]
+let core = cEdge + layers
 let remote: [Target.Dependency] = ["CLagRemote", "LagRemote"]
 // Adapters that need nothing but the toolchain are products.
 let products: [Product] = [
@@ -117,7 +118,7 @@ let package = Package(
         layer("LagOutput", "Output", ["LagModel"]),
         .target(
             name: "LagMonitor",
-            dependencies: cEdge + layers,
+            dependencies: core,
             exclude: ["Model", "Activity", "RunLoop", "Capture", "Detection", "Diagnosis", "Output"]
         ),
 
@@ -137,7 +138,7 @@ let package = Package(
 
         // lagmond. LagSymbols: files and lines from a kept llvm-symbolizer.
         .target(name: "LagSymbols", dependencies: cEdge + ["CLagRemote", "LagModel", "LagDiagnosis"]),
-        .target(name: "LagRemote", dependencies: cEdge + layers + ["CLagRemote", "LagMonitor"]),
+        .target(name: "LagRemote", dependencies: core + ["CLagRemote", "LagMonitor"]),
         .target(name: "LagReader", dependencies: ["CZlib", "LagModel"]),
         // Linked as Embedded Swift is, which leaves the Swift runtime out; by lld, which imports nothing for the parts of CLagBeacon that
         // it drops (gold does, and other C libraries lack some of it).
@@ -154,7 +155,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "lagmond",
-            dependencies: cEdge + layers + remote + [
+            dependencies: core + remote + [
                 "LagMonitor", "LagMonitorDelivery", "LagMonitorOTLP", "LagSymbols", "LagReader", "LagWorkload", argumentParser,
             ] + ["NIOCore", "NIOPosix", "NIOHTTP1"].map { .product(name: $0, package: "swift-nio") },
             exclude: ["Workload"],
@@ -170,7 +171,7 @@ let package = Package(
         evaluation("lagrequests", ["LagModel", "LagMonitor", "LagMonitorConcurrency", "LagMonitorNIO"] + nio),
         .executableTarget(
             name: "lagfuzz",
-            dependencies: cEdge + layers + ["TestSupport", "LagMonitor", "LagMonitorDelivery", "LagReader"],
+            dependencies: core + ["TestSupport", "LagMonitor", "LagMonitorDelivery", "LagReader"],
             path: "Evaluation/Fuzz",
             exclude: ["Corpus", "README.md"]
         ),
@@ -179,18 +180,15 @@ let package = Package(
         support("StallFixtures", [], [withoutFramePointer]),
         // Has a malloc of its own, and must not be linked into anything else.
         support("CountingMalloc"),
-        probe("CaptureProbe", cEdge + layers + ["LagMonitor", "StallFixtures"]),
+        probe("CaptureProbe", core + ["LagMonitor", "StallFixtures"]),
         probe(
             "MonitorProbe",
-            cEdge + layers + [
-                "TestSupport", "LagMonitor", "LagMonitorConcurrency", "LagMonitorOTLP", "LagRemote", "LagSymbols",
-                "StallFixtures",
-            ]
+            core + remote + ["LagMonitor", "LagMonitorConcurrency", "LagMonitorOTLP", "LagSymbols", "StallFixtures"]
         ),
-        probe("AllocationProbe", cEdge + ["TestSupport", "LagMonitor", "LagCapture", "LagDiagnosis", "CountingMalloc"]),
+        probe("AllocationProbe", cEdge + ["LagMonitor", "LagCapture", "LagDiagnosis", "CountingMalloc"]),
         // Who runs the main queue is the program's choice: an asynchronous one is another program.
-        probe("FoundationProbe", ["TestSupport", "LagModel", "LagMonitor", "LagMonitorConcurrency", "LagMonitorFoundation"]),
-        probe("MainActorProbe", ["TestSupport"]),
+        probe("FoundationProbe", ["LagModel", "LagMonitor", "LagMonitorConcurrency", "LagMonitorFoundation"]),
+        probe("MainActorProbe", []),
         // In C and without the Swift runtime, like the programs that the preloaded library is for.
         .executableTarget(
             name: "ForeignProbe",
@@ -214,7 +212,7 @@ let package = Package(
         suite(
             "LagMonitorTests",
             "Monitor",
-            cEdge + layers + [
+            core + [
                 "LagMonitor", "LagReader", "LagMonitorDelivery", "LagMonitorTestKit", "MonitorProbe", "AllocationProbe",
                 "MainActorProbe", "FoundationProbe",
             ]
@@ -233,15 +231,11 @@ let package = Package(
                 product("UnixSignals", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
             ] + nio
         ),
-        suite(
-            "LagRemoteTests",
-            "Remote",
-            cEdge + layers + remote + ["LagMonitor", "LagMonitorOTLP", "MonitorProbe", "ForeignProbe"]
-        ),
+        suite("LagRemoteTests", "Remote", core + remote + ["LagMonitor", "LagMonitorOTLP", "MonitorProbe", "ForeignProbe"]),
         suite(
             "lagmondTests",
             "lagmond",
-            cEdge + layers + remote + [
+            core + remote + [
                 "lagmond", "LagMonitor", "LagMonitorDelivery", "LagSymbols", "LagReader", "LagWorkload", "MonitorProbe",
                 "ForeignProbe",
             ]

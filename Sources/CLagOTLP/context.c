@@ -86,7 +86,7 @@ static void write_record(record_cell *cell, uint64_t token, const clb_context *c
 }
 
 // The thread runs this context from now on; 0: none. What is read meanwhile is read of a stopped thread: the order of the instructions is all that counts.
-// The record of a context that is over is nobody's: the variable of the thread that ran it was set before it was closed.
+// The record of a context that is over is in no thread's variable: that of the thread that ran it was set before it was closed.
 static void attach(uint64_t token) {
     uint64_t index = token >> CLB_CONTEXT_TOKEN_SHIFT;
     if (token == 0 || index >= CLB_CONTEXTS) {

@@ -14,7 +14,7 @@ internal import LagModel
 /// try OpenTelemetryContexts.publish()
 /// ```
 /// Published is the innermost *synchronous* `withStallContext` that a thread runs, while a monitor records contexts: its trace and span, and its name
-/// as the attribute `lagmonitor.context`. Other attributes are not, since nobody redacts them for a reader outside; nor are asynchronous contexts: which
+/// as the attribute `lagmonitor.context`. Other attributes are not, since they cannot be redacted for a reader outside; nor are asynchronous contexts: which
 /// thread a task goes on with, the runtime does not say, and a thread would seem to be at what it has left. The trace's flags are 0.
 public enum OpenTelemetryContexts {
     /// Why nothing is published.

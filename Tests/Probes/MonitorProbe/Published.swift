@@ -15,12 +15,12 @@ enum Published {
         try monitor.start()
         try OpenTelemetryContexts.publish(serviceName: "shop", serviceVersion: "1.2")
         switch arguments.first {
-        case "sleeping": atWork { while true { pause() } }
+        case "sleeping": atWork { sleepForever() }
         case "computing": atWork { while true { sum.add(1, ordering: .relaxed) } }
         case "over":
             withStallContext(name: "GET /orders/:id", trace: trace) {}
             say()
-            while true { pause() }
+            sleepForever()
         case "task":
             Task.detached {
                 await withStallContext(name: "GET /orders/:id", trace: trace) {
@@ -29,7 +29,7 @@ enum Published {
                     sleepForever()
                 }
             }
-            while true { pause() }
+            sleepForever()
         case "twice":
             do {
                 try OpenTelemetryContexts.publish()
@@ -51,7 +51,7 @@ enum Published {
         }
     }
 
-    private static func sleepForever() { while true { pause() } }
+    private static func sleepForever() -> Never { while true { pause() } }
 
     private static func say() {
         print(ThreadIdentity.current.tid)

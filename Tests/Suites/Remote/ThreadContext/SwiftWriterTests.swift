@@ -18,7 +18,7 @@ internal import Testing
             let found = try #require(program.context())
             #expect(found.context.trace_high == 0x0af7_6519_16cd_43dd && found.context.trace_low == 0x8448_eb21_1c80_319c)
             #expect(found.context.span == 0xb7ad_6b71_6920_3331)
-            // Without its attributes, which nobody redacts.
+            // Without its attributes, which cannot be redacted.
             #expect(found.texts == ["GET /orders/:id"])
         }
 

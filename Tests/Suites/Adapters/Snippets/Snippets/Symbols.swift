@@ -52,17 +52,11 @@ struct SymbolSnippets {
         theirs.send(id: 101, payload: bytes, replyTo: mine)
     }
 
-    static func syncContexts(_ tenant: String, _ request: String) {
+    static func syncContexts(_ tenant: String, _ request: String) throws {
         func respond(to request: String) {}
         withStallContext(name: "GET /orders/:id", ["tenant": tenant]) {
             respond(to: request)
         }
-        var configuration = StallMonitorConfiguration()
-        configuration.contexts = .recorded
-        _ = configuration
-    }
-
-    static func publishedContexts() throws {
         var configuration = StallMonitorConfiguration()
         configuration.contexts = .recorded
         try OpenTelemetryContexts.publish()
