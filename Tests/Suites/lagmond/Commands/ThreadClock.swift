@@ -9,6 +9,13 @@ enum ThreadClock {
         return text.split(separator: " ").prefix(2).compactMap { Int64($0) }.reduce(.zero) { $0 + .nanoseconds($1) }
     }
 
+    /// How often it has gone to sleep by itself (`ru_nvcsw`; the overlay of glibc lacks `RUSAGE_THREAD`).
+    static var sleeps: Int {
+        var usage = rusage()
+        getrusage(__rusage_who_t(1), &usage)
+        return usage.ru_nvcsw
+    }
+
     /// On a processor.
     static var cpu: Duration {
         var time = timespec()
