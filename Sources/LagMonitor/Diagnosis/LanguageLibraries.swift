@@ -13,6 +13,10 @@ enum LanguageLibraries {
         "/gems/", "/lib/ruby/", "/usr/share/rubygems-integration/",
         // PHP: Debian's packages and PEAR's; Composer's are in `vendor`, above.
         "/usr/share/php/", "/usr/local/lib/php/",
+        // Perl: the standard library, Debian's packages, CPAN's, those of one user (local::lib), perlbrew's.
+        "/usr/share/perl/", "/usr/share/perl5/", "/perl-base/", "/x86_64-linux-gnu/perl", "/aarch64-linux-gnu/perl",
+        "/usr/local/share/perl/", "/lib/perl5/",
+        "/site_perl/", "/vendor_perl/", "/perlbrew/perls/",
     ]
     /// Names that runtimes give to what is in no file.
     private static let beginnings = ["<frozen ", "<internal:", "<__array_function__", "node:", "internal/", "evalmachine."]

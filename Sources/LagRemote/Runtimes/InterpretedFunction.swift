@@ -3,17 +3,17 @@ internal import LagModel
 
 /// A function of a language whose virtual machine runs calls in groups, as somewhere in another process's memory: what is read of it, and checked.
 protocol InterpretedFunction {
-    /// Of what another function at the same place would have otherwise.
-    var check: UInt64 { get }
+    /// Of what another function at the same place would have otherwise, or another place in it at this position.
+    func check(at position: UInt64) -> UInt64
 
     /// Which of its instructions a call's counter belongs to; nil where the counter is not in this function.
     func position(of counter: UInt64) -> UInt64?
 
     /// As the language's own stack traces name it.
     func label() -> String?
-    func file() -> String?
 
-    /// The line of an instruction, counted from 1.
+    /// The file of an instruction, and its line, counted from 1.
+    func file(at position: UInt64) -> String?
     func line(at position: UInt64) -> Int?
 }
 
@@ -33,7 +33,7 @@ extension [[InterpretedCall]] {
                 let found = known[call.function] ?? find(call.function)
                 known[call.function] = .some(found)
                 guard let found, let position = found.position(of: call.counter) else { return nil }
-                return LanguageFrame(code: call.function, check: found.check, position: position, pc: call.counter)
+                return LanguageFrame(code: call.function, check: found.check(at: position), position: position, pc: call.counter)
             }
         }
     }
@@ -70,9 +70,9 @@ extension LanguageFrame {
         _ find: () -> Function?,
         isLibrary: (_ found: Function, _ file: String?) -> Bool?
     ) -> LanguageFrameName? {
-        guard let found = find(), found.check == check, let label = found.label() else { return nil }
-        let (file, line) = (found.file(), found.line(at: position))
-        guard find()?.check == check else { return nil }
+        guard let found = find(), found.check(at: position) == check, let label = found.label() else { return nil }
+        let (file, line) = (found.file(at: position), found.line(at: position))
+        guard find()?.check(at: position) == check else { return nil }
         return LanguageFrameName(
             language: language,
             function: label,

@@ -26,13 +26,16 @@ struct RemoteMemory: Sendable {
     }
 
     /// A text that ends in a zero byte, of `limit` bytes at most; nil where there is no such end.
-    func text(_ address: UInt64, limit: Int) -> String? {
+    func text(_ address: UInt64, limit: Int) -> String? { Self.text(address, limit: limit, bytes) }
+
+    /// The same, read in a way of the caller's.
+    static func text(_ address: UInt64, limit: Int, _ read: (_ address: UInt64, _ count: Int) -> [UInt8]?) -> String? {
         var found: [UInt8] = []
         // By pieces, as the next page may not be there.
         while found.count < limit {
             let place = address &+ UInt64(found.count)
             let count = min(limit - found.count, Int(4096 - place % 4096), 256)
-            guard let piece = bytes(place, count) else { return nil }
+            guard let piece = read(place, count) else { return nil }
             if let end = piece.firstIndex(of: 0) { return String(decoding: found + piece[..<end], as: UTF8.self) }
             found += piece
         }

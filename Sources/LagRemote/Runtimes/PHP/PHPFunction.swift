@@ -36,7 +36,7 @@ struct PHPFunction: InterpretedFunction {
 
     private var count: UInt32 { head.number(at: Int(layout.functionCount)) ?? 0 }
 
-    var check: UInt64 {
+    func check(at _: UInt64) -> UInt64 {
         let offsets = [layout.functionName, layout.functionClass] + (isUsers ? [layout.functionCode, layout.functionFile] : [])
         return LanguageFrame.check(of: offsets.map(field))
     }
@@ -61,7 +61,7 @@ struct PHPFunction: InterpretedFunction {
         return "\(className)::\(name)"
     }
 
-    func file() -> String? { isUsers ? text(field(layout.functionFile)) : nil }
+    func file(at _: UInt64) -> String? { isUsers ? text(field(layout.functionFile)) : nil }
 
     /// The line of an instruction, counted from 1.
     func line(at position: UInt64) -> Int? {

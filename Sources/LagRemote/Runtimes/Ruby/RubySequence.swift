@@ -34,7 +34,7 @@ struct RubySequence: InterpretedFunction {
 
     private func field(_ offset: UInt64) -> UInt64 { body.number(at: Int(offset)) ?? 0 }
 
-    var check: UInt64 {
+    func check(at _: UInt64) -> UInt64 {
         LanguageFrame.check(
             of: [layout.bodyCode, layout.bodyPath, layout.bodyLabel, layout.bodyLines, layout.bodyLineIndex].map(field)
         )
@@ -54,7 +54,7 @@ struct RubySequence: InterpretedFunction {
     func label() -> String? { text(field(layout.bodyLabel)) }
 
     /// The file's whole path where it has one, else the name by which it was read.
-    func file() -> String? {
+    func file(at _: UInt64) -> String? {
         let path = field(layout.bodyPath)
         guard let flags = word(path) else { return nil }
         if flags & Kind.mask == Kind.string { return text(path) }

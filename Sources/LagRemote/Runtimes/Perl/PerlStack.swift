@@ -1,0 +1,133 @@
+internal import LagCapture
+
+/// The calls of Perl: from the innermost one to the code outside of all functions.
+struct PerlStack {
+    /// Deeper stacks lose their outer calls.
+    private static let maximumCalls = 1024
+    /// Blocks and loops are on the stack of calls, too.
+    private static let maximumContexts = 16 * 1024
+    private static let contextsAtOnce = 64
+    private static let maximumStacks = 64
+
+    /// What is on a stack of calls (`cop.h`).
+    private enum Kind {
+        static let mask: UInt8 = 15
+        /// The block of a `sort`.
+        static let sort: UInt8 = 0
+        static let function: UInt8 = 9
+        static let format: UInt8 = 10
+        static let evaluation: UInt8 = 11
+        /// `eval { … }` and `try { … }`, which call nothing.
+        static let blocks: UInt8 = 0xc0
+    }
+
+    let memory: MemoryCopy
+    let layout: PerlLayout
+    /// Of `struct interpreter`.
+    let interpreter: UInt64
+
+    /// One call.
+    private struct Call {
+        /// Where it is on the stack; 0: it is none.
+        let place: UInt64
+        /// What is called; 0: nothing.
+        let code: UInt64
+        /// The statement that it has come to, and where it was called from.
+        let statement, caller: UInt64
+        /// Whether one call of the function that runs statements ends with it.
+        let isLast: Bool
+    }
+
+    /// Innermost first, up to the first that cannot be read; whether these are all.
+    private func calls() -> (calls: [Call], areAll: Bool) {
+        memory.prefetch(interpreter, Int(layout.currentStack) + 8)
+        guard var statement: UInt64 = memory.load(interpreter &+ layout.currentStatement),
+            var stack: UInt64 = memory.load(interpreter &+ layout.currentStack),
+            let main: UInt64 = memory.load(interpreter &+ layout.mainCode), main != 0
+        else { return ([], false) }
+        var calls: [Call] = []
+        var left = Self.maximumContexts
+        for _ in 0..<Self.maximumStacks where stack != 0 {
+            memory.prefetch(stack, Int(layout.stackCapacity) + 4)
+            guard let first: UInt64 = memory.load(stack &+ layout.stackCalls),
+                let innermost: Int32 = memory.load(stack &+ layout.stackIndex),
+                let capacity: Int32 = memory.load(stack &+ layout.stackCapacity), innermost >= -1, innermost <= capacity,
+                let previous: UInt64 = memory.load(stack &+ layout.stackPrevious), previous != stack
+            else { return (calls, false) }
+            var next = Int(innermost)
+            while next >= 0 {
+                let count = min(next + 1, Self.contextsAtOnce)
+                let begin = first &+ UInt64(next + 1 - count) &* layout.callBytes
+                guard left > 0, calls.count < Self.maximumCalls, let contexts = memory.bytes(begin, count * Int(layout.callBytes))
+                else { return (calls, false) }
+                for index in (0..<count).reversed() {
+                    let offset = index * Int(layout.callBytes)
+                    guard let call = call(contexts, at: offset, statement, begin &+ UInt64(offset)) else { continue }
+                    statement = call.caller
+                    calls.append(call)
+                }
+                (next, left) = (next - count, left - count)
+            }
+            stack = previous
+        }
+        return (calls + [Call(place: 0, code: main, statement: statement, caller: 0, isLast: true)], true)
+    }
+
+    /// Nil of a block.
+    private func call(_ contexts: UnsafeRawBufferPointer, at offset: Int, _ statement: UInt64, _ place: UInt64) -> Call? {
+        func word(_ field: UInt64) -> UInt64 {
+            UInt64(littleEndian: contexts.loadUnaligned(fromByteOffset: offset + Int(field), as: UInt64.self))
+        }
+        // One call of the function that runs statements for each comparison, which are the caller's.
+        let kind = contexts[offset + Int(layout.callKind)]
+        let code: UInt64
+        switch kind & Kind.mask {
+        case Kind.sort: return Call(place: place, code: 0, statement: statement, caller: statement, isLast: true)
+        case Kind.function, Kind.format: code = layout.callCode
+        case Kind.evaluation where kind & Kind.blocks == 0: code = layout.callEvaluated
+        default: return nil
+        }
+        return Call(
+            place: place,
+            code: word(code),
+            statement: statement,
+            caller: word(layout.callStatement),
+            isLast: word(layout.callReturn) == 0
+        )
+    }
+
+    /// Outermost first; nil where one cannot be read.
+    func chain() -> [UInt64]? {
+        let (calls, areAll) = calls()
+        return areAll ? calls.reversed().filter { $0.code != 0 }.map { CallChain.call(frame: $0.place, code: $0.code) } : nil
+    }
+
+    /// In groups that one call of the function that runs statements runs. Empty where the state is damaged.
+    func groups() -> [[InterpretedCall]] {
+        var groups: [[InterpretedCall]] = []
+        var group: [InterpretedCall] = []
+        for (number, call) in calls().calls.enumerated() {
+            // Before its first statement a function has the caller's: it has run nothing yet.
+            if call.code != 0, number > 0 || call.statement != call.caller {
+                group.append(InterpretedCall(function: call.code, counter: call.statement))
+            }
+            guard call.isLast else { continue }
+            groups.append(group)
+            group = []
+        }
+        return group.isEmpty ? groups : groups + [group]
+    }
+
+    /// While the thread cannot go on: what ``groups()`` reads, and ``PerlFunction``, of all calls together. Outer calls of a deep recursion are of the
+    /// same few functions.
+    func copy() {
+        let calls = calls().calls
+        let codes = Array(Set(calls.map(\.code)))
+        memory.prefetch(codes, PerlFunction.valueBytes)
+        memory.prefetch(
+            codes.compactMap { memory.holds($0, PerlFunction.valueBytes) ? memory.load($0 &+ layout.valueBody) : nil },
+            layout.codeBytes
+        )
+        memory.prefetch(Array(Set(calls.map(\.statement))), layout.statementBytes)
+    }
+}
