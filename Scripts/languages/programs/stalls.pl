@@ -14,7 +14,7 @@ use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC usleep);
 
 use constant {SECONDS => 0.35, RESTS => 25, REST_SECONDS => 0.02};
 
-sub pause { return usleep($_[0] * 1e6) }
+sub pause { return usleep($_[0] * 1e6) } # @stall substitute main::pause
 
 sub compute {
     my ($finish, $count) = (clock_gettime(CLOCK_MONOTONIC) + SECONDS, 0); # @stall compute main::compute
@@ -70,7 +70,7 @@ sub compare {
 sub sort_slowly { my @sorted = sort compare 2, 1 }
 
 sub filter {
-    my @found = map { $_ % 3 } grep { $_ % 2 } 1 .. 40_000 for 1 .. 25; # @stall map main::filter
+    my @found = map { $_ % 3 } grep { $_ % 2 } 1 .. 40_000 for 1 .. 50; # @stall map main::filter
 }
 
 sub evaluate {
@@ -93,7 +93,7 @@ sub match {
 
 sub substitute {
     my $text = 'abc';
-    $text =~ s/(b)/pause(SECONDS), $1/e; # @stall substitute main::pause|main::substitute
+    $text =~ s/(b)/pause(SECONDS), $1/e;
 }
 
 sub count_words {
@@ -142,10 +142,12 @@ sub run_shell {
 }
 
 sub require_slowly {
-    my ($file, $path) = File::Temp::tempfile(SUFFIX => '.pl', UNLINK => 1);
+    my $folder = File::Temp::tempdir(CLEANUP => 1) . '/site_perl';
+    mkdir $folder;
+    open my $file, '>', "$folder/Slow.pm" or die;
     print $file "Time::HiRes::usleep(350000); 1;\n";
     close $file;
-    require $path; # @stall require main::require_slowly
+    require "$folder/Slow.pm"; # @stall require main::require_slowly
 }
 
 sub catch_signal {

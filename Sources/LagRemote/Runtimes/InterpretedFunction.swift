@@ -15,12 +15,21 @@ protocol InterpretedFunction {
     /// The file of an instruction, and its line, counted from 1.
     func file(at position: UInt64) -> String?
     func line(at position: UInt64) -> Int?
+
+    /// The line of an operation, where positions are statements, which may have several.
+    func line(at position: UInt64, of operation: UInt64) -> Int?
+}
+
+extension InterpretedFunction {
+    func line(at position: UInt64, of operation: UInt64) -> Int? { line(at: position) }
 }
 
 /// A call of such a function: where the machine has the function, and how far it has come in it.
 struct InterpretedCall {
     let function: UInt64
     let counter: UInt64
+    /// The address that the record shows, where that is another one: of the operation, where counters are statements.
+    var operation: UInt64?
 }
 
 extension [[InterpretedCall]] {
@@ -33,7 +42,12 @@ extension [[InterpretedCall]] {
                 let found = known[call.function] ?? find(call.function)
                 known[call.function] = .some(found)
                 guard let found, let position = found.position(of: call.counter) else { return nil }
-                return LanguageFrame(code: call.function, check: found.check(at: position), position: position, pc: call.counter)
+                return LanguageFrame(
+                    code: call.function,
+                    check: found.check(at: position),
+                    position: position,
+                    pc: call.operation ?? call.counter
+                )
             }
         }
     }
@@ -71,7 +85,7 @@ extension LanguageFrame {
         isLibrary: (_ found: Function, _ file: String?) -> Bool?
     ) -> LanguageFrameName? {
         guard let found = find(), found.check(at: position) == check, let label = found.label() else { return nil }
-        let (file, line) = (found.file(at: position), found.line(at: position))
+        let (file, line) = (found.file(at: position), found.line(at: position, of: pc))
         guard find()?.check(at: position) == check else { return nil }
         return LanguageFrameName(
             language: language,

@@ -108,6 +108,10 @@ struct PerlFunction: InterpretedFunction {
         return Int(line)
     }
 
+    func line(at position: UInt64, of operation: UInt64) -> Int? {
+        line(at: PerlOperation(layout, read).statement(of: operation, after: position) ?? position)
+    }
+
     /// The body of a value of this kind.
     private func value(at place: UInt64, _ kind: UInt32, with flag: UInt32 = 0) -> UInt64? {
         guard place % 8 == 0, let head = read(place, Self.valueBytes),

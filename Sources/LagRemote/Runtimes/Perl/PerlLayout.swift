@@ -6,14 +6,19 @@
 struct PerlLayout: Sendable {
     /// The minor one: `PL_version`.
     let version: UInt8
-    /// `struct interpreter`: the statement that runs, the innermost stack of calls, the code outside of all functions, and the place in what is
+    /// `struct interpreter`: the operation that runs, the statement, the innermost stack of calls, the code outside of all functions, and the place in what is
     /// compiled now.
-    let currentStatement, currentStack, mainCode, compiling: UInt64
+    let currentOperation, currentStatement, currentStack, mainCode, compiling: UInt64
     /// `PERL_SI`: its calls, the one outside of it, the index of the innermost call, and how many there is room for.
     let stackCalls, stackPrevious, stackIndex, stackCapacity: UInt64
     /// `PERL_CONTEXT`: its kind, the caller's statement, where it returns to, and the code that is called; that of `eval` and `require` lies elsewhere.
     let callKind, callStatement, callReturn, callCode, callEvaluated: UInt64
     let callBytes: UInt64
+    /// `OP`: what runs next; the next one beside it, or its parent if it is the last; what it was before it was left out, and its kind; flags, and the first one below it.
+    let operationNext, operationSibling, operationWas, operationKind, operationFlags, operationFirst: UInt64
+    let operationBytes: Int
+    /// `OP_NEXTSTATE` (`opnames.h`).
+    let statementKind: UInt64
     /// `COP`, a statement: what runs it, its line, and its file.
     let statementFunction, statementLine, statementFile: UInt64
     let statementBytes: Int
@@ -32,6 +37,7 @@ struct PerlLayout: Sendable {
     static let known = [
         PerlLayout(
             version: 36,
+            currentOperation: 8,
             currentStatement: 208,
             currentStack: 224,
             mainCode: 1800,
@@ -46,6 +52,14 @@ struct PerlLayout: Sendable {
             callCode: 72,
             callEvaluated: 88,
             callBytes: 104,
+            operationNext: 0,
+            operationSibling: 8,
+            operationWas: 24,
+            operationKind: 32,
+            operationFlags: 34,
+            operationFirst: 40,
+            operationBytes: 48,
+            statementKind: 195,
             statementFunction: 16,
             statementLine: 36,
             statementFile: 48,

@@ -32,16 +32,19 @@ struct PerlStack {
         let place: UInt64
         /// What is called; 0: nothing.
         let code: UInt64
-        /// The statement that it has come to, and where it was called from.
-        let statement, caller: UInt64
-        /// Whether one call of the function that runs statements ends with it.
-        let isLast: Bool
+        /// The statement that it has come to, and the operation in it (``PerlOperation``); 0: that is not known.
+        let statement, operation: UInt64
+        /// Where it was called from.
+        let caller: UInt64
+        /// What the caller goes on with; 0: one call of the function that runs statements ends with it.
+        let back: UInt64
     }
 
     /// Innermost first, up to the first that cannot be read; whether these are all.
     private func calls() -> (calls: [Call], areAll: Bool) {
         memory.prefetch(interpreter, Int(layout.currentStack) + 8)
-        guard var statement: UInt64 = memory.load(interpreter &+ layout.currentStatement),
+        guard var operation: UInt64 = memory.load(interpreter &+ layout.currentOperation),
+            var statement: UInt64 = memory.load(interpreter &+ layout.currentStatement),
             var stack: UInt64 = memory.load(interpreter &+ layout.currentStack),
             let main: UInt64 = memory.load(interpreter &+ layout.mainCode), main != 0
         else { return ([], false) }
@@ -62,19 +65,24 @@ struct PerlStack {
                 else { return (calls, false) }
                 for index in (0..<count).reversed() {
                     let offset = index * Int(layout.callBytes)
-                    guard let call = call(contexts, at: offset, statement, begin &+ UInt64(offset)) else { continue }
-                    statement = call.caller
+                    guard let call = call(contexts, at: offset, (statement, operation), begin &+ UInt64(offset)) else { continue }
+                    (statement, operation) = (call.caller, call.code == 0 ? operation : PerlOperation.returned(to: call.back))
                     calls.append(call)
                 }
                 (next, left) = (next - count, left - count)
             }
             stack = previous
         }
-        return (calls + [Call(place: 0, code: main, statement: statement, caller: 0, isLast: true)], true)
+        return (calls + [Call(place: 0, code: main, statement: statement, operation: operation, caller: 0, back: 0)], true)
     }
 
     /// Nil of a block.
-    private func call(_ contexts: UnsafeRawBufferPointer, at offset: Int, _ statement: UInt64, _ place: UInt64) -> Call? {
+    private func call(
+        _ contexts: UnsafeRawBufferPointer,
+        at offset: Int,
+        _ now: (statement: UInt64, operation: UInt64),
+        _ place: UInt64
+    ) -> Call? {
         func word(_ field: UInt64) -> UInt64 {
             UInt64(littleEndian: contexts.loadUnaligned(fromByteOffset: offset + Int(field), as: UInt64.self))
         }
@@ -82,7 +90,8 @@ struct PerlStack {
         let kind = contexts[offset + Int(layout.callKind)]
         let code: UInt64
         switch kind & Kind.mask {
-        case Kind.sort: return Call(place: place, code: 0, statement: statement, caller: statement, isLast: true)
+        case Kind.sort:
+            return Call(place: place, code: 0, statement: now.statement, operation: now.operation, caller: now.statement, back: 0)
         case Kind.function, Kind.format: code = layout.callCode
         case Kind.evaluation where kind & Kind.blocks == 0: code = layout.callEvaluated
         default: return nil
@@ -90,9 +99,10 @@ struct PerlStack {
         return Call(
             place: place,
             code: word(code),
-            statement: statement,
+            statement: now.statement,
+            operation: now.operation,
             caller: word(layout.callStatement),
-            isLast: word(layout.callReturn) == 0
+            back: word(layout.callReturn)
         )
     }
 
@@ -109,9 +119,9 @@ struct PerlStack {
         for (number, call) in calls().calls.enumerated() {
             // Before its first statement a function has the caller's: it has run nothing yet.
             if call.code != 0, number > 0 || call.statement != call.caller {
-                group.append(InterpretedCall(function: call.code, counter: call.statement))
+                group.append(InterpretedCall(function: call.code, counter: call.statement, operation: call.operation))
             }
-            guard call.isLast else { continue }
+            guard call.back == 0 else { continue }
             groups.append(group)
             group = []
         }

@@ -203,6 +203,7 @@ struct HostileLanguageTests {
                 guard let found = PerlFunction(program, at: call.function, read: { memory.bytes($0, $1) }) else { continue }
                 for position: UInt64 in [found.position(of: call.counter) ?? 0, call.counter, 1, .max] {
                     _ = (found.label(), found.file(at: position), found.line(at: position), found.check(at: position))
+                    _ = found.line(at: position, of: wild.anyAddress & ~7 | position & 1)
                 }
             }
         }

@@ -25,6 +25,9 @@ struct PerlProcessTests {
         sub price {
           my ($what) = @_;
           print "ready\\n";
+          if ($what eq "block") {
+            sleep 600;
+          }
           if ($what eq "compute") {
             while (1) {
               my @numbers = sort { $a <=> $b } map { $_ * 7 % 11 } 1 .. 1000;
@@ -51,8 +54,8 @@ struct PerlProcessTests {
         let found = try frames("sleep") { $0.contains { $0.hasPrefix("(eval)") } }
         #expect(
             found.filter { $0 != "C" } == [
-                "(eval):1", "Shop::price (shop.pl):22", "Shop::__ANON__ (shop.pl):8", "Shop::checkout (shop.pl):11",
-                "main::RUNTIME (shop.pl):25",
+                "(eval):1", "Shop::price (shop.pl):25", "Shop::__ANON__ (shop.pl):8", "Shop::checkout (shop.pl):11",
+                "main::RUNTIME (shop.pl):28",
             ],
             "\(found)"
         )
@@ -61,13 +64,20 @@ struct PerlProcessTests {
     @Test func `what C calls is within the function that called C`() throws {
         let found = try frames("sort") { $0.contains { $0.hasPrefix("(eval)") } }
         let comparison = try #require(found.firstIndex(of: "Shop::by_price (shop.pl):13"), "\(found)")
-        #expect(found[comparison + 1] == "C" && found.last { $0 != "C" } == "main::RUNTIME (shop.pl):25")
+        #expect(found[comparison + 1] == "C" && found.last { $0 != "C" } == "main::RUNTIME (shop.pl):28")
         #expect(found[comparison...].contains("Shop::checkout (shop.pl):5"))
     }
 
+    @Test func `the only statement of a block has its line although Perl leaves it out`() throws {
+        let found = try frames("block") {
+            $0.contains { $0.hasPrefix("Shop::price") } && $0.last { $0 != "C" } == "main::RUNTIME (shop.pl):28"
+        }
+        #expect(found.contains("Shop::price (shop.pl):18") && found.contains("Shop::__ANON__ (shop.pl):8"), "\(found)")
+    }
+
     @Test func `one that computes has the statement's line`() throws {
-        let found = try frames("compute") { $0.contains { $0.hasPrefix("Shop::price (shop.pl):1") } }
-        #expect(found.contains { ["Shop::price (shop.pl):18", "Shop::price (shop.pl):19"].contains($0) }, "\(found)")
+        let found = try frames("compute") { $0.contains { $0.hasPrefix("Shop::price (shop.pl):2") } }
+        #expect(found.contains { ["Shop::price (shop.pl):21", "Shop::price (shop.pl):22"].contains($0) }, "\(found)")
         #expect(found.contains("Shop::checkout (shop.pl):11"), "\(found)")
     }
 }
