@@ -79,6 +79,7 @@ static int clr_has_both_ends(pid_t pid, uint64_t identity) {
 static clr_work clr_poll_set(int pidfd, pid_t pid, const clr_wait_object *object) {
     clr_work work = {.kind = object->count > 0 ? CLR_OBJECT_LOOP : CLR_OBJECT_TIMER};
     struct pollfd entries[CLR_WAITED_MAX];
+    uint32_t is_eventfd[CLR_WAITED_MAX];
     uint32_t asked = 0, gone = 0, refused = 0, pipes = 0, standard = 0;
     uint64_t other_pipe = 0;
     uint32_t count = object->count < CLR_WAITED_MAX ? object->count : CLR_WAITED_MAX;
@@ -104,13 +105,18 @@ static clr_work clr_poll_set(int pidfd, pid_t pid, const clr_wait_object *object
             continue;
         }
         if (count == 1 && object->is_complete) work.kind = clr_kind_of_one(duplicate, link);
+        is_eventfd[asked] = clr_begins(link, "anon_inode:[eventfd]") != 0;
         entries[asked++] = (struct pollfd){.fd = duplicate, .events = (short)waited->events};
     }
     // A filter: beside its input or output it waits for a pipe of its own, which its signal handlers write to. It serves the one who wrote, or reads.
     // (The second pipe of a supervisor is a child's.)
     if (count == 2 && pipes == 2 && standard == 1 && object->is_complete && clr_has_both_ends(pid, other_pipe)) work.kind = CLR_OBJECT_PEER;
     int ready = asked > 0 ? poll(entries, asked, 0) : 0;
-    for (uint32_t index = 0; index < asked; index++) close(entries[index].fd);
+    work.is_wake_up = ready > 0;
+    for (uint32_t index = 0; index < asked; index++) {
+        if (ready > 0 && entries[index].revents != 0 && !is_eventfd[index]) work.is_wake_up = 0;
+        close(entries[index].fd);
+    }
     if (ready > 0) work.state = CLR_WORK_PENDING;
     else if (count > 0 && gone == count && object->is_complete) work.kind = CLR_OBJECT_GONE;
     else if (refused > 0) work = clr_unknown(CLR_UNKNOWN_REFUSED, work.kind);

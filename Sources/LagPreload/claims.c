@@ -37,12 +37,38 @@ void loop_uncount_claim(loop_thread *thread, int rank) {
     --*claims_of(thread, rank);
 }
 
+static void publish_object(const loop_thread *thread) {
+    int is_made_anew = thread->made_for_one >= LOOP_FEW_WAITS;
+    clb_loop_table_slot *slot = clb_loop_table_slot_at(loop_table, thread->index);
+    __atomic_store_n(&slot->wait_object, is_made_anew ? -thread->object : thread->object, __ATOMIC_RELAXED);
+}
+
+// A loop may make an instance for each of its waits (Python's `with selectors.DefaultSelector()` within it): while its handlers run there is none, and the next one's
+// number may be another. So how many were made in a row of which each was for one wait.
+static void count_made(loop_thread *thread, int32_t object) {
+    uint64_t waits = clb_beacon_word(thread->beacon) >> 8;
+    // A wait is two words.
+    thread->made_for_one = waits - thread->made_waits == 2 ? thread->made_for_one + 1 : 0;
+    thread->made_waits = waits;
+    thread->made = object;
+    publish_object(thread);
+}
+
+int loop_is_made_anew(loop_thread *thread, int32_t object, uint64_t address, uint64_t sp) {
+    if (object != thread->made || thread->made_for_one < LOOP_FEW_WAITS || !loop_is_at(&thread->place, address, sp)) return 0;
+    thread->object = object;
+    publish_object(thread);
+    return 1;
+}
+
 // A start-up's instance, which it has closed, is no loop's: what lies before the next wait does not count. (One that another thread makes for this one
 // is taken for the former.)
 void loop_begin_object(int32_t object) {
     loop_thread *thread = &loop_self;
-    if (thread->process == 0 || !loop_is_same_process(thread) || thread->other_object != object) return;
-    if (clb_claim_state(thread->claim) != CLB_SLOT_PROVISIONAL) return;
+    if (thread->process == 0 || !loop_is_same_process(thread)) return;
+    uint32_t state = clb_claim_state(thread->claim);
+    if (state == CLB_SLOT_LIVE && thread->object != LOOP_OTHER_OBJECT) count_made(thread, object);
+    if (state != CLB_SLOT_PROVISIONAL || thread->other_object != object) return;
     loop_withdraw(thread);
     thread->other_waits = 0;
 }

@@ -269,6 +269,10 @@ __attribute__((noinline)) loop_thread *loop_consider(
     if (thread->process == 0 || !loop_is_same_process(thread)) begin_thread(thread);
     if (thread->is_over) return NULL;
     uint32_t state = clb_claim_state(thread->claim);
+    if (state == CLB_SLOT_LIVE && object != LOOP_OTHER_OBJECT && loop_is_made_anew(thread, object, address, sp)) {
+        thread->other_waits = 0;
+        return rest(thread);
+    }
     if (state != CLB_SLOT_FREE && state != CLB_SLOT_PROVISIONAL) return handle_other_place(thread, object, rank, address, sp, purpose);
     // A wait that cannot last makes no loop by itself. But who has something to do at each iteration (libuv with pending immediates) waits
     // with time-out 0 at the loop's place again and again, and in earnest only when it is idle: where a wait in earnest was, they count.

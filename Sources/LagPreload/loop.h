@@ -85,6 +85,9 @@ typedef struct loop_thread {
     int32_t is_moved;     // the last wait that was not the loop's was one of those
     loop_place outer;     // of the loop within which the present one runs; sp is 0 where there is none
     int32_t outer_object;
+    int32_t made;         // the instance that the thread has made last, while its loop is on one,
+    int32_t made_for_one; // how many in a row were for one wait each,
+    uint64_t made_waits;  // and the beacon's sequence when it was made
     uint64_t claim;       // its state: CLB_SLOT_PROVISIONAL is a claim for the candidate at `other`, _LIVE for the loop; _FREE: there is none
     uint32_t index;
     uint8_t provisional_claims[LOOP_KINDS];
@@ -150,6 +153,8 @@ void loop_confirm_move(loop_thread *thread);
 
 // Another object has this number now.
 void loop_begin_object(int32_t object);
+// Whether a wait is that of a loop that makes an instance for each wait, on the one that it has made for this.
+int loop_is_made_anew(loop_thread *thread, int32_t object, uint64_t address, uint64_t sp);
 
 extern clb_loop_table *loop_table;
 // Of a forked process the thread that forked.

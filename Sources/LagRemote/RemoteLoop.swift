@@ -65,7 +65,9 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     package func recordRest(at now: UInt64) {
         let word = clb_beacon_word(beacon.raw)
         guard UInt8(truncatingIfNeeded: word) == LoopActivity.waiting.rawValue else { return }
-        examiner.recordRest(word: word, at: now) { clb_beacon_word(beacon.raw) == word }
+        examiner.recordRest(word: word, at: now, isMadeAnew: table.waitPlace(at: index).isMadeAnew) {
+            clb_beacon_word(beacon.raw) == word
+        }
     }
 
     package func examine(at now: UInt64) -> LoopExamination { examine(at: now) { _ in false } }

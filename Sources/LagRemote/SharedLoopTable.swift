@@ -128,11 +128,11 @@ package final class SharedLoopTable: @unchecked Sendable {
         return clb_claim_with_state(present, 0) == claim && clb_claim_is_confirmed(present) != 0
     }
 
-    /// Where a loop waits now, and the descriptor of its epoll instance, if it is one: what its process claims.
-    func waitPlace(at index: UInt32) -> (stackPointer: UInt64, epoll: Int32?) {
+    /// Where a loop waits now, and the descriptor of its epoll instance, if it is one that stays; whether it makes one for each wait: what its process claims.
+    func waitPlace(at index: UInt32) -> (stackPointer: UInt64, epoll: Int32?, isMadeAnew: Bool) {
         var (stackPointer, object): (UInt64, Int32) = (0, 0)
         clb_loop_table_wait_place(raw, index, &stackPointer, &object)
-        return (stackPointer, object > 0 ? object - 1 : nil)
+        return (stackPointer, object > 0 ? object - 1 : nil, object < 0)
     }
 
     /// Whether its thread has accepted a connection since its last wait, which it serves: what its process claims.

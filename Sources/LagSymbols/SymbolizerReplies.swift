@@ -74,6 +74,8 @@ struct SymbolizerReplies {
         }
         let file = parts.dropLast(2).joined(separator: ":")
         guard file != "??", !file.hasSuffix(compilerGenerated), !file.isEmpty else { return level }
+        // A name alone, without a line, is that of the object file in the symbol table: nothing is known of the source.
+        guard line > 0 || file.contains("/") else { return level }
         level.file = file
         if line > 0 {
             level.line = line

@@ -65,6 +65,7 @@ typedef struct clr_work {
     int32_t reason;  // CLR_UNKNOWN_…, where the state is unknown
     int32_t kind;    // CLR_OBJECT_…
     uint32_t is_ring;
+    uint32_t is_wake_up;  // what is ready are eventfds alone: a thread of the program's has asked the loop to look again
     uint32_t fetched;  // of a ring: how many completions the program has taken from it so far, as it says itself
 } clr_work;
 

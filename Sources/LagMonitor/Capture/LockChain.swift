@@ -95,9 +95,13 @@ package final class LockChain {
             && owner.lock.address == link.lock.address
     }
 
-    /// Whether the lock of a runtime that this link waits for has the same owner as when it was read, and has had it since. True of other locks.
+    /// Whether the lock that this link waits for has the same owner as when it was read; of a runtime's, has had it since.
     package func isStillHeld(_ index: Int) -> Bool {
-        guard let lock = links[index].runtimeLock else { return true }
+        guard let lock = links[index].runtimeLock else {
+            var now = cll_lock()
+            cll_lock_find(process, links[index].tid, &links[index].call, &now)
+            return now.address == links[index].lock.address && now.owner == links[index].lock.owner
+        }
         return languages?.lock(waitedForAt: links[index].call.arguments.0) == lock
     }
 

@@ -19,7 +19,7 @@ package enum FrameRole: Sendable {
     private static let modulePrefix = "<module> ("
 
     private static let machineryPrefixes = PrefixSet([
-        "LagRunLoop.", "LagMonitor.", "LagActivity.", "LagDetection.", "LagRemote.", "clb_", "cll_", "clr_", "clu_",
+        "LagRunLoop.", "LagMonitor.", "LagActivity.", "LagDetection.", "LagRemote.", "clb_", "cll_", "clu_",
         "__CFRunLoop", "__CFRUNLOOP_IS_", "CFRunLoopRun", "CoreFoundation.CFRunLoop", "Foundation.RunLoop.",
         "_dispatch_main_queue_", "_dispatch_client_callout", "_dispatch_call_block_and_release", "_dispatch_continuation_",
         "_dispatch_lane_", "_dispatch_queue_", "_dispatch_root_queue_", "_dispatch_worker_thread", "_dispatch_source_invoke",

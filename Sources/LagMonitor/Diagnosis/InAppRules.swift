@@ -33,13 +33,24 @@ package struct InAppRules: Sendable, Hashable {
         "LagRemote.", "LagSymbols.", "LagMonitorConcurrency.", "LagMonitorConfiguration.", "LagMonitorDelivery.",
         "LagMonitorFoundation.", "LagMonitorLifecycle.", "LagMonitorLogging.", "LagMonitorMetrics.",
         "LagMonitorNIO.", "LagMonitorOTLP.",
-        "clb_", "cll_", "clr_", "clu_",
+        "clb_", "cll_", "clu_",
     ]
 
     /// The same of names that a program's own functions and namespaces may have as well: these have a source file, which is no library's.
     package static let sharedNames = [
-        "swift_", "_swift_", "__swift_", "_dispatch_", "dispatch_", "__CFRunLoop", "__CFRUNLOOP_IS_", "CFRunLoopRun",
-        "swift::", "std::", "__gnu_cxx::", "__cxxabiv1::", "core::", "alloc::",
+        "swift_", "_swift_", "__swift_", "_dispatch_", "__CFRunLoop", "__CFRUNLOOP_IS_", "CFRunLoopRun", "swift::", "std::",
+        "__gnu_cxx::", "__cxxabiv1::",
+        // What calls a program's function, or waits: `dispatch_orders` is anyone's.
+        "dispatch_async", "dispatch_sync", "dispatch_after", "dispatch_apply", "dispatch_barrier_", "dispatch_block_",
+        "dispatch_group_", "dispatch_main", "dispatch_once", "dispatch_queue_", "dispatch_semaphore_", "dispatch_source_",
+        "dispatch_data_", "dispatch_io_", "dispatch_workloop_",
+        // Rust's libraries; a namespace `core` is anyone's.
+        "core::any::", "core::array::", "core::cell::", "core::char::", "core::cmp::", "core::convert::", "core::fmt::",
+        "core::future::", "core::hash::", "core::hint::", "core::intrinsics::", "core::iter::", "core::mem::", "core::num::",
+        "core::ops::", "core::option::", "core::panicking::", "core::pin::", "core::ptr::", "core::result::", "core::slice::",
+        "core::str::", "core::sync::", "core::time::", "core::unicode::", "alloc::alloc::", "alloc::borrow::", "alloc::boxed::",
+        "alloc::collections::", "alloc::fmt::", "alloc::raw_vec::", "alloc::rc::", "alloc::slice::", "alloc::str::",
+        "alloc::string::", "alloc::sync::", "alloc::task::", "alloc::vec::",
     ]
 
     /// The same of the packages that servers are built on, which are always linked in. Some have names that a program's own module may have: what
@@ -121,11 +132,18 @@ package struct InAppRules: Sendable, Hashable {
     }
 
     /// Whether a name is the C++ or Rust library's or a toolchain's, or one that a program's own function may have as well.
-    static func isShared(_ name: String) -> Bool { sharedNamePrefixes.holdsPrefix(of: name) }
+    static func isShared(_ name: String) -> Bool {
+        // What a module of Swift is called by has its name before a point: `swift_shop.checkout`.
+        sharedNamePrefixes.holdsPrefix(of: RustNameReader.path(in: name)) && !isOfSwiftModule(name)
+    }
+
+    private static func isOfSwiftModule(_ name: String) -> Bool {
+        name.utf8.first { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: " ") } == UInt8(ascii: ".")
+    }
 
     private func isProgramSymbol(_ owner: String, hasSource: Bool) -> Bool {
         if Self.systemSymbolPrefixes.holdsPrefix(of: owner) { return false }
-        if !hasSource, Self.sharedNamePrefixes.holdsPrefix(of: owner) { return false }
+        if !hasSource, Self.isShared(owner) { return false }
         let module = owner.utf8.firstIndex(of: UInt8(ascii: ".")).map { String(owner[..<$0]) }
         if let module, program.modules.dependencies.contains(module) { return false }
         if let module, program.modules.own.contains(module) { return true }

@@ -11,7 +11,7 @@ package enum SymbolSimplifier {
         var short: [UInt8] =
             switch language {
             case .swift: SwiftNameReader.simplified(bytes[...])
-            case .cPlusPlus: CPlusPlusNameReader.simplified(bytes[...])
+            case .cPlusPlus: RustNameReader.simplified(bytes) ?? CPlusPlusNameReader.simplified(bytes[...])
             case .c: plainC(bytes)
             }
         if short.isEmpty { short = bytes }

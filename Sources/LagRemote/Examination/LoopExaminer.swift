@@ -10,6 +10,8 @@ internal import Synchronization
 package final class LoopExaminer: Sendable {
     private struct State {
         var object: WaitObject?
+        /// It makes one for each wait, so that there is none while a handler runs.
+        var isMadeAnew = false
         /// The kernel does not say what the thread does: then a loop is what its process says to be one.
         var isRefused = false
         /// It waits on a ring of io_uring, which is a loop's, and cannot be asked.
@@ -22,6 +24,7 @@ package final class LoopExaminer: Sendable {
         /// In which calls of its language the thread was there.
         var readCalls: CallChain?
         var calls: CallChainReader
+        var glib: GLibSearch
         /// The epoll instance that the kernel has shown the thread to wait on.
         var seenEpoll: Int32?
         /// The beacon's words of the rest in which it was read, and of the one that was recorded last.
@@ -61,15 +64,28 @@ package final class LoopExaminer: Sendable {
         self.tid = tid
         self.isDeclared = isDeclared
         self.isClaimed = isClaimed
-        state = Mutex(State(calls: CallChainReader(process: process.pid, tid: tid), service: LoopService(of: process)))
+        state = Mutex(
+            State(
+                calls: CallChainReader(process: process.pid, tid: tid),
+                glib: GLibSearch(process: process.pid),
+                service: LoopService(of: process)
+            )
+        )
     }
 
     /// The thread rests at its loop's place.
     /// - Parameters:
     ///   - call: where it sleeps; nil: to be read, if it is time.
     ///   - word: the beacon's word of this rest, where there is a beacon; 0: there is none.
+    ///   - isMadeAnew: whether it makes an epoll instance for each wait, as its process says.
     ///   - isStillThere: whether it has not left the loop's place meanwhile: what a handler waits on is not the loop's.
-    func recordRest(_ call: cll_thread_syscall? = nil, word: UInt64 = 0, at now: UInt64, isStillThere: () -> Bool = { true }) {
+    func recordRest(
+        _ call: cll_thread_syscall? = nil,
+        word: UInt64 = 0,
+        at now: UInt64,
+        isMadeAnew: Bool = false,
+        isStillThere: () -> Bool = { true }
+    ) {
         state.withLock { state in
             // A rest that goes on may last, and nobody looks at it again before it ends: what it waits for is what counts then.
             let isLasting = word != 0 && word == state.restWord && word != state.readWord
@@ -94,6 +110,7 @@ package final class LoopExaminer: Sendable {
                 return
             }
             state.object = object
+            state.isMadeAnew = isMadeAnew
             state.seenEpoll = object.epoll
             state.readNanoseconds = now
             state.readWord = word
@@ -116,6 +133,7 @@ package final class LoopExaminer: Sendable {
         state.withLock { state in
             guard state.object?.epoll != epoll else { return }
             state.object = WaitObject(epoll: epoll)
+            state.isMadeAnew = false
             state.events = nil
         }
     }
@@ -204,12 +222,15 @@ package final class LoopExaminer: Sendable {
                     kind: state.isRing ? .loop : state.isRefused ? .unknown : .unseen,
                     obstacle: state.isRing ? .descriptors : state.isRefused ? .refused : .unseen
                 )
+            // GLib wakes its own loop whenever it begins to dispatch a source with descriptors, to no purpose where the loop's thread does that.
+            let pending = work.isWakeUp && state.glib.isLoaded ? .unknown : work.pending
             // Of a process that ends the descriptors are closed before its threads are gone: what stalled is not quiet for that.
             let isEnding = work.kind == .gone && cll_thread_is_ending(process.pid, tid) != 0
+            let isBetween = work.kind == .gone && state.isMadeAnew
             let service = work.kind == .loop ? state.service.kind(of: state.object?.epoll, at: now) : nil
             var rule = QuietRule(
-                kind: isEnding ? .unknown : service ?? work.kind,
-                pending: work.pending,
+                kind: isEnding || isBetween ? .unknown : service ?? work.kind,
+                pending: pending,
                 doing: doing(limit: limit, isYoung: isYoung, isServing: isServing, isForProof: isForProof, at: now, &state)
             )
             rule.isProvisional = isProvisional && state.object?.epoll == nil

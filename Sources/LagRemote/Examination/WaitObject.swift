@@ -52,6 +52,8 @@ package struct WaitObject: Sendable {
         package var pending: PendingWork
         package var kind: Kind
         package var obstacle: Obstacle?
+        /// Whether nothing is ready but what a thread of the program's own wakes the loop by (eventfd(2)).
+        package var isWakeUp = false
         /// Of a ring of io_uring: how many completions the program has taken from it so far.
         package var fetched: UInt32?
     }
@@ -127,7 +129,7 @@ package struct WaitObject: Sendable {
         let fetched = found.is_ring != 0 ? found.fetched : nil
         switch Int(found.state) {
         case CLR_WORK_NONE: return Work(pending: .none, kind: kind, fetched: fetched)
-        case CLR_WORK_PENDING: return Work(pending: .pending, kind: kind, fetched: fetched)
+        case CLR_WORK_PENDING: return Work(pending: .pending, kind: kind, isWakeUp: found.is_wake_up != 0, fetched: fetched)
         default: return Work(pending: .unknown, kind: kind, obstacle: Self.obstacle(found.reason))
         }
     }

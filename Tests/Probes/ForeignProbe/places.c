@@ -410,6 +410,7 @@ static int be_object(const char *kind) {
         struct pollfd some[2] = {{.fd = event, .events = POLLIN}, {.fd = ends[0], .events = POLLIN}};
         int result = 0;
         if (line[0] == 'w') result = (int)write(ends[1], "x", 1);
+        if (line[0] == 'v') result = eventfd_write(event, 1);
         if (line[0] == 's') result = kill(getpid(), SIGUSR1);
         if (line[0] == 't') result = epoll_wait(set, &found, 1, 0);
         if (line[0] == 'e') result = epoll_wait(set, &found, 1, -1);
@@ -456,6 +457,19 @@ static void be_connected(bool serves) {
     deeper(2048, handler_that_naps, STALL_MS);
     turn_epoll(20);
     kill(child, SIGKILL);
+}
+
+// A loop that makes an instance for each wait, sometimes with another number.
+static void turn_made_anew(int turns) {
+    for (int i = 0; i < turns; i += is_watched()) {
+        int other = i % 3 == 0 ? dup(event) : -1;
+        int made = epoll_create1(EPOLL_CLOEXEC);
+        struct epoll_event events = {.events = EPOLLIN, .data.fd = event};
+        epoll_ctl(made, EPOLL_CTL_ADD, event, &events);
+        epoll_wait(made, &events, 1, TURN_MS);
+        close(made);
+        if (other >= 0) close(other);
+    }
 }
 
 int run_places(int count, char **arguments) {
@@ -597,6 +611,10 @@ int run_places(int count, char **arguments) {
         turn_moving(FIRST_TURNS);
         deeper(2048, handler_that_naps, STALL_MS);
         turn_moving(20);
+    } else if (strcmp(name, "made-anew") == 0) {
+        turn_made_anew(FIRST_TURNS);
+        deeper(2048, handler_that_waits_for_a_lock, STALL_MS);
+        turn_made_anew(20);
     } else if (strcmp(name, "dialogue") == 0) {
         ask(20);
         deeper(2048, turn_one, FIRST_TURNS);

@@ -22,8 +22,12 @@ struct FingerprintTests {
 
     /// A toolchain's library that was linked in has no source file there.
     @Test(arguments: [
-        ("dispatch_orders", "/src/shop/Sources/CShop/orders.c", true), ("dispatch_orders", nil, false),
-        ("dispatch_orders", "", false),
+        ("dispatch_orders", "/src/shop/Sources/CShop/orders.c", true), ("dispatch_orders", nil, true),
+        ("dispatch_orders", "", true), ("dispatch_sync", nil, false), ("swift_shop.checkout", nil, true),
+        ("swift_retain", nil, false),
+        ("core::update_world", nil, true), ("core::slice::sort::quicksort", nil, false), ("clr_buffers", nil, true),
+        ("<alloc::vec::Vec<T> as core::ops::Drop>::drop", nil, false), ("<shop::Cart as core::fmt::Display>::fmt", nil, true),
+        ("<&mut I as core::iter::Iterator>::next", nil, false),
         ("swift_transfer", "bank.c", true), ("swift_release", "/home/build/swift/stdlib/public/runtime/HeapObject.cpp", false),
         ("_dispatch_client_callout", "/home/build/swift-corelibs-libdispatch/src/init.c", false),
         ("std::sort", "/opt/gcc-14/include/c++/14.1.0/bits/stl_algo.h", false), ("std::sort", nil, false),

@@ -164,4 +164,21 @@ struct SymbolSimplifierTests {
             }
         }
     }
+
+    @Test(arguments: [
+        ("shop::resize::h47fc215f55c201d9", "shop::resize"), ("shop::resize::h4c7d171368e05d64", "shop::resize"),
+        ("shop::rank_items::_$u7b$$u7b$closure$u7d$$u7d$::h47fc215f55c201d9", "shop::rank_items::{{closure}}"),
+        (
+            "_$LT$shop..Cart$u20$as$u20$core..fmt..Display$GT$::fmt::h0123456789abcdef",
+            "<shop::Cart as core::fmt::Display>::fmt"
+        ),
+        (
+            "core::ops::function::FnOnce::call_once$u7b$$u7b$vtable.shim$u7d$$u7d$::h0123456789abcdef",
+            "core::ops::function::FnOnce::call_once{{vtable.shim}}"
+        ),
+        // A namespace of C++.
+        ("shop::h47fc215f55c201d9()", "shop::h47fc215f55c201d9"), ("shop::h47fc", "shop::h47fc"),
+    ]) func `names of Rust are without the hash of the build`(demangled: String, short: String) {
+        #expect(SymbolSimplifier.simplify(demangled, language: .cPlusPlus) == short)
+    }
 }

@@ -6,6 +6,12 @@ import Testing
 struct SymbolizerRepliesTests {
     private static let text = "0x10\ninner\n/s/a.c:3:5\nouter\n/s/b.c:9:0\n\n0x20\n??\n??:0:0\n\n0xff\nf\n/s/c:d.c:0:0\n\n"
 
+    @Test func `an object files name in the symbol table is no source`() {
+        var replies = SymbolizerReplies(addresses: [1])
+        let isTaken = replies.take(Array("0x1\nf\nshop.867b5c192e01640d-cgu.1:0:0\n\n".utf8))
+        #expect(isTaken && replies.replies.first?.isEmpty == true)
+    }
+
     @Test(arguments: [1, 2, 3, 7, 1000])
     func `replies come in pieces of any size`(size: Int) {
         var replies = SymbolizerReplies(addresses: [0x10, 0x20, 0xff])

@@ -155,11 +155,9 @@ extension WatchServices {
         if !isStillStalled() { episode.tally.forgetOwners(index) }
     }
 
-    /// Whether an interpreter's lock is kept with its owner and without that one's stack: it got no processor to stop at, as on a busy machine.
+    /// Whether a lock is kept with its owner and without that one's stack: it got no processor to stop at, as on a busy machine.
     private func lacksStack(ofOwner stack: TalliedStack, at index: Int, in tally: StackTally) -> Bool {
-        guard isRemote, stack.lock.kind == Int32(CLL_LOCK_INTERPRETER), stack.ownerTries < Self.mostOwnerTries else {
-            return false
-        }
+        guard isRemote, stack.ownerTries < Self.mostOwnerTries else { return false }
         return stack.owners == 0 || tally.owner(0, of: index).outcome.stored == 0
     }
 
@@ -174,18 +172,17 @@ extension WatchServices {
             var outcome = CaptureOutcome.failed(.noFreeSlot)
             // The other loops wait meanwhile. This thread was not sampled before: it has to be found quiet first.
             if number <= StackTally.ownerStacks, clock() &- begun < Self.ownersNanoseconds {
-                // A signal needs room on the stack. Who holds an interpreter's lock mostly runs, and may be stopped.
-                let isBounded = identity.stackLow != 0
-                let holdsInterpreter = isRemote && chain[number - 1].lock.kind == Int32(CLL_LOCK_INTERPRETER)
+                // One that computes is to blame most. A signal needs room on its stack; another process's thread is stopped.
+                let mayRun = isRemote || identity.stackLow != 0
                 outcome = capture.capture(
                     identity,
                     earlier: nil,
                     into: scratch,
-                    bySignal: isBounded || holdsInterpreter,
+                    bySignal: mayRun,
                     budget: .brief
                 )
                 // What it has done since it gave the lock away is another matter.
-                if holdsInterpreter, !chain.isStillHeld(number - 1) { outcome = .failed(.threadKeptMoving) }
+                if mayRun, !chain.isStillHeld(number - 1) { outcome = .failed(.threadKeptMoving) }
             }
             var name = cll_name()
             cll_procfs_name(capture.process, link.tid, &name)

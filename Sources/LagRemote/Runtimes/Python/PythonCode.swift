@@ -54,8 +54,9 @@ struct PythonCode {
     func isIncomplete(at index: Int, owner: UInt8) -> Bool {
         guard owner != PythonLayout.ownedByGenerator else { return false }
         let first = Int(header.number(at: Int(clamping: layout.firstTraceable), as: Int32.self) ?? 0)
-        // What is not among the instructions is no index of one.
-        guard first > 0, UInt64(first) <= instructionCount else { return index < 0 }
+        // What is not among the instructions is no index of one. (The one behind them is: of code that Python never shows, such as 3.13's around a
+        // constructor, `_Py_InitCleanup`.)
+        guard first > 0, UInt64(first) <= instructionCount + 1 else { return index < 0 }
         return index < first
     }
 }

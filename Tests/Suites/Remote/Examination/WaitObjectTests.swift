@@ -2,6 +2,7 @@ internal import CLagLinux
 internal import Foundation
 internal import Glibc
 internal import LagActivity
+internal import LagCapture
 internal import TestSupport
 internal import Testing
 
@@ -47,6 +48,38 @@ internal import Testing
         let before = probe.descriptors
         #expect(probe.look(set) == WaitObject.Work(pending: .pending, kind: .loop))
         #expect(probe.descriptors == before)
+    }
+
+    @Test func `an eventfd alone is a wake up, which says nothing of a program with GLib`() throws {
+        let probe = try ObjectProbe("level")
+        let set = try probe.sleepingObject(in: "p")
+        #expect(try probe.answer() == 0)
+        #expect(try probe.ask("v") == 0)
+        #expect(probe.look(set).pending == .pending && probe.look(set).isWakeUp)
+        #expect(try probe.ask("w") == 1)
+        #expect(probe.look(set).pending == .pending && !probe.look(set).isWakeUp)
+    }
+
+    @Test func `GLib is found by its library's name`() throws {
+        let folder = NSTemporaryDirectory() + "glib-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let path = folder + "/libglib-2.0.so.0.7400.6"
+        let modules = try #require(ModuleMap(process: getpid()))
+        modules.refresh()
+        let library = try #require(ProcessImage(modules).modules.first { $0.name.hasPrefix("libc.so") })
+        try FileManager.default.copyItem(atPath: library.info.path, toPath: path)
+        var before = GLibSearch(process: getpid())
+        let wasLoaded = before.isLoaded
+        #expect(!wasLoaded)
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let mapped = mmap(nil, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, descriptor, 0)
+        close(descriptor)
+        defer { munmap(mapped, 4096) }
+        var after = GLibSearch(process: getpid())
+        let isLoaded = after.isLoaded
+        let isFoundAgain = (0...64).contains { _ in before.isLoaded }
+        #expect(isLoaded && isFoundAgain)
     }
 
     /// `f`: that of a filter, for its input and for a pipe of its own.

@@ -84,6 +84,15 @@ struct LoopPlacesTests {
         #expect(line["pending"] as? Bool == false && line["pending_ms"] == nil)
     }
 
+    @Test func `a loop that makes an instance for each wait is one, though there is none while its handler runs`() throws {
+        let lines = try Self.lines("made-anew", .run)
+        #expect(lines.count == 1, "\(lines)")
+        #expect(
+            lines.first.map { Self.functions($0).contains("handler_that_waits_for_a_lock") } == true
+                && lines.first?["pending"] == nil
+        )
+    }
+
     @Test(arguments: ["dialogue-within", "once-outer"])
     func `round trips within a loop's first turn do not end it, and a loop further in than a start does`(name: String) throws {
         let lines = try Self.lines(name, .run)

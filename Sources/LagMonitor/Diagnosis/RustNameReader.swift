@@ -1,0 +1,63 @@
+/// Reads names of Rust in its first mangling, as a demangler of C++ prints them: a path of the Itanium ABI whose last part is a hash.
+///
+///     shop::resize::h47fc215f55c201d9                                                     shop::resize
+///     _$LT$shop..Cart$u20$as$u20$core..fmt..Display$GT$::fmt::h0123456789abcdef           <shop::Cart as core::fmt::Display>::fmt
+///
+/// The hash is another one with each version of the package and of the compiler. Source: `compiler/rustc_symbol_mangling/src/legacy.rs`.
+enum RustNameReader {
+    private static let hashDigits = 16
+    private static let escapes: [(StaticString, StaticString)] = [
+        ("$SP$", "@"), ("$BP$", "*"), ("$RF$", "&"), ("$LT$", "<"), ("$GT$", ">"), ("$LP$", "("), ("$RP$", ")"), ("$C$", ","),
+        ("..", "::"),
+    ]
+
+    /// Nil where it is no such name.
+    static func simplified(_ name: [UInt8]) -> [UInt8]? {
+        let hash = name.suffix(hashDigits)
+        let path = name.dropLast(hash.count)
+        guard hash.count == hashDigits, hash.allSatisfy("0123456789abcdef".utf8.contains), path.count > 3,
+            path.suffix(3).elementsEqual("::h".utf8)
+        else { return nil }
+        var cursor = NameCursor(path.dropLast(3))
+        var text: [UInt8] = []
+        while let byte = cursor.peek() {
+            let isAtPart = text.isEmpty || text.suffix(2).elementsEqual("::".utf8)
+            if isAtPart, byte == UInt8(ascii: "_"), cursor.peek(1) == UInt8(ascii: "$") {
+                // A part does not begin with an escape.
+                cursor.position += 1
+            } else if let (_, plain) = escapes.first(where: { cursor.skip($0.0) }) {
+                plain.withUTF8Buffer { text.append(contentsOf: $0) }
+            } else if let code = character(&cursor) {
+                text.append(code)
+            } else {
+                text.append(byte)
+                cursor.position += 1
+            }
+        }
+        return text
+    }
+
+    /// `$u20$`: what is printed in ASCII.
+    private static func character(_ cursor: inout NameCursor) -> UInt8? {
+        var ahead = cursor
+        guard ahead.skip("$u") else { return nil }
+        var digits: [UInt8] = []
+        while let byte = ahead.peek(), byte != UInt8(ascii: "$"), digits.count < 3 {
+            digits.append(byte)
+            ahead.position += 1
+        }
+        guard ahead.skip("$"), let code = UInt8(String(decoding: digits, as: UTF8.self), radix: 16), (0x20..<0x7f).contains(code)
+        else { return nil }
+        cursor = ahead
+        return code
+    }
+
+    /// Whose code it is: of a method of a type `<shop::Cart as core::fmt::Display>::fmt` the type's path, and where the type is a parameter of the code's own,
+    /// the trait's. Other names are themselves.
+    static func path(in name: String) -> String {
+        guard name.hasPrefix("<") else { return name }
+        let parts = name.split(separator: " as ", maxSplits: 1)
+        let paths = parts.map { $0.drop { "<&*[( ".contains($0) }.trimmingPrefix("mut ") }
+        return String(paths.first { $0.contains("::") } ?? paths.last ?? name[...])
+    }
+}
