@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// Go's table of functions, `.gopclntab`, from which a program's own stack traces are made: it is in every build, stripped or not.
 ///
 /// Format: `src/runtime/symtab.go`, `src/runtime/runtime2.go` (`_func`) and `src/debug/gosym/pclntab.go` of Go 1.18 and 1.20, which wrote their
@@ -51,6 +53,8 @@ struct GoFunctionTable: Sendable {
     private let release: Release
     /// The first instruction of Go's code.
     let text: UInt64
+    /// As far as the functions say that it goes.
+    let code: Range<UInt64>
     private let count: UInt64
     private let quantum: UInt64
     private let names, files, fileIndices, tables, functions: UInt64
@@ -87,15 +91,17 @@ struct GoFunctionTable: Sendable {
         files = place(48)
         tables = place(56)
         functions = place(64)
+        // After the last function there is one more entry: where the code ends.
+        guard let end: UInt32 = memory.load(place(64) &+ count &* 8) else { return nil }
+        code = text..<text.saturatingSum(UInt64(end))
     }
 
     /// The function that holds an address; nil where that is not Go's code.
     func function(at address: UInt64) -> Function? {
-        guard address >= text, address - text <= UInt64(UInt32.max) else { return nil }
+        guard code.contains(address) else { return nil }
         let wanted = UInt32(address - text)
         func entry(_ index: UInt64) -> UInt32? { memory.load(functions &+ index &* 8) }
-        // After the last function there is one more entry: where the code ends.
-        guard let first = entry(0), let end = entry(count), wanted >= first, wanted < end else { return nil }
+        guard let first = entry(0), wanted >= first else { return nil }
         var (low, high) = (UInt64(0), count)
         while high - low > 1 {
             let middle = (low + high) / 2

@@ -57,6 +57,7 @@ final class GoRuntime: LanguageRuntime {
     /// The stack comes with the snapshot. Another one may be left for what needs much of it, such as the kernel's clock or the allocator: frame records
     /// lead there, or the goroutine that waits.
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
+        if let goroutine = callingC(thread, memory) { return goroutine.copyStack(memory) }
         guard var record = thread.registers.framePointer else { return Goroutine.copyReferred(by: thread, memory) }
         _ = Goroutine.referred(by: thread, memory)
         var stacks = 0
@@ -74,10 +75,16 @@ final class GoRuntime: LanguageRuntime {
     func task(of thread: RuntimeThread, _ memory: MemoryCopy) -> LanguageTask? {
         // One that its thread has left is another thread's by now, unless it is bound to it.
         let parked = { self.waitsWithGoroutine(thread, memory) ? Goroutine.parked(thread, memory) : nil }
-        guard let goroutine = Goroutine.running(thread, memory) ?? parked(), let number = goroutine.number(memory) else {
-            return nil
-        }
+        guard let goroutine = Goroutine.running(thread, memory) ?? callingC(thread, memory) ?? parked(),
+            let number = goroutine.number(memory)
+        else { return nil }
         return LanguageTask(address: goroutine.address, name: nil, number: number)
+    }
+
+    /// The one whose call of C the thread is in. One that is on its own stack is in none, whatever lies there.
+    private func callingC(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Goroutine? {
+        guard Goroutine.running(thread, memory) == nil else { return nil }
+        return CallOfC.goroutine(of: thread, code: table.code, memory)
     }
 
     private func waitsWithGoroutine(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Bool {
@@ -117,10 +124,11 @@ final class GoRuntime: LanguageRuntime {
         var pc = native.frame.pc
         var stackPointer = native.stackPointer
         var steps = 0
+        var isBehindCall = native.frame.isReturnAddress
         var (isParked, isGivenAway, hasChangedStack) = (false, false, false)
         var callee: (begin: UInt64, bytes: UInt64) = (stackPointer, 0)
         while frames.count < Self.maximumFrames {
-            let address = pc &- (steps > 0 || native.frame.isReturnAddress ? 1 : 0)
+            let address = pc &- (isBehindCall ? 1 : 0)
             guard let function = table.function(at: address) else { break }
             guard let levels = table.levels(function, at: address) else { return nil }
             for index in levels.indices {
@@ -134,6 +142,7 @@ final class GoRuntime: LanguageRuntime {
                     )
                 )
             }
+            isBehindCall = true
             let next: (UInt64, UInt64)?
             switch levels.last?.function {
             case "runtime.stoplockedm":
@@ -154,6 +163,17 @@ final class GoRuntime: LanguageRuntime {
                 // What it calls has it.
                 next = isGivenAway ? nil : place(of: callee, stackPointer, memory)
                 hasChangedStack = next != nil
+            case "runtime.asmcgocall":
+                // It counts as on the stack that it has left. One that was on the thread's own has left none.
+                let left = CallOfC.goroutine(at: stackPointer, memory)
+                hasChangedStack = hasChangedStack || left != nil
+                next =
+                    caller(function, at: address, left?.stackPointer ?? stackPointer, memory)
+                    ?? (steps == 0 ? caller(byRecord: native.framePointer, memory) : nil)
+            case "runtime.cgocallback":
+                // Where C has called from stands the begin of a function (`runtime.systemstack_switch`), as for each switch of stacks.
+                isBehindCall = false
+                next = caller(function, at: address, stackPointer, memory)
             default:
                 next =
                     caller(function, at: address, stackPointer, memory)

@@ -15,8 +15,10 @@ struct Goroutine {
         /// `g.atomicstatus` and `g.goid` up to Go 1.22; both 8 bytes further on from 1.23 on (`g.syscallbp`).
         static let status: UInt64 = 144
         static let number: UInt64 = 152
-        static let end = 168
     }
+
+    /// Of it, what is read.
+    static let bytes = 168
 
     /// `_Grunning`, `_Gsyscall`, `_Gwaiting`; the collector may look at it meanwhile (`_Gscan`).
     private static let states: Set<UInt32> = [2, 3, 4, 0x1002, 0x1003, 0x1004]
@@ -67,6 +69,12 @@ struct Goroutine {
     /// Whether the place to go on at lies within its stack; of one that runs there may be none.
     var canGoOn: Bool { owns(stackPointer) }
 
+    /// Of its stack, where it goes on within it.
+    var usedBytes: UInt64 { high &- stackPointer }
+
+    /// Whether one can be there: those with a number are made on the heap.
+    static func isPlace(_ address: UInt64) -> Bool { address % 8 == 0 && address >= lowestHeapAddress && address < 1 << 47 }
+
     /// A thread has one for its own stack, too.
     func owns(_ address: UInt64) -> Bool { address >= low && address < high }
 
@@ -101,14 +109,12 @@ struct Goroutine {
 
     /// Copies those that a sleeping thread refers to, and the stacks of those that it will go on with.
     static func copyReferred(by thread: RuntimeThread, _ memory: MemoryCopy) {
-        for goroutine in referred(by: thread, memory) where goroutine.canGoOn {
-            memory.prefetch(
-                goroutine.stackPointer,
-                Int(min(goroutine.high - goroutine.stackPointer, Limit.stackBytes))
-            )
-        }
+        for goroutine in referred(by: thread, memory) where goroutine.canGoOn { goroutine.copyStack(memory) }
         _ = left(by: thread, memory)
     }
+
+    /// The part of its stack that it will go on with.
+    func copyStack(_ memory: MemoryCopy) { memory.prefetch(stackPointer, Int(min(usedBytes, Limit.stackBytes))) }
 
     private static func left(by thread: RuntimeThread, _ memory: MemoryCopy) -> [Goroutine] {
         guard thread.registers.framePointer == nil else { return [] }
@@ -130,7 +136,7 @@ struct Goroutine {
         for address in words where address % 8 == 0 && address > 1 << 16 && address < 1 << 47 {
             guard known.count < Limit.candidates, found.count < Limit.found else { break }
             guard known.insert(address).inserted else { continue }
-            if !memory.holds(address, Field.end) { memory.prefetch(address, Field.end) }
+            if !memory.holds(address, bytes) { memory.prefetch(address, bytes) }
             if let goroutine = Goroutine(memory, at: address) { found.append(goroutine) }
         }
         return found

@@ -81,4 +81,61 @@ struct GoProcessTests {
         )
         #expect(found.count { $0.hasPrefix("main.") } == 2, "\(found)")
     }
+
+    /// First it sleeps in C, then it computes there.
+    private static let callingC = """
+        cd "$(dirname "$0")"
+        cat > sensor.go <<'EOF'
+        package main
+
+        /*
+        #include <unistd.h>
+        static void wait_device(void) { char end; if (write(1, "ready\\n", 6) == 6) while (read(0, &end, 1) == 0) {} }
+        static void add_blocks(volatile unsigned long *sum) { for (;;) ++*sum; }
+        */
+        import "C"
+
+        import "runtime"
+
+        func init() { runtime.LockOSThread() }
+
+        //go:noinline
+        func readSensor() {
+        	C.wait_device()
+        }
+
+        //go:noinline
+        func checksum(sum *C.ulong) {
+        	C.add_blocks(sum)
+        }
+
+        func main() {
+        	var sum C.ulong
+        	readSensor()
+        	checksum(&sum)
+        }
+        EOF
+        GO111MODULE=off CGO_ENABLED=1 GOCACHE="$PWD/cache" go build -o sensor sensor.go && exec ./sensor
+        """
+
+    @Test(.enabled(if: access("/usr/bin/gcc", X_OK) == 0, "no C compiler on this machine"))
+    func `a thread in C has the frames of the goroutine that called it`() throws {
+        let process = try InterpretedProcess("/bin/sh", Self.callingC, file: "sensor.sh")
+        func expect(_ called: [String]) throws {
+            var (found, number): ([String], UInt32?) = ([], nil)
+            _ = eventually {
+                found = process.described(process.take())
+                number = process.capture.task?.pointee.number
+                return called.allSatisfy(found.contains)
+            }
+            let place = try #require(found.firstIndex { $0.hasPrefix("runtime.asmcgocall:") }, "\(found)")
+            #expect(place > 0 && found[..<place].allSatisfy { $0 == "C" }, "\(found)")
+            #expect(found[place...].dropFirst().first?.hasPrefix("runtime.cgocall:") == true, "\(found)")
+            #expect(found.filter { $0.hasPrefix("main.") && !$0.hasPrefix("main._Cfunc_") } == called, "\(found)")
+            #expect(number == 1)
+        }
+        try expect(["main.readSensor:16", "main.main:26"])
+        try process.goOn()
+        try expect(["main.checksum:21", "main.main:27"])
+    }
 }

@@ -1,3 +1,4 @@
+internal import CLagLinux
 internal import Glibc
 internal import LagCapture
 internal import TestSupport
@@ -103,6 +104,56 @@ struct HostileLanguageTests {
         #expect(goroutine(itself: wild.address(0), stackPointer: 8192)?.canGoOn == false)
         #expect(goroutine(itself: wild.address(0), stackPointer: 0)?.canGoOn == false && found.canGoOn)
         #expect(goroutine(itself: wild.address(8), stackPointer: 8000) == nil)
+    }
+
+    /// What a call of C keeps on the thread's own stack, and what the goroutine says.
+    @Test func `a call of C is one that its goroutine agrees with`() throws {
+        let wild = WildMemory(seed: 1)
+        let copy = try #require(MemoryCopy(process: getpid()))
+        let (stack, goroutine) = (wild.address(0), wild.address(4096))
+        func found(depth: UInt64, low: UInt64 = 1 << 20, isItself: Bool = true, stackPointer: UInt64 = (1 << 20) + 4000)
+            -> Goroutine?
+        {
+            for offset in stride(from: 0, to: 64, by: 8) { wild.store(0, at: offset) }
+            wild.store(depth, at: 40)
+            wild.store(goroutine, at: 48)
+            let words = [(0, low), (8, low + 8192), (56, stackPointer), (64, 77), (72, isItself ? goroutine : 0)]
+            for (offset, value) in words { wild.store(value, at: 4096 + offset) }
+            copy.open(nil, within: 2_000_000)
+            defer { copy.close(nil) }
+            return CallOfC.goroutine(at: stack, copy)
+        }
+        #expect(found(depth: 4192)?.address == goroutine)
+        // A leftover of another call; another thing than a goroutine; one that is on its own stack, or nowhere in it.
+        #expect(found(depth: 4184) == nil && found(depth: 0) == nil && found(depth: 4192, isItself: false) == nil)
+        #expect(found(depth: 4192, low: stack & ~4095, stackPointer: (stack & ~4095) + 4000) == nil)
+        #expect(found(depth: 8192 + 8, stackPointer: (1 << 20) - 8) == nil)
+    }
+
+    @Test(arguments: 0..<40 as Range<UInt64>) func `a wild call of C is of a goroutine or none`(seed: UInt64) throws {
+        let wild = WildMemory(seed: seed)
+        let copy = try #require(MemoryCopy(process: getpid()))
+        var bytes = (0..<4096).map { wild.start.load(fromByteOffset: $0 * 8, as: UInt64.self) }
+        let length = bytes.count * 8
+        try bytes.withUnsafeMutableBytes { stack in
+            var snapshot = cll_snapshot()
+            snapshot.stack = stack.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            (snapshot.stack_length, snapshot.capacity) = (UInt64(length), UInt64(length))
+            for _ in 0..<50 {
+                snapshot.stack_begin = wild.anyAddress
+                let stackPointer = snapshot.stack_begin &+ wild.anyAddress % 512
+                let thread = RuntimeThread(tid: 1, innerTid: 1, place: 0, registers: RuntimeRegisters(stackPointer: stackPointer))
+                try withUnsafePointer(to: snapshot) { snapshot in
+                    copy.open(snapshot, within: 2_000_000)
+                    defer { copy.close(nil) }
+                    // All of the memory may be code.
+                    let code = wild.address(0)..<wild.address(WildMemory.bytes)
+                    let found = CallOfC.goroutine(of: thread, code: code, copy)
+                    try #require(found == nil || found?.canGoOn == true && found?.owns(stackPointer) == false)
+                    _ = CallOfC.goroutine(at: stackPointer, copy)
+                }
+            }
+        }
     }
 
     @Test(arguments: 0..<40 as Range<UInt64>) func `wild frames of Ruby end`(seed: UInt64) throws {
