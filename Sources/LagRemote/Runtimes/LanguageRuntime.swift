@@ -71,8 +71,9 @@ struct RuntimeRegisters: Sendable {
     var programCounter: UInt64 = 0
     var stackPointer: UInt64 = 0
     var framePointer: UInt64?
-    /// The one in which Go's code has its goroutine (x86-64's `r14`, from Go 1.17 on).
-    var goroutine: UInt64?
+    /// Those of x86-64's that functions of C leave as they were, and runtimes use for where they are. Of a thread that sleeps they are not known.
+    var r14: UInt64?
+    var r15: UInt64?
 }
 
 /// A frame of a stack.

@@ -120,13 +120,6 @@ extension PreparedThread {
 }
 
 extension RuntimeRegisters {
-    /// DWARF's number of `r14`.
-    #if arch(x86_64)
-        private static let goroutine: Int? = 14
-    #else
-        private static let goroutine: Int? = nil
-    #endif
-
     init(_ snapshot: UnsafePointer<cll_snapshot>) {
         func register(_ number: Int) -> UInt64? {
             guard snapshot.pointee.known & (1 << UInt64(number)) != 0 else { return nil }
@@ -135,8 +128,11 @@ extension RuntimeRegisters {
         self.init(
             programCounter: register(Int(CLL_REGISTER_PC)) ?? 0,
             stackPointer: register(Int(CLL_REGISTER_SP)) ?? 0,
-            framePointer: register(Int(CLL_REGISTER_FP)),
-            goroutine: Self.goroutine.flatMap(register)
+            framePointer: register(Int(CLL_REGISTER_FP))
         )
+        // Their numbers are DWARF's.
+        #if arch(x86_64)
+            (r14, r15) = (register(14), register(15))
+        #endif
     }
 }

@@ -80,7 +80,8 @@ struct Goroutine {
 
     /// Those that a thread refers to, each once, which copies them: by the register that has it in Go's code; of a thread that sleeps, on its stack.
     static func referred(by thread: RuntimeThread, _ memory: MemoryCopy) -> [Goroutine] {
-        if let address = thread.registers.goroutine { return found(in: [address], memory) }
+        // From Go 1.17 on its code has the goroutine in this register.
+        if let address = thread.registers.r14 { return found(in: [address], memory) }
         // One that is held has no time for more.
         guard thread.registers.framePointer == nil else { return [] }
         let begin = (thread.registers.stackPointer &+ 7) & ~7

@@ -24,10 +24,8 @@ struct PHPFunction: InterpretedFunction {
         case Self.user:
             guard let whole = read(address, layout.functionBytes) else { return nil }
             (isUsers, head) = (true, whole)
-            guard field(layout.functionFile) != 0, field(layout.functionCode) != 0, count > 0, count <= Self.maximumInstructions
-            else {
-                return nil
-            }
+            let (file, code) = (field(layout.functionFile), field(layout.functionCode))
+            guard file != 0, code != 0, (file | code) % 8 == 0, count > 0, count <= Self.maximumInstructions else { return nil }
         default: return nil
         }
     }

@@ -3,8 +3,7 @@ internal import LagCapture
 /// PHP 8.2: the frames of its virtual machine.
 ///
 /// A call from PHP to PHP needs no call of a C function; each call of `execute_ex` runs a group of frames. The groups take the places of those calls,
-/// between the frames of C that stay. The virtual machine writes down where it is in a function only before what may fail: of a function that computes the line is
-/// that of its last call.
+/// between the frames of C that stay.
 final class PHPRuntime: LanguageRuntime {
     let modules: Set<Int>
     let copiesFrames = true
@@ -46,15 +45,14 @@ final class PHPRuntime: LanguageRuntime {
     /// Without threads of its own, PHP runs in the main thread alone.
     func prepare(tid: Int32, innerTid: Int32) -> UInt64? { tid == memory.process ? globals : nil }
 
-    private func groups(_ memory: MemoryCopy) -> [[InterpretedCall]] {
-        PHPStack(memory: memory, layout: layout, globals: globals).groups()
+    func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
+        _ = PHPStack(memory: memory, layout: layout, globals: globals).groups()
     }
-
-    func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) { _ = groups(memory) }
 
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {
         guard let memory else { return stack }
-        let frames = groups(memory).frames { place in
+        let calls = PHPStack(memory: memory, layout: layout, globals: globals, registers: thread.registers).groups()
+        let frames = calls.frames { place in
             PHPFunction(layout, at: place) { memory.bytes($0, $1).map { [UInt8]($0) } }
         }
         return stack.replacing(callsOf: execution, by: frames)

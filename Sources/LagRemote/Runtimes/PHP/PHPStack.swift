@@ -14,6 +14,8 @@ struct PHPStack {
     let layout: PHPLayout
     /// Of `zend_executor_globals`.
     let globals: UInt64
+    /// Nil: what is wanted is a copy alone.
+    var registers: RuntimeRegisters?
 
     /// Up to the first frame that leads nowhere. Has the functions copied as well.
     func groups() -> [[InterpretedCall]] {
@@ -34,7 +36,9 @@ struct PHPStack {
                 if !memory.holds(function, layout.functionBytes) { memory.prefetch(function, layout.functionBytes) }
                 // While an exception is thrown the instruction is one of three in the global state (`exception_op`): where it was is not known then.
                 let isThrowing = instruction >= globals && instruction - globals < layout.globalsBytes
-                group.append(InterpretedCall(function: function, counter: isThrowing ? 0 : instruction))
+                var counter = isThrowing ? 0 : instruction
+                if groups.isEmpty, group.isEmpty { counter = innermostCounter(at: place, function, written: counter) }
+                group.append(InterpretedCall(function: function, counter: counter))
                 // A function of an extension that C has called is not run by the virtual machine.
                 if call & Self.top != 0, memory.load(function, as: UInt8.self) == PHPFunction.user {
                     groups.append(group)
@@ -46,5 +50,21 @@ struct PHPStack {
         }
         if !group.isEmpty { groups.append(group) }
         return groups
+    }
+
+    /// Before a call each frame has its instruction in memory. In the innermost one the virtual machine writes it down only
+    /// before what may fail; until then there is what an earlier call has left in that place, of the same function or of
+    /// another one. GCC's builds for x86-64 have the frame in `r14` and the instruction in `r15` (`ZEND_VM_FP_GLOBAL_REG`,
+    /// `ZEND_VM_IP_GLOBAL_REG` of `zend_execute.c`). What they call in C leaves both as they were, or has other things there,
+    /// which do not agree with the frame.
+    /// - Returns: 0: not known.
+    private func innermostCounter(at place: UInt64, _ function: UInt64, written: UInt64) -> UInt64 {
+        guard let registers, let found = PHPFunction(layout, at: function, read: { memory.bytes($0, $1).map { [UInt8]($0) } }),
+            found.isUsers
+        else { return written }
+        if registers.r14 == place, let running = registers.r15, running != 0, found.position(of: running) != nil {
+            return running
+        }
+        return found.position(of: written) == nil ? 0 : written
     }
 }

@@ -223,6 +223,38 @@ struct HostileLanguageTests {
         }
     }
 
+    /// The innermost function's, by where its frame and the registers say that it is.
+    @Test func `the innermost instruction of PHP is that of the registers where they agree with its frame`() throws {
+        let wild = WildMemory(seed: 1)
+        let layout = PHPLayout.known[0]
+        let copy = try #require(MemoryCopy(process: getpid()))
+        let (frame, function, code) = (wild.address(4096), wild.address(8192), wild.address(16384))
+        for offset in stride(from: 8192, to: 8192 + 160, by: 8) { wild.store(0, at: offset) }
+        wild.store(UInt64(PHPFunction.user), at: 8192)
+        wild.store(4, at: 8192 + Int(layout.functionCount))
+        wild.store(code, at: 8192 + Int(layout.functionCode))
+        wild.store(wild.address(0), at: 8192 + Int(layout.functionFile))
+        wild.store(frame, at: Int(layout.currentFrame))
+        for (offset, value) in [(24, function), (40, 1 << 17), (48, 0)] { wild.store(value, at: 4096 + offset) }
+        func counter(written: UInt64, r14: UInt64? = nil, r15: UInt64? = nil) -> UInt64? {
+            wild.store(written, at: 4096)
+            copy.open(nil, within: 2_000_000)
+            defer { copy.close(nil) }
+            let registers = RuntimeRegisters(r14: r14, r15: r15)
+            return PHPStack(memory: copy, layout: layout, globals: wild.address(0), registers: registers).groups().first?.first?
+                .counter
+        }
+        #expect(counter(written: code &+ 32, r14: frame, r15: code &+ 96) == code &+ 96)
+        // Of another frame; none of its instructions; a thread that sleeps.
+        #expect(counter(written: code &+ 32, r14: frame &+ 8, r15: code &+ 96) == code &+ 32)
+        for none in [code &+ 128, code &+ 33, 0] { #expect(counter(written: code &+ 32, r14: frame, r15: none) == code &+ 32) }
+        #expect(counter(written: code &+ 32) == code &+ 32)
+        // What another function has left there: the function is known, its line is not.
+        #expect(counter(written: code &- 32) == 0 && counter(written: function &+ 8, r14: frame, r15: function) == 0)
+        let found = PHPFunction(layout, at: function) { memory.bytes($0, $1) }
+        #expect(found?.position(of: 0) == .max && found?.line(at: .max) == nil)
+    }
+
     @Test(arguments: 0..<40 as Range<UInt64>) func `wild calls of Perl end and have a name or none`(seed: UInt64) throws {
         let wild = WildMemory(seed: seed)
         let layout = PerlLayout.known[0]

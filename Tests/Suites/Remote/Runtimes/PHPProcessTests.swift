@@ -74,4 +74,32 @@ struct PHPProcessTests {
         let found = try frames(["compute"], count: 4)
         #expect(found.contains { $0.hasPrefix("Shop::wait (shop.php):1") }, "\(found)")
     }
+
+    /// Where its function has its frame, the one before has left an instruction of its own; this one writes none down.
+    private static let silent = """
+        <?php
+        function price() { return ord(chr(mt_rand(0, 1))); }
+        function count_up($number) {
+          while (true) {
+            $number++;
+          }
+        }
+        price();
+        echo "ready\\n";
+        price();
+        count_up(0);
+
+        """
+
+    @Test func `a function that computes and calls nothing is at the line that runs`() throws {
+        let process = try InterpretedProcess("/usr/bin/php8.2", Self.silent, file: "silent.php")
+        for _ in 0..<5 {
+            var found: [String] = []
+            _ = eventually {
+                found = process.own(process.take())
+                return found.contains("{main} (silent.php):11")
+            }
+            #expect([4, 5].contains { found == ["count_up (silent.php):\($0)", "{main} (silent.php):11"] }, "\(found)")
+        }
+    }
 }
