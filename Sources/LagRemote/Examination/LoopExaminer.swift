@@ -223,10 +223,11 @@ package final class LoopExaminer: Sendable {
                     obstacle: state.isRing ? .descriptors : state.isRefused ? .refused : .unseen
                 )
             // GLib wakes its own loop whenever it begins to dispatch a source with descriptors, to no purpose where the loop's thread does that.
-            let pending = work.isWakeUp && state.glib.isLoaded ? .unknown : work.pending
+            let isWakeUp = work.isWakeUp && state.glib.isLoaded
+            let isBetween = work.kind == .gone && state.isMadeAnew
+            let pending = isWakeUp || isBetween ? .unknown : work.pending
             // Of a process that ends the descriptors are closed before its threads are gone: what stalled is not quiet for that.
             let isEnding = work.kind == .gone && cll_thread_is_ending(process.pid, tid) != 0
-            let isBetween = work.kind == .gone && state.isMadeAnew
             let service = work.kind == .loop ? state.service.kind(of: state.object?.epoll, at: now) : nil
             var rule = QuietRule(
                 kind: isEnding || isBetween ? .unknown : service ?? work.kind,

@@ -459,10 +459,10 @@ static void be_connected(bool serves) {
     kill(child, SIGKILL);
 }
 
-// A loop that makes an instance for each wait, sometimes with another number.
+// A loop that makes an instance for each wait, once it is known sometimes with another number.
 static void turn_made_anew(int turns) {
     for (int i = 0; i < turns; i += is_watched()) {
-        int other = i % 3 == 0 ? dup(event) : -1;
+        int other = turns == FIRST_TURNS && i > turns / 2 && i % 3 == 0 ? dup(event) : -1;
         int made = epoll_create1(EPOLL_CLOEXEC);
         struct epoll_event events = {.events = EPOLLIN, .data.fd = event};
         epoll_ctl(made, EPOLL_CTL_ADD, event, &events);
