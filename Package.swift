@@ -1,8 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Every layer of the design is a target, so that the compiler keeps the dependency rule: a lower layer cannot name a higher one.
-// The core depends on the toolchain and on libunwind alone.
+// Every layer is a target, so that a lower one cannot name a higher one. The core depends on the toolchain and on libunwind alone.
 
 // MARK: Targets by role
 

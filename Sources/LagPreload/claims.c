@@ -47,8 +47,9 @@ static void publish_object(const loop_thread *thread) {
 // number may be another. So how many were made in a row of which each was for one wait.
 static void count_made(loop_thread *thread, int32_t object) {
     uint64_t waits = clb_beacon_word(thread->beacon) >> 8;
-    // A wait is two words.
-    thread->made_for_one = waits - thread->made_waits == 2 ? thread->made_for_one + 1 : 0;
+    // A wait is two words. (What a handler makes for waits of its own is none of the loop's.)
+    int is_loops = thread->made == thread->object && waits - thread->made_waits == 2;
+    thread->made_for_one = is_loops ? thread->made_for_one + 1 : 0;
     thread->made_waits = waits;
     thread->made = object;
     publish_object(thread);

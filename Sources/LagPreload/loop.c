@@ -73,6 +73,8 @@ static void write_place(loop_thread *thread, int32_t object, int rank, uint64_t 
     thread->place = (loop_place){.address = address, .sp = sp};
     thread->other_waits = 0;
     thread->is_serving = 0;
+    thread->made = LOOP_OTHER_OBJECT;
+    thread->made_for_one = 0;
 }
 
 static loop_thread *rest(loop_thread *thread) {

@@ -68,7 +68,7 @@ typedef struct clb_loop_table_slot {
     uint32_t kind;         // CLB_LOOP_…
     int32_t pid;           // as the process sees itself: another number inside a pid namespace, where clr_mapping_owner refuses it
     int32_t tid;
-    int32_t wait_object;   // the descriptor of the epoll instance that the loop waits on, plus one; 0: it waits otherwise; negative: that, of one that it makes for each wait
+    int32_t wait_object;   // the descriptor of the epoll instance that the loop waits on, plus one; 0: it waits otherwise; negative: the same of an instance that it makes for each wait
     uint64_t claimed_ns;   // CLOCK_MONOTONIC: a process that began later is not the one
     uint64_t wait_return;  // the wait that makes the loop: its return address and the stack pointer after its return
     uint64_t wait_sp;      // (of a monitor's loop: 0, and somewhere in its thread's stack)

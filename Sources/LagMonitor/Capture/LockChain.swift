@@ -95,12 +95,13 @@ package final class LockChain {
             && owner.lock.address == link.lock.address
     }
 
-    /// Whether the lock that this link waits for has the same owner as when it was read; of a runtime's, has had it since.
+    /// Whether the lock that this link waits for has the same owner as when it was read, and the one that waits has not run since: who gives a lock away wakes it.
     package func isStillHeld(_ index: Int) -> Bool {
         guard let lock = links[index].runtimeLock else {
             var now = cll_lock()
             cll_lock_find(process, links[index].tid, &links[index].call, &now)
             return now.address == links[index].lock.address && now.owner == links[index].lock.owner
+                && ThreadState(tid: links[index].tid, process: process)?.voluntarySwitches == links[index].waits
         }
         return languages?.lock(waitedForAt: links[index].call.arguments.0) == lock
     }

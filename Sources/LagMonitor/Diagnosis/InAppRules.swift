@@ -43,8 +43,10 @@ package struct InAppRules: Sendable, Hashable {
         // What calls a program's function, or waits: `dispatch_orders` is anyone's.
         "dispatch_async", "dispatch_sync", "dispatch_after", "dispatch_apply", "dispatch_barrier_", "dispatch_block_",
         "dispatch_group_", "dispatch_main", "dispatch_once", "dispatch_queue_", "dispatch_semaphore_", "dispatch_source_",
-        "dispatch_data_", "dispatch_io_", "dispatch_workloop_",
+        "dispatch_data_", "dispatch_io_", "dispatch_workloop_", "dispatch_release", "dispatch_resume", "dispatch_activate",
         // Rust's libraries; a namespace `core` is anyone's.
+        "core::alloc::", "core::ascii::", "core::borrow::", "core::clone::", "core::core_arch::", "core::default::",
+        "core::error::", "core::f32::", "core::f64::", "core::ffi::", "core::net::", "core::panic::", "alloc::ffi::",
         "core::any::", "core::array::", "core::cell::", "core::char::", "core::cmp::", "core::convert::", "core::fmt::",
         "core::future::", "core::hash::", "core::hint::", "core::intrinsics::", "core::iter::", "core::mem::", "core::num::",
         "core::ops::", "core::option::", "core::panicking::", "core::pin::", "core::ptr::", "core::result::", "core::slice::",

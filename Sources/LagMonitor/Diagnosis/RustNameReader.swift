@@ -57,7 +57,9 @@ enum RustNameReader {
     static func path(in name: String) -> String {
         guard name.hasPrefix("<") else { return name }
         let parts = name.split(separator: " as ", maxSplits: 1)
-        let paths = parts.map { $0.drop { "<&*[( ".contains($0) }.trimmingPrefix("mut ") }
+        let paths = parts.map { part in
+            ["mut ", "const ", "dyn "].reduce(part.drop { "<&*[( ".contains($0) }) { $0.trimmingPrefix($1) }
+        }
         return String(paths.first { $0.contains("::") } ?? paths.last ?? name[...])
     }
 }

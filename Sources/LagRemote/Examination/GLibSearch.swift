@@ -6,25 +6,26 @@ internal import LagCapture
 /// (`g_main_context_remove_poll_unlocked` of GLib's `gmain.c`), so that a thread that waits meanwhile looks again. Its own thread finds that ready, though nobody
 /// waits for it. What another thread of the program asks for by the same eventfd cannot be told from it.
 ///
-/// One owner's, under its lock. Some 100 µs, once, where an eventfd alone is ready; again where the program has loaded more.
+/// One owner's, under its lock. Where an eventfd alone is ready among what `poll` or `select` is for: some 100 µs, a millisecond in a program of hundreds of libraries; ever
+/// more seldom while it is not found, for it may be loaded later.
 struct GLibSearch {
     private static let name = "libglib-2.0.so"
-    /// A library may come later.
-    private static let searchAgainAfter = 64
+    private static let mostSkipped = 1 << 16
 
     private let process: Int32
     private var found = false
-    private var left = 0
+    /// Questions that are left out, and after the next search in vain.
+    private var skipped = (left: 0, next: 64)
 
     init(process: Int32) { self.process = process }
 
     var isLoaded: Bool {
         mutating get {
-            guard !found, left == 0 else {
-                left = max(0, left - 1)
+            guard !found, skipped.left == 0 else {
+                skipped.left = max(0, skipped.left - 1)
                 return found
             }
-            left = Self.searchAgainAfter
+            skipped = (skipped.next, min(2 * skipped.next, Self.mostSkipped))
             guard let modules = ModuleMap(process: process) else { return false }
             modules.refresh()
             found = ProcessImage(modules).modules.contains { $0.name.hasPrefix(Self.name) }

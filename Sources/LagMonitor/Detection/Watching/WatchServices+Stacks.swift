@@ -182,7 +182,7 @@ extension WatchServices {
                     budget: .brief
                 )
                 // What it has done since it gave the lock away is another matter.
-                if mayRun, !chain.isStillHeld(number - 1) { outcome = .failed(.threadKeptMoving) }
+                if isRemote, !chain.isStillHeld(number - 1) { outcome = .failed(.threadKeptMoving) }
             }
             var name = cll_name()
             cll_procfs_name(capture.process, link.tid, &name)

@@ -17,8 +17,8 @@ struct PerlLayout: Sendable {
     /// `OP`: what runs next; the next one beside it, or its parent if it is the last; what it was before it was left out, and its kind; flags, and the first one below it.
     let operationNext, operationSibling, operationWas, operationKind, operationFlags, operationFirst: UInt64
     let operationBytes: Int
-    /// `OP_NEXTSTATE` (`opnames.h`).
-    let statementKind: UInt64
+    /// `OP_NEXTSTATE` and `OP_SCOPE` (`opnames.h`).
+    let statementKind, scopeKind: UInt64
     /// `COP`, a statement: what runs it, its line, and its file.
     let statementFunction, statementLine, statementFile: UInt64
     let statementBytes: Int
@@ -60,6 +60,7 @@ struct PerlLayout: Sendable {
             operationFirst: 40,
             operationBytes: 48,
             statementKind: 195,
+            scopeKind: 200,
             statementFunction: 16,
             statementLine: 36,
             statementFile: 48,

@@ -43,12 +43,15 @@ struct PerlOperation {
         depth: Int,
         _ left: inout Int
     ) -> UInt64? {
-        guard depth < Self.maximumDepth, left > 0, let operation = Operation(read, layout, at: place) else { return nil }
-        left -= 1
-        if place == wanted.operation || (wanted.goesOn && operation.nextToRun == wanted.operation) { return statement }
+        guard depth < Self.maximumDepth, let operation = Operation(read, layout, at: place) else { return nil }
+        let isWanted =
+            wanted.goesOn ? operation.nextToRun == wanted.operation && !operation.isScope : place == wanted.operation
+        if isWanted { return statement }
         var statement = statement
         var below = operation.first
-        while let place = below, let operation = Operation(read, layout, at: place), left > 0 {
+        while let place = below, left > 0, let operation = Operation(read, layout, at: place) {
+            // Whatever it leads to: a tree that another process wrote may lead back to itself.
+            left -= 1
             if operation.wasStatement { statement = place }
             if let found = closest(wanted, at: place, after: statement, depth: depth + 1, &left) { return found }
             below = operation.next
@@ -61,6 +64,8 @@ struct PerlOperation {
         /// The next one beside it, and the first one below it.
         let next, first: UInt64?
         let wasStatement: Bool
+        /// What stands around the statements of a block, and goes on where the last one does.
+        let isScope: Bool
 
         init?(_ read: (_ address: UInt64, _ count: Int) -> [UInt8]?, _ layout: PerlLayout, at place: UInt64) {
             guard place != 0, place % 8 == 0, let bytes = read(place, layout.operationBytes),
@@ -75,6 +80,7 @@ struct PerlOperation {
             next = bits & isNotLast != 0 ? sibling : nil
             self.first = flags & hasOperationsBelow != 0 ? first : nil
             wasStatement = bits & kind == 0 && was == layout.statementKind
+            isScope = UInt64(bits & kind) == layout.scopeKind
         }
     }
 }

@@ -30,8 +30,13 @@ final class PerlRuntime: LanguageRuntime {
         self.modules = modules
     }
 
+    /// Of a program that has Perl in it, which may have several interpreters in its main thread, it is not known which one runs.
     static func recognise(_ image: ProcessImage) -> RuntimeRecognition {
-        for (place, module) in image.modules.enumerated() where place == 0 || module.name.hasPrefix("libperl") {
+        #if !arch(x86_64)
+            return .absent
+        #endif
+        let isPerl = image.modules.first?.name.hasPrefix("perl") ?? false
+        for (place, module) in image.modules.enumerated() where place == 0 || (isPerl && module.name.hasPrefix("libperl")) {
             guard let symbols = module.symbols, let execution = symbols.symbol("Perl_runops_standard"),
                 let interpreter = symbols.symbol("PL_curinterp")
             else { continue }

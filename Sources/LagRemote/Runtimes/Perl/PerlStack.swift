@@ -73,6 +73,12 @@ struct PerlStack {
             }
             stack = previous
         }
+        guard stack == 0 else { return (calls, false) }
+        // Outside of all calls, and of what is compiled, an interpreter runs nothing.
+        let compiled = interpreter &+ layout.compiling
+        guard statement != compiled || memory.load(compiled &+ layout.statementLine, as: UInt32.self) ?? 0 > 0 else {
+            return (calls, true)
+        }
         return (calls + [Call(place: 0, code: main, statement: statement, operation: operation, caller: 0, back: 0)], true)
     }
 

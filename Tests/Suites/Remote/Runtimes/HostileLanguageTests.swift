@@ -291,4 +291,17 @@ struct HostileLanguageTests {
             }
         }
     }
+
+    @Test func `operations of Perl that lead back to themselves end`() {
+        let wild = WildMemory(seed: 1)
+        let layout = PerlLayout.known[0]
+        // A statement, and one that has itself beside it and below it.
+        for (place, next) in [(0, 64), (64, 64)] {
+            wild.store(wild.address(next), at: place + 8)
+            wild.store(0x4_4000, at: place + 32)
+            wild.store(wild.address(64), at: place + 40)
+        }
+        let operation = PerlOperation(layout) { memory.bytes($0, $1) }
+        #expect(operation.statement(of: wild.address(4096), after: wild.address(0)) == nil)
+    }
 }
