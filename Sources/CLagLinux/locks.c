@@ -66,6 +66,24 @@ pid_t cll_queue_owner(const void *queue) {
     return cll_thread_is_live(getpid(), owner) ? owner : 0;
 }
 
+// Where libdispatch has a queue's items, from the word with its owner, and an item the next one (DISPATCH_QUEUE_CLASS_HEADER and DISPATCH_LANE_CLASS_HEADER of
+// queue_internal.h, DISPATCH_OBJECT_HEADER of object_internal.h; a job of a Swift task is laid out alike). It is believed where the items lead from the first to the last.
+enum { QUEUE_TAIL = -8, QUEUE_HEAD = 48, ITEM_NEXT = 16 };
+
+int cll_queue_waiting(const void *queue) {
+    if (queue_owner_offset == 0) return -1;
+    uint64_t state = (uint64_t)(uintptr_t)queue + queue_owner_offset, last, item;
+    pid_t own = getpid();
+    if (cll_memory_read(own, state + QUEUE_TAIL, &last, sizeof(last)) != sizeof(last)) return -1;
+    if (last == 0) return 0;
+    if (cll_memory_read(own, state + QUEUE_HEAD, &item, sizeof(item)) != sizeof(item)) return -1;
+    for (int count = 1; item != 0 && count <= CLL_QUEUE_COUNTED_MAX; count++) {
+        if (item == last || count == CLL_QUEUE_COUNTED_MAX) return count;
+        if (cll_memory_read(own, item + ITEM_NEXT, &item, sizeof(item)) != sizeof(item)) return -1;
+    }
+    return -1;
+}
+
 // A thread that sleeps in a futex, and the memory around the word that it sleeps on.
 enum { WORDS_BEFORE = 11, WORDS_AFTER = 13 };  // the word itself is the first of those after
 

@@ -65,5 +65,11 @@ void cll_lock_find(pid_t pid, pid_t tid, const cll_thread_syscall *call, cll_loc
 // The thread that drains a dispatch queue at present; 0: none, or not known. No lock, no allocation.
 pid_t cll_queue_owner(const void *queue);
 
+enum { CLL_QUEUE_COUNTED_MAX = 512 };
+
+// How many blocks and jobs wait in a dispatch queue of this process, at most CLL_QUEUE_COUNTED_MAX; -1: not known. One that runs does not wait. No
+// lock, no allocation; some 0.4 µs each.
+int cll_queue_waiting(const void *queue);
+
 // Whether the process has a thread `tid`.
 int cll_thread_is_live(pid_t pid, pid_t tid);

@@ -26,6 +26,12 @@ extension ExaminableLoop {
     package func countSleeps() -> UInt64? { nil }
 }
 
+/// A queue of which can be found out how much waits in it.
+package protocol CountableQueue: ObservableLoop {
+    /// Blocks and jobs that wait, ours left out; nil: not known. Called by the watchdog while the queue stalls. At most 200 µs; no lock, nothing that is noticed.
+    func countWaiting() -> Int?
+}
+
 /// What it means when a loop's beacon says that it waits.
 package enum PublishedWaits: Sendable, Equatable {
     /// The loop rests, as it says itself.

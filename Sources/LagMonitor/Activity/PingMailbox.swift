@@ -21,6 +21,9 @@ package final class PingMailbox: Sendable {
         beacon.pong()
     }
 
+    /// Whether a ping waits for its answer. Any thread.
+    package var isPinged: Bool { pingedNanoseconds.load(ordering: .sequentiallyConsistent) != 0 }
+
     /// For how long a ping has waited for its answer; 0 where none waits, and for a loop that has ended. Any thread; some 30 ns.
     package var lagNanoseconds: UInt64 {
         let pinged = pingedNanoseconds.load(ordering: .sequentiallyConsistent)

@@ -40,6 +40,8 @@ package final class Episode: @unchecked Sendable {
         package var turnEvents: UInt32?
         /// Whether work was pending at the loop; nil: it was not examined.
         package var pending: PendingMeter?
+        /// How many blocks and jobs waited in the queue, at most; nil: it is no queue, or not known.
+        package var jobsWaiting: UInt64?
         /// What runs the loop; empty where that is not known, or shows by its names.
         package var loopStack = LoopStack()
         /// What the thread used during the stall.

@@ -21,6 +21,8 @@ package struct Fingerprint: Sendable, Hashable {
         package var inApp: Bool
         /// Whether a language's runtime knows the frame. ``modulePath`` is then the source file, and ``offset`` the line.
         package var isOfLanguage: Bool
+        /// Whether the stacks that hold the function make up more than half of the stall.
+        package var covers: Bool
 
         package init(
             modulePath: String?,
@@ -30,9 +32,11 @@ package struct Fingerprint: Sendable, Hashable {
             symbol: String?,
             variant: String? = nil,
             inApp: Bool,
-            isOfLanguage: Bool = false
+            isOfLanguage: Bool = false,
+            covers: Bool = true
         ) {
             self.isOfLanguage = isOfLanguage
+            self.covers = covers
             self.modulePath = modulePath
             self.buildID = buildID
             self.offset = offset
@@ -74,6 +78,9 @@ package struct Fingerprint: Sendable, Hashable {
     /// fingerprint. A frame without a symbol counts as build-id and offset of its function. A stack without any in-app frame is
     /// taken by its leaf-most frames of any kind, and a stall without a stack by the words in its place. Where a language's runtime knows
     /// frames, only those count: the native ones around them differ with every build of the runtime.
+    ///
+    /// Of the frames that are left by all this, those that cover most of the stall count, unless none does: what else was on the stack when a sample
+    /// was taken is chance, and would give the next stall of the same place another fingerprint.
     package let text: String
     /// Sixteen hex digits over build-id and offset of all frames.
     package let stackHash: String
@@ -89,9 +96,11 @@ package struct Fingerprint: Sendable, Hashable {
             $0.closure != nil || $0.inApp && $0.symbol?.hasPrefix(FrameRole.mergedPrefix) != true
         }
         let app = named.isEmpty ? counted.filter(\.inApp) : named
+        let candidates = app.isEmpty ? counted : app
+        let steady = candidates.filter(\.covers)
         var seen: Set<String> = []
         var hash = StableHash()
-        for frame in app.isEmpty ? counted : app {
+        for frame in steady.isEmpty ? candidates : steady {
             let token = frame.closure ?? frame.function
             guard seen.insert(token).inserted else { continue }
             hash.combine(token)

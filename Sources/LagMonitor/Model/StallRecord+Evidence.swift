@@ -39,10 +39,13 @@ extension StallRecord {
         public var lockCycle: [LockOwner] = []
         /// `lock_chain`: the thread that the lock's owner waits for, the one that this waits for, and so on.
         public var lockChain: [LockOwner] = []
-        /// `pending`: whether events are ready at the loop that it does not fetch; nil where its wait object cannot be polled.
+        /// `pending`: whether events are ready at the loop that it does not fetch, or jobs wait in the queue; nil where its wait object cannot be polled.
         public var pending: Bool?
         /// `pending_ms`: for how long at least, when it was sampled.
         package var pendingNanoseconds: UInt64?
+        /// `jobs_waiting`: of a dispatch queue, the main actor's included, how many blocks and jobs waited in it at most when it was sampled, up to
+        /// 512; nil where that is not known.
+        public var jobsWaiting: UInt64?
         /// `turns`: of a starvation, how many turns the loop made without a rest, the first and the last included; nil where they are not counted.
         public var turns: UInt64?
         /// `turn_events`: of a callout that is a whole turn of a loop known by its waits, how many descriptors were ready when it began: so many

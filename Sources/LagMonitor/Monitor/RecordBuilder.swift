@@ -101,6 +101,7 @@ package struct RecordBuilder {
         if let throttling, !throttling.confirm() { record.evidence.throttledNanoseconds = nil }
         record.evidence.pending = facts.pending?.isPending
         if record.evidence.pending == true { record.evidence.pendingNanoseconds = facts.pending?.nanoseconds }
+        record.evidence.jobsWaiting = facts.jobsWaiting
         if facts.kind == .starvation { record.evidence.turns = facts.interval.turns }
         if facts.kind == .callout { record.evidence.turnEvents = facts.turnEvents.map(UInt64.init) }
         record.samples = episode.tally.sampleCount
@@ -108,7 +109,8 @@ package struct RecordBuilder {
         // What another process publishes is for any reader.
         RunningFindings(tally: episode.running, contexts: isOfOtherProcess ? .recorded : configuration.contexts)
             .fill(&record, until: facts.interval.until, threshold: facts.thresholdNanoseconds)
-        record.group(by: findings.representative?.frames ?? [])
+        let covering = findings.coveringFunctions
+        record.group(by: findings.representative?.frames ?? []) { covering.contains($0.function) }
         record.message = StallMessage(record).text
         return record
     }

@@ -118,6 +118,20 @@ struct StallFindings {
         return seen[culprit.representative]
     }
 
+    /// The functions (``StallRecord/Frame/function``) whose stacks make up more than half of the weight of all that were seen.
+    var coveringFunctions: Set<String> {
+        var weights: [String: UInt64] = [:]
+        var total: UInt64 = 0
+        for namedStack in seen where !namedStack.frames.isEmpty {
+            let weight = namedStack.stack.weightNanoseconds
+            total = total.saturatingSum(weight)
+            for function in Set(namedStack.frames.map(\.function)) {
+                weights[function] = weights[function, default: 0].saturatingSum(weight)
+            }
+        }
+        return Set(weights.filter { $0.value > total / 2 }.keys)
+    }
+
     /// What it waited for, as far as that matters to the cause: the heaviest of the waits that make it up, of those of the culprit if it has any.
     var wait: NamedStack? {
         let waits = seen.filter { namedStack in
@@ -159,4 +173,7 @@ extension StallRecord.Frame {
         guard let module, let functionOffset else { return place }
         return "\(module)+0x" + String(functionOffset, radix: 16)
     }
+
+    /// What two frames of one function share.
+    var function: String { (symbol ?? functionPlace) + (variant ?? "") }
 }

@@ -4,7 +4,8 @@ internal import LagOutput
 extension StallRecord {
     /// Sets what groups records: the hashes over a whole stack, also where the record keeps a part of it only. Records without a stack
     /// are grouped by loop, cause, system call and kind of lock.
-    package mutating func group(by frames: [Frame]) {
+    /// - Parameter covers: whether a function was there for most of the stall.
+    package mutating func group(by frames: [Frame], covers: (Frame) -> Bool = { _ in true }) {
         let known = [loop, cause.rawValue, evidence.syscall, evidence.lockKind?.rawValue]
         let print = Fingerprint(
             frames: frames.withoutCallersOfOwnCode.map {
@@ -16,7 +17,8 @@ extension StallRecord {
                     symbol: $0.symbol,
                     variant: $0.variant,
                     inApp: $0.inApp ?? false,
-                    isOfLanguage: $0.language != nil
+                    isOfLanguage: $0.language != nil,
+                    covers: covers($0)
                 )
             },
             orElse: known.compactMap { $0 }.joined(separator: " ")

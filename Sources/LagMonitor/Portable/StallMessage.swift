@@ -33,9 +33,11 @@ package struct StallMessage {
     /// Whether somebody waited for the loop meanwhile.
     private static func waiting(_ evidence: StallRecord.Evidence) -> String {
         guard evidence.pending == true else { return "" }
+        let jobs = evidence.jobsWaiting ?? 0
+        let what = jobs == 0 ? "work" : jobs == 1 ? "1 job" : "\(jobs) jobs"
         // It is a bound: not rounded up to the next millisecond.
-        guard let pending = evidence.pendingNanoseconds, pending >= 1_000_000 else { return " while work waited" }
-        return " while work waited for at least \(DurationText.text(nanoseconds: pending - pending % 1_000_000))"
+        guard let pending = evidence.pendingNanoseconds, pending >= 1_000_000 else { return " while \(what) waited" }
+        return " while \(what) waited for at least \(DurationText.text(nanoseconds: pending - pending % 1_000_000))"
     }
 
     /// What shows that it was not one callback.

@@ -1,6 +1,7 @@
 internal import CLagLinux
 public import Dispatch
 public import LagActivity
+internal import Synchronization
 
 /// A dispatch queue as something that can be pinged and ticked: it needs no observer, so it works on queues, and on loops
 /// that drain one, which cannot be observed.
@@ -19,13 +20,15 @@ public import LagActivity
 ///
 /// What waits in the queue holds the beacon, not this object. On a concurrent queue a ping is answered as soon as any
 /// thread is free for it.
-public final class PingedQueue: PingableLoop, TickingLoop, UnpinnedLoop, MailboxLoop, Sendable {
+public final class PingedQueue: PingableLoop, TickingLoop, UnpinnedLoop, MailboxLoop, CountableQueue, Sendable {
     public let name: String
     private let queue: DispatchQueue
     package let mailbox = PingMailbox()
     /// Where the queue lies, for reading; nil when that cannot be found out.
     private let address: UInt?
     private let expectedBlocks: ExpectedBlockScope
+    /// A timer's block is in the queue as others are.
+    private let hasTicked = Atomic<Bool>(false)
 
     /// - Parameters:
     ///   - queue: the queue to watch.
@@ -71,6 +74,12 @@ public final class PingedQueue: PingableLoop, TickingLoop, UnpinnedLoop, Mailbox
         queue.async { [mailbox] in mailbox.answer() }
     }
 
+    package func countWaiting() -> Int? {
+        guard let address, !hasTicked.load(ordering: .relaxed) else { return nil }
+        let count = Int(cll_queue_waiting(UnsafeRawPointer(bitPattern: address)))
+        return count < 0 ? nil : max(0, count - (mailbox.isPinged ? 1 : 0))
+    }
+
     /// Has `tick` called on the queue every `interval`, first one interval from now. Ticks missed while the queue was busy are
     /// merged into one.
     /// - Parameters:
@@ -79,6 +88,7 @@ public final class PingedQueue: PingableLoop, TickingLoop, UnpinnedLoop, Mailbox
     /// - Returns: what ends the ticks, by ``LoopTicker/cancel()`` or by its release. Never nil: a queue does not end.
     public func startTicking(every interval: Duration, _ tick: @escaping @Sendable () -> Void) -> (any LoopTicker)? {
         let interval = max(interval, .milliseconds(1))
+        hasTicked.store(true, ordering: .relaxed)
         return IndependentTimer(after: interval, interval: interval, queue: queue, handler: tick)
     }
 }

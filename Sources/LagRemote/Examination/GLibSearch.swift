@@ -10,25 +10,21 @@ internal import LagCapture
 /// more seldom while it is not found, for it may be loaded later.
 struct GLibSearch {
     private static let name = "libglib-2.0.so"
-    private static let mostSkipped = 1 << 16
 
     private let process: Int32
     private var found = false
-    /// Questions that are left out, and after the next search in vain.
-    private var skipped = (left: 0, next: 64)
+    private var search = SeldomSearch(first: 64, most: 1 << 16)
 
     init(process: Int32) { self.process = process }
 
     var isLoaded: Bool {
         mutating get {
-            guard !found, skipped.left == 0 else {
-                skipped.left = max(0, skipped.left - 1)
-                return found
+            guard !found, search.isDue() else { return found }
+            if let modules = ModuleMap(process: process) {
+                modules.refresh()
+                found = ProcessImage(modules).modules.contains { $0.name.hasPrefix(Self.name) }
             }
-            skipped = (skipped.next, min(2 * skipped.next, Self.mostSkipped))
-            guard let modules = ModuleMap(process: process) else { return false }
-            modules.refresh()
-            found = ProcessImage(modules).modules.contains { $0.name.hasPrefix(Self.name) }
+            if !found { search.wasInVain() }
             return found
         }
     }

@@ -14,14 +14,13 @@ struct CallChainReader {
 
     /// The processor's time for one reading.
     private static let readNanoseconds: UInt64 = 500_000
-    private static let mostSkipped = 1024
     private static let recognisers = [PythonRuntime.recognise, RubyRuntime.recognise, PerlRuntime.recognise]
 
     private let process: Int32
     private let tid: Int32
     private var known: Known?
-    /// Readings that are left out, and after the next one in vain: an interpreter may be loaded, or begin, later than the first wait.
-    private var skipped = (left: 0, next: 16)
+    /// An interpreter may be loaded, or begin, later than the first wait.
+    private var search = SeldomSearch(first: 16, most: 1024)
 
     init(process: Int32, tid: Int32) {
         self.process = process
@@ -30,14 +29,10 @@ struct CallChainReader {
 
     /// Of a thread that sleeps, which the caller makes sure of afterwards; nil: not known.
     mutating func read() -> CallChain? {
-        guard tid == process else { return nil }
-        guard skipped.left == 0 else {
-            skipped.left -= 1
-            return nil
-        }
+        guard tid == process, search.isDue() else { return nil }
         if known == nil { known = recognise() }
         guard let known, let place = known.runtime.prepare(tid: tid, innerTid: known.innerTid) else {
-            skipped = (skipped.next, min(2 * skipped.next, Self.mostSkipped))
+            search.wasInVain()
             return nil
         }
         let thread = RuntimeThread(tid: tid, innerTid: known.innerTid, place: place, registers: RuntimeRegisters())

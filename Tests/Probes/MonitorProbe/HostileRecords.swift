@@ -172,6 +172,7 @@ struct HostileRecords {
         evidence.pending = perhaps { $0.random.next() & 1 == 0 }
         evidence.pendingNanoseconds = perhaps { $0.number() }
         evidence.turns = perhaps { $0.number() }
+        evidence.jobsWaiting = perhaps { $0.number() }
         evidence.turnEvents = perhaps { $0.number() }
         return evidence
     }

@@ -88,6 +88,23 @@ struct FingerprintTests {
         #expect(one == Fingerprint(frames: [frame("", offset: 1)]).text)
     }
 
+    @Test func `what is there for less than half of the stall does not count`() {
+        func text(_ symbols: [String], covering: Set<String>) -> String {
+            let frames = symbols.map { symbol in
+                var frame = frame(symbol)
+                frame.covers = covering.contains(symbol)
+                return frame
+            }
+            return Fingerprint(frames: frames).text
+        }
+        let steady: Set = ["handle", "serve"]
+        let plain = text(["handle", "serve"], covering: steady)
+        #expect(plain == text(["parse", "handle", "serve"], covering: steady))
+        #expect(plain == text(["escape", "write", "handle", "serve"], covering: steady))
+        #expect(plain != text(["parse", "handle", "serve"], covering: steady.union(["parse"])))
+        #expect(text(["parse", "handle"], covering: []) == self.text("parse", "handle"))
+    }
+
     @Test func `stack hash is of places and of all frames`() {
         let frames = (0..<20).map { frame("s\($0)", inApp: $0 % 2 == 0, offset: UInt64($0)) }
         var renamed = frames

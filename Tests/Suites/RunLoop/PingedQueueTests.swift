@@ -46,6 +46,28 @@ struct PingedQueueTests {
         #expect(answers.all.allSatisfy { $0 >= freed && $0 > asked })
     }
 
+    /// A block that the queue runs does not wait, and neither counts our ping.
+    @Test(arguments: [0, 1, 3, 600]) func `what waits in a queue is counted up to a bound`(jobs: Int) {
+        let queue = DispatchQueue(label: "counted")
+        let loop = PingedQueue(queue)
+        #expect(loop.countWaiting() == 0)
+        let goOn = occupy(queue)
+        loop.ping()
+        #expect(loop.countWaiting() == 0)
+        for _ in 0..<jobs { queue.async {} }
+        #expect(loop.countWaiting() == min(jobs, 511))
+        goOn.signal()
+        queue.sync {}
+        #expect(loop.countWaiting() == 0)
+    }
+
+    @Test func `what waits in a queue with a timer of ours is not known`() {
+        let loop = PingedQueue(DispatchQueue(label: "ticking"))
+        let ticker = loop.startTicking(every: .seconds(60)) {}
+        #expect(loop.countWaiting() == nil)
+        ticker?.cancel()
+    }
+
     @Test func `it publishes its name and no thread and no activity`() {
         #expect(PingedQueue(DispatchQueue(label: "label")).name == "label")
         #expect(PingedQueue(DispatchQueue(label: "label"), named: "given").name == "given")

@@ -48,8 +48,10 @@ enum Place {
 }
 
 /// Not in the job that the task began with.
-@MainActor func suspendAndBlock() async {
+/// - Parameter waiting: so many jobs of the main actor wait meanwhile.
+@MainActor func suspendAndBlock(waiting: Int) async {
     try? await Task.sleep(for: .milliseconds(50))
+    for _ in 0..<waiting { Task { @MainActor in } }
     blockTheMainActor()
 }
 

@@ -45,8 +45,8 @@ package struct MainStalls: Sendable {
         usleep(200_000)
         DispatchQueue.main.async { blockTheMainQueue() }
         expect("blockTheMainQueue", causes: [.syscall])
-        Task { @MainActor in await suspendAndBlock() }
-        expect("blockTheMainActor", causes: [.syscall])
+        Task { @MainActor in await suspendAndBlock(waiting: 3) }
+        expect("blockTheMainActor", causes: [.syscall], waiting: 3)
         Task { @MainActor in await suspendAndCompute() }
         // On a busy machine it has to wait for its turn.
         expect("computeOnTheMainActor", causes: [.cpu, .runqueue])
@@ -56,7 +56,7 @@ package struct MainStalls: Sendable {
     }
 
     /// The next record: one, and of this function.
-    private func expect(_ function: String, causes: [StallRecord.Cause]) {
+    private func expect(_ function: String, causes: [StallRecord.Cause], waiting: UInt64 = 0) {
         let before = reported.records.count
         guard eventually({ reported.records.count > before }) else { fail("no record of \(function)") }
         // Another one of the same stall would come now.
@@ -74,6 +74,9 @@ package struct MainStalls: Sendable {
             if !(record.culprit ?? "").contains(function) { fail("the culprit of \(function): \(record)") }
         }
         if !causes.contains(record.cause) { fail("the cause of \(function): \(record)") }
+        if record.evidence.jobsWaiting != waiting || record.evidence.pending != (waiting > 0) {
+            fail("what waited for \(function): \(record)")
+        }
         // It began between the last answer and the ping that was not answered; the end is known to a few milliseconds, on a free machine.
         let bounds = record.durationBounds ?? record.durationNanoseconds...record.durationNanoseconds
         if bounds.upperBound < Place.nanoseconds || bounds.lowerBound < 120_000_000 {

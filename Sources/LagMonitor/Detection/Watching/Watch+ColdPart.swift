@@ -30,6 +30,7 @@ extension Watch {
         // Kept alive by the registration, which is released after the watch is retired.
         unowned(unsafe) let pingable: (any PingableLoop)?
         unowned(unsafe) let examinable: (any ExaminableLoop)?
+        unowned(unsafe) let queue: (any CountableQueue)?
         unowned(unsafe) let sampled: (any SampledLoop)?
         /// The same, where it is a thread of a pool.
         unowned(unsafe) let poolWorker: PoolWorker?
@@ -72,6 +73,7 @@ extension Watch {
             self.target = target
             pingable = loop as? any PingableLoop
             examinable = loop as? any ExaminableLoop
+            queue = loop as? any CountableQueue
             waits = examinable?.waits ?? .rests
             sampled = loop as? any SampledLoop
             poolWorker = loop as? PoolWorker

@@ -63,6 +63,15 @@ extension Watch {
         }
     }
 
+    /// How much waits in a queue that stalls, which says also whether anything does.
+    func countWaiting(_ kind: StallKind, _ reading: BeaconReading, in episode: Episode) {
+        guard let count = cold.pointee.queue?.countWaiting(), isStillStalled(kind, as: reading) else { return }
+        episode.facts.jobsWaiting = max(episode.facts.jobsWaiting ?? 0, UInt64(count))
+        var meter = episode.facts.pending ?? PendingMeter()
+        meter.record(count > 0 ? .pending : .none, word: 0, at: services.clock())
+        episode.facts.pending = meter
+    }
+
     // MARK: Rests
 
     /// Whether the loop's beacon does not say when it rests.

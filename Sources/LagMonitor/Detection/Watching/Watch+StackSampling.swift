@@ -85,6 +85,7 @@ extension Watch {
             return recordGap(isSame: sampleWorkers(of: threadPool, kind, reading, in: episode), at: services.clock())
         }
         locate()
+        countWaiting(kind, reading, in: episode)
         let target = cold.pointee.target
         guard target.tid != 0 else {
             isWorthAnother = cold.pointee.unpinned != nil

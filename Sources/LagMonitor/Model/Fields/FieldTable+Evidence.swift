@@ -162,7 +162,7 @@ extension FieldTable {
             .flag,
             keep: .essential,
             value: .flag(\.evidence.pending),
-            "Whether events are ready at the loop that it does not fetch."
+            "Whether events are ready at the loop that it does not fetch, or jobs wait in the queue."
         ),
         FieldDefinition(
             .pendingTime,
@@ -171,6 +171,13 @@ extension FieldTable {
             keep: .essential,
             value: .milliseconds(\.evidence.pendingNanoseconds),
             "For how long at least, when it was sampled."
+        ),
+        FieldDefinition(
+            .jobsWaiting,
+            "jobs_waiting",
+            .count,
+            value: .count(\.evidence.jobsWaiting),
+            "Of a dispatch queue, the main actor's included, how many blocks and jobs waited in it at most when it was sampled, up to 512."
         ),
         FieldDefinition(
             .turns,

@@ -8,7 +8,8 @@ package enum StallField: UInt8, CaseIterable, Sendable {
     case traceID, spanID, request, requestsOpen, task, state
     case cause, cpu, runDelay, throttled, blocked, system, minorFaults, majorFaults, collecting
     case syscall, syscallDescriptor, syscallTarget, wchan
-    case lockKind, lockAddress, lockOwner, lockReaders, lockCycle, lockChain, incident, pending, pendingTime, turns, turnEvents
+    case lockKind, lockAddress, lockOwner, lockReaders, lockCycle, lockChain, incident, pending, pendingTime, jobsWaiting, turns,
+        turnEvents
     case capture, captureError, framePointerRecovered, unwindEnd
     case samples, samplesMatched, samplesShare, workersTotal, workers, culprit, culpritConfidence
     case sequence, droppedTotal, suppressedTotal, late, framesTotal, frames, sampleTree

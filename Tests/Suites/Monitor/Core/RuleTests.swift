@@ -80,7 +80,10 @@ extension MonitorTests {
                 ranOn.set(gettid())
                 blockForTheTest(milliseconds: 500)
             }
+            for _ in 0..<7 { queue.async {} }
             let line = try line(watched)
+            #expect(line.integer("jobs_waiting") == 7, "\(line.text)")
+            #expect(line.text.contains("\"pending\":true") && line.string("message").contains(" while 7 jobs waited"))
             #expect(line.string("kind") == "ping" && line.string("loop") == "work")
             // The thread that happened to run it, and its stack.
             #expect(line.string("capture") == "passive" && line.integer("thread_id") == Int(ranOn.value))
