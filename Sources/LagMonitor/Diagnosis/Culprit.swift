@@ -29,7 +29,7 @@
 package struct Culprit: Sendable, Hashable {
     /// Index of the representative stack: of the stacks that hold the blamed function, the one that makes up most of
     /// the weight together with those like it (the same functions in the same order, recursion left out); of those alike
-    /// the heaviest, then the first.
+    /// the heaviest one that has the blamed function's line, else the heaviest, then the first.
     package let representative: Int
     /// How many samples found a stack like the representative.
     package let samplesMatched: UInt64

@@ -10,6 +10,8 @@ package struct CulpritFrame: Sendable, Hashable {
     package var isRuntime: Bool
     /// Code of an interpreter, or of what compiles at run time: it works for a function of its language, and where that has no name it is not to blame.
     package var isInterpreter: Bool
+    /// Whether it is known at which line it is.
+    package var hasLine: Bool
     /// The loop's own code, or what called that: on its stack while it waits, too.
     package var isLoopCode: Bool
 
@@ -19,7 +21,8 @@ package struct CulpritFrame: Sendable, Hashable {
         inApp: Bool,
         isRuntime: Bool = false,
         isInterpreter: Bool = false,
-        isLoopCode: Bool = false
+        isLoopCode: Bool = false,
+        hasLine: Bool = false
     ) {
         self.symbol = symbol
         self.place = place
@@ -27,6 +30,7 @@ package struct CulpritFrame: Sendable, Hashable {
         self.isRuntime = isRuntime
         self.isInterpreter = isInterpreter
         self.isLoopCode = isLoopCode
+        self.hasLine = hasLine
     }
 
     /// What two frames of one function share: the symbol or, without one, the place.

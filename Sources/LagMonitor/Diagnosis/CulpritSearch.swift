@@ -11,6 +11,8 @@ struct CulpritSearch {
     struct Group {
         let first: Int
         var heaviest: Int
+        /// Whether that one has a line for the function that was asked for.
+        var hasLine: Bool
         var weight: Double
         var samples: UInt64
     }
@@ -103,13 +105,22 @@ struct CulpritSearch {
             var seen: Set<String> = []
             let functions = stack.frames.map(\.function).filter { seen.insert($0).inserted }
             if let function, !seen.contains(function) { continue }
+            let hasLine = stack.frames.first { $0.function == function }?.hasLine ?? false
             if var group = groups[functions] {
-                if weights[index] > weights[group.heaviest] { group.heaviest = index }
+                if hasLine == group.hasLine ? weights[index] > weights[group.heaviest] : hasLine {
+                    (group.heaviest, group.hasLine) = (index, hasLine)
+                }
                 group.weight += weights[index]
                 group.samples += stack.samples
                 groups[functions] = group
             } else {
-                groups[functions] = Group(first: index, heaviest: index, weight: weights[index], samples: stack.samples)
+                groups[functions] = Group(
+                    first: index,
+                    heaviest: index,
+                    hasLine: hasLine,
+                    weight: weights[index],
+                    samples: stack.samples
+                )
             }
         }
         return Array(groups.values)

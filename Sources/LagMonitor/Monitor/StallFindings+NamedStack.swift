@@ -32,7 +32,8 @@ extension StallFindings {
                     inApp: level.inApp ?? false,
                     isRuntime: InAppRules.isRuntime(modulePath: level.module),
                     isInterpreter: frame < areOfRuntime.count && areOfRuntime[frame],
-                    isLoopCode: frame >= callbacks
+                    isLoopCode: frame >= callbacks,
+                    hasLine: level.line != nil
                 )
             }
         }

@@ -127,6 +127,15 @@ struct CulpritTests {
         #expect(Culprit(stacks: [stack(10, "f"), stack(10, "f")])?.representative == 0)
     }
 
+    @Test func `of those alike the heaviest whose line is known represents them`() {
+        var stacks = [stack(50, "f A"), stack(20, "f A"), stack(30, "f A"), stack(60, "f B"), stack(10, "f A")]
+        for index in [1, 2, 3, 4] { stacks[index].frames[0].hasLine = true }
+        // Another frame's line says nothing of the blamed function's.
+        stacks[0].frames[1].hasLine = true
+        #expect(blamed(stacks) == "f")
+        #expect(Culprit(stacks: stacks)?.representative == 2)
+    }
+
     @Test func `entry function is blamed only when nothing below covers`() {
         let thirds = [stack(1, "f main"), stack(1, "g main"), stack(1, "h main")]
         #expect(blamed(thirds) == "main")
