@@ -22,6 +22,7 @@ struct CulpritSearch {
         static let runtimeCode = 0.2
         static let singleSample = 0.3
         static let incomplete = 0.2
+        static let hidden = 0.5
     }
 
     /// The order in which frames are considered.
@@ -130,17 +131,22 @@ struct CulpritSearch {
     func confidence(in blamed: Blamed) -> Double {
         let covered = coverage[blamed.function] ?? 0
         guard covered > 0, totalWeight > 0 else { return 0 }
-        var incomplete = 0.0
-        var squares = 0.0
-        for (stack, weight) in zip(stacks, weights) where stack.frames.contains(where: { $0.function == blamed.function }) {
+        var (incomplete, hidden, squares) = (0.0, 0.0, 0.0)
+        for (index, stack) in stacks.enumerated() {
+            guard let place = stack.frames.firstIndex(where: { $0.function == blamed.function }) else { continue }
+            let weight = weights[index]
             squares += weight * weight / Double(stack.samples)
             if !stack.isComplete { incomplete += weight }
+            if stack.frames.indices.prefix(place).contains(where: { isFrame(.unnamedProgramCode, at: $0, of: index) }) {
+                hidden += weight
+            }
         }
         let samples = max(1, covered * covered / squares)
         return covered / totalWeight
             * blamed.factor
             * (1 - Factor.singleSample / samples)
             * (1 - Factor.incomplete * incomplete / covered)
+            * (1 - Factor.hidden * hidden / covered)
     }
 
     private func nearestToTheLeaf(of kind: Kind, amongCovering: Bool, in indices: [Int]) -> String? {

@@ -127,6 +127,16 @@ struct CulpritTests {
         #expect(Culprit(stacks: [stack(10, "f"), stack(10, "f")])?.representative == 0)
     }
 
+    @Test func `own code without a name nearer to the leaf halves the confidence`() {
+        let named = Culprit(stacks: [stack(100, "[work] f main"), stack(100, "[work] f main")])
+        let hidden = Culprit(stacks: [stack(100, "[work] ? f main"), stack(100, "[work] ? f main")])
+        let outer = Culprit(stacks: [stack(100, "[work] f ? main"), stack(100, "[work] f ? main")])
+        #expect(blamed([stack(100, "[work] ? f main")]) == "f")
+        #expect(isClose(named?.confidence, 0.85) && isClose(hidden?.confidence, 0.425) && isClose(outer?.confidence, 0.85))
+        let half = Culprit(stacks: [stack(100, "[work] ? f main"), stack(100, "[work] f main")])
+        #expect(isClose(half?.confidence, 0.85 * 0.75))
+    }
+
     @Test func `of those alike the heaviest whose line is known represents them`() {
         var stacks = [stack(50, "f A"), stack(20, "f A"), stack(30, "f A"), stack(60, "f B"), stack(10, "f A")]
         for index in [1, 2, 3, 4] { stacks[index].frames[0].hasLine = true }

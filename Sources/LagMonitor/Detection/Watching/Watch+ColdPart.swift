@@ -44,6 +44,8 @@ extension Watch {
         var detector: StallDetector
         var condition = Condition.quiet
         var deferral = Deferral.none
+        /// Whether another process's thread is stopped.
+        var hold = Hold()
         /// Whether it keeps work waiting.
         var examination = Examination()
         /// What its waits say of its rests.

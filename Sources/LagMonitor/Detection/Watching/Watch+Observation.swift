@@ -53,11 +53,15 @@ extension Watch {
     }
 
     private func visitClosely(_ scan: inout ScanState) {
+        let (isHeld, stop) = look(self.reading, &scan)
+        guard !isHeld else { return scheduleLook(&scan) }
         examine(scan)
         var reading = self.reading
         let hasChanged = reading.beaconWord != hot.pointee.lastWord
         let wasStalled = cold.pointee.detector.isStalled
-        let processPause = possible(ProcessPause.joined(cold.pointee.takeDeferredPause(), scan.processPause))
+        let processPause = possible(
+            ProcessPause.joined(ProcessPause.joined(cold.pointee.takeDeferredPause(), scan.processPause), stop)
+        )
         if wasStalled, isLost(reading) { return retire(processPause, &scan) }
         if hasChanged, mustDefer(reading, wasStalled, scan.now, processPause) {
             // Once the length of this scan is known, so is whether the process was stopped in it.
@@ -107,7 +111,7 @@ extension Watch {
         let nextSample = cold.pointee.recording?.nextSampleNanoseconds ?? .max
         let isQuiet = reading.word != reading.beaconWord
         let nextExamination = isQuiet ? cold.pointee.examination.next : .max
-        hot.pointee.deadline = min(cold.pointee.detector.nextPoll ?? .max, nextSample, nextExamination)
+        hot.pointee.deadline = min(cold.pointee.detector.nextPoll ?? .max, nextSample, nextExamination, nextLook)
         scan.next = min(scan.next, hot.pointee.deadline)
         if cold.pointee.detector.isStalled { scan.isStalled = true }
         if cold.pointee.detector.isSuspicious { scan.isSuspicious = true }

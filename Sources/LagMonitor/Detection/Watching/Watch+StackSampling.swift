@@ -92,11 +92,6 @@ extension Watch {
             recordGap(isSame: true, at: services.clock())
             return episode.tally.recordFailure(.failed(.threadUnknown))
         }
-        // A stop of another process shows only here: from now on nothing counts until it goes on.
-        if services.isRemote, services.isHeld(target.tid) {
-            isWorthAnother = false
-            return endActiveStall(ignoreBefore: services.clock(), nil)
-        }
         episode.facts.thread = target.tid
         services.takeLateAnswer()
         let now = services.clock()

@@ -61,6 +61,27 @@ internal import Testing
         #expect(line.functions().contains("handler_that_hangs"), "\(line.functions())")
     }
 
+    /// One record, without that time.
+    @Test func `a stop in a stall is no part of it`() throws {
+        let process = try RemoteProcess(["epoll", "hang"])
+        defer { process.end() }
+        #expect(eventually { process.watch.stallsInProgress == 1 })
+        usleep(200_000)
+        kill(process.pid, SIGSTOP)
+        usleep(800_000)
+        kill(process.pid, SIGCONT)
+        usleep(400_000)
+        kill(process.pid, SIGKILL)
+        let line = try process.line("abandoned")
+        #expect(process.reported.count == 1 && line.functions().contains("handler_that_hangs"), "\(process.reported)")
+        let excluded = try #require(line["excluded_ms"] as? Double)
+        // How long it was awake beside the stop is not known here, on a busy machine.
+        #expect(excluded > 700, "\(line)")
+        let duration = try #require(line["duration_ms"] as? Double)
+        let (least, most) = (line["duration_min_ms"] as? Double ?? .nan, line["duration_max_ms"] as? Double ?? .nan)
+        #expect(duration > 500 && least <= duration && duration <= most && most - least < 300, "\(line)")
+    }
+
     /// A program that is stopped does not stall.
     @Test func `a stopped process is no stall`() throws {
         let process = try RemoteProcess(["epoll", "calm"])
