@@ -14,7 +14,9 @@ struct CallChainReader {
 
     /// The processor's time for one reading.
     private static let readNanoseconds: UInt64 = 500_000
-    private static let recognisers = [PythonRuntime.recognise, RubyRuntime.recognise, PerlRuntime.recognise]
+    private static let recognisers = [
+        PythonRuntime.recognise, RubyRuntime.recognise, PerlRuntime.recognise, PHPRuntime.recognise,
+    ]
 
     private let process: Int32
     private let tid: Int32

@@ -49,6 +49,10 @@ final class PHPRuntime: LanguageRuntime {
         _ = PHPStack(memory: memory, layout: layout, globals: globals).groups()
     }
 
+    func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [UInt64]? {
+        PHPStack(memory: memory, layout: layout, globals: globals).chain()
+    }
+
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {
         guard let memory else { return stack }
         let calls = PHPStack(memory: memory, layout: layout, globals: globals, registers: thread.registers).groups()

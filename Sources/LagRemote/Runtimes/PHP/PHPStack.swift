@@ -17,6 +17,24 @@ struct PHPStack {
     /// Nil: what is wanted is a copy alone.
     var registers: RuntimeRegisters?
 
+    /// The calls of ``CallChain``, outermost first: of the program's own functions, which do not nest on the C stack. Nil where there are too many.
+    func chain() -> [UInt64]? {
+        var calls: [UInt64] = []
+        guard var place: UInt64 = memory.load(globals &+ layout.currentFrame) else { return nil }
+        for _ in 0..<Self.maximumFrames {
+            guard place != 0 else { return calls.reversed() }
+            guard place % 8 == 0, let function: UInt64 = memory.load(place &+ layout.frameFunction),
+                let previous: UInt64 = memory.load(place &+ layout.framePrevious), previous != place
+            else { return nil }
+            if function != 0 {
+                guard let kind: UInt8 = memory.load(function) else { return nil }
+                if kind == PHPFunction.user { calls.append(CallChain.call(frame: place, code: function)) }
+            }
+            place = previous
+        }
+        return nil
+    }
+
     /// Up to the first frame that leads nowhere. Has the functions copied as well.
     func groups() -> [[InterpretedCall]] {
         guard var place: UInt64 = memory.load(globals &+ layout.currentFrame), place != 0 else { return [] }

@@ -115,13 +115,16 @@ final class V8Runtime: LanguageRuntime {
         )
         var merged: [StackEntry] = []
         merged.reserveCapacity(stack.count)
-        for entry in stack.map(withOriginal) {
+        for (place, entry) in stack.enumerated() {
+            let entry = withOriginal(entry)
             guard case .native(let native) = entry, isOwn(native.frame), isCopied(native.framePointer, memory),
+                !isWithoutFrame(native, before: place + 1 < stack.count ? stack[place + 1] : nil),
                 let found = finder.frames(
                     pc: native.frame.pc,
                     framePointer: native.framePointer,
                     isReturnAddress: native.frame.isReturnAddress,
-                    isInRuntime: native.frame.module != nil
+                    isInRuntime: native.frame.module != nil,
+                    stackPointer: native.stackPointer
                 )
             else {
                 merged.append(entry)
@@ -130,6 +133,12 @@ final class V8Runtime: LanguageRuntime {
             merged += found.map { .language($0) }
         }
         return merged
+    }
+
+    /// A builtin whose caller the walk has found, with the same frame pointer: that is the caller's.
+    private func isWithoutFrame(_ native: NativeFrame, before next: StackEntry?) -> Bool {
+        guard case .native(let caller)? = next else { return false }
+        return !native.frame.isReturnAddress && native.frame.module != nil && caller.framePointer == native.framePointer
     }
 
     /// A frame in a copy of the builtins as one in the builtins, which have names.

@@ -40,13 +40,17 @@ struct V8Stack {
     /// The frames at a place in the stack, the innermost first; nil: it is none of JavaScript.
     /// - Parameters:
     ///   - isInRuntime: whether `pc` lies in V8's own code, such as the interpreter; else in code that it made.
-    func frames(pc: UInt64, framePointer: UInt64, isReturnAddress: Bool, isInRuntime: Bool) -> [LanguageFrame]? {
+    ///   - stackPointer: of the leaf; 0: not known.
+    func frames(pc: UInt64, framePointer: UInt64, isReturnAddress: Bool, isInRuntime: Bool, stackPointer: UInt64 = 0)
+        -> [LanguageFrame]?
+    {
         let slots = heap.layout.slots
         guard let context = heap.word(framePointer &+ slots.context), V8Heap.isObject(context),
             let function = heap.word(framePointer &+ slots.function), heap.isFunction(function),
             let shared = heap.field(function, heap.layout.functionShared), let info = V8Function(heap, shared)
         else { return nil }
         if isInRuntime {
+            if !isReturnAddress, let found = callers(ofBuiltinAt: stackPointer, framePointer, info, function) { return found }
             return interpreted(info, pc, framePointer, isReturnAddress)
         }
         guard let code = V8Code.find(heap, at: pc, of: function) else {
@@ -62,6 +66,31 @@ struct V8Stack {
             return found.isEmpty ? nil : found
         }
         return optimized(info, code, pc, isReturnAddress)
+    }
+
+    /// Of a builtin that has made no frame (`StringAdd_CheckNone`, `NumberToString`, what calls functions): the frame pointer is that of the optimised code that
+    /// has called it, and where in that, the return address says, above what the builtin has pushed. Nil where it has a frame, or the caller is none of optimised code.
+    private func callers(ofBuiltinAt stackPointer: UInt64, _ framePointer: UInt64, _ info: V8Function, _ function: UInt64)
+        -> [LanguageFrame]?
+    {
+        guard stackPointer > 0, stackPointer % 8 == 0, !info.isBuiltin else { return nil }
+        var place = stackPointer
+        while place < framePointer, place - stackPointer < Self.maximumPushedBytes {
+            defer { place &+= 8 }
+            guard let address = heap.word(place), isBehindCall(address), let code = V8Code.find(heap, at: address, of: function)
+            else { continue }
+            return code.isOptimized && code.shared == info.shared ? optimized(info, code, address, true) : nil
+        }
+        return nil
+    }
+
+    private static let maximumPushedBytes: UInt64 = 96
+
+    /// Whether it follows a call of x86-64 as V8 makes it: of a place nearby, or through a table of its own.
+    private func isBehindCall(_ address: UInt64) -> Bool {
+        guard address > 7, let bytes = heap.read(address &- 7, 7) else { return false }
+        return bytes[2] == 0xe8 || (bytes[0] == 0x41 && bytes[1] == 0xff && bytes[2] & 0xf8 == 0x90)
+            || (bytes[4] == 0x41 && bytes[5] == 0xff && bytes[6] & 0xf8 == 0xd0) || (bytes[5] == 0xff && bytes[6] & 0xf8 == 0xd0)
     }
 
     /// In the interpreter, whose frames have the bytecode and the place in it; or a builtin.

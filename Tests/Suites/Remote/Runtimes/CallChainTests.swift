@@ -15,7 +15,7 @@ private struct Server: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { file }
 
-    static let installed = [python, ruby].filter { access($0.interpreter, X_OK) == 0 }
+    static let installed = [python, ruby, php].filter { access($0.interpreter, X_OK) == 0 }
 
     private static let python = Server(
         interpreter: "/usr/bin/python3.11",
@@ -45,6 +45,44 @@ private struct Server: Sendable, CustomTestStringConvertible {
             print("ready", flush=True)
             serve()
             threading.Event().wait()
+            """
+    )
+
+    private static let php = Server(
+        interpreter: "/usr/bin/php8.2",
+        file: "server.php",
+        program: """
+            <?php
+            $listener = stream_socket_server("tcp://127.0.0.1:0");
+
+            function wait() {
+              global $listener;
+              [$read, $write, $except] = [[$listener, STDIN], [], []];
+              stream_select($read, $write, $except, null);
+              fgets(STDIN);
+            }
+
+            function handle() {
+              query();
+            }
+
+            function query() {
+              fgets(STDIN);
+            }
+
+            function turn() {
+              wait();
+              handle();
+            }
+
+            function serve() {
+              turn();
+            }
+
+            echo "ready\n";
+            serve();
+            fgets(STDIN);
+
             """
     )
 
@@ -87,7 +125,10 @@ private struct Server: Sendable, CustomTestStringConvertible {
 }
 
 struct CallChainTests {
-    @Test(.enabled(if: !Server.installed.isEmpty, "neither python3.11 nor ruby3.1 on this machine"), arguments: Server.installed)
+    @Test(
+        .enabled(if: !Server.installed.isEmpty, "none of python3.11, ruby3.1 and php8.2 on this machine"),
+        arguments: Server.installed
+    )
     private func `what a handler waits in is called by the loop`(server: Server) throws {
         let process = try InterpretedProcess(server.interpreter, server.program, file: server.file)
         let examiner = LoopExaminer(ProcessHandle(process.pid), tid: process.pid, isDeclared: false)
