@@ -67,7 +67,8 @@ pid_t cll_queue_owner(const void *queue) {
 }
 
 // Where libdispatch has a queue's items, from the word with its owner, and an item the next one (DISPATCH_QUEUE_CLASS_HEADER and DISPATCH_LANE_CLASS_HEADER of
-// queue_internal.h, DISPATCH_OBJECT_HEADER of object_internal.h; a job of a Swift task is laid out alike). It is believed where the items lead from the first to the last.
+// queue_internal.h, DISPATCH_OBJECT_HEADER of object_internal.h; a job of a Swift task is laid out alike). A number counts only where the items lead from the first to the
+// last, and the first is still the first afterwards: else they are taken out, and freed, meanwhile.
 enum { QUEUE_TAIL = -8, QUEUE_HEAD = 48, ITEM_NEXT = 16 };
 
 int cll_queue_waiting(const void *queue) {
@@ -77,8 +78,12 @@ int cll_queue_waiting(const void *queue) {
     if (cll_memory_read(own, state + QUEUE_TAIL, &last, sizeof(last)) != sizeof(last)) return -1;
     if (last == 0) return 0;
     if (cll_memory_read(own, state + QUEUE_HEAD, &item, sizeof(item)) != sizeof(item)) return -1;
-    for (int count = 1; item != 0 && count <= CLL_QUEUE_COUNTED_MAX; count++) {
-        if (item == last || count == CLL_QUEUE_COUNTED_MAX) return count;
+    uint64_t first = item, now = 0;
+    for (int count = 1; item != 0; count++) {
+        if (item == last || count == CLL_QUEUE_COUNTED_MAX) {
+            int is_same = cll_memory_read(own, state + QUEUE_HEAD, &now, sizeof(now)) == sizeof(now) && now == first;
+            return is_same ? count : -1;
+        }
         if (cll_memory_read(own, item + ITEM_NEXT, &item, sizeof(item)) != sizeof(item)) return -1;
     }
     return -1;

@@ -69,6 +69,34 @@ static void cll_match_address(char *line, void *context) {
     search->high = high;
 }
 
+typedef struct {
+    const char *name;
+    size_t length;
+    uint64_t low, high;
+} cll_name_search;
+
+static void cll_match_name(char *line, void *context) {
+    cll_name_search *search = context;
+    size_t length = strlen(line);
+    // Behind five columns.
+    if (search->high != 0 || length <= search->length || line[length - search->length - 1] != ' ' ||
+        strcmp(line + length - search->length, search->name) != 0)
+        return;
+    char *at = line;
+    uint64_t low = strtoull(at, &at, 16);
+    if (*at != '-') return;
+    search->low = low;
+    search->high = strtoull(at + 1, NULL, 16);
+}
+
+int cll_procfs_mapping_of(pid_t pid, const char *name, uint64_t *low, uint64_t *high) {
+    cll_name_search search = {.name = name, .length = strlen(name)};
+    int error = cll_maps_each(pid, cll_match_name, &search);
+    *low = search.low;
+    *high = search.high;
+    return error;
+}
+
 int cll_procfs_mapping(pid_t pid, uint64_t address, uint64_t *low, uint64_t *high) {
     cll_search search = {.address = address};
     int error = cll_maps_each(pid, cll_match_address, &search);

@@ -74,3 +74,6 @@ long cll_procfs_schedstat(pid_t pid, pid_t tid, char *buffer, size_t size);
 
 // The mapping that holds `address`, [*low, *high); zeros where no mapping does. Reads all of `maps`: not for a hot path. 0, or an errno.
 int cll_procfs_mapping(pid_t pid, uint64_t address, uint64_t *low, uint64_t *high);
+
+// The first mapping of the file that `maps` has by this name, [*low, *high); zeros where there is none. Else the same.
+int cll_procfs_mapping_of(pid_t pid, const char *name, uint64_t *low, uint64_t *high);

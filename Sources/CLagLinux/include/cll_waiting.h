@@ -67,8 +67,8 @@ pid_t cll_queue_owner(const void *queue);
 
 enum { CLL_QUEUE_COUNTED_MAX = 512 };
 
-// How many blocks and jobs wait in a dispatch queue of this process, at most CLL_QUEUE_COUNTED_MAX; -1: not known. One that runs does not wait. No
-// lock, no allocation; some 0.4 µs each.
+// How many blocks and jobs wait in a dispatch queue of this process, at most CLL_QUEUE_COUNTED_MAX; -1: not known. One that runs does not wait. Not of the
+// main queue while a run loop drains it, which takes out all items at once. No lock, no allocation; some 0.4 µs each.
 int cll_queue_waiting(const void *queue);
 
 // Whether the process has a thread `tid`.

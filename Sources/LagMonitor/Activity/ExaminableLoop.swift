@@ -28,7 +28,7 @@ extension ExaminableLoop {
 
 /// A queue of which can be found out how much waits in it.
 package protocol CountableQueue: ObservableLoop {
-    /// Blocks and jobs that wait, ours left out; nil: not known. Called by the watchdog while the queue stalls. At most 200 µs; no lock, nothing that is noticed.
+    /// Blocks and jobs that wait, without the loop's own ping; nil: not known. Called by the watchdog while the queue stalls. Some 0.4 µs each, at most 512; no lock.
     func countWaiting() -> Int?
 }
 

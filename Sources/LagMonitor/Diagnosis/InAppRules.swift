@@ -44,12 +44,10 @@ package struct InAppRules: Sendable, Hashable {
         "dispatch_async", "dispatch_sync", "dispatch_after", "dispatch_apply", "dispatch_barrier_", "dispatch_block_",
         "dispatch_group_", "dispatch_main", "dispatch_once", "dispatch_queue_", "dispatch_semaphore_", "dispatch_source_",
         "dispatch_data_", "dispatch_io_", "dispatch_workloop_", "dispatch_release", "dispatch_resume", "dispatch_activate",
-        // Libraries of C++ that are mostly headers, and so part of the program.
-        "boost::", "tbb::", "oneapi::", "fmt::", "spdlog::", "asio::", "Eigen::", "absl::", "folly::", "nlohmann::",
-        "rapidjson::",
-        "simdjson::", "pugi::", "cereal::", "google::protobuf::", "grpc::", "pybind11::", "sol::", "websocketpp::", "httplib::",
-        "CLI::", "cxxopts::", "glm::", "robin_hood::", "phmap::", "tsl::", "moodycamel::", "QtPrivate::", "QtSharedPointer::",
-        "QtConcurrent::", "Catch::", "testing::internal::",
+        // Libraries of C++ that are compiled into the program: templates and inline functions.
+        "boost::", "tbb::", "oneapi::tbb::", "fmt::v", "spdlog::", "asio::detail::", "Eigen::", "absl::", "folly::", "nlohmann::",
+        "rapidjson::", "simdjson::", "google::protobuf::", "grpc::", "pybind11::", "websocketpp::", "moodycamel::", "QtPrivate::",
+        "QtSharedPointer::", "QtConcurrent::", "testing::internal::",
         // Rust's libraries; a namespace `core` is anyone's.
         "core::alloc::", "core::ascii::", "core::borrow::", "core::clone::", "core::core_arch::", "core::default::",
         "core::error::", "core::f32::", "core::f64::", "core::ffi::", "core::net::", "core::panic::", "alloc::ffi::",

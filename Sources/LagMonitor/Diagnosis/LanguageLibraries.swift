@@ -6,7 +6,7 @@ enum LanguageLibraries {
         // Python: pip, Debian, virtual environments, eggs; the standard library is a folder with the version in its name, below.
         "/site-packages/", "/dist-packages/", "/lib/python3/",
         // JavaScript: npm, pnpm, yarn, Debian's packages.
-        "/node_modules/", "/.yarn/", "/usr/share/nodejs/", "/lib/nodejs/",
+        "/node_modules/", "/.yarn/", "/usr/share/nodejs/", "/usr/lib/nodejs/",
         // Go: the module cache, vendored modules, Debian's and golang.org's GOROOT.
         "/pkg/mod/", "/vendor/", "/usr/lib/go-", "/usr/share/go-", "/usr/local/go/src/",
         // Ruby: gems, the standard library.

@@ -1,3 +1,4 @@
+internal import CLagLinux
 internal import Glibc
 
 /// Finds the files that know about a module: its own, and the debug file of the same build-id. Believes nothing that does
@@ -53,7 +54,14 @@ package struct SymbolFiles: Sendable {
 
     /// The module's own file.
     func open(_ module: Module) -> ELFFile? {
-        guard let source = Self.source(place(of: module)), let file = ELFFile(source) else { return nil }
+        for place in places(of: module) {
+            if let file = open(module, at: place) { return file }
+        }
+        return nil
+    }
+
+    private func open(_ module: Module, at place: String) -> ELFFile? {
+        guard let source = Self.source(place), let file = ELFFile(source) else { return nil }
         guard module.buildID.isEmpty || file.buildID == module.buildID else { return nil }
         return file
     }
@@ -68,10 +76,11 @@ package struct SymbolFiles: Sendable {
 
     /// The file to ask for the lines of `module`.
     package func lineFile(of module: Module) -> LineSearch {
-        guard let file = open(module) else { return .missing }
+        guard let place = places(of: module).first(where: { open(module, at: $0) != nil }), let file = open(module, at: place)
+        else { return .missing }
         let names = file.sectionNames()
         if !names.isDisjoint(with: Self.lineSections), let identity = file.source.identity {
-            return .found(LineFile(path: place(of: module), identity: identity))
+            return .found(LineFile(path: place, identity: identity))
         }
         for path in file.buildID.map(debugPaths) ?? [] {
             guard let source = ByteSource(path: path), let debug = ELFFile(source), debug.buildID == file.buildID,
@@ -93,14 +102,17 @@ package struct SymbolFiles: Sendable {
         }
     }
 
-    /// Where the module's file can be read: its path, and for one that was deleted the process's own program, which the
-    /// kernel keeps as long as it runs. A service is in that state after an upgrade. The build-id shows whether it is the same file.
-    private func place(of module: Module) -> String {
-        guard module.path.hasSuffix(Self.deleted), !module.buildID.isEmpty else {
-            return module.path.hasPrefix("/") ? root + module.path : module.path
+    /// Where the module's file may be read: its path, and for one that was deleted what the kernel keeps as long as it is mapped: the process's own program (a
+    /// service is in that state after an upgrade), and, for who may see it (CAP_CHECKPOINT_RESTORE), each mapping's file. The build-id shows whether it is the same
+    /// file. By number, so that a child finds the same ones.
+    private func places(of module: Module) -> [String] {
+        guard module.path.hasSuffix(Self.deleted) else {
+            return [module.path.hasPrefix("/") ? root + module.path : module.path]
         }
-        // By number, so that a child finds the same one.
-        return "/proc/\(process)/exe"
+        let program = module.buildID.isEmpty ? [] : ["/proc/\(process)/exe"]
+        var (low, high): (UInt64, UInt64) = (0, 0)
+        guard cll_procfs_mapping_of(process, module.path, &low, &high) == 0, high > low else { return program }
+        return program + ["/proc/\(process)/map_files/\(String(low, radix: 16))-\(String(high, radix: 16))"]
     }
 
     /// The kernel's mark behind a path that is no more.

@@ -110,7 +110,7 @@ package struct RecordBuilder {
         RunningFindings(tally: episode.running, contexts: isOfOtherProcess ? .recorded : configuration.contexts)
             .fill(&record, until: facts.interval.until, threshold: facts.thresholdNanoseconds)
         let covering = findings.coveringFunctions
-        record.group(by: findings.representative?.frames ?? []) { covering.contains($0.function) }
+        record.group(by: findings.representative?.frames ?? []) { covering?.contains($0.function) ?? true }
         record.message = StallMessage(record).text
         return record
     }

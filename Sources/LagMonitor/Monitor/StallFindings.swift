@@ -118,8 +118,9 @@ struct StallFindings {
         return seen[culprit.representative]
     }
 
-    /// The functions (``StallRecord/Frame/function``) whose stacks make up more than half of the weight of all that were seen.
-    var coveringFunctions: Set<String> {
+    /// The functions (``StallRecord/Frame/function``) whose stacks make up more than half of the weight of all that were seen. Nil where none of them does the
+    /// program's work: of many short callbacks, what runs them is all that is there for most of the time.
+    var coveringFunctions: Set<String>? {
         var weights: [String: UInt64] = [:]
         var total: UInt64 = 0
         for namedStack in seen where !namedStack.frames.isEmpty {
@@ -129,7 +130,13 @@ struct StallFindings {
                 weights[function] = weights[function, default: 0].saturatingSum(weight)
             }
         }
-        return Set(weights.filter { $0.value > total / 2 }.keys)
+        let covering = Set(weights.filter { $0.value > total / 2 }.keys)
+        guard let representative else { return nil }
+        let handlers = representative.frames.dropLast(representative.loopFrames)
+        let isAtWork = handlers.contains {
+            $0.inApp == true && covering.contains($0.function) && $0.symbol.map { FrameRole(symbol: $0) } == .code
+        }
+        return isAtWork ? covering : nil
     }
 
     /// What it waited for, as far as that matters to the cause: the heaviest of the waits that make it up, of those of the culprit if it has any.

@@ -1,5 +1,6 @@
 internal import CLagLinux
 public import Dispatch
+internal import Glibc
 public import LagActivity
 internal import Synchronization
 
@@ -75,8 +76,13 @@ public final class PingedQueue: PingableLoop, TickingLoop, UnpinnedLoop, Mailbox
     }
 
     package func countWaiting() -> Int? {
-        guard let address, !hasTicked.load(ordering: .relaxed) else { return nil }
-        let count = Int(cll_queue_waiting(UnsafeRawPointer(bitPattern: address)))
+        guard let address, let queue = UnsafeRawPointer(bitPattern: address), !hasTicked.load(ordering: .relaxed) else {
+            return nil
+        }
+        // A run loop takes all that waits in the main queue out of it before it runs the first.
+        if queue == cll_pool_main_queue(), presentThread == getpid() { return nil }
+        let count = Int(cll_queue_waiting(queue))
+        if count == Int(CLL_QUEUE_COUNTED_MAX) { return count }
         return count < 0 ? nil : max(0, count - (mailbox.isPinged ? 1 : 0))
     }
 

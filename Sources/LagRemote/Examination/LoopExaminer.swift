@@ -6,7 +6,7 @@ internal import Synchronization
 /// Finds out of one loop's thread whether work waits for it while it is elsewhere: the same for loops that the preloaded library publishes and for
 /// those that are sampled.
 ///
-/// Any thread; the watchdog's asks most. The lock is held for as long as an examination takes: some 10 µs, of CPython, Ruby and Perl (``CallChainReader``) 50, and 3 for each socket of one that waits for a lock among processes.
+/// Any thread; the watchdog's asks most. The lock is held for as long as an examination takes: some 10 µs, of CPython, Ruby, Perl and PHP (``CallChainReader``) 50, and 3 for each socket of one that waits for a lock among processes.
 package final class LoopExaminer: Sendable {
     struct State {
         var object: WaitObject?

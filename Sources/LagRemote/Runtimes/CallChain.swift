@@ -1,4 +1,4 @@
-/// The calls that a thread is in, in a language whose calls do not nest on the C stack: CPython from 3.11 on, Ruby 3.1, Perl.
+/// The calls that a thread is in, in a language whose calls do not nest on the C stack: CPython from 3.11 on, Ruby 3.1, Perl, PHP.
 ///
 /// Of a program in such a language the C stack does not say what is called from where: a loop's wait and what its handlers wait in are calls of C from
 /// the same function, and how far in each of them is follows from what it keeps there itself.

@@ -39,6 +39,33 @@ struct SymbolizerTests {
         #expect(symbolizer.resolve([place.query(id.uppercased())])[0] != nil)
     }
 
+    /// As a plugin that was unlinked once it was loaded, or a library after an upgrade.
+    @Test(.enabled(if: geteuid() == 0, "the kernel shows the files of mappings to root alone"), arguments: [true, false])
+    func `a library that was deleted is read from its mapping`(hasBuildID: Bool) throws {
+        let scratch = try ScratchDirectory()
+        let path = try scratch.write(Array("int deleted_library_place(void) { return 7; }".utf8), to: "library.c") + ".so"
+        let link = hasBuildID ? "-Wl,--build-id" : "-Wl,--build-id=none"
+        let compiler = try #require(Compiler.c)
+        try Compiler.run(compiler, ["-shared", "-fPIC", link, "-o", path, "library.c"], in: scratch.path)
+        let library = try #require(dlopen(path, RTLD_NOW))
+        defer { dlclose(library) }
+        let place = try CodePlace(of: try #require(dlsym(library, "deleted_library_place")))
+        let id = hasBuildID ? try place.buildID() : ""
+        #expect(unlink(path) == 0)
+        let query = SymbolQuery(
+            modulePath: path + " (deleted)",
+            buildID: id,
+            offset: place.offset,
+            isReturnAddress: false
+        )
+        var symbolizer = Symbolizer()
+        #expect(symbolizer.resolve([query])[0]?.name == "deleted_library_place")
+        #expect(
+            symbolizer.resolve([SymbolQuery(modulePath: "/x" + query.modulePath, buildID: id, offset: 1, isReturnAddress: false)])
+                == [nil]
+        )
+    }
+
     @Test func `missing deleted or relative files give no name`() throws {
         let place = try getpidPlace()
         var symbolizer = Symbolizer()

@@ -1,69 +1,101 @@
 internal import CLagBeacon
 internal import LagActivity
+internal import LagCapture
 
 /// Another process's thread that is stopped (SIGSTOP), or held by a debugger. Here the process would notice that itself, by its own lateness.
 extension Watch {
-    /// What looks at the thread have found.
+    /// What polls of the thread's state have found.
     struct Hold {
-        /// The last one that did not find it held; 0: there was none.
+        /// A time in which every poll has found it held.
+        struct Row {
+            /// The last poll that found it free, or when its callout began.
+            let from: UInt64
+            var last: UInt64
+            /// Between polls in which it has not run.
+            var heldNanoseconds: UInt64 = 0
+            /// How often it had been given a processor, and had given it up.
+            var switches: UInt64
+            /// The same, since the stall was last reported.
+            var sinceReported: UInt64
+
+            /// So far.
+            func pause(until now: UInt64) -> ProcessPause {
+                ProcessPause(from: from, to: now, atLeast: heldNanoseconds, atMost: now.saturatingDifference(from))
+            }
+        }
+
+        /// The last poll that did not find it held; 0: there was none.
         var free: UInt64 = 0
-        /// A row of looks that found it held: not before `from`, and at the times of the first and the last of them.
-        var row: (from: UInt64, first: UInt64, last: UInt64)?
-        /// When to look again at a loop that stalls.
+        var row: Row?
+        /// When a stalled loop is polled next.
         var next: UInt64 = 0
 
-        /// Who goes on is seen to go on so much later.
-        static let pollNanoseconds: UInt64 = 5_000_000
-        /// A stall that is held for longer is reported so far.
-        static let longestNanoseconds: UInt64 = 5_000_000_000
-        static let longestGapNanoseconds: UInt64 = 200_000_000
-        /// Of a stall's age, how long it goes without a look.
-        static let ageShare: UInt64 = 32
+        static let shortestNanoseconds: UInt64 = 5_000_000
+        static let longestNanoseconds: UInt64 = 200_000_000
+        /// A stall that is held for longer is reported as far as it got.
+        static let reportedNanoseconds: UInt64 = 5_000_000_000
+        /// The gap between polls, as a share of how long it has been so: to that the beginning and the end of a stop are known.
+        static let gapShare: UInt64 = 32
+
+        static func gap(after nanoseconds: UInt64) -> UInt64 {
+            min(max(nanoseconds / gapShare, shortestNanoseconds), longestNanoseconds)
+        }
     }
 
-    /// Looks whether a thread is held that is at one callout for suspiciously long. Some 20 µs.
+    /// Polls whether a thread is held, of a loop that may stall or does. 10 µs.
     /// - Returns: whether it is, and then nothing counts; and the pause that is over, if one is.
-    func look(_ reading: BeaconReading, _ scan: inout ScanState) -> (isHeld: Bool, pause: ProcessPause?) {
-        guard services.isRemote, cold.pointee.target.tid != 0,
-            cold.pointee.hold.row != nil || cold.pointee.detector.isSuspicious
-        else { return (false, nil) }
+    func pollHold(_ reading: BeaconReading, _ scan: inout ScanState) -> (isHeld: Bool, pause: ProcessPause?) {
+        guard isHoldPolled(at: scan.now) else { return (false, nil) }
         let now = services.clock()
-        guard services.isHeld(cold.pointee.target.tid) else {
-            defer { cold.pointee.hold = Hold(free: now, next: now.saturatingSum(gapToNextLook(at: now))) }
-            guard let row = cold.pointee.hold.row else { return (false, nil) }
-            scan.advanceClock(to: now)
-            return (false, ProcessPause(from: row.from, to: now, atLeast: row.last - row.first, atMost: now - row.from))
+        guard let switches = services.switchesWhileHeld(cold.pointee.target.tid) else {
+            let pause = takeHold(at: now)
+            let age = now.saturatingDifference(cold.pointee.recording?.sinceNanoseconds ?? now)
+            cold.pointee.hold = Hold(free: now, next: now.saturatingSum(Hold.gap(after: age)))
+            if pause != nil { scan.advanceClock(to: now) }
+            return (false, pause)
         }
         // It ran when it came to the callout.
         let published = reading.calloutNanoseconds <= now ? reading.calloutNanoseconds : 0
         let from = max(cold.pointee.hold.free, published)
-        var row = cold.pointee.hold.row ?? (from: from > 0 ? from : now, first: now, last: now)
-        row.last = now
-        if cold.pointee.detector.isStalled, now - row.first > Hold.longestNanoseconds {
-            let pause = ProcessPause(from: row.from, to: now, atLeast: now - row.first, atMost: now - row.from)
-            endActiveStall(ignoreBefore: now, pause)
-            row = (from: now, first: now, last: now)
-        }
+        let begun = Hold.Row(from: from > 0 ? from : now, last: now, switches: switches, sinceReported: now)
+        var row = cold.pointee.hold.row ?? begun
+        if row.switches == switches { row.heldNanoseconds += now.saturatingDifference(row.last) }
+        (row.switches, row.last) = (switches, now)
         cold.pointee.hold.row = row
-        // However it goes on, the pause is to be seen.
+        if cold.pointee.detector.isStalled, now.saturatingDifference(row.sinceReported) > Hold.reportedNanoseconds {
+            endActiveStall(ignoreBefore: now, nil)
+            cold.pointee.hold.row = Hold.Row(from: now, last: now, switches: switches, sinceReported: now)
+        }
+        // The observation after it has to see the pause.
         hot.pointee.canFastPoll = false
         return (true, nil)
     }
 
-    /// A stall's: so exactly is known when a stop began that comes later.
-    private func gapToNextLook(at now: UInt64) -> UInt64 {
-        let age = now.saturatingDifference(cold.pointee.recording?.sinceNanoseconds ?? now)
-        return min(max(age / Hold.ageShare, Hold.pollNanoseconds), Hold.longestGapNanoseconds)
+    private func isHoldPolled(at now: UInt64) -> Bool {
+        guard services.isRemote, cold.pointee.target.tid != 0 else { return false }
+        if cold.pointee.hold.row != nil || cold.pointee.detector.isSuspicious { return true }
+        return cold.pointee.detector.isStalled && cold.pointee.hold.next <= now
     }
 
-    /// When a loop is to be looked at that is not held.
-    var nextLook: UInt64 { services.isRemote && cold.pointee.detector.isStalled ? cold.pointee.hold.next : .max }
+    /// When the thread of a stalled loop is polled next.
+    var nextHoldPoll: UInt64 {
+        services.isRemote && cold.pointee.target.tid != 0 && cold.pointee.detector.isStalled ? cold.pointee.hold.next : .max
+    }
 
-    /// One that is held is looked at until it goes on, and nothing else.
-    func scheduleLook(_ scan: inout ScanState) {
-        hot.pointee.deadline = scan.now.saturatingSum(Hold.pollNanoseconds)
+    /// A thread that is held is polled until it goes on, and nothing else.
+    func scheduleHoldPoll(_ scan: inout ScanState) {
+        reportIfRequested(at: cold.pointee.hold.row?.from ?? scan.now)
+        let held = cold.pointee.hold.row?.heldNanoseconds ?? 0
+        hot.pointee.deadline = services.clock().saturatingSum(Hold.gap(after: held))
         scan.next = min(scan.next, hot.pointee.deadline)
         scan.isBusy = true
         if cold.pointee.detector.isStalled { scan.isStalled = true }
+    }
+
+    /// The pause so far, where the thread is held.
+    func takeHold(at now: UInt64) -> ProcessPause? {
+        guard let row = cold.pointee.hold.row else { return nil }
+        cold.pointee.hold = Hold(free: cold.pointee.hold.free)
+        return row.pause(until: now)
     }
 }

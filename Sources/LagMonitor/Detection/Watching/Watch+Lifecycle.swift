@@ -28,6 +28,7 @@ extension Watch {
         guard state.exchanged else { return false }
         endActiveStall(ignoreBefore: cold.pointee.resumed.load(ordering: .acquiring), processPause)
         cold.pointee.condition = .quiet
+        cold.pointee.hold = Hold()
         hot.pointee.lastWord = .max
         hot.pointee.hasUnreportedFastPoll = false
         return true
@@ -36,6 +37,7 @@ extension Watch {
     func endActiveStall(ignoreBefore: UInt64, _ processPause: ProcessPause?) {
         let reading = self.reading
         var processPause = ProcessPause.joined(cold.pointee.takeDeferredPause(), processPause)
+        processPause = ProcessPause.joined(processPause, takeHold(at: services.clock()))
         if !cold.pointee.isPaused, reading.beaconWord != hot.pointee.lastWord, !isLost(reading) {
             observe(reading, at: services.clock(), processPause)
             processPause = nil

@@ -53,8 +53,8 @@ extension Watch {
     }
 
     private func visitClosely(_ scan: inout ScanState) {
-        let (isHeld, stop) = look(self.reading, &scan)
-        guard !isHeld else { return scheduleLook(&scan) }
+        let (isHeld, stop) = pollHold(self.reading, &scan)
+        guard !isHeld else { return scheduleHoldPoll(&scan) }
         examine(scan)
         var reading = self.reading
         let hasChanged = reading.beaconWord != hot.pointee.lastWord
@@ -97,7 +97,7 @@ extension Watch {
     }
 
     /// Reports the stall in progress before its time, where the owner asked for that.
-    private func reportIfRequested(at now: UInt64) {
+    func reportIfRequested(at now: UInt64) {
         let requested = cold.pointee.reportRequested.load(ordering: .acquiring)
         guard requested > 0,
             case .hanging(let stall, let interval)? =
@@ -111,7 +111,7 @@ extension Watch {
         let nextSample = cold.pointee.recording?.nextSampleNanoseconds ?? .max
         let isQuiet = reading.word != reading.beaconWord
         let nextExamination = isQuiet ? cold.pointee.examination.next : .max
-        hot.pointee.deadline = min(cold.pointee.detector.nextPoll ?? .max, nextSample, nextExamination, nextLook)
+        hot.pointee.deadline = min(cold.pointee.detector.nextPoll ?? .max, nextSample, nextExamination, nextHoldPoll)
         scan.next = min(scan.next, hot.pointee.deadline)
         if cold.pointee.detector.isStalled { scan.isStalled = true }
         if cold.pointee.detector.isSuspicious { scan.isSuspicious = true }

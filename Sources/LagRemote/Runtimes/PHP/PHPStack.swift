@@ -21,6 +21,7 @@ struct PHPStack {
     func chain() -> [UInt64]? {
         var calls: [UInt64] = []
         guard var place: UInt64 = memory.load(globals &+ layout.currentFrame) else { return nil }
+        prefetch(below: place)
         for _ in 0..<Self.maximumFrames {
             guard place != 0 else { return calls.reversed() }
             guard place % 8 == 0, let function: UInt64 = memory.load(place &+ layout.frameFunction),
@@ -38,9 +39,7 @@ struct PHPStack {
     /// Up to the first frame that leads nowhere. Has the functions copied as well.
     func groups() -> [[InterpretedCall]] {
         guard var place: UInt64 = memory.load(globals &+ layout.currentFrame), place != 0 else { return [] }
-        let begin = max(place & ~(Self.chunkBytes - 1), place - min(place, Self.prefetchedBytes))
-        let bytes = Int(clamping: place &- begin) + layout.frameBytes
-        if !memory.holds(begin, bytes) { memory.prefetch(begin, bytes) }
+        prefetch(below: place)
         var groups: [[InterpretedCall]] = []
         var group: [InterpretedCall] = []
         for _ in 0..<Self.maximumFrames {
@@ -68,6 +67,13 @@ struct PHPStack {
         }
         if !group.isEmpty { groups.append(group) }
         return groups
+    }
+
+    /// Outer frames lie lower.
+    private func prefetch(below place: UInt64) {
+        let begin = max(place & ~(Self.chunkBytes - 1), place - min(place, Self.prefetchedBytes))
+        let bytes = Int(clamping: place &- begin) + layout.frameBytes
+        if !memory.holds(begin, bytes) { memory.prefetch(begin, bytes) }
     }
 
     /// Before a call each frame has its instruction in memory. In the innermost one the virtual machine writes it down only

@@ -78,6 +78,9 @@ struct V8Code {
         return nil
     }
 
+    /// Whether an address is behind one of its instructions.
+    func holds(_ address: UInt64) -> Bool { address >= start && address &- start <= UInt64(instructionBytes) }
+
     private var kind: UInt32 { flags & heap.layout.codeKindMask }
     var isBaseline: Bool { kind == heap.layout.baselineKind }
     /// By Maglev or Turbofan: the kinds after the baseline.

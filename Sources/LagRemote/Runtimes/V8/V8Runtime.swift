@@ -111,7 +111,8 @@ final class V8Runtime: LanguageRuntime {
             heap: V8Heap(layout: layout) { address, count in
                 memory.bytes(address, count).map { [UInt8]($0) } ?? live.bytes(address, count)
             },
-            bytecodeSizes: bytecodeSizes
+            bytecodeSizes: bytecodeSizes,
+            builtin: { [copies] address in copies.lazy.compactMap { $0.original(of: address) }.first }
         )
         var merged: [StackEntry] = []
         merged.reserveCapacity(stack.count)

@@ -8,6 +8,8 @@ struct V8Stack {
     let heap: V8Heap
     /// Of the bytecodes; empty: not known.
     let bytecodeSizes: [UInt8]
+    /// Where the program has the code at an address, if that is in a copy of its builtins.
+    var builtin: (_ address: UInt64) -> UInt64? = { _ in nil }
 
     /// How ``LanguageFrame/position`` says where in a function a frame is.
     enum Position: Equatable {
@@ -50,7 +52,7 @@ struct V8Stack {
             let shared = heap.field(function, heap.layout.functionShared), let info = V8Function(heap, shared)
         else { return nil }
         if isInRuntime {
-            if !isReturnAddress, let found = callers(ofBuiltinAt: stackPointer, framePointer, info, function) { return found }
+            if !isReturnAddress, let found = callers(ofBuiltinAt: stackPointer, pc, framePointer, info, function) { return found }
             return interpreted(info, pc, framePointer, isReturnAddress)
         }
         guard let code = V8Code.find(heap, at: pc, of: function) else {
@@ -69,28 +71,54 @@ struct V8Stack {
     }
 
     /// Of a builtin that has made no frame (`StringAdd_CheckNone`, `NumberToString`, what calls functions): the frame pointer is that of the optimised code that
-    /// has called it, and where in that, the return address says, above what the builtin has pushed. Nil where it has a frame, or the caller is none of optimised code.
-    private func callers(ofBuiltinAt stackPointer: UInt64, _ framePointer: UInt64, _ info: V8Function, _ function: UInt64)
-        -> [LanguageFrame]?
-    {
+    /// has called it, and where in that, the return address says, above what the builtin has pushed. Nil where it has a frame, where something else than optimised code
+    /// has called it, and where it is not certain: on the stack there may be addresses of earlier calls.
+    private func callers(
+        ofBuiltinAt stackPointer: UInt64,
+        _ pc: UInt64,
+        _ framePointer: UInt64,
+        _ info: V8Function,
+        _ function: UInt64
+    ) -> [LanguageFrame]? {
         guard stackPointer > 0, stackPointer % 8 == 0, !info.isBuiltin else { return nil }
-        var place = stackPointer
-        while place < framePointer, place - stackPointer < Self.maximumPushedBytes {
-            defer { place &+= 8 }
-            guard let address = heap.word(place), isBehindCall(address), let code = V8Code.find(heap, at: address, of: function)
-            else { continue }
-            return code.isOptimized && code.shared == info.shared ? optimized(info, code, address, true) : nil
+        var found: (address: UInt64, code: V8Code)?
+        for index in 0..<Self.maximumPushedWords {
+            let place = stackPointer &+ index &* 8
+            guard place < framePointer else { break }
+            guard let address = heap.word(place), let call = call(before: address) else { continue }
+            // Another builtin has called it.
+            guard builtin(address) == nil else { break }
+            if let found, found.code.holds(address) { return nil }
+            if found != nil { continue }
+            if case .near(let target) = call {
+                guard let called = builtin(target), called <= pc, pc - called < Self.maximumBuiltinBytes else { continue }
+            }
+            guard let code = V8Code.find(heap, at: address, of: function), code.isOptimized, code.shared == info.shared else {
+                return nil
+            }
+            found = (address, code)
         }
-        return nil
+        return found.flatMap { optimized(info, $0.code, $0.address, true) }
     }
 
-    private static let maximumPushedBytes: UInt64 = 96
+    private static let maximumPushedWords: UInt64 = 12
+    private static let maximumBuiltinBytes: UInt64 = 64 * 1024
 
-    /// Whether it follows a call of x86-64 as V8 makes it: of a place nearby, or through a table of its own.
-    private func isBehindCall(_ address: UInt64) -> Bool {
-        guard address > 7, let bytes = heap.read(address &- 7, 7) else { return false }
-        return bytes[2] == 0xe8 || (bytes[0] == 0x41 && bytes[1] == 0xff && bytes[2] & 0xf8 == 0x90)
-            || (bytes[4] == 0x41 && bytes[5] == 0xff && bytes[6] & 0xf8 == 0xd0) || (bytes[5] == 0xff && bytes[6] & 0xf8 == 0xd0)
+    private enum Call {
+        /// Of a place that the instruction has itself.
+        case near(UInt64)
+        /// Of what a register or a table has.
+        case indirect
+    }
+
+    /// The call before a return address, as V8 makes them for x86-64.
+    private func call(before address: UInt64) -> Call? {
+        guard address > 7, let bytes = heap.read(address &- 7, 7) else { return nil }
+        if bytes[2] == 0xe8, let distance: Int32 = bytes.number(at: 3) {
+            return .near(address &+ UInt64(bitPattern: Int64(distance)))
+        }
+        let isOfTable = bytes[0] == 0x41 && bytes[1] == 0xff && bytes[2] & 0xf8 == 0x90
+        return isOfTable || (bytes[5] == 0xff && bytes[6] & 0xf8 == 0xd0) ? .indirect : nil
     }
 
     /// In the interpreter, whose frames have the bytecode and the place in it; or a builtin.

@@ -1,3 +1,4 @@
+internal import CLagBeacon
 internal import Foundation
 internal import LagRemote
 internal import TestSupport
@@ -82,6 +83,25 @@ internal import Testing
         #expect(duration > 500 && least <= duration && duration <= most && most - least < 300, "\(line)")
     }
 
+    /// The watchdog sleeps, whatever it waits for: a thread that turns without a rest would take all that there is.
+    @Test func `a hang costs little however long it is`() throws {
+        let process = try RemoteProcess(["epoll", "hang"])
+        defer { process.end() }
+        // Behind the line of a hang, and behind the first 64 ticks.
+        _ = try process.line("begin")
+        usleep(500_000)
+        let before = ProcessTime.ownNanoseconds
+        usleep(2_000_000)
+        #expect(ProcessTime.ownNanoseconds - before < 600_000_000)
+        kill(process.pid, SIGSTOP)
+        usleep(600_000)
+        kill(process.pid, SIGCONT)
+        usleep(600_000)
+        kill(process.pid, SIGKILL)
+        let line = try process.line("abandoned")
+        #expect(line["excluded_ms"] as? Double ?? 0 > 300, "\(line)")
+    }
+
     /// A program that is stopped does not stall.
     @Test func `a stopped process is no stall`() throws {
         let process = try RemoteProcess(["epoll", "calm"])
@@ -93,5 +113,14 @@ internal import Testing
         kill(process.pid, SIGCONT)
         usleep(300_000)
         #expect(process.reported.isEmpty, "\(process.reported)")
+    }
+}
+
+private enum ProcessTime {
+    /// What all threads of this process have run.
+    static var ownNanoseconds: UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 }

@@ -143,7 +143,8 @@ internal import Testing
                     pc: pc,
                     framePointer: UInt64.random(in: 0 ... .max, using: &random),
                     isReturnAddress: Bool.random(using: &random),
-                    isInRuntime: isInRuntime
+                    isInRuntime: isInRuntime,
+                    stackPointer: UInt64.random(in: 0 ... .max, using: &random) & ~7
                 )
                 for frame in frames ?? [] { _ = stack.name(frame) }
             }
