@@ -47,17 +47,27 @@ enum Sanitized {
         }
     }
 
-    /// By turns asleep, computing and waiting for a lock: a capture without a signal, one with, and an owner.
+    /// By turns asleep, computing and waiting for a lock: a capture without a signal, one with, and an owner. Of one place no more than ten would be reported.
     private static func stall(_ kind: Int) {
         switch kind % 3 {
-        case 0: usleep(stallMicroseconds)
-        case 1:
-            let end = MonotonicTime.now + .microseconds(Int(stallMicroseconds))
-            while MonotonicTime.now < end {}
-        default:
-            let semaphore = DispatchSemaphore(value: 0)
-            _ = semaphore.wait(timeout: .now() + .microseconds(Int(stallMicroseconds)))
+        case 0: sleep()
+        case 1: compute()
+        default: wait()
         }
+    }
+
+    @inline(never) private static func sleep() {
+        usleep(stallMicroseconds)
+    }
+
+    @inline(never) private static func compute() {
+        let end = MonotonicTime.now + .microseconds(Int(stallMicroseconds))
+        while MonotonicTime.now < end {}
+    }
+
+    @inline(never) private static func wait() {
+        let semaphore = DispatchSemaphore(value: 0)
+        _ = semaphore.wait(timeout: .now() + .microseconds(Int(stallMicroseconds)))
     }
 
     /// Loops that are watched, stall for too short a time, and go away.

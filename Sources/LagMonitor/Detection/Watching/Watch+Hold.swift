@@ -13,10 +13,10 @@ extension Watch {
             var last: UInt64
             /// Between polls in which it has not run.
             var heldNanoseconds: UInt64 = 0
-            /// How often it had been given a processor, and had given it up.
+            /// How often it had given up a processor by the last poll.
             var switches: UInt64
-            /// The same, since the stall was last reported.
-            var sinceReported: UInt64
+            /// When it began, or the stall was last reported within it.
+            let sinceReported: UInt64
 
             /// So far.
             func pause(until now: UInt64) -> ProcessPause {
