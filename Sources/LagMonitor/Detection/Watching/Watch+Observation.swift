@@ -111,7 +111,9 @@ extension Watch {
         let nextSample = cold.pointee.recording?.nextSampleNanoseconds ?? .max
         let isQuiet = reading.word != reading.beaconWord
         let nextExamination = isQuiet ? cold.pointee.examination.next : .max
-        hot.pointee.deadline = min(cold.pointee.detector.nextPoll ?? .max, nextSample, nextExamination, nextHoldPoll)
+        // Of more than three `min` makes an array.
+        let nextLook = min(nextSample, nextExamination, nextHoldPoll)
+        hot.pointee.deadline = min(cold.pointee.detector.nextPoll ?? .max, nextLook)
         scan.next = min(scan.next, hot.pointee.deadline)
         if cold.pointee.detector.isStalled { scan.isStalled = true }
         if cold.pointee.detector.isSuspicious { scan.isSuspicious = true }
