@@ -76,8 +76,13 @@ package struct SymbolFiles: Sendable {
 
     /// The file to ask for the lines of `module`.
     package func lineFile(of module: Module) -> LineSearch {
-        guard let place = places(of: module).first(where: { open(module, at: $0) != nil }), let file = open(module, at: place)
-        else { return .missing }
+        for place in places(of: module) {
+            if let file = open(module, at: place) { return lineFile(file, at: place) }
+        }
+        return .missing
+    }
+
+    private func lineFile(_ file: borrowing ELFFile, at place: String) -> LineSearch {
         let names = file.sectionNames()
         if !names.isDisjoint(with: Self.lineSections), let identity = file.source.identity {
             return .found(LineFile(path: place, identity: identity))

@@ -68,9 +68,7 @@ internal import Testing
         defer { process.end() }
         #expect(eventually { process.watch.stallsInProgress == 1 })
         usleep(200_000)
-        kill(process.pid, SIGSTOP)
-        usleep(800_000)
-        kill(process.pid, SIGCONT)
+        process.stop(microseconds: 800_000)
         usleep(400_000)
         kill(process.pid, SIGKILL)
         let line = try process.line("abandoned")
@@ -93,9 +91,7 @@ internal import Testing
         let before = ProcessTime.ownNanoseconds
         usleep(2_000_000)
         #expect(ProcessTime.ownNanoseconds - before < 600_000_000)
-        kill(process.pid, SIGSTOP)
-        usleep(600_000)
-        kill(process.pid, SIGCONT)
+        process.stop(microseconds: 600_000)
         usleep(600_000)
         kill(process.pid, SIGKILL)
         let line = try process.line("abandoned")
@@ -108,11 +104,18 @@ internal import Testing
         defer { process.end() }
         for _ in 0..<1000 where process.watch.watchedLoops == 0 { usleep(10_000) }
         #expect(process.watch.watchedLoops == 1)
-        kill(process.pid, SIGSTOP)
-        usleep(700_000)
-        kill(process.pid, SIGCONT)
+        process.stop(microseconds: 700_000)
         usleep(300_000)
         #expect(process.reported.isEmpty, "\(process.reported)")
+    }
+}
+
+extension RemoteProcess {
+    /// Has the process stopped for so long, and go on.
+    fileprivate func stop(microseconds: UInt32) {
+        kill(pid, SIGSTOP)
+        usleep(microseconds)
+        kill(pid, SIGCONT)
     }
 }
 
