@@ -1,6 +1,7 @@
 // Going through a process's map, however long it is.
 #define _GNU_SOURCE
 #include "cll_procfs_text.h"
+#include "cll_spare.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ static long cll_maps_of_thread(pid_t pid, pid_t tid, void (*visit)(char *line, v
         memmove(text, line, kept);
         if (kept == sizeof(text) - 1) kept = 0;  // no line is that long
     }
-    close(fd);
+    cll_spare_close(fd);
     return error != 0 ? -(long)error : lines;
 }
 

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "cll_memory.h"
 #include "cll_procfs_text.h"
+#include "cll_spare.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -139,7 +140,7 @@ size_t cll_memory_read_stack(pid_t pid, uint64_t address, void *buffer, size_t s
         at += step;
     }
     if (is_open) cll_copy_run(pid, address, buffer, from, at, &end);
-    close(descriptor);
+    cll_spare_close(descriptor);
     errno = saved;
     return end;
 }

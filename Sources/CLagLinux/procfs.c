@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "cll_procfs.h"
 #include "cll_procfs_text.h"
+#include "cll_spare.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -43,8 +44,8 @@ static char *cll_procfs_path(char *out, pid_t pid, pid_t tid, const char *name) 
 int cll_procfs_open(pid_t pid, pid_t tid, const char *name) {
     char path[96];
     cll_procfs_path(path, pid, tid, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    return fd >= 0 ? fd : errno == ENOENT ? -ESRCH : -errno;
+    int fd = cll_spare_open(path, O_RDONLY | O_CLOEXEC);
+    return fd == -ENOENT ? -ESRCH : fd;
 }
 
 long cll_procfs_read(pid_t pid, pid_t tid, const char *name, char *buffer, size_t size) {
@@ -59,7 +60,7 @@ long cll_procfs_read(pid_t pid, pid_t tid, const char *name, char *buffer, size_
         if (got <= 0) break;
         length += (size_t)got;
     }
-    close(fd);
+    cll_spare_close(fd);
     buffer[length] = 0;
     return error != 0 ? error : (long)length;
 }
@@ -248,6 +249,6 @@ long cll_procfs_schedstat(pid_t pid, pid_t tid, char *buffer, size_t size) {
 
 int cll_is_thread_of(pid_t pid, pid_t tid) {
     int file = cll_procfs_open(pid, tid, "comm");
-    if (file >= 0) close(file);
+    if (file >= 0) cll_spare_close(file);
     return file != -ESRCH && file != -ENOENT;
 }

@@ -15,6 +15,7 @@
 #include "cll_procfs_text.h"
 #include "cll_signal.h"
 #include "cll_snapshot.h"
+#include "cll_spare.h"
 #include "cll_symbols.h"
 #include "cll_task.h"
 #include "cll_thread.h"

@@ -1,3 +1,4 @@
+internal import CLagLinux
 internal import Glibc
 
 /// Bytes at offsets: a file, or an image in memory. Every read is checked against the size; nothing read is trusted.
@@ -16,11 +17,11 @@ struct ByteSource: ~Copyable {
     /// Opens a regular file; nil when there is none that we may read.
     init?(path: String) {
         // Non-blocking: a path that leads to a pipe must not hold us.
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        let descriptor = cll_spare_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { return nil }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else {
-            close(descriptor)
+            cll_spare_close(descriptor)
             return nil
         }
         self.descriptor = descriptor
@@ -37,7 +38,7 @@ struct ByteSource: ~Copyable {
         identity = nil
     }
 
-    deinit { if descriptor >= 0 { close(descriptor) } }
+    deinit { if descriptor >= 0 { cll_spare_close(descriptor) } }
 
     /// Fills `buffer` from `offset`; false when not all of it is there.
     func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) -> Bool {

@@ -1,4 +1,5 @@
 internal import CLagBeacon
+internal import CLagLinux
 internal import Glibc
 internal import LagActivity
 internal import LagCapture
@@ -94,6 +95,7 @@ final class MonitorEngine: Sendable {
             _ = parts.threads[0].join(until: clb_now_ns() + Self.joinNanoseconds)
             // A watchdog that was left behind may just be sending one, which would end a process without its handler.
             if hasEnded, target == nil { SignalCapture.remove() }
+            if target == nil { cll_spare_release() }
         }
     }
 
@@ -112,7 +114,10 @@ final class MonitorEngine: Sendable {
         guard let queue = EpisodeQueue(maximumFrames: StallMonitorConfiguration.frameCapacity) else {
             throw .resources(reason: "no memory for stalls in progress")
         }
-        if target == nil { SignalCapture.install() }
+        if target == nil {
+            SignalCapture.install()
+            cll_spare_retain()
+        }
         let throttling = ThrottleSource(process: target?.process)
         let builder = RecordBuilder(modules: capture.modules, throttling: throttling, languages: target?.languages)
         let reporter = Reporter(registry: registry, queue: queue, builder: builder)
@@ -152,7 +157,10 @@ final class MonitorEngine: Sendable {
                 throw error
             }
         } catch {
-            if target == nil { SignalCapture.remove() }
+            if target == nil {
+                SignalCapture.remove()
+                cll_spare_release()
+            }
             throw error
         }
     }

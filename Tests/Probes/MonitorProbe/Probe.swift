@@ -13,6 +13,7 @@ import TestSupport
         case "cycles": try Cycles.check()
         case "stop-signal": try StopSignal.check()
         case "across-stop": try AcrossStop.check()
+        case "no-descriptors": try NoDescriptors.check()
         case "quota": try ShortOfQuota.check()
         case "debugger": try Debugger.check()
         case "slow-symbolizer": try SlowSymbolizer.check()

@@ -5,7 +5,7 @@ import Testing
 struct ProbeTests {
     @Test(arguments: [
         "leftovers", "unwinder", "cycles", "stop-signal", "across-stop", "debugger", "slow-symbolizer", "queue-threads",
-        "quota",
+        "quota", "no-descriptors",
     ])
     func `a quiet process`(check: String) throws { try run("MonitorProbe", [check]) }
 

@@ -1,0 +1,41 @@
+import Glibc
+import LagMonitor
+import TestSupport
+
+/// A process that has no descriptor left, while another thread takes each that becomes free: a stall has its place and its function.
+enum NoDescriptors {
+    static func check() throws {
+        let (reported, monitor, thread) = try Probe.watchedThread()
+        // A stack is asked of one that sleeps: it costs files of the kernel's.
+        thread.perform { napWithoutDescriptors() }
+        guard eventually({ reported.records.count == 1 }) else { Probe.fail("no record") }
+        reported.clear()
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        var taken = rlimit(rlim_cur: 256, rlim_max: limit.rlim_max)
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &taken)
+        var files: [Int32] = []
+        while true {
+            let file = open("/dev/null", O_RDONLY | O_CLOEXEC)
+            if file < 0 { break }
+            files.append(file)
+        }
+        if errno != EMFILE { Probe.fail("errno \(errno)") }
+        for _ in 0..<3 { thread.perform { napWithoutDescriptors() } }
+        let isFound = eventually { reported.records.count == 3 }
+        let number = files[files.count / 2]
+        for file in files { close(file) }
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        if !isFound { Probe.fail("\(reported.records.count) records without descriptors, not 3") }
+        for record in reported.records {
+            if record.culprit?.contains("napWithoutDescriptors") != true || record.cause != .syscall { Probe.fail("\(record)") }
+        }
+        // A host closes what is not its own, and gets the number again: that is its own then.
+        closefrom(3)
+        let own = (0..<number).map { _ in open("/dev/zero", O_RDONLY | O_CLOEXEC) }
+        monitor.stop()
+        if let lost = own.first(where: { fcntl($0, F_GETFD) < 0 }) { Probe.fail("descriptor \(lost) of the host was closed") }
+    }
+
+    @inline(never) private static func napWithoutDescriptors() { usleep(250_000) }
+}
