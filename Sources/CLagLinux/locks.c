@@ -176,8 +176,7 @@ static int cll_is_read_write(const lock_wait *wait, const uint32_t *words, cll_l
 static int cll_is_thread(const lock_wait *wait, const uint32_t *words, cll_lock *lock) {
     pid_t thread = (pid_t)(words[0] & FUTEX_TID_MASK);
     if (wait->is_private || words[0] != wait->expected || !cll_thread_is_live(wait->pid, thread)) return 0;
-    uint64_t descriptor = wait->pid == getpid() ? cll_thread_descriptor(thread) : 0;
-    if (descriptor == 0 || lock->address < descriptor || lock->address >= descriptor + 4096) return 0;
+    if (!cll_thread_has_tid_at(thread, lock->address)) return 0;
     lock->owner = thread;
     return 1;
 }

@@ -96,10 +96,12 @@ uint64_t cll_thread_tid_address(uint64_t descriptor) {
     return descriptor + known;
 }
 
+int cll_thread_has_tid_at(pid_t tid, uint64_t address) { return cll_robust_list(tid) == address + TID_BEFORE_HEAD; }
+
 pid_t cll_thread_of_descriptor(pid_t pid, uint64_t descriptor) {
     uint64_t at = cll_thread_tid_address(descriptor);
     pid_t tid;
     if (at == 0 || cll_memory_read(pid, at, &tid, sizeof(tid)) != sizeof(tid) || tid <= 0) return 0;
     // The number is the process's claim, and may be that of a thread of another one.
-    return cll_robust_list(tid) == at + TID_BEFORE_HEAD && cll_thread_is_live(pid, tid) ? tid : 0;
+    return cll_thread_has_tid_at(tid, at) && cll_thread_is_live(pid, tid) ? tid : 0;
 }

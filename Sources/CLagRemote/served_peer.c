@@ -168,6 +168,16 @@ int clr_service(int pidfd, pid_t pid, int32_t epoll) {
     return serves ? CLR_SERVES_ONE_PEER : CLR_SERVES_LOOP;
 }
 
+static int clr_visit_wake_up(const clr_epoll_member *member, void *context) {
+    char link[LINK_BYTES];
+    return clr_link(*(const pid_t *)context, member->descriptor, link) < 0 || !clr_begins(link, "anon_inode:[eventfd]");
+}
+
+int clr_has_wake_ups_alone(pid_t pid, int32_t epoll) {
+    enum { MOST_MEMBERS = 4 };
+    return clr_epoll_members_each(pid, epoll, MOST_MEMBERS, clr_visit_wake_up, &pid) == 0;
+}
+
 // MARK: Turns among processes
 
 enum { MOST_LISTENERS = 8 };

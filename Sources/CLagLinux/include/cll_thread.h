@@ -18,6 +18,10 @@ uint64_t cll_thread_descriptor(pid_t tid);
 // not known. No system call but the first time.
 uint64_t cll_thread_tid_address(uint64_t descriptor);
 
+// Whether glibc keeps the id of the thread, which may be another process's, at this address of its memory: the word that pthread_join waits for. One
+// system call.
+int cll_thread_has_tid_at(pid_t tid, uint64_t address);
+
 // The kernel id of the thread of process `pid` whose pthread_t this is, if the kernel knows it as that one's; 0 otherwise. Any number may be
 // given. Reads the process's memory; no lock.
 pid_t cll_thread_of_descriptor(pid_t pid, uint64_t descriptor);

@@ -59,7 +59,7 @@ typedef struct cll_lock {
 void cll_lock_prepare(void);
 
 // The lock that a sleeping thread waits for, by the arguments of its system call. Of another process: as far as its libdispatch is laid
-// out like the one here, and without the ends of threads.
+// out like the one here.
 void cll_lock_find(pid_t pid, pid_t tid, const cll_thread_syscall *call, cll_lock *lock);
 
 // The thread that drains a dispatch queue at present; 0: none, or not known. No lock, no allocation.

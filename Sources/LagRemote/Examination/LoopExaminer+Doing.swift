@@ -32,6 +32,7 @@ extension LoopExaminer {
             return .waiting(isFurtherOut: false)
         }
         return switch Int(clr_call_use(process.pid, &call)) {
+        case CLR_CALL_RESTS where state.service.hasNoChannel(of: object?.epoll, at: now): .waitingElsewhere
         // A handler of CPython, Ruby, Perl or PHP is good for a line. For an action the C stack has to say the same.
         case CLR_CALL_RESTS:
             .waiting(

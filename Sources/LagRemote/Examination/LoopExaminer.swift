@@ -24,7 +24,7 @@ package final class LoopExaminer: Sendable {
         /// In which calls of its language the thread was there.
         var readCalls: CallChain?
         var calls: CallChainReader
-        var glib: GLibSearch
+        var glib: LibrarySearch
         /// The epoll instance that the kernel has shown the thread to wait on.
         var seenEpoll: Int32?
         /// The beacon's words of the rest in which it was read, and of the one that was recorded last.
@@ -65,7 +65,7 @@ package final class LoopExaminer: Sendable {
         state = Mutex(
             State(
                 calls: CallChainReader(process: process.pid, tid: tid),
-                glib: GLibSearch(process: process.pid),
+                glib: LibrarySearch(process: process.pid, name: "libglib-2.0.so"),
                 service: LoopService(of: process)
             )
         )
@@ -174,6 +174,9 @@ package final class LoopExaminer: Sendable {
         )
     }
 
+    /// Whether an epoll instance of the process watches a listening socket.
+    func accepts(by epoll: Int32) -> Bool { clr_epoll_accepts(process.descriptor, process.pid, epoll) != 0 }
+
     /// What an action needs. A claim of the shared table proves nothing here: it may be another process's.
     func proof(
         limit: UInt64,
@@ -220,7 +223,9 @@ package final class LoopExaminer: Sendable {
                     kind: state.isRing ? .loop : state.isRefused ? .unknown : .unseen,
                     obstacle: state.isRing ? .descriptors : state.isRefused ? .refused : .unseen
                 )
-            // GLib wakes its own loop whenever it begins to dispatch a source with descriptors, to no purpose where the loop's thread does that.
+            // `g_main_dispatch` takes the descriptors of the source that it dispatches out of the loop's wait, puts them back afterwards, and writes to the loop's
+            // eventfd each time (`g_main_context_remove_poll_unlocked` of GLib's `gmain.c`), so that a thread that waits meanwhile looks again. Its own thread finds
+            // that ready, though no one waits for it. What another thread of the program asks for by the same eventfd looks the same.
             let isWakeUp = work.isWakeUp && state.glib.isLoaded
             let isBetween = work.kind == .gone && state.isMadeAnew
             let pending = isWakeUp || isBetween ? .unknown : work.pending

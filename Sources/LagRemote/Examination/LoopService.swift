@@ -12,8 +12,13 @@ struct LoopService {
     private let process: ProcessHandle
     private var found: (kind: WaitObject.Kind?, epoll: Int32, nanoseconds: UInt64) = (nil, -1, 0)
     private var clients: (none: Bool, nanoseconds: UInt64) = (false, 0)
+    private var javaMachine: LibrarySearch
+    private var channels: (none: Bool, epoll: Int32, nanoseconds: UInt64) = (false, -1, 0)
 
-    init(of process: ProcessHandle) { self.process = process }
+    init(of process: ProcessHandle) {
+        self.process = process
+        javaMachine = LibrarySearch(process: process.pid, name: "libjvm.so")
+    }
 
     /// What it is there for if it runs no loop on this epoll instance; nil: it may run one.
     mutating func kind(of epoll: Int32?, at now: UInt64) -> WaitObject.Kind? {
@@ -37,5 +42,17 @@ struct LoopService {
             clients = (object.hasNoClient(pidfd: process.descriptor, process: process.pid), now)
         }
         return clients.none
+    }
+
+    /// Whether a Java loop has no channel, so that no one waits for it but the program's own threads, by what wakes it.
+    ///
+    /// Where a Java thread sleeps does not say whether it has left its loop's function: interpreted and compiled frames of one method differ in size. Pools
+    /// whose jobs run loops as long as there are connections (Apache MINA) rest beside them.
+    mutating func hasNoChannel(of epoll: Int32?, at now: UInt64) -> Bool {
+        guard let epoll, javaMachine.isLoaded else { return false }
+        if epoll != channels.epoll || now >= channels.nanoseconds &+ Self.clientsNanoseconds {
+            channels = (clr_has_wake_ups_alone(process.pid, epoll) != 0, epoll, now)
+        }
+        return channels.none
     }
 }

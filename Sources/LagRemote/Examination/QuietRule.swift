@@ -25,7 +25,7 @@ package struct QuietRule: Sendable, Equatable {
         /// Asleep in another wait, which is a rest while nothing is pending. For its user's terminal alone, which is one of the things that its loop waits
         /// for: it asks something (a dialog of a text program). Or for what a loop waits for, where what is taken for its loop is some seconds old and
         /// known by its place alone: that may have been a start's, further out in the stack than the loop. Or for its turn among processes, while no client is
-        /// connected: another one waits for new connections.
+        /// connected: another one waits for new connections. Or in a Java machine, while its loop has no channel (``LoopService``).
         case waitingElsewhere
         /// In a call in which a thread may wait for work.
         case waiting(isFurtherOut: Bool)

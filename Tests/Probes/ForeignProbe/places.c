@@ -649,7 +649,11 @@ int run_places(int count, char **arguments) {
         // It has left the loop.
         rest_in_futex(STALL_MS);
         for (int i = 0; i < 20; i++) wait();
-    } else if (strcmp(name, "lock") == 0) {
+    } else if (strcmp(name, "lock") == 0 || strcmp(name, "lock-without-channel") == 0) {
+        if (name[4] != 0) {
+            watch(event, EPOLLIN);
+            epoll_ctl(set, EPOLL_CTL_DEL, ends[0], NULL);
+        }
         turn_epoll(FIRST_TURNS);
         deeper(2048, handler_that_waits_for_a_lock, STALL_MS);
         turn_epoll(20);

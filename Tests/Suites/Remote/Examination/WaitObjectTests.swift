@@ -60,7 +60,7 @@ internal import Testing
         #expect(probe.look(set).pending == .pending && !probe.look(set).isWakeUp)
     }
 
-    @Test func `GLib is found by its library's name`() throws {
+    @Test func `a library is found by its file's name`() throws {
         let folder = NSTemporaryDirectory() + "glib-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -69,14 +69,14 @@ internal import Testing
         modules.refresh()
         let library = try #require(ProcessImage(modules).modules.first { $0.name.hasPrefix("libc.so") })
         try FileManager.default.copyItem(atPath: library.info.path, toPath: path)
-        var before = GLibSearch(process: getpid())
+        var before = LibrarySearch(process: getpid(), name: "libglib-2.0.so")
         let wasLoaded = before.isLoaded
         #expect(!wasLoaded)
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         let mapped = mmap(nil, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, descriptor, 0)
         close(descriptor)
         defer { munmap(mapped, 4096) }
-        var after = GLibSearch(process: getpid())
+        var after = LibrarySearch(process: getpid(), name: "libglib-2.0.so")
         let isLoaded = after.isLoaded
         let isFoundAgain = (0...64).contains { _ in before.isLoaded }
         #expect(isLoaded && isFoundAgain)
@@ -231,6 +231,20 @@ internal import Testing
         // That none was connected is believed for a moment.
         #expect(try isQuiet(at: 2))
         #expect(try !isQuiet(at: 200_000_000))
+    }
+
+    @Test func `who ends is what a join waits for`() throws {
+        let probe = try ObjectProbe("level")
+        probe.begin("j")
+        var lock = cll_lock()
+        let isFound = eventually {
+            var call = cll_thread_syscall()
+            guard cll_procfs_syscall(probe.pid, probe.pid, &call) == Int32(CLL_SYSCALL_BLOCKED) else { return false }
+            cll_lock_find(probe.pid, probe.pid, &call, &lock)
+            return lock.kind == Int32(CLL_LOCK_THREAD)
+        }
+        #expect(isFound && lock.owner != probe.pid && cll_thread_is_live(probe.pid, lock.owner) != 0)
+        #expect(try probe.answer() == 0)
     }
 
     /// Which instance a thread waits on is written where other processes can write, too.

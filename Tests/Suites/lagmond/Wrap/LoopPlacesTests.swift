@@ -13,6 +13,7 @@ struct LoopPlacesTests {
         _ name: String,
         _ way: Way,
         _ options: [String] = [],
+        environment: [String: String] = [:],
         keepsRunqueue: Bool = false
     ) throws -> [[String: Any]] {
         var found: [[String: Any]] = []
@@ -21,7 +22,10 @@ struct LoopPlacesTests {
             let program = [ProbeRun.probe, "places", name]
             switch way {
             case .run:
-                let run = try ProbeRun([ProbeRun.lagmond, "run", "--output", output] + options + ["--"] + program)
+                let run = try ProbeRun(
+                    [ProbeRun.lagmond, "run", "--output", output] + options + ["--"] + program,
+                    environment: environment
+                )
                 #expect(run.status == 0, "\(run.errors)")
             case .attach:
                 let running = try RunningProbe(program)
@@ -131,6 +135,19 @@ struct LoopPlacesTests {
         let lines = try Self.lines("lock", way)
         #expect(lines.count == 1 && lines.first?["pending"] as? Bool == false, "\(lines)")
         #expect(lines.first.map { Self.functions($0).contains("handler_that_waits_for_a_lock") } == true)
+    }
+
+    /// Where a thread of a Java machine sleeps does not say whether it has left its loop, and by this one nobody is served.
+    @Test func `a lock beside a Java loop without a channel is a pools rest`() throws {
+        #expect(try Self.lines("lock-without-channel", .run).count == 1)
+        try withFolder { folder in
+            let (source, library) = (folder + "/machine.c", folder + "/libjvm.so")
+            try Data("int made(void) { return 1; }".utf8).write(to: URL(fileURLWithPath: source))
+            let compiler = try ProbeRun(["/usr/bin/env", "clang", "-shared", "-o", library, source])
+            try #require(compiler.status == 0, "\(compiler.errors)")
+            let lines = try Self.lines("lock-without-channel", .run, environment: ["LD_PRELOAD": library])
+            #expect(lines.isEmpty, "\(lines)")
+        }
     }
 
     @Test func `what comes after the last wait of a program that exits is no stall`() throws {
