@@ -19,9 +19,16 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     private let examiner: LoopExaminer
     private let wasConfirmed = Atomic<Bool>(false)
     private let quiet = Atomic<UInt64>(.max)
+    /// The beacon's word of the stretch of work in which a client was found to wait, and since when; `.max`: there is none, or no one waits. The watchdog's.
+    private let servedWord = Atomic<UInt64>(.max)
+    private let servedNanoseconds = Atomic<UInt64>(.max)
 
     /// For so long what another thread has fetched last counts: who has fetched nothing since does not fetch for this one.
     private static let fetchNanoseconds: UInt64 = 250_000_000
+
+    /// For so long a client has waited when what keeps it waiting is a loop's handler, however few waits its thread has had. What a start does before it
+    /// first accepts takes less.
+    private static let confirmingNanoseconds: UInt64 = 1_000_000_000
 
     /// All waits of a start are within so long.
     private static let startNanoseconds: UInt64 = 5_000_000_000
@@ -46,7 +53,8 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
         claimedNanoseconds = loop.claimedNanoseconds
     }
 
-    /// As its process says. The first true answer stays, whatever is written there later; ask before the place is freed.
+    /// As its process says, or as the kernel does of one that keeps clients waiting. The first true answer stays, whatever is written there later; ask before the
+    /// place is freed.
     package var isConfirmed: Bool {
         if wasConfirmed.load(ordering: .relaxed) { return true }
         guard table.isConfirmed(claim, at: index) else { return false }
@@ -87,7 +95,22 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
             isFetched: { isFetched(from: $0, at: now) }
         )
         quiet.store(found.isQuiet ? word : .max, ordering: .relaxed)
+        if isProvisional { confirm(by: found, word: word, at: now) }
         return found
+    }
+
+    /// One that hangs soon after its start does not come back to its wait, which would show that it is a loop.
+    private func confirm(by found: LoopExamination, word: UInt64, at now: UInt64) {
+        guard !found.isQuiet, found.work == .pending, !isShared, let epoll = table.waitPlace(at: index).epoll else {
+            return servedWord.store(.max, ordering: .relaxed)
+        }
+        if servedWord.load(ordering: .relaxed) != word {
+            // Of any other instance, what is pending may be for whoever it was made for.
+            servedNanoseconds.store(examiner.accepts(by: epoll) ? now : .max, ordering: .relaxed)
+            servedWord.store(word, ordering: .relaxed)
+        }
+        guard now.saturatingDifference(servedNanoseconds.load(ordering: .relaxed)) >= Self.confirmingNanoseconds else { return }
+        if proof(at: now).isLoop { wasConfirmed.store(true, ordering: .relaxed) }
     }
 
     package var quietWord: UInt64 { quiet.load(ordering: .relaxed) }

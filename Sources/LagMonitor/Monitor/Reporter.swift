@@ -86,8 +86,7 @@ final class Reporter: @unchecked Sendable {
     private func report(_ episode: Episode) {
         guard let watch = registry.registration(at: episode.facts.watch), let core = watch.owner as? MonitorCore else { return }
         if let loop = watch.candidate, !loop.isConfirmed {
-            // What has not ended is not reported: its end will be, if it is a loop.
-            guard episode.facts.phase == .end else { return }
+            guard episode.facts.phase == .begin || episode.facts.phase == .end else { return }
             let record = builder.build(episode, watch, core.configuration)
             return withheld.add(record, of: loop, watch: episode.facts.watch, for: core)
         }

@@ -1,6 +1,6 @@
 internal import LagActivity
 
-/// Stalls that were over before it was known whether their loop is one (``CandidateLoop``): reported when it is, forgotten when its watch ends first.
+/// Stalls of which it was not known yet whether their loop is one (``CandidateLoop``): reported when it is, forgotten when its watch ends first.
 ///
 /// Reporter thread only.
 struct WithheldRecords {
@@ -14,15 +14,17 @@ struct WithheldRecords {
 
     private var entries: [Entry] = []
 
-    /// A loop is known by its eighth wait. What never becomes one, and stalls again and again, keeps its first stalls.
+    /// Of a watch. A loop is known by its eighth wait. What never becomes one, and stalls again and again, keeps its first stalls.
     static let capacity = 16
 
+    /// The end of a stall takes the place of its beginning.
     mutating func add(_ record: StallRecord, of loop: any CandidateLoop, watch: Int, for core: MonitorCore) {
-        guard entries.count < Self.capacity else { return }
+        entries.removeAll { $0.record.id == record.id }
+        guard entries.count(where: { $0.watch == watch }) < Self.capacity else { return }
         entries.append(Entry(record: record, loop: loop, core: core, watch: watch))
     }
 
-    /// Those whose loop is known by now, in the order of their ends. They are withheld no more.
+    /// Those whose loop is known by now, in the order in which they were added. They are withheld no more.
     mutating func takeConfirmed() -> [(record: StallRecord, core: MonitorCore)] {
         guard !entries.isEmpty else { return [] }
         var confirmed: [(record: StallRecord, core: MonitorCore)] = []

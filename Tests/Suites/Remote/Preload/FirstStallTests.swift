@@ -78,6 +78,16 @@ internal import Testing
         #expect(process.reported.isEmpty && process.watch.begunLoops == 0, "\(process.reported)")
     }
 
+    @Test func `a hang after the first wait is reported while a client waits`() throws {
+        let process = try start("hang-with-client")
+        defer { process.end() }
+        process.send("\n")
+        _ = try time("stalling", of: process)
+        let line = try process.line("begin")
+        #expect(line["pending"] as? Bool == true && line.functions().contains("first_handler"), "\(line)")
+        #expect(eventually { process.watch.watchedLoops == 1 && process.watch.watchedProcesses.count == 1 })
+    }
+
     @Test func `a process that is killed before its second wait leaves no record`() throws {
         let process = try start("hang")
         defer { process.end() }
