@@ -4,7 +4,7 @@ package struct FieldDefinition: Sendable {
     package let field: StallField
     /// The member's name in the line. It needs no escaping.
     package let name: StaticString
-    package let content: FieldContent
+    package fileprivate(set) var access: FieldAccess
     /// Lines that always have it.
     package let required: Events
     package let cap: TextCap
@@ -12,34 +12,11 @@ package struct FieldDefinition: Sendable {
     package let priority: FieldPriority
     package let formats: Formats
     /// OpenTelemetry's name of a field that says where the process runs: in OTLP it is an attribute of the resource. Nil: it is another field.
-    package let resourceAttribute: StaticString?
-    package let access: FieldAccess
+    package fileprivate(set) var resourceAttribute: StaticString?
     /// One sentence, for the schema and the documents.
-    package let documentation: StaticString
+    package fileprivate(set) var documentation: StaticString = ""
 
-    init(
-        _ field: StallField,
-        _ name: StaticString,
-        _ content: FieldContent,
-        required: Events = [],
-        cap: TextCap = .word,
-        keep priority: FieldPriority = .optional,
-        in formats: Formats = [.fields, .metadata],
-        resource resourceAttribute: StaticString? = nil,
-        value access: FieldAccess,
-        _ documentation: StaticString
-    ) {
-        self.field = field
-        self.name = name
-        self.content = content
-        self.required = required
-        self.cap = cap
-        self.priority = priority
-        self.formats = formats
-        self.resourceAttribute = resourceAttribute
-        self.access = access
-        self.documentation = documentation
-    }
+    package var content: FieldContent { access.content }
 
     /// Some of the events.
     package struct Events: OptionSet, Sendable {
@@ -61,6 +38,10 @@ package struct FieldDefinition: Sendable {
         package static let suppressed = Events(.suppressed)
         package static let recurring = Events(.recurring)
         package static let all: Events = [.stall, .dropped, .suppressed, .recurring]
+        /// Notices about several stalls.
+        static let summaries: Events = [.suppressed, .recurring]
+        /// All but ``dropped``, which is about lines.
+        static let aboutStalls: Events = [.stall, .suppressed, .recurring]
     }
 
     /// Formats, other than the native one, that take the field from the table.
@@ -87,6 +68,63 @@ package struct FieldDefinition: Sendable {
     /// Whether a line keeps it that has room for fields of this priority.
     package func isKept(at priority: FieldPriority, in event: LineEvent) -> Bool {
         self.priority <= priority || required.contains(Events(event))
+    }
+}
+
+extension FieldDefinition {
+    /// An entry of the table: what the field is, to be followed by what it means.
+    /// - Parameters:
+    ///   - access: its content, and where that is in a record, a notice or the process.
+    ///   - events: lines that always have it.
+    ///   - cap: the limit of its texts.
+    ///   - priority: when it is left out of a line that is too long.
+    ///   - formats: those that take it from the table, besides the native one.
+    static func field(
+        _ field: StallField,
+        _ name: StaticString,
+        _ access: FieldAccess,
+        required events: Events = [],
+        cap: TextCap = .word,
+        keep priority: FieldPriority = .optional,
+        in formats: Formats = [.fields, .metadata]
+    ) -> Undocumented {
+        Undocumented(
+            definition: FieldDefinition(
+                field: field,
+                name: name,
+                access: access,
+                required: events,
+                cap: cap,
+                priority: priority,
+                formats: formats
+            )
+        )
+    }
+
+    /// An entry that lacks its sentence; the table takes none without it.
+    struct Undocumented {
+        fileprivate var definition: FieldDefinition
+
+        /// The same field, in notices as well.
+        func andNotice(_ read: @escaping @Sendable (Notice) -> FieldValue?) -> Undocumented {
+            var both = self
+            both.definition.access = definition.access.andNotice(read)
+            return both
+        }
+
+        /// In OTLP an attribute of the resource, of that name.
+        func resource(_ attribute: StaticString) -> Undocumented {
+            var named = self
+            named.definition.resourceAttribute = attribute
+            return named
+        }
+
+        /// One sentence, for the schema and the documents.
+        func means(_ documentation: StaticString) -> FieldDefinition {
+            var whole = definition
+            whole.documentation = documentation
+            return whole
+        }
     }
 }
 

@@ -1,264 +1,108 @@
 // What a line is, and who made it.
 extension FieldTable {
     static let head: [FieldDefinition] = [
-        FieldDefinition(
-            .schema,
-            "schema",
-            .schema,
-            required: .all,
-            cap: .fixed,
-            keep: .always,
-            in: [],
-            value: .stall { _ in .text("\(StallRecord.schema)") }.andNotice { _ in .text("\(StallRecord.schema)") },
-            "Name and version of this schema."
-        ),
-        FieldDefinition(
-            .time,
-            "time",
-            .time,
-            required: .all,
-            keep: .always,
-            in: [],
-            value: .stored(\.startRealtimeNanoseconds, FieldValue.time) { if case .time(let time) = $0 { time } else { nil } }
-                .andNotice { .time($0.time.realtimeNanoseconds) },
-            "When the stall began; of other events, when the line was made."
-        ),
-        FieldDefinition(
-            .id,
-            "id",
-            .stallID,
-            required: .stall,
-            keep: .always,
-            value: .stored(\.id, FieldValue.id) { if case .id(let id) = $0 { id } else { nil } },
-            "The stall's: a UUID of version 7, made of its start. The lines of one stall share it."
-        ),
-        FieldDefinition(
-            .event,
-            "event",
-            .event,
-            required: .all,
-            keep: .always,
-            in: .metadata,
-            value: .stall { _ in .text("stall") }.andNotice { .text($0.event.rawValue) },
-            """
-            stall: a stall. dropped: lines were lost. suppressed: lines were held back by a limit. recurring: a stall comes again and \
-            again. Events that are not named here have the members that every line has.
-            """
-        ),
-        FieldDefinition(
-            .phase,
-            "phase",
-            .oneOf(StallRecord.Phase.allCases.map(\.rawValue)),
-            required: .stall,
-            keep: .always,
-            value: .word(\.phase),
-            "begin: it goes on. end: it is over. abandoned: the process died or stopped in it."
-        ),
-        FieldDefinition(
-            .severity,
-            "severity",
-            .oneOf(StallRecord.Severity.allCases.map(\.rawValue)),
-            required: [.stall, .suppressed, .recurring],
-            keep: .always,
-            in: .metadata,
-            value: .word(\.severity).andNotice { _ in .text(StallRecord.Severity.warning.rawValue) },
-            "A severity of syslog (RFC 5424)."
-        ),
-        FieldDefinition(
-            .message,
-            "message",
-            .text,
-            required: [.stall, .suppressed, .recurring],
-            cap: .message,
-            keep: .always,
-            in: [],
-            value: .text(\.message).andNotice { .text($0.message) },
-            "One line for people."
-        ),
-        FieldDefinition(
-            .kind,
-            "kind",
-            .oneOf(kinds),
-            required: .stall,
-            keep: .essential,
-            value: .word(\.kind),
-            "Which rule found it; of several, the one whose times the record has."
-        ),
-        FieldDefinition(
-            .foundBy,
-            "found_by",
-            .kinds,
-            value: .stored(\.foundBy, { $0.isEmpty ? nil : .texts($0.map(\.rawValue)) }) {
-                if case .texts(let texts) = $0 { texts.compactMap { StallRecord.Kind(rawValue: $0) } } else { nil }
-            },
-            "Every rule that found it."
-        ),
-        FieldDefinition(
-            .fingerprint,
-            "fingerprint",
-            .fingerprint,
-            required: [.stall, .recurring],
-            cap: .hash,
-            keep: .always,
-            value: .text(\.fingerprint).andNotice { $0.fingerprint.map(FieldValue.text) },
-            "Groups stalls by what was called: the same for one cause on all hosts and in all builds."
-        ),
-        FieldDefinition(
-            .stackHash,
-            "stack_hash",
-            .stackHash,
-            required: .stall,
-            cap: .hash,
-            value: .text(\.stackHash),
-            "Of the exact stack, by build-id and offset."
-        ),
+        .field(.schema, "schema", .constant(.schema, StallRecord.schema), required: .all, cap: .fixed, keep: .always, in: [])
+            .means("Name and version of this schema."),
+        .field(.time, "time", .time(\.startRealtimeNanoseconds), required: .all, keep: .always, in: [])
+            .andNotice { .time($0.time.realtimeNanoseconds) }
+            .means("When the stall began; of other events, when the line was made."),
+        .field(.id, "id", .id(\.id), required: .stall, keep: .always)
+            .means("The stall's: a UUID of version 7, made of its start. The lines of one stall share it."),
+        .field(.event, "event", .stall(.event) { _ in .text("stall") }, required: .all, keep: .always, in: .metadata)
+            .andNotice { .text($0.event.rawValue) }
+            .means(
+                """
+                stall: a stall. dropped: lines were lost. suppressed: lines were held back by a limit. recurring: a stall comes \
+                again and again. Events that are not named here have the members that every line has.
+                """
+            ),
+        .field(.phase, "phase", .oneOf(\.phase), required: .stall, keep: .always)
+            .means("begin: it goes on. end: it is over. abandoned: the process died or stopped in it."),
+        .field(.severity, "severity", .oneOf(\.severity), required: .aboutStalls, keep: .always, in: .metadata)
+            .andNotice { _ in .text(StallRecord.Severity.warning.rawValue) }
+            .means("A severity of syslog (RFC 5424)."),
+        .field(.message, "message", .text(\.message), required: .aboutStalls, cap: .message, keep: .always, in: [])
+            .andNotice { .text($0.message) }
+            .means("One line for people."),
+        .field(.kind, "kind", .oneOf(\.kind), required: .stall, keep: .essential)
+            .means("Which rule found it; of several, the one whose times the record has."),
+        .field(.foundBy, "found_by", .kinds(\.foundBy))
+            .means("Every rule that found it."),
+        .field(.fingerprint, "fingerprint", fingerprint, required: [.stall, .recurring], cap: .hash, keep: .always)
+            .means("Groups stalls by what was called: the same for one cause on all hosts and in all builds."),
+        .field(.stackHash, "stack_hash", .text(\.stackHash, as: .stackHash), required: .stall, cap: .hash)
+            .means("Of the exact stack, by build-id and offset."),
     ]
 
     static let times: [FieldDefinition] = [
-        FieldDefinition(
-            .duration,
-            "duration_ms",
-            .milliseconds,
-            required: .stall,
-            keep: .always,
-            value: .milliseconds(\.durationNanoseconds),
-            "begin: so far. end: in all. abandoned: at least."
-        ),
-        FieldDefinition(
-            .durationMinimum,
-            "duration_min_ms",
-            .milliseconds,
-            value: .stall({ $0.durationBounds.map { .milliseconds($0.lowerBound) } }) { record, value in
-                guard case .milliseconds(let least) = value else { return false }
-                record.durationBounds = least...least
-                return true
-            },
-            "Where the duration is not known exactly: at least."
-        ),
-        FieldDefinition(
-            .durationMaximum,
-            "duration_max_ms",
-            .milliseconds,
-            value: .stall({ $0.durationBounds.map { .milliseconds($0.upperBound) } }) { record, value in
-                guard case .milliseconds(let most) = value, let least = record.durationBounds?.lowerBound else { return false }
-                record.durationBounds = least <= most ? least...most : nil
-                return true
-            },
-            "Where the duration is not known exactly: at most."
-        ),
-        FieldDefinition(
-            .excluded,
-            "excluded_ms",
-            .milliseconds,
-            value: .milliseconds(\.excludedNanoseconds),
-            "Time between start and end in which the process could not run; not in duration_ms."
-        ),
-        FieldDefinition(
-            .threshold,
-            "threshold_ms",
-            .milliseconds,
-            required: .stall,
-            keep: .essential,
-            value: .milliseconds(\.thresholdNanoseconds),
-            "From what duration on this counts as a stall."
-        ),
-        FieldDefinition(
-            .mono,
-            "mono_us",
-            .count,
-            required: .all,
-            in: .fields,
-            value: .stall({ .count($0.startMonotonicNanoseconds / 1000) }) { record, value in
-                guard case .count(let microseconds) = value else { return false }
-                record.startMonotonicNanoseconds = microseconds.saturatingProduct(1000)
-                return true
-            }.andNotice { .count($0.time.monotonicNanoseconds / 1000) },
-            "CLOCK_MONOTONIC at the time of the line's time, in microseconds."
-        ),
+        .field(.duration, "duration_ms", .milliseconds(\.durationNanoseconds), required: .stall, keep: .always)
+            .means("begin: so far. end: in all. abandoned: at least."),
+        .field(.durationMinimum, "duration_min_ms", leastDuration)
+            .means("Where the duration is not known exactly: at least."),
+        .field(.durationMaximum, "duration_max_ms", mostDuration)
+            .means("Where the duration is not known exactly: at most."),
+        .field(.excluded, "excluded_ms", .milliseconds(\.excludedNanoseconds))
+            .means("Time between start and end in which the process could not run; not in duration_ms."),
+        .field(.threshold, "threshold_ms", .milliseconds(\.thresholdNanoseconds), required: .stall, keep: .essential)
+            .means("From what duration on this counts as a stall."),
+        .field(.mono, "mono_us", monotonicStart, required: .all, in: .fields)
+            .andNotice { .count($0.time.monotonicNanoseconds / 1000) }
+            .means("CLOCK_MONOTONIC at the time of the line's time, in microseconds."),
     ]
 
     static let process: [FieldDefinition] = [
-        FieldDefinition(
-            .bootID,
-            "boot_id",
-            .bootID,
-            required: .all,
-            cap: .fixed,
-            in: .fields,
-            value: .context { .text($0.bootID) },
-            "The kernel's boot, within which mono_us compares; zeros: not known."
-        ),
-        FieldDefinition(
-            .pid,
-            "pid",
-            .taskID,
-            required: .all,
-            keep: .always,
-            in: [],
-            value: .context { .integer(Int64($0.pid)) },
-            "The process."
-        ),
-        FieldDefinition(
-            .threadID,
-            "thread_id",
-            .taskID,
-            required: .stall,
-            keep: .always,
-            in: .metadata,
-            value: .int32(\.threadID),
-            "The kernel's number of the stalled thread."
-        ),
-        FieldDefinition(
-            .threadName,
-            "thread_name",
-            .text,
-            required: .stall,
-            cap: .name,
-            keep: .always,
-            in: .metadata,
-            value: .text(\.threadName),
-            "The stalled thread's name."
-        ),
-        FieldDefinition(
-            .processName,
-            "process_name",
-            .text,
-            required: .all,
-            cap: .name,
-            keep: .always,
-            in: [],
-            value: .context { .text($0.processName) },
-            "The base name of the executable file."
-        ),
-        FieldDefinition(
-            .hostName,
-            "host_name",
-            .text,
-            required: .all,
-            cap: .host,
-            keep: .always,
-            in: [],
-            value: .context { .text($0.hostName) },
-            "The machine's name."
-        ),
-        FieldDefinition(
-            .serviceName,
-            "service_name",
-            .text,
-            cap: .name,
-            in: [],
-            value: .context { $0.serviceName.map(FieldValue.text) },
-            "OpenTelemetry's service.name."
-        ),
-        FieldDefinition(
-            .serviceVersion,
-            "service_version",
-            .text,
-            in: [],
-            value: .context { $0.serviceVersion.map(FieldValue.text) },
-            "OpenTelemetry's service.version."
-        ),
+        .field(.bootID, "boot_id", .context(text: \.bootID, as: .bootID), required: .all, cap: .fixed, in: .fields)
+            .means("The kernel's boot, within which mono_us compares; zeros: not known."),
+        .field(.pid, "pid", .context(.taskID) { .int32($0.pid) }, required: .all, keep: .always, in: [])
+            .means("The process."),
+        .field(.threadID, "thread_id", .taskID(\.threadID), required: .stall, keep: .always, in: .metadata)
+            .means("The kernel's number of the stalled thread."),
+        .field(.threadName, "thread_name", .text(\.threadName), required: .stall, cap: .name, keep: .always, in: .metadata)
+            .means("The stalled thread's name."),
+        .field(.processName, "process_name", .context(text: \.processName), required: .all, cap: .name, keep: .always, in: [])
+            .means("The base name of the executable file."),
+        .field(.hostName, "host_name", .context(text: \.hostName), required: .all, cap: .host, keep: .always, in: [])
+            .means("The machine's name."),
+        .field(.serviceName, "service_name", .context(text: \.serviceName), cap: .name, in: [])
+            .means("OpenTelemetry's service.name."),
+        .field(.serviceVersion, "service_version", .context(text: \.serviceVersion), in: [])
+            .means("OpenTelemetry's service.version."),
     ]
 
-    private static let kinds = StallRecord.Kind.allCases.map(\.rawValue)
+    private static let fingerprint = FieldAccess.text(\.fingerprint, as: .fingerprint).andNotice {
+        $0.fingerprint.map(FieldValue.text)
+    }
+
+    // The bounds of the duration are read back in the order of the table: the upper one needs the lower one.
+
+    private static let leastDuration = FieldAccess.stall(
+        .milliseconds,
+        { $0.durationBounds.map { .milliseconds($0.lowerBound) } },
+        store: { record, value in
+            guard case .milliseconds(let least) = value else { return false }
+            record.durationBounds = least...least
+            return true
+        }
+    )
+
+    private static let mostDuration = FieldAccess.stall(
+        .milliseconds,
+        { $0.durationBounds.map { .milliseconds($0.upperBound) } },
+        store: { record, value in
+            guard case .milliseconds(let most) = value, let least = record.durationBounds?.lowerBound else { return false }
+            record.durationBounds = least <= most ? least...most : nil
+            return true
+        }
+    )
+
+    /// Microseconds in the line.
+    private static let monotonicStart = FieldAccess.stall(
+        .count,
+        { .count($0.startMonotonicNanoseconds / 1000) },
+        store: { record, value in
+            guard case .count(let microseconds) = value else { return false }
+            record.startMonotonicNanoseconds = microseconds.saturatingProduct(1000)
+            return true
+        }
+    )
 }

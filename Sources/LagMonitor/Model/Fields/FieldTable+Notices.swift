@@ -1,118 +1,50 @@
 // What notices say that stalls do not.
 extension FieldTable {
     static let notices: [FieldDefinition] = [
-        FieldDefinition(
-            .dropped,
-            "dropped",
-            .count,
-            required: .dropped,
-            keep: .always,
-            in: .fields,
-            value: .notice { $0.loss.map { .count($0.count) } },
-            "dropped: how many lines were lost since the last such line."
-        ),
-        FieldDefinition(
-            .reason,
-            "reason",
-            .word(Notice.DropReason.allCases.map(\.rawValue)),
-            required: .dropped,
-            keep: .always,
-            in: .fields,
-            value: .notice { $0.loss.map { .text($0.reason.rawValue) } },
-            "dropped: where they were lost."
-        ),
-        FieldDefinition(
-            .fingerprints,
-            "fingerprints",
-            .count,
-            keep: .always,
-            in: .fields,
-            value: .notice { $0.suppression.flatMap { $0.fingerprint == nil ? .count($0.fingerprints) : nil } },
-            "suppressed: in place of fingerprint, how many these were."
-        ),
-        FieldDefinition(
-            .suppressed,
-            "suppressed",
-            .count,
-            required: .suppressed,
-            keep: .always,
-            in: .fields,
-            value: .notice { $0.suppression.map { .count($0.count) } },
-            "suppressed: how many stalls were held back."
-        ),
-        FieldDefinition(
-            .firstTime,
-            "first_time",
-            .time,
-            required: [.suppressed, .recurring],
-            keep: .essential,
-            in: .fields,
-            value: .notice {
-                ($0.suppression?.firstRealtimeNanoseconds ?? $0.recurrence?.firstRealtimeNanoseconds).map(FieldValue.time)
-            },
-            "suppressed, recurring: when the first of these stalls began."
-        ),
-        FieldDefinition(
-            .lastTime,
-            "last_time",
-            .time,
-            required: [.suppressed, .recurring],
-            keep: .essential,
-            in: .fields,
-            value: .notice {
-                ($0.suppression?.lastRealtimeNanoseconds ?? $0.recurrence?.lastRealtimeNanoseconds).map(FieldValue.time)
-            },
-            "suppressed, recurring: when the last of these stalls began."
-        ),
-        FieldDefinition(
-            .longest,
-            "longest_ms",
-            .milliseconds,
-            required: .suppressed,
-            keep: .essential,
-            in: .fields,
-            value: .notice { $0.suppression.map { .milliseconds($0.longestNanoseconds) } },
-            "suppressed: the longest of these stalls."
-        ),
-        FieldDefinition(
-            .total,
-            "total_ms",
-            .milliseconds,
-            required: [.suppressed, .recurring],
-            keep: .essential,
-            in: .fields,
-            value: .notice { ($0.suppression?.totalNanoseconds ?? $0.recurrence?.totalNanoseconds).map(FieldValue.milliseconds) },
-            "suppressed, recurring: these stalls together."
-        ),
-        FieldDefinition(
-            .count,
-            "count",
-            .count,
-            required: .recurring,
-            keep: .always,
-            in: .fields,
-            value: .notice { $0.recurrence.map { .count($0.count) } },
-            "recurring: how many stalls."
-        ),
-        FieldDefinition(
-            .window,
-            "window_s",
-            .seconds,
-            required: .recurring,
-            keep: .essential,
-            in: .fields,
-            value: .notice { $0.recurrence.map { .seconds($0.windowNanoseconds) } },
-            "recurring: within how many seconds."
-        ),
-        FieldDefinition(
-            .seenTotal,
-            "seen_total",
-            .count,
-            required: .recurring,
-            keep: .essential,
-            in: .fields,
-            value: .notice { $0.recurrence.map { .count($0.seenTotal) } },
-            "recurring: stalls of this fingerprint so far in this process."
-        ),
+        .field(.dropped, "dropped", .notice(count: \.loss?.count), required: .dropped, keep: .always, in: .fields)
+            .means("dropped: how many lines were lost since the last such line."),
+        .field(.reason, "reason", .notice(word: \.loss?.reason), required: .dropped, keep: .always, in: .fields)
+            .means("dropped: where they were lost."),
+        .field(.fingerprints, "fingerprints", .notice(count: \.unnamedFingerprints), keep: .always, in: .fields)
+            .means("suppressed: in place of fingerprint, how many these were."),
+        .field(.suppressed, "suppressed", .notice(count: \.suppression?.count), required: .suppressed, keep: .always, in: .fields)
+            .means("suppressed: how many stalls were held back."),
+        .field(.firstTime, "first_time", .notice(time: \.firstTime), required: .summaries, keep: .essential, in: .fields)
+            .means("suppressed, recurring: when the first of these stalls began."),
+        .field(.lastTime, "last_time", .notice(time: \.lastTime), required: .summaries, keep: .essential, in: .fields)
+            .means("suppressed, recurring: when the last of these stalls began."),
+        .field(.longest, "longest_ms", .notice(milliseconds: \.longest), required: .suppressed, keep: .essential, in: .fields)
+            .means("suppressed: the longest of these stalls."),
+        .field(.total, "total_ms", .notice(milliseconds: \.total), required: .summaries, keep: .essential, in: .fields)
+            .means("suppressed, recurring: these stalls together."),
+        .field(.count, "count", .notice(count: \.recurrence?.count), required: .recurring, keep: .always, in: .fields)
+            .means("recurring: how many stalls."),
+        .field(.window, "window_s", .notice(seconds: \.window), required: .recurring, keep: .essential, in: .fields)
+            .means("recurring: within how many seconds."),
+        .field(.seenTotal, "seen_total", .notice(count: \.seenTotal), required: .recurring, keep: .essential, in: .fields)
+            .means("recurring: stalls of this fingerprint so far in this process."),
     ]
+}
+
+// What notices of one event, or of several, say; nil in others.
+extension Notice {
+    /// `dropped_total`.
+    var droppedTotal: UInt64? { if case .dropped(_, _, let total) = content { total } else { nil } }
+    /// `suppressed_total`.
+    var suppressedTotal: UInt64? { if case .suppressed(_, let total) = content { total } else { nil } }
+
+    /// `fingerprints`: nil where the line has the one fingerprint that it is about.
+    fileprivate var unnamedFingerprints: UInt64? { suppression.flatMap { $0.fingerprint == nil ? $0.fingerprints : nil } }
+
+    /// `seen_total`.
+    fileprivate var seenTotal: UInt64? { recurrence?.seenTotal }
+
+    // Nanoseconds since 1970.
+    fileprivate var firstTime: Int64? { suppression?.firstRealtimeNanoseconds ?? recurrence?.firstRealtimeNanoseconds }
+    fileprivate var lastTime: Int64? { suppression?.lastRealtimeNanoseconds ?? recurrence?.lastRealtimeNanoseconds }
+
+    // Nanoseconds.
+    fileprivate var longest: UInt64? { suppression?.longestNanoseconds }
+    fileprivate var total: UInt64? { suppression?.totalNanoseconds ?? recurrence?.totalNanoseconds }
+    fileprivate var window: UInt64? { recurrence?.windowNanoseconds }
 }

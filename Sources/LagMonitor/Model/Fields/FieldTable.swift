@@ -1,7 +1,8 @@
 /// The fields of schema `lagmonitor.stall.v1`, each declared once.
 ///
-/// To add one: a case of ``StallField``, an entry in the group below that it belongs to, a stored property of the record, and the place
-/// that fills it.
+/// To add one: a case of ``StallField``, an entry in the group below that it belongs to, a stored property of the record, and the
+/// place that fills it. An entry says which field it is, its name in the line, what it holds and where that is (``FieldAccess``),
+/// which rules differ from the usual ones, and in one sentence what it means.
 package enum FieldTable {
     /// In the order of ``StallField``, which is that of a stall's line.
     package static let all: [FieldDefinition] =

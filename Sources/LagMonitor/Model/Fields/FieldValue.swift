@@ -28,11 +28,27 @@ package enum FieldValue: Sendable {
 
     // Nil: it is a value of another type.
     var text: String? { if case .text(let text) = self { text } else { nil } }
+    var texts: [String]? { if case .texts(let texts) = self { texts } else { nil } }
+    var id: StallID? { if case .id(let id) = self { id } else { nil } }
     var count: UInt64? { if case .count(let count) = self { count } else { nil } }
     var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
     var milliseconds: UInt64? { if case .milliseconds(let nanoseconds) = self { nanoseconds } else { nil } }
+    var share: Double? { if case .share(let share) = self { share } else { nil } }
+    var time: Int64? { if case .time(let time) = self { time } else { nil } }
     var address: UInt64? { if case .address(let address) = self { address } else { nil } }
     var flag: Bool? { if case .flag(let flag) = self { flag } else { nil } }
+    var thread: StallRecord.LockOwner? { if case .thread(let thread) = self { thread } else { nil } }
+    var threads: [StallRecord.LockOwner]? { if case .threads(let threads) = self { threads } else { nil } }
+    var request: StallRecord.Request? { if case .request(let request) = self { request } else { nil } }
+    var requests: [StallRecord.Request]? { if case .requests(let requests) = self { requests } else { nil } }
+    var task: StallRecord.RunningTask? { if case .task(let task) = self { task } else { nil } }
+    var attributes: [StallRecord.Request.Attribute]? { if case .attributes(let pairs) = self { pairs } else { nil } }
+    var workers: [StallRecord.WorkerGroup]? { if case .workers(let workers) = self { workers } else { nil } }
+    var frames: [StallRecord.Frame]? { if case .frames(let frames) = self { frames } else { nil } }
+
+    /// A whole number of 32 bits.
+    static func int32(_ number: Int32) -> FieldValue { .integer(Int64(number)) }
+    var int32: Int32? { integer.flatMap(Int32.init(exactly:)) }
 
     /// Of a number that is written with three fractional digits, the thousandths. Times are rounded down, so that a duration below a
     /// threshold never reads as one at it; a share outside 0…1 is brought into that range.
