@@ -25,13 +25,13 @@ struct OngoingStallIntervalTests {
         #expect(interval.time(ofLength: 60) == 210)
         #expect(interval.length(at: interval.time(ofLength: 60)) == 60)
         interval.extend(at: 400, ProcessPause(from: 200, to: 400, atLeast: 100, atMost: 100))
-        #expect(interval.pausedAtLeast == 130 && interval.pausedAtMost == 150)
+        #expect(interval.paused.atLeast == 130 && interval.paused.atMost == 150)
         #expect(interval.length(at: 400) == 150)
     }
 
     @Test func `only what lies within is subtracted`() {
         let late = StallInterval(since: 100, at: 150, ProcessPause(from: 50, to: 150, atLeast: 100, atMost: 100))
-        #expect(late.pausedAtMost == 50)
+        #expect(late.paused.atMost == 50)
         #expect(late.length(at: 160) == 10)
     }
 
@@ -45,10 +45,10 @@ struct OngoingStallIntervalTests {
         var interval = StallInterval(since: 100, earliest: 80, seen: 100)
         interval.extend(at: 200, ProcessPause(from: 100, to: 200, atLeast: 50, atMost: 60))
         interval.begin(notBefore: 90)
-        #expect(interval.since == 100 && interval.earliest == 90 && interval.pausedAtMost == 60)
+        #expect(interval.since == 100 && interval.earliest == 90 && interval.paused.atMost == 60)
         interval.begin(notBefore: 300)
         #expect(interval.since == 300 && interval.earliest == 300 && interval.length(at: 350) == 50)
-        #expect(interval.pausedAtLeast == 0)
+        #expect(interval.paused.atLeast == 0)
     }
 
     @Test func `the part before another has only its own process pauses`() {
@@ -75,6 +75,6 @@ struct OngoingStallIntervalTests {
         #expect(interval.ended(at: .max).lengthAtMost == 0)
         var long = StallInterval(since: 0, seen: 0)
         for _ in 0..<3 { long.extend(at: .max, ProcessPause(from: 0, to: .max)) }
-        #expect(long.pausedAtMost == .max && long.length(at: .max) == 0)
+        #expect(long.paused.atMost == .max && long.length(at: .max) == 0)
     }
 }

@@ -12,17 +12,29 @@ package struct ProcessPause: Sendable, Equatable {
     /// Bounds of its length in nanoseconds; the upper one is at most `to - from`.
     package let atLeast: UInt64
     package let atMost: UInt64
+    /// The most likely length, between them.
+    package let likely: UInt64
     /// For how long a thread of the process can have run between the two times if this was a pause at all: until the watchdog was due, and
     /// while the watchdog itself waited for a processor.
     package let mostRun: UInt64
 
-    /// - Parameter mostRun: nil: what is not the pause for certain.
-    package init(from: UInt64, to: UInt64, atLeast: UInt64, atMost: UInt64, mostRun: UInt64? = nil) {
+    /// - Parameters:
+    ///   - likely: nil: the middle of the bounds.
+    ///   - mostRun: nil: what is not the pause for certain.
+    package init(
+        from: UInt64,
+        to: UInt64,
+        atLeast: UInt64,
+        atMost: UInt64,
+        likely: UInt64? = nil,
+        mostRun: UInt64? = nil
+    ) {
         let window = to.saturatingDifference(from)
         self.from = from
         self.to = to
         self.atMost = min(atMost, window)
         self.atLeast = min(atLeast, self.atMost)
+        self.likely = min(max(likely ?? self.atLeast + (self.atMost - self.atLeast) / 2, self.atLeast), self.atMost)
         self.mostRun = mostRun ?? window - self.atLeast
     }
 
@@ -43,7 +55,7 @@ package struct ProcessPause: Sendable, Equatable {
         }
         let unexplained = min(rest.saturatingDifference(waited), atMost)
         guard unexplained > LatenessGuard.mostToleranceNanoseconds else { return nil }
-        return ProcessPause(from: from, to: to, atLeast: 0, atMost: unexplained, mostRun: mostRun)
+        return ProcessPause(from: from, to: to, atLeast: 0, atMost: unexplained, likely: 0, mostRun: mostRun)
     }
 
     /// Both, one after the other, as one.
@@ -55,14 +67,47 @@ package struct ProcessPause: Sendable, Equatable {
             to: max(one.to, other.to),
             atLeast: one.atLeast.saturatingSum(other.atLeast),
             atMost: one.atMost.saturatingSum(other.atMost),
+            likely: one.likely.saturatingSum(other.likely),
             mostRun: one.mostRun.saturatingSum(other.mostRun).saturatingSum(between)
         )
     }
 
     /// How much of it lies between two times: at least what does not fit outside, at most what fits inside.
-    package func share(from since: UInt64, until: UInt64) -> (atLeast: UInt64, atMost: UInt64) {
+    package func share(from since: UInt64, until: UInt64) -> Share {
         let inside = min(to, until).saturatingDifference(max(from, since))
         let outside = to.saturatingDifference(from) - inside
-        return (atLeast.saturatingDifference(outside), min(atMost, inside))
+        let share = (atLeast: atLeast.saturatingDifference(outside), atMost: min(atMost, inside))
+        let isUnlikely = likely == atLeast
+        return Share(
+            atLeast: share.atLeast,
+            atMost: share.atMost,
+            likely: isUnlikely ? share.atLeast : share.atLeast + (share.atMost - share.atLeast) / 2
+        )
+    }
+
+    /// What of process pauses lies in a stretch of time, in nanoseconds.
+    package struct Share: Sendable, Equatable {
+        package var atLeast: UInt64 = 0
+        package var atMost: UInt64 = 0
+        package var likely: UInt64 = 0
+
+        static func + (one: Share, other: Share) -> Share {
+            Share(
+                atLeast: one.atLeast.saturatingSum(other.atLeast),
+                atMost: one.atMost.saturatingSum(other.atMost),
+                likely: one.likely.saturatingSum(other.likely)
+            )
+        }
+
+        /// What is left of it without `other`.
+        static func - (one: Share, other: Share) -> Share {
+            let atLeast = one.atLeast.saturatingDifference(other.atMost)
+            let atMost = one.atMost.saturatingDifference(other.atLeast)
+            return Share(
+                atLeast: atLeast,
+                atMost: atMost,
+                likely: min(max(one.likely.saturatingDifference(other.likely), atLeast), atMost)
+            )
+        }
     }
 }

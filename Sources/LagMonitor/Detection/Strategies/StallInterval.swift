@@ -20,9 +20,8 @@ package struct StallInterval: Sendable, Equatable {
     package private(set) var latest: UInt64
     /// When it most likely ended, between the two.
     package private(set) var likelyEnd: UInt64
-    /// Bounds of the time in it in which the process could not run.
-    package private(set) var pausedAtLeast: UInt64 = 0
-    package private(set) var pausedAtMost: UInt64 = 0
+    /// The time in it in which the process could not run.
+    package private(set) var paused = ProcessPause.Share()
     /// How many turns the loop made in it, as of `until`; nil: they were not counted.
     package var turns: UInt64?
 
@@ -72,24 +71,22 @@ package struct StallInterval: Sendable, Equatable {
         latestBegin = max(latestBegin, ignoreBefore)
         guard ignoreBefore > since else { return }
         since = ignoreBefore
-        pausedAtLeast = 0
-        pausedAtMost = 0
+        paused = ProcessPause.Share()
     }
 
     /// A process pause before `until`, after which it is not known yet whether the interval goes on.
     mutating func add(_ processPause: ProcessPause?, until: UInt64) {
         guard let share = processPause?.share(from: since, until: until) else { return }
-        pausedAtLeast = pausedAtLeast.saturatingSum(share.atLeast)
-        pausedAtMost = pausedAtMost.saturatingSum(share.atMost)
+        paused = paused + share
     }
 
     /// How long it has lasted at a time since `since`, for certain without the time in which the process could not run.
     func length(at now: UInt64) -> UInt64 {
-        now.saturatingDifference(since).saturatingDifference(pausedAtMost)
+        now.saturatingDifference(since).saturatingDifference(paused.atMost)
     }
 
     /// When it will have lasted so long.
-    func time(ofLength length: UInt64) -> UInt64 { since.saturatingSum(pausedAtMost).saturatingSum(length) }
+    func time(ofLength length: UInt64) -> UInt64 { since.saturatingSum(paused.atMost).saturatingSum(length) }
 
     // MARK: Its end
 
@@ -117,8 +114,7 @@ package struct StallInterval: Sendable, Equatable {
     /// What of it lies before another one, which began within it: the process pauses since then are not its own.
     func part(before later: StallInterval) -> StallInterval {
         var part = self
-        part.pausedAtLeast = pausedAtLeast.saturatingDifference(later.pausedAtMost)
-        part.pausedAtMost = pausedAtMost.saturatingDifference(later.pausedAtLeast)
+        part.paused = paused - later.paused
         return part.ended(at: later.since)
     }
 
@@ -131,13 +127,13 @@ package struct StallInterval: Sendable, Equatable {
     /// What decides whether it is a stall.
     var lengthSinceLikely: UInt64 { length(at: until) }
 
-    /// From when it most likely began to when it most likely ended, and the middle of what the process pauses leave open.
+    /// From when it most likely began to when it most likely ended, without the most likely length of the process pauses.
     package var length: UInt64 { lengthBetweenEnds.saturatingSum(since - likely).saturatingSum(likelyEnd - until) }
 
     /// Time that lies between beginning and end and is not in the length.
     package var excluded: UInt64 { until.saturatingDifference(since).saturatingDifference(lengthBetweenEnds) }
 
-    private var lengthBetweenEnds: UInt64 { lengthSinceLikely + (mostBetweenEnds - lengthSinceLikely) / 2 }
+    private var lengthBetweenEnds: UInt64 { until.saturatingDifference(since).saturatingDifference(paused.likely) }
 
-    private var mostBetweenEnds: UInt64 { until.saturatingDifference(since).saturatingDifference(pausedAtLeast) }
+    private var mostBetweenEnds: UInt64 { until.saturatingDifference(since).saturatingDifference(paused.atLeast) }
 }
