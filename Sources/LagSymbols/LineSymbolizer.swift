@@ -241,6 +241,17 @@ package struct LineSymbolizer: LineSource {
     }
 
     private func levels(_ reply: [SymbolizerReplies.Level]) -> [ResolvedFrame] {
+        var levels = levelsByName(reply)
+        // gcc gives a lambda that was inlined no more of a name; what it was put into may have it: `__invoke_impl<void, routes()::<lambda()>&>`.
+        for index in levels.indices.dropLast() where levels[index].name == "operator()" {
+            guard let closure = levels[index + 1].name.flatMap(TemplateClosure.init(in:)) else { continue }
+            levels[index].name = closure.function
+            levels[index].simplified = closure.symbol
+        }
+        return levels
+    }
+
+    private func levelsByName(_ reply: [SymbolizerReplies.Level]) -> [ResolvedFrame] {
         reply.enumerated().map { index, level in
             let isInlined = index < reply.count - 1
             guard let rawName = level.rawName else {

@@ -100,8 +100,10 @@ package final class ModuleMap: @unchecked Sendable {
                 if processContext == nil { processContext = line.start }
                 continue
             }
-            // A module begins where a file's start is mapped; anonymous memory has no headers to read.
-            if line.fileOffset == 0, line.readable, line.inode != 0 || line.isVDSO, let index = findOrAdd(line) {
+            // A module begins where a file's start is mapped; anonymous memory has no headers to read. A small file's start may be mapped for its code as well,
+            // as lld lays it out.
+            let isFurtherPart = activeCount > 0 && line.start < end && line.inode == inodes[Int(active[activeCount - 1])]
+            if line.fileOffset == 0, line.readable, line.inode != 0 || line.isVDSO, !isFurtherPart, let index = findOrAdd(line) {
                 active[activeCount] = UInt16(index)
                 activeCount += 1
                 end = modules[index].end

@@ -86,6 +86,13 @@ package final class FrameBuffer {
             return frame
         }
 
+        /// The same function at another instruction.
+        package func at(_ pc: UInt64) -> Frame {
+            var frame = self
+            frame.pc = pc
+            return frame
+        }
+
         package init(_ frame: clu_frame) {
             pc = frame.pc
             language = frame.language

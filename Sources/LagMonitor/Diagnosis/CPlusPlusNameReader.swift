@@ -13,13 +13,22 @@ enum CPlusPlusNameReader {
         return variant.isEmpty ? nil : String(decoding: variant, as: UTF8.self)
     }
 
-    /// The first lambda that is named in a variant, with the functions it is in: `routes()::{lambda()#2}`.
+    /// The first lambda that is named in a variant, with the functions it is in, lambdas among them: `routes()::{lambda()#2}`.
     static func closure(in variant: String) -> String? {
         let text = Array(variant.utf8)
-        guard let brace = text.indices.first(where: { text[$0...].starts(with: "{lambda") }) else { return nil }
-        var end = NameCursor(text[brace...])
-        end.skipBrackets(UInt8(ascii: "{"), UInt8(ascii: "}"))
-        var begin = brace
+        guard let first = text.indices.first(where: { NameCursor(text[$0...]).isAtLambda }) else { return nil }
+        var end = NameCursor(text[first...])
+        end.skipLambda()
+        while true {
+            var within = end
+            guard within.skip("::operator()") else { break }
+            within.skipParentheses()
+            _ = within.skip(" const")
+            guard within.skip("::"), within.isAtLambda else { break }
+            within.skipLambda()
+            end = within
+        }
+        var begin = first
         var depth = 0
         while begin > 0 {
             let byte = text[begin - 1]
@@ -61,6 +70,7 @@ enum CPlusPlusNameReader {
             let begin = cursor.position
             switch byte {
             case UInt8(ascii: "<"):
+                if cursor.isAtLambda { path.append(contentsOf: "lambda".utf8) }
                 cursor.skipAngles()
                 variant += name[begin..<cursor.position]
             case UInt8(ascii: "["): cursor.skipBrackets(UInt8(ascii: "["), UInt8(ascii: "]"))
@@ -123,5 +133,14 @@ enum CPlusPlusNameReader {
         }
         cursor = ahead
         return true
+    }
+}
+
+extension NameCursor {
+    /// Of libstdc++'s printer, or of gcc's debug information.
+    fileprivate var isAtLambda: Bool { isAt("{lambda") || isAt("<lambda(") }
+
+    fileprivate mutating func skipLambda() {
+        if isAt("{") { skipBrackets(UInt8(ascii: "{"), UInt8(ascii: "}")) } else { skipAngles() }
     }
 }

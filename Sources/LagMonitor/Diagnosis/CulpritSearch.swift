@@ -78,25 +78,24 @@ struct CulpritSearch {
     func blamed() -> Blamed? {
         for kind in Kind.allCases {
             if let function = nearestToTheLeaf(of: kind, amongCovering: true, in: Array(stacks.indices)) {
-                return Blamed(function: function, factor: Self.factor(of: kind))
+                return blamed(function, as: kind)
             }
         }
         let groups = groups(holding: nil)
         guard let heaviest = groups.max(by: { ($0.weight, -$0.first) < ($1.weight, -$1.first) })?.heaviest else { return nil }
         for kind in Kind.allCases {
             if let function = nearestToTheLeaf(of: kind, amongCovering: false, in: [heaviest]) {
-                return Blamed(function: function, factor: Self.factor(of: kind))
+                return blamed(function, as: kind)
             }
         }
         return nil
     }
 
-    private static func factor(of kind: Kind) -> Double {
-        switch kind {
-        case .programCode: 1
-        case .runtimeCode: Factor.runtimeCode
-        default: Factor.notProgramCode
-        }
+    private func blamed(_ function: String, as kind: Kind) -> Blamed {
+        // What runs a language's callbacks is its runtime's, too.
+        let isRuntime = stacks.contains { $0.frames.contains { $0.isRuntime && $0.function == function } }
+        let factor = kind == .programCode ? 1 : isRuntime ? Factor.runtimeCode : Factor.notProgramCode
+        return Blamed(function: function, factor: factor)
     }
 
     /// Stacks with the same functions, each counted where it is nearest to the leaf; only those that hold `function`.

@@ -38,6 +38,8 @@ package struct Demangler: Sendable {
 
     private func cPlusPlus(_ mangled: String) -> String? {
         guard let cxaDemangle else { return nil }
+        // What LLVM adds to a name that several units of a program share when it optimises the whole: no part of the mangling.
+        let mangled = mangled.firstRange(of: ".llvm.").map { String(mangled[..<$0.lowerBound]) } ?? mangled
         return mangled.withCString { Self.taking(cxaDemangle($0, nil, nil, nil)) }
     }
 

@@ -40,6 +40,8 @@ struct ELFFile: ~Copyable {
     private static let maximumNoteBytes: UInt64 = 65_536
     /// Linkers write two or three. A file may name as many as it has headers, all of them of that length.
     private static let maximumNotes = 64
+    /// NAME_MAX of Linux, and what follows the name.
+    private static let maximumFileNameBytes: UInt64 = 264
     private static let maximumNameTableBytes: UInt64 = 1 << 20
     /// Of a section's name; without a bound, damage could make every name as long as the table.
     private static let maximumNameBytes = 64
@@ -69,6 +71,15 @@ struct ELFFile: ~Copyable {
     /// The sections with one of these names.
     func sections(named names: Set<String>) -> [Section] {
         namedSections().compactMap { names.contains($0.name) ? $0.section : nil }
+    }
+
+    /// What `.gnu_debuglink` calls the file with its debug information (GDB's manual, "Separate Debug Files"); a name alone.
+    var debugFileName: String? {
+        guard let section = sections(named: [".gnu_debuglink"]).first,
+            let bytes = source.bytes(at: section.offset, count: Int(clamping: min(section.size, Self.maximumFileNameBytes)))
+        else { return nil }
+        let name = bytes.prefix { $0 != 0 }
+        return name.isEmpty || name.contains(UInt8(ascii: "/")) ? nil : String(decoding: name, as: UTF8.self)
     }
 
     private func namedSections() -> [(name: String, section: Section)] {

@@ -42,7 +42,7 @@ enum FileLocation: Equatable {
         // Swift's runtime and libraries; Rust's standard library and crates; Go's, and modules.
         "/include/c++/", "/libstdc++-v3/", "/libcxx/", "/libcxxabi/", "/swift/stdlib/", "/swift/include/", "/swift/lib/",
         "/swift-corelibs-", "/rustlib/src/",
-        "/rustc/", "/.cargo/registry/", "/.cargo/git/", "/usr/lib/go-", "/usr/local/go/src/", "/pkg/mod/",
+        "/rustc/", "/usr/src/rustc-", "/.cargo/registry/", "/.cargo/git/", "/usr/lib/go-", "/usr/local/go/src/", "/pkg/mod/",
     ]
 
     /// - Parameters:
@@ -72,7 +72,18 @@ enum FileLocation: Equatable {
 
     /// Whether a source file is a header or a library's: what was inlined from it is not the program's own.
     static func isSystemSource(_ path: String) -> Bool {
-        sourceFolders.contains { path.contains($0) }
+        // Clang names what it finds by way of gcc's folder so: `/usr/bin/../lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/mutex`.
+        let path = path.contains("/../") ? withoutParents(path) : path
+        return sourceFolders.contains { path.contains($0) }
+    }
+
+    /// Without `..`, by the text alone.
+    private static func withoutParents(_ path: String) -> String {
+        var parts: [Substring] = []
+        for part in path.split(separator: "/", omittingEmptySubsequences: false) {
+            if part == "..", let last = parts.last, !last.isEmpty, last != ".." { parts.removeLast() } else { parts.append(part) }
+        }
+        return parts.joined(separator: "/")
     }
 
     /// Whether a program of that name runs programs in another language: its functions are never the program's own. `python3.11`, `php-fpm8.2`.

@@ -54,10 +54,7 @@ package struct Fingerprint: Sendable, Hashable {
 
         /// A lambda of the program's for which this library's template was made: the compiler has put the one into the other.
         package var closure: String? {
-            guard !inApp, !isOfLanguage, let variant, let closure = CPlusPlusNameReader.closure(in: variant),
-                !InAppRules.isShared(closure)
-            else { return nil }
-            return closure
+            inApp || isOfLanguage ? nil : variant.flatMap(TemplateClosure.init(in:))?.text
         }
 
         /// Build-id and offset; without a build-id the file's base name instead.

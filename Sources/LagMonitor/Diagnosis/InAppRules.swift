@@ -131,10 +131,11 @@ package struct InAppRules: Sendable, Hashable {
         return owner.map { isProgramSymbol($0, hasSource: file?.isEmpty == false) } ?? true
     }
 
-    /// Whether a file is the C library, the loader, a language's runtime or interpreter.
+    /// Whether a file is the C library, the loader, a language's runtime or interpreter, or a part of CPython's own library.
     package static func isRuntime(modulePath: String?) -> Bool {
-        guard let base = modulePath.map(ModuleName.base) else { return false }
-        return systemModulePrefixes.holdsPrefix(of: base) || FileLocation.isInterpreter(base)
+        guard let modulePath else { return false }
+        let base = ModuleName.base(modulePath)
+        return modulePath.contains("/lib-dynload/") || systemModulePrefixes.holdsPrefix(of: base) || FileLocation.isInterpreter(base)
     }
 
     /// Whether a name is the C++ or Rust library's or a toolchain's, or one that a program's own function may have as well.

@@ -29,7 +29,7 @@ package struct SymbolFiles: Sendable {
         case missing
     }
 
-    /// Where `.build-id` directories are (the layout of GDB's manual, "Separate Debug Files"), in the order of the search.
+    /// Where debug files are (the layout of GDB's manual, "Separate Debug Files"), in the order of the search.
     let debugRoots: [String]
     /// Whose modules they are.
     private let process: Int32
@@ -66,10 +66,11 @@ package struct SymbolFiles: Sendable {
         return file
     }
 
-    /// The separate debug file.
-    func openDebugFile(buildID: String) -> ELFFile? {
-        for path in debugPaths(buildID: buildID) {
-            if let source = ByteSource(path: path), let file = ELFFile(source), file.buildID == buildID { return file }
+    /// The separate debug file of a module whose own file is there.
+    func openDebugFile(of file: borrowing ELFFile, _ module: Module) -> ELFFile? {
+        guard let place = places(of: module).first else { return nil }
+        for path in debugPaths(of: file, at: place) {
+            if let source = ByteSource(path: path), let debug = ELFFile(source), debug.buildID == file.buildID { return debug }
         }
         return nil
     }
@@ -87,7 +88,7 @@ package struct SymbolFiles: Sendable {
         if !names.isDisjoint(with: Self.lineSections), let identity = file.source.identity {
             return .found(LineFile(path: place, identity: identity))
         }
-        for path in file.buildID.map(debugPaths) ?? [] {
+        for path in debugPaths(of: file, at: place) {
             guard let source = ByteSource(path: path), let debug = ELFFile(source), debug.buildID == file.buildID,
                 !debug.sectionNames().isDisjoint(with: Self.lineSections), let identity = debug.source.identity
             else { continue }
@@ -99,12 +100,15 @@ package struct SymbolFiles: Sendable {
     /// DWARF's line tables, plain and in the compressed form of older compilers.
     static let lineSections: Set<String> = [".debug_line", ".zdebug_line"]
 
-    private func debugPaths(buildID: String) -> [String] {
-        guard buildID.utf8.count > 2 else { return [] }
+    /// By the build-id, then by the name that the module's own file has for it: beside it and below the roots.
+    private func debugPaths(of file: borrowing ELFFile, at place: String) -> [String] {
+        guard let id = file.buildID, id.utf8.count > 2 else { return [] }
         // Packages with debug files are where the program is, or where its observer is.
-        return (root.isEmpty ? debugRoots : debugRoots.map { root + $0 } + debugRoots).map {
-            "\($0)/.build-id/\(buildID.prefix(2))/\(buildID.dropFirst(2)).debug"
-        }
+        let roots = root.isEmpty ? debugRoots : debugRoots.map { root + $0 } + debugRoots
+        let byID = roots.map { "\($0)/.build-id/\(id.prefix(2))/\(id.dropFirst(2)).debug" }
+        guard let name = file.debugFileName, let end = place.lastIndex(of: "/") else { return byID }
+        let folder = place[..<end]
+        return byID + ["\(folder)/\(name)", "\(folder)/.debug/\(name)"] + roots.map { "\($0)\(folder.trimmingPrefix(root))/\(name)" }
     }
 
     /// Where the module's file may be read: its path, and for one that was deleted what the kernel keeps as long as it is mapped: the process's own program (a

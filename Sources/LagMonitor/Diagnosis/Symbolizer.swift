@@ -120,7 +120,7 @@ package struct Symbolizer: Sendable {
         var found: [UInt64: SymbolTableSearch.Found] = [:]
         var rest = addresses
         let hasOwnTable = file.sections.contains { $0.type == ELFFile.SectionType.symbolTable }
-        if !hasOwnTable, let id = file.buildID, let debug = files.openDebugFile(buildID: id) {
+        if !hasOwnTable, let debug = files.openDebugFile(of: file, module) {
             search(debug, ELFFile.SectionType.symbolTable, for: &rest, into: &found)
         }
         search(file, ELFFile.SectionType.symbolTable, for: &rest, into: &found)

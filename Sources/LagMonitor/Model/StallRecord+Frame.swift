@@ -33,6 +33,8 @@ extension StallRecord {
         package var functionOffset: UInt64?
         /// What tells functions of this symbol apart, for grouping (``Fingerprint/Frame/variant``). In no line.
         package var variant: String?
+        /// Code of the C library, the loader or a language's runtime. In no line.
+        package var isRuntime = false
 
         public init(
             pc: UInt64,

@@ -89,6 +89,7 @@ struct FrameBuilder {
             isAsync: captured.isAsync ? true : nil
         )
         frame.variant = name.variant
+        frame.isRuntime = InAppRules.isRuntime(modulePath: module.path)
         if name.simplified == nil { frame.functionOffset = captured.functionStart &- module.bias }
         return frame
     }

@@ -141,7 +141,7 @@ package struct RecordBuilder {
         if configuration.samples == .all { record.sampleTree = findings.tree }
         record.workers = findings.workers(of: episode.tally, maxFrames: configuration.maxFrames)
         if let culprit = findings.culprit, let index = culprit.frameIndex {
-            record.culprit = namedStack.levels[index].symbol ?? namedStack.levels[index].functionPlace
+            record.culprit = namedStack.culpritFrames[index].function
             record.culpritConfidence = culprit.confidence
         }
     }

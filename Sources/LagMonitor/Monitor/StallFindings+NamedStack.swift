@@ -16,7 +16,7 @@ extension StallFindings {
         let waitKind: StallRecord.LockKind?
         /// How many of the outermost frames are on the loop's stack while it waits, too.
         let loopFrames: Int
-        /// Of each frame, whether it is a language's runtime, or of a language and without a name.
+        /// Of each frame, whether it is a language's runtime, or of a language and without a name, or code that was made at run time and that nothing names.
         let areOfRuntime: [Bool]
 
         /// The levels as the search for the culprit sees them.
@@ -24,13 +24,17 @@ extension StallFindings {
             // The innermost of them runs the loop. Where it is the program's own, it may be at work itself.
             var (frame, callbacks) = (0, frames.count - loopFrames)
             if loopFrames > 0, frames[callbacks].inApp == true { callbacks += 1 }
-            return levels.withoutCallersOfOwnCode.map { level in
+            let levels = levels.withoutCallersOfOwnCode
+            let functions = Set(levels.lazy.compactMap(\.symbol))
+            return levels.map { level in
                 defer { if level.inlined != true { frame += 1 } }
+                // Where the function that it was written in is on the stack, that called an algorithm with it.
+                let closure = level.closure.flatMap { functions.contains($0.owner) ? nil : $0 }
                 return CulpritFrame(
-                    symbol: level.symbol,
+                    symbol: closure?.symbol ?? level.symbol,
                     place: level.functionPlace,
-                    inApp: level.inApp ?? false,
-                    isRuntime: InAppRules.isRuntime(modulePath: level.module),
+                    inApp: closure != nil || level.inApp ?? false,
+                    isRuntime: level.isRuntime,
                     isInterpreter: frame < areOfRuntime.count && areOfRuntime[frame],
                     isLoopCode: frame >= callbacks,
                     hasLine: level.line != nil
@@ -139,6 +143,11 @@ extension RandomAccessCollection<StallRecord.Frame> {
 }
 
 extension StallRecord.Frame {
+    /// A lambda of the program's that the compiler has put into this function of a library's.
+    fileprivate var closure: TemplateClosure? {
+        inApp == true || language != nil ? nil : variant.flatMap(TemplateClosure.init(in:))
+    }
+
     /// About what it takes of a line, without its full name, which goes first.
     fileprivate var lineBytes: Int {
         let names = [symbol, file, buildID].reduce(0) { $0 + ($1?.utf8.count ?? 0) }

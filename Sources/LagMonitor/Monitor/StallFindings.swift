@@ -17,11 +17,9 @@ struct StallFindings {
     init(_ episode: Episode, _ rules: InAppRules, withLines: Bool, _ builder: inout FrameBuilder) {
         let tally = episode.tally
         // All at once: names are searched in one pass over each module's table, and lines asked for in one batch.
-        builder.prepare(Self.captured(in: tally), withLines: withLines)
+        builder.prepare(Self.captured(in: tally, withLines: withLines), withLines: withLines)
         var seen: [NamedStack] = []
-        for index in 0..<tally.count {
-            let stack = tally[index]
-            let captured = (0..<stack.outcome.stored).map { tally.frame($0, of: index) }
+        for (stack, index, captured) in Self.stacks(in: tally, withLines: withLines) {
             var frames = builder.frames(captured, rules)
             let levels = withLines ? builder.framesWithLines(captured, rules) : frames
             // A function's source file says whose it is: of a header, a library's.
@@ -38,7 +36,9 @@ struct StallFindings {
                     index: index,
                     waitKind: StallRecord.LockKind.of(outer),
                     loopFrames: isWhole ? episode.facts.loopStack.commonFrames(with: captured.map(\.functionStart)) : 0,
-                    areOfRuntime: zip(captured, frames).map { $0.isRuntime || ($0.language != 0 && $1.symbol == nil) }
+                    areOfRuntime: zip(captured, frames).map {
+                        $0.isRuntime || ($1.symbol == nil && ($0.language != 0 || $0.module == nil))
+                    }
                 )
             )
         }
@@ -62,13 +62,26 @@ struct StallFindings {
     private static let hasHugePages =
         ProcessContext.firstLine(of: "/sys/kernel/mm/transparent_hugepage/enabled")?.contains("[always]") ?? true
 
-    private static func captured(in tally: StackTally) -> [FrameBuffer.Frame] {
+    /// The stacks with their frames. One that was found at several places of its innermost function counts at each, where lines say which functions the compiler
+    /// has put there.
+    private static func stacks(in tally: StackTally, withLines: Bool)
+        -> [(stack: TalliedStack, index: Int, captured: [FrameBuffer.Frame])]
+    {
         (0..<tally.count).flatMap { index in
-            (0..<tally[index].outcome.stored).map { tally.frame($0, of: index) }
-                + (0..<tally[index].owners).flatMap { owner in
+            let captured = (0..<tally[index].outcome.stored).map { tally.frame($0, of: index) }
+            let places = withLines && captured.first?.module != nil ? tally.stackAtLeaves(index) : []
+            guard places.count > 1 else { return [(tally[index], index, captured)] }
+            return places.map { ($0.stack, index, [captured[0].at($0.pc)] + captured.dropFirst()) }
+        }
+    }
+
+    private static func captured(in tally: StackTally, withLines: Bool) -> [FrameBuffer.Frame] {
+        stacks(in: tally, withLines: withLines).flatMap(\.captured)
+            + (0..<tally.count).flatMap { index in
+                (0..<tally[index].owners).flatMap { owner in
                     (0..<tally.owner(owner, of: index).outcome.stored).map { tally.frame($0, ofOwner: owner, of: index) }
                 }
-        }
+            }
     }
 
     private static func stacks(of seen: [NamedStack], lost: UInt64) -> [CulpritStack] {
@@ -149,14 +162,14 @@ struct StallFindings {
             case .cpu, .runqueue, .pageFault, .unknown: namedStack.isWaiting
             }
         }
-        let culprits = waits.filter { holdsCulprit(stacks[$0.index]) }
+        let culprits = waits.filter { holdsCulprit($0.culpritFrames) }
         return (culprits.isEmpty ? waits : culprits).max { $0.stack.weightNanoseconds < $1.stack.weightNanoseconds }
     }
 
-    private func holdsCulprit(_ stack: CulpritStack) -> Bool {
+    private func holdsCulprit(_ frames: [CulpritFrame]) -> Bool {
         guard let culprit, let index = culprit.frameIndex else { return false }
         let function = stacks[culprit.representative].frames[index].function
-        return stack.frames.contains { $0.function == function }
+        return frames.contains { $0.function == function }
     }
 }
 

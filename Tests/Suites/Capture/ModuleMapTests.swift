@@ -55,4 +55,27 @@ struct ModuleMapTests {
             #expect(!map.copies(of: other.index).contains { $0.range == copy.range })
         }
     }
+
+    /// lld maps the first page of a small file for its code as well.
+    @Test func `a small file that begins twice in memory is one module`() throws {
+        let folder = NSTemporaryDirectory() + "module-map-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let (source, library) = (folder + "/small.c", folder + "/small.so")
+        try Data("int small_place(void) { return 7; }".utf8).write(to: URL(fileURLWithPath: source))
+        let compiler = Process()
+        compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        compiler.arguments = ["clang", "-shared", "-fPIC", "-fuse-ld=lld", "-o", library, source]
+        try compiler.run()
+        compiler.waitUntilExit()
+        try #require(compiler.terminationStatus == 0)
+        let handle = try #require(dlopen(library, RTLD_NOW))
+        defer { dlclose(handle) }
+        let place = UInt64(UInt(bitPattern: dlsym(handle, "small_place")))
+        let map = try #require(ModuleMap())
+        map.refresh()
+        let modules = map.present.filter { map.module(at: $0.index)?.path == library }
+        try #require(modules.count == 1)
+        #expect(map.index(of: place) == modules[0].index)
+    }
 }

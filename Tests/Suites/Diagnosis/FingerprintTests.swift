@@ -15,6 +15,10 @@ struct FingerprintTests {
         ("/home/me/DerivedData/shop/SourcePackages/checkouts/libpng/png.c", false), ("/src/shop/Sources/Shop/png.c", true),
         ("/src/checkouts/shop/.build/checkouts/libpng/png.c", false), ("/src/checkouts/shop/png.c", true), ("png.c", true),
         ("", true), ("/usr/include/c++/12/bits/std_mutex.h", false),
+        (
+            "/usr/bin/../lib/gcc/x86_64-linux-gnu/12/../../../../include/x86_64-linux-gnu/c++/12/bits/gthr-default.h",
+            false
+        ), ("/usr/src/rustc-1.63.0/library/std/src/sys/unix/net.rs", false), ("../shop/cart.cpp", true),
         ("/usr/lib/gcc/x86_64-linux-gnu/12/include/emmintrin.h", false), ("/src/shop/include/png.h", true),
     ]) func `what was inlined from elsewhere is recognised by its source file`(file: String, isInApp: Bool) {
         #expect(InAppRules().isInApp(modulePath: "/opt/shop/shop", symbol: "inflate_row", file: file) == isInApp)
@@ -167,6 +171,13 @@ struct FunctionVariantTests {
         // All of the templates around it are one.
         let direct = frame("void std::__invoke_impl<void, routes()::{lambda()#1}&>(std::__invoke_other)", inApp: false)
         #expect(text(direct, handler("routes()::{lambda()#1}")) == text(handler("routes()::{lambda()#1}")))
+        // One within another, as it is named in debug information, and the names of all.
+        let inner = TemplateClosure(in: "<void, Shop::open(int)::{lambda()#1}::operator()() const::{lambda(int)#2}&>")
+        #expect(inner?.symbol == "Shop::open::lambda::operator()::lambda::operator()")
+        #expect(inner?.owner == "Shop::open::lambda::operator()")
+        let named = TemplateClosure(in: "__invoke_impl<void, routes()::<lambda()>&>")
+        #expect(named?.symbol == "routes::lambda::operator()" && named?.owner == "routes")
+        #expect(TemplateClosure(in: "std::vector<int>::push_back(int)") == nil)
         // The library's own say nothing of the program.
         #expect(text(handler("std::thread::start()::{lambda()#1}")) == text())
         #expect(text(frame("std::vector<int>::push_back(int)", inApp: false)) == text())

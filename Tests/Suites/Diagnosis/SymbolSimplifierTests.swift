@@ -181,4 +181,9 @@ struct SymbolSimplifierTests {
     ]) func `names of Rust are without the hash of the build`(demangled: String, short: String) {
         #expect(SymbolSimplifier.simplify(demangled, language: .cPlusPlus) == short)
     }
+
+    @Test func `what the optimiser of whole programs adds to a name is no part of it`() {
+        let found = Demangler().demangle("_ZN4shop6resize17h47fc215f55c201d9E.llvm.16159844760554946847")
+        #expect(SymbolSimplifier.simplify(found.name, language: found.language) == "shop::resize")
+    }
 }

@@ -93,6 +93,40 @@ struct SymbolizerTests {
         #expect(with?.simplified == "closure in LagDiagnosisTests.SymbolizerTests.ownFunction")
     }
 
+    /// As `objcopy --add-gnu-debuglink` names it: beside the file, in `.debug` below that, or below a root.
+    @Test(arguments: ["", "/.debug", "root"]) func `a debug file is found by its name`(where place: String) throws {
+        let scratch = try ScratchDirectory()
+        let text = "static int hidden_place(void) { return 7; } void *hidden(void) { return hidden_place; }"
+        let library = try scratch.write(Array(text.utf8), to: "library.c") + ".so"
+        try Compiler.run(
+            try #require(Compiler.c),
+            ["-shared", "-fPIC", "-Wl,--build-id", "-o", library, "library.c"],
+            in: scratch.path
+        )
+        let root = scratch.path + "/root"
+        let folder = place == "root" ? root + scratch.path : scratch.path + place
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try run("objcopy", "--only-keep-debug", library, folder + "/hidden.debug")
+        try run("strip", library)
+        try run("objcopy", "--add-gnu-debuglink=\(folder)/hidden.debug", library)
+        let loaded = try #require(dlopen(library, RTLD_NOW))
+        defer { dlclose(loaded) }
+        let hidden = unsafeBitCast(
+            try #require(dlsym(loaded, "hidden")),
+            to: (@convention(c) () -> UnsafeMutableRawPointer).self
+        )
+        let code = try CodePlace(of: hidden())
+        let id = try code.buildID()
+        func name() -> String? {
+            var symbolizer = Symbolizer(debugRoot: root)
+            return symbolizer.resolve([code.query(id)])[0]?.simplified
+        }
+        #expect(name() == "hidden_place")
+        // Another one's.
+        try run("objcopy", "--only-keep-debug", "/bin/true", folder + "/hidden.debug")
+        #expect(name() != "hidden_place")
+    }
+
     @Test func `kernel image is read`() throws {
         let handle = try #require(dlopen("linux-vdso.so.1", RTLD_NOW | RTLD_NOLOAD))
         let name = "__vdso_clock_gettime"

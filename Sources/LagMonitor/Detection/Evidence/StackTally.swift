@@ -1,4 +1,4 @@
-package import CLagLinux
+internal import CLagLinux
 internal import CLibunwind
 package import LagCapture
 
@@ -20,16 +20,19 @@ package final class StackTally {
     package static let ownerFrames = 48
 
     private static let keptStacks = 2
+    /// Different instructions that are kept of what a stack's innermost function was found at.
+    package static let leafCapacity = 16
     /// Threads of a pool that are remembered.
     package static let workerCapacity = 256
 
     private let maximumFrames: Int
     private let memory: UnsafeMutableRawPointer
     let stacks: UnsafeMutablePointer<TalliedStack>
-    private let owners: UnsafeMutablePointer<TalliedOwner>
+    let owners: UnsafeMutablePointer<TalliedOwner>
     private let frames: UnsafeMutablePointer<clu_frame>
-    private let framesOfOwners: UnsafeMutablePointer<clu_frame>
+    let framesOfOwners: UnsafeMutablePointer<clu_frame>
     let workers: UnsafeMutablePointer<TalliedWorker>
+    let leaves: UnsafeMutablePointer<TalliedLeaf>
 
     /// Different stacks there are.
     package private(set) var count = 0
@@ -54,6 +57,7 @@ package final class StackTally {
             + capacity * ownerCapacity * MemoryLayout<TalliedOwner>.stride
             + capacity * ownerStacks * ownerFrames * MemoryLayout<clu_frame>.stride
             + workerCapacity * MemoryLayout<TalliedWorker>.stride
+            + capacity * leafCapacity * MemoryLayout<TalliedLeaf>.stride
     }
 
     /// Takes its memory straight from the kernel; it becomes resident where it is used.
@@ -69,6 +73,8 @@ package final class StackTally {
         framesOfOwners = frames + Self.capacity * maximumFrames
         workers = UnsafeMutableRawPointer(framesOfOwners + Self.capacity * Self.ownerStacks * Self.ownerFrames)
             .bindMemory(to: TalliedWorker.self, capacity: Self.workerCapacity)
+        leaves = UnsafeMutableRawPointer(workers + Self.workerCapacity)
+            .bindMemory(to: TalliedLeaf.self, capacity: Self.capacity * Self.leafCapacity)
     }
 
     deinit { cll_memory_unmap(memory, Self.bytes(maximumFrames)) }
@@ -99,12 +105,6 @@ package final class StackTally {
         FrameBuffer.Frame(frames[index * maximumFrames + number])
     }
 
-    package func owner(_ number: Int, of index: Int) -> TalliedOwner { owners[index * Self.ownerCapacity + number] }
-
-    package func frame(_ number: Int, ofOwner owner: Int, of index: Int) -> FrameBuffer.Frame {
-        FrameBuffer.Frame(framesOfOwners[(index * Self.ownerStacks + owner) * Self.ownerFrames + number])
-    }
-
     /// A sample that brought no stack, and why.
     package func recordFailure(_ failure: CaptureOutcome) {
         sampleCount += 1
@@ -128,6 +128,7 @@ package final class StackTally {
         if let latest, stacks[latest].key == key {
             stacks[latest].weightNanoseconds += gap
             stacks[latest].count += 1
+            recordLeaf(of: stack, to: latest)
             if outcome.state.isAsleep == true, stacks[latest].outcome.state.isAsleep == true { asleepNanoseconds += gap }
             start.share(
                 with: latest,
@@ -170,65 +171,13 @@ package final class StackTally {
         }
         stacks[index].weightNanoseconds += nanoseconds
         stacks[index].count += 1
+        recordLeaf(of: stack, to: index)
         return (index, known == nil)
-    }
-
-    /// What the thread of a stack waits for.
-    package func describe(_ index: Int, _ wait: cll_wait, _ lock: cll_lock, cycle: Int?) {
-        let isSame = stacks[index].lock.owner == lock.owner && stacks[index].lock.address == lock.address
-        stacks[index].ownerTries = isSame ? stacks[index].ownerTries &+ 1 : 1
-        stacks[index].wait = wait
-        stacks[index].lock = lock
-        stacks[index].cycle = cycle ?? -1
-        stacks[index].owners = 0
-    }
-
-    /// Counts the time since the last look for who holds the lock now. Of several owners the one that held it for more than half of the time is kept
-    /// in the end (Boyer and Moore's majority vote).
-    /// - Parameters:
-    ///   - isOther: another than the one that is kept.
-    ///   - isFirst: none is kept.
-    /// - Returns: whether that one is to be kept instead.
-    package func voteForOwner(of index: Int, isOther: Bool, isFirst: Bool = false) -> Bool {
-        let (votes, weight) = (stacks[index].ownerVotes.nanoseconds, stacks[index].weightNanoseconds)
-        let gained = weight.saturatingDifference(stacks[index].ownerVotes.weight)
-        if isFirst {
-            stacks[index].ownerVotes = (gained, weight)
-            return true
-        }
-        guard isOther else {
-            stacks[index].ownerVotes = (votes.saturatingSum(gained), weight)
-            return false
-        }
-        stacks[index].ownerVotes = (gained > votes ? gained - votes : votes - gained, weight)
-        return gained > votes
-    }
-
-    /// The next thread of the chain of owners, with its stack if it is one of the first.
-    package func add(_ owner: TalliedOwner, _ stack: FrameBuffer, to index: Int) {
-        let number = stacks[index].owners
-        guard number < Self.ownerCapacity else { return }
-        var outcome = owner.outcome
-        outcome.stored = 0
-        if number < Self.ownerStacks {
-            let place = framesOfOwners + (index * Self.ownerStacks + number) * Self.ownerFrames
-            outcome.stored = stack.copy(min(owner.outcome.stored, Self.ownerFrames), to: place)
-        }
-        (owners + index * Self.ownerCapacity + number)
-            .initialize(to: TalliedOwner(tid: owner.tid, lock: owner.lock, outcome: outcome, name: owner.name))
-        stacks[index].owners = number + 1
     }
 
     /// The process could not run for a time before `now`: no sample stands for that.
     package func skip(over processPause: ProcessPause, until now: UInt64) {
         latestNanoseconds = latestNanoseconds.saturatingSum(processPause.share(from: latestNanoseconds, until: now).atLeast)
-    }
-
-    /// The stall ended while they were sampled: what they did may have been later.
-    package func forgetOwners(_ index: Int) {
-        stacks[index].owners = 0
-        stacks[index].lock.owner = 0
-        stacks[index].cycle = -1
     }
 
     /// The stall is over, or is reported so far: what came after the last sample is that sample's.
@@ -260,6 +209,7 @@ package final class StackTally {
             (stacks + index).initialize(to: other.stacks[index])
             let first = index * maximumFrames
             (frames + first).update(from: other.frames + first, count: stacks[index].outcome.stored)
+            (leaves + index * Self.leafCapacity).update(from: other.leaves + index * Self.leafCapacity, count: stacks[index].leaves)
             var owner = 0
             while owner < stacks[index].owners {
                 let place = index * Self.ownerCapacity + owner

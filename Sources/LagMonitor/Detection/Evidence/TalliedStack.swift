@@ -15,6 +15,8 @@ package struct TalliedStack {
     var ownerVotes: (nanoseconds: UInt64, weight: UInt64) = (0, 0)
     /// How often a stack was asked for of the owner that is kept now.
     var ownerTries: UInt8 = 0
+    /// Instructions of its innermost function that are kept.
+    var leaves = 0
     /// Threads of the chain of owners, of which the stacks are kept.
     package var owners = 0
     /// Which thread of the chain the last one's lock leads back to, from 0, the stalled one; negative: none.

@@ -50,6 +50,28 @@ struct StackTallyTests {
         #expect(tally.sampleCount == 1 && tally[0].count == 1)
     }
 
+    /// Of a function that others were put into: the places of its samples, however long the first one stands for.
+    @Test func `a stack counts at each place of its innermost function by its samples`() {
+        tally.begin(at: start)
+        for (pc, milliseconds) in [(100, 300), (100, 310), (200, 320), (100, 330)] as [(UInt64, UInt64)] {
+            _ = tally.add(Self.outcome(2), Self.stack([pc, 7]), key: 1, at: start + milliseconds * millisecond)
+        }
+        let copy = StackTally(maximumFrames: 4)!
+        copy.copy(tally)
+        for tally in [tally, copy] {
+            let places = tally.stackAtLeaves(0)
+            #expect(places.map(\.pc) == [100, 200] && places.map(\.stack.count) == [3, 1])
+            #expect(places.map { Double($0.stack.weightNanoseconds) / Double(millisecond) } == [247.5, 82.5])
+        }
+        // More places than there is room for.
+        for pc in 0..<100 { _ = tally.add(Self.outcome(2), Self.stack([1000 + UInt64(pc), 7]), key: 2, at: start + 400 * millisecond) }
+        #expect(tally.stackAtLeaves(1).count == StackTally.leafCapacity && tally[1].count == 100)
+        // Another stall's.
+        tally.begin(at: start)
+        observe(7, 150)
+        #expect(tally.stackAtLeaves(0).map(\.pc) == [7])
+    }
+
     /// 150 ms before the first of five samples, 10 ms apart, of two stacks in turn; `states` of the first ones.
     @Test(arguments: [
         // 75 each of the time before, and 20 between the samples.

@@ -1,0 +1,41 @@
+internal import LagCapture
+
+/// An instruction at which a stack's innermost function was found, and in how many samples.
+struct TalliedLeaf {
+    let pc: UInt64
+    var count: UInt64
+}
+
+/// Where in their innermost functions stacks were found: functions that the compiler has put into one are at some of these places and not at others.
+extension StackTally {
+    /// A stack at each of its places. Each has as much of the time as of the samples: the first one of a stall, which stands for all before it, says no more than
+    /// another of where in a function the time goes. Those that found no room count as those that did. Allocates.
+    package func stackAtLeaves(_ index: Int) -> [(stack: TalliedStack, pc: UInt64)] {
+        let places = UnsafeBufferPointer(start: leaves + index * Self.leafCapacity, count: stacks[index].leaves)
+        let total = places.reduce(0.0) { $0 + Double($1.count) }
+        return places.map { place in
+            var stack = stacks[index]
+            stack.weightNanoseconds = UInt64(Double(stack.weightNanoseconds) * Double(place.count) / total)
+            stack.count = place.count
+            return (stack, place.pc)
+        }
+    }
+
+    /// Allocates nothing.
+    func recordLeaf(of stack: FrameBuffer?, to index: Int) {
+        guard let stack, stacks[index].outcome.stored > 0 else { return }
+        let pc = stack[0].pc
+        let places = leaves + index * Self.leafCapacity
+        var number = 0
+        while number < stacks[index].leaves {
+            if places[number].pc == pc {
+                places[number].count += 1
+                return
+            }
+            number += 1
+        }
+        guard number < Self.leafCapacity else { return }
+        (places + number).initialize(to: TalliedLeaf(pc: pc, count: 1))
+        stacks[index].leaves = number + 1
+    }
+}
