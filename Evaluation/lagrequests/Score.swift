@@ -40,15 +40,21 @@ struct Score {
                 continue
             }
             let truth = Set(owned.map { "\($0.request)" })
-            // What was at it for a while as well may have a record of its own for the rest.
+            // What was at it for a while as well may have a record of its own for the rest; but that is not whose stall this is. (A record lists what was at it for half
+            // of the threshold; its samples are some 10 ms apart.)
             let partly = Set(
-                blocks.filter { $0.thread == record.threadID && $0.shared(with: record) > 0 }.map { "\($0.request)" }
+                blocks.filter {
+                    $0.thread == record.threadID && $0.shared(with: record) > record.thresholdNanoseconds / 4
+                }
+                .map { "\($0.request)" }
             )
             let named = ([record.request].compactMap { $0 } + record.requestsOpen.filter(\.running)).map(\.number)
             stalls += owned.count
             if owned.count > 1 { shared += 1 }
             if record.requestsOpen.contains(where: { !$0.running }) { openListed += 1 }
-            let isWrong = named.contains { !partly.contains($0) }
+            let isWrong =
+                named.contains { !truth.contains($0) && !partly.contains($0) }
+                || record.request.map { !truth.contains($0.number) } ?? false
             if isWrong { wrong += owned.count }
             for number in truth where !isWrong {
                 if named.contains(number) { right += 1 } else { absent += 1 }

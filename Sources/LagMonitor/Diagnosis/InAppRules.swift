@@ -19,7 +19,7 @@ package struct InAppRules: Sendable, Hashable {
         "libdispatch", "libBlocksRuntime", "libCoreFoundation", "linux-vdso", "linux-gate", "[vdso]", "[vsyscall]",
         "libpython", "libruby", "libperl", "libphp", "libnode", "libjvm", "libcoreclr", "libclrjit", "libhostfxr",
         "libhostpolicy",
-        "libmono",
+        "libmono", "liblua", "libtcl8", "libguile-",
     ]
 
     /// Beginnings of names of system code that is linked into the program: the Swift libraries when they are linked
@@ -83,6 +83,7 @@ package struct InAppRules: Sendable, Hashable {
     ]
 
     private static let systemModulePrefixes = PrefixSet(systemModules)
+    private static let interpreterLibraries = PrefixSet(["libpython", "libruby", "libperl", "libphp", "liblua", "libtcl8", "libguile-"])
     private static let systemSymbolPrefixes = PrefixSet(systemSymbols)
     private static let sharedNamePrefixes = PrefixSet(sharedNames)
     private static let packageSymbolPrefixes = PrefixSet(packageSymbols)
@@ -136,6 +137,12 @@ package struct InAppRules: Sendable, Hashable {
         guard let modulePath else { return false }
         let base = ModuleName.base(modulePath)
         return modulePath.contains("/lib-dynload/") || systemModulePrefixes.holdsPrefix(of: base) || FileLocation.isInterpreter(base)
+    }
+
+    /// Whether a file is an interpreter, or the library that has one.
+    package static func isInterpreter(modulePath: String?) -> Bool {
+        guard let base = modulePath.map(ModuleName.base) else { return false }
+        return FileLocation.isInterpreter(base) || interpreterLibraries.holdsPrefix(of: base)
     }
 
     /// Whether a name is the C++ or Rust library's or a toolchain's, or one that a program's own function may have as well.

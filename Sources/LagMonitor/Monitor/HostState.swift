@@ -16,6 +16,8 @@ final class HostState: Sendable {
 
     private struct State {
         var answers: [StallID: Answer] = [:]
+        /// Stalls that are to be asked about, in the order of their beginnings.
+        var waiting: [(id: StallID, stall: StallBeginHook.Stall)] = []
         var isRunning = false
     }
 
@@ -31,28 +33,39 @@ final class HostState: Sendable {
 
     /// A stall was recognised.
     func ask(about record: StallRecord) {
-        let isFree = state.withLock { state in
-            guard !state.isRunning, state.answers.count < Self.capacity else { return false }
-            state.isRunning = true
-            state.answers[record.id] = .awaited(since: clb_now_ns())
-            return true
-        }
-        guard isFree else { return }
         let stall = StallBeginHook.Stall(loop: record.loop, threadID: record.threadID, duration: record.duration)
-        let id = record.id
+        let isToStart = state.withLock { state in
+            guard state.answers.count < Self.capacity else { return false }
+            state.answers[record.id] = .awaited(since: clb_now_ns())
+            state.waiting.append((record.id, stall))
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        guard isToStart else { return }
         do {
-            try ObservedRunLoop.performInBackground(name: "lag-begin") { [self] in
-                let fields = Self.fields(of: hook.run(stall))
-                state.withLock { state in
-                    state.isRunning = false
-                    // Whose record is out, or waited long enough, has no use for it.
-                    if state.answers[id] != nil { state.answers[id] = .given(fields) }
-                }
-                answered.post()
-            }
+            try ObservedRunLoop.performInBackground(name: "lag-begin") { [self] in run() }
         } catch {
-            forget(id)
-            state.withLock { $0.isRunning = false }
+            state.withLock { state in
+                for (id, _) in state.waiting { state.answers[id] = nil }
+                state.waiting = []
+                state.isRunning = false
+            }
+        }
+    }
+
+    /// Asks about one stall after the other.
+    private func run() {
+        while true {
+            let next = state.withLock { state in
+                // Whose record is out, or waited long enough, has no use for an answer.
+                state.waiting.removeAll { state.answers[$0.id] == nil }
+                state.isRunning = !state.waiting.isEmpty
+                return state.waiting.isEmpty ? nil : state.waiting.removeFirst()
+            }
+            guard let next else { return }
+            let fields = Self.fields(of: hook.run(next.stall))
+            state.withLock { if $0.answers[next.id] != nil { $0.answers[next.id] = .given(fields) } }
+            answered.post()
         }
     }
 

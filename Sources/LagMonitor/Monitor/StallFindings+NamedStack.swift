@@ -26,7 +26,10 @@ extension StallFindings {
             if loopFrames > 0, frames[callbacks].inApp == true { callbacks += 1 }
             let levels = levels.withoutCallersOfOwnCode
             let functions = Set(levels.lazy.compactMap(\.symbol))
-            return levels.map { level in
+            // What calls an interpreter that is not read only runs what that interprets.
+            let interpreter = levels.contains { $0.language != nil }
+                ? nil : levels.firstIndex { InAppRules.isInterpreter(modulePath: $0.module) }
+            return zip(levels.indices, levels).map { index, level in
                 defer { if level.inlined != true { frame += 1 } }
                 // Where the function that it was written in is on the stack, that called an algorithm with it.
                 let closure = level.closure.flatMap { functions.contains($0.owner) ? nil : $0 }
@@ -34,7 +37,7 @@ extension StallFindings {
                     symbol: closure?.symbol ?? level.symbol,
                     place: level.functionPlace,
                     inApp: closure != nil || level.inApp ?? false,
-                    isRuntime: level.isRuntime,
+                    isRuntime: level.isRuntime || interpreter.map { index > $0 } ?? false,
                     isInterpreter: frame < areOfRuntime.count && areOfRuntime[frame],
                     isLoopCode: frame >= callbacks,
                     hasLine: level.line != nil

@@ -91,6 +91,10 @@ enum PerfMapName {
             }
             name = String(text[text.index(after: space)..<open])
         }
+        // A hidden class is called by its address as well, another one in each process: `Shop$$Lambda$4/0x0000000800c03000.run`.
+        if let address = name.firstRange(of: "/0x") {
+            name.removeSubrange(address.lowerBound..<(name[address.upperBound...].firstIndex(of: ".") ?? name.endIndex))
+        }
         guard name.contains("."), name.allSatisfy({ $0.isLetter || $0.isNumber || "._$<>/-".contains($0) }) else { return nil }
         let isLibrary = ["java.", "javax.", "jdk.", "sun.", "com.sun."].contains(where: name.hasPrefix)
         return LanguageFrameName(language: "java", function: name, symbol: name, isLibrary: isLibrary)

@@ -134,16 +134,23 @@ struct PerlStack {
         return group.isEmpty ? groups : groups + [group]
     }
 
-    /// While the thread cannot go on: what ``groups()`` reads, and ``PerlFunction``, of all calls together. Outer calls of a deep recursion are of the
-    /// same few functions.
+    /// Calls whose functions are copied together.
+    private static let copiedAtOnce = 16
+
+    /// While the thread cannot go on: what ``groups()`` reads, and ``PerlFunction``. Innermost calls first: when the time is over, the outer ones are left out. Outer
+    /// calls of a deep recursion are of the same few functions.
     func copy() {
         let calls = calls().calls
-        let codes = Array(Set(calls.map(\.code)))
-        memory.prefetch(codes, PerlFunction.valueBytes)
-        memory.prefetch(
-            codes.compactMap { memory.holds($0, PerlFunction.valueBytes) ? memory.load($0 &+ layout.valueBody) : nil },
-            layout.codeBytes
-        )
-        memory.prefetch(Array(Set(calls.map(\.statement))), layout.statementBytes)
+        var known: Set<UInt64> = [0]
+        for begin in stride(from: 0, to: calls.count, by: Self.copiedAtOnce) {
+            let some = calls[begin...].prefix(Self.copiedAtOnce)
+            let codes = some.map(\.code).filter { known.insert($0).inserted }
+            memory.prefetch(codes, PerlFunction.valueBytes)
+            memory.prefetch(
+                codes.compactMap { memory.holds($0, PerlFunction.valueBytes) ? memory.load($0 &+ layout.valueBody) : nil },
+                layout.codeBytes
+            )
+            memory.prefetch(some.map(\.statement).filter { known.insert($0).inserted }, layout.statementBytes)
+        }
     }
 }

@@ -146,6 +146,14 @@ struct V8Function {
         return Self.path(text)
     }
 
+    /// Whether its script has no name, as one that `eval` or `new Function` made: the program's own code, without a file.
+    var isEvaluated: Bool {
+        guard !isBuiltin, let name = script.flatMap({ heap.field($0, heap.layout.scriptName) }), let type = heap.type(name) else {
+            return false
+        }
+        return type >= heap.layout.strings.firstNonString
+    }
+
     /// Modules have URLs.
     static func path(_ name: String) -> String {
         guard name.hasPrefix("file:///") else { return name }

@@ -184,14 +184,14 @@ struct V8Stack {
             function: name,
             file: file,
             line: line,
-            isLibrary: file == nil || isOfNode(file) ? true : nil
+            isLibrary: file.map { isOfNode($0) ? true : nil } ?? !function.isEvaluated
         )
         found.variant = variant
         return found
     }
 
     /// node's own scripts, which are in the program.
-    private func isOfNode(_ file: String?) -> Bool { file?.hasPrefix("node:") ?? false }
+    private func isOfNode(_ file: String) -> Bool { file.hasPrefix("node:") }
 
     private func source(of frame: LanguageFrame, _ function: V8Function) -> Int? {
         switch Position(encoded: frame.position) {

@@ -159,22 +159,24 @@ struct HangActionTests {
     }
 
     /// 2: as of a monitor in the program itself; 1: as of a loop that was found by its waits.
-    @Test(.enabled(if: geteuid() == 0, "needs root"), arguments: ["2", "1"], ["signal:USR2", "restart"])
-    func `what a worker without privileges writes of its master leads to no action`(kind: String, action: String) throws {
-        try withFolder { folder in
-            let run = try ProbeRun([
-                ProbeRun.lagmond, "run", "--on-hang", action, "--on-hang-after", "0.5", "--output", folder + "/stalls", "--",
-                ProbeRun.probe, "forge", kind,
-            ])
-            #expect(run.status == 7 && run.text == "forged\n", "\(run.errors)")
-            #expect(!run.errors.contains("sent it") && !run.errors.contains("ending the command"), "\(run.errors)")
-            // It was taken for a loop that hangs.
-            #expect(text(of: folder + "/stalls").contains("forged"), "\(run.errors)")
+    @Test(.enabled(if: geteuid() == 0, "needs root"), arguments: ["2", "1"])
+    func `what a worker without privileges writes of its master leads to no action`(kind: String) async throws {
+        try await atOnce(["signal:USR2", "restart"]) { action in
+            try withFolder { folder in
+                let run = try ProbeRun([
+                    ProbeRun.lagmond, "run", "--on-hang", action, "--on-hang-after", "0.5", "--output", folder + "/stalls", "--",
+                    ProbeRun.probe, "forge", kind,
+                ])
+                #expect(run.status == 7 && run.text == "forged\n", "\(run.errors)")
+                #expect(!run.errors.contains("sent it") && !run.errors.contains("ending the command"), "\(run.errors)")
+                // It was taken for a loop that hangs.
+                #expect(text(of: folder + "/stalls").contains("forged"), "\(run.errors)")
+            }
         }
     }
 
     /// A process that may not act on the one that hangs could have written that its loop does not turn: of one that sleeps the kernel shows it.
-    @Test(.enabled(if: geteuid() == 0, "needs root"), arguments: ["hang", "burn"])
+    @Test(.enabled(if: geteuid() == 0, "needs root"), arguments: ["hang", "burn-briefly"])
     func `beside another users process the kernel alone has to show the hang`(name: String) throws {
         try withFolder { folder in
             let stranger = "setpriv --reuid=65534 --clear-groups sleep 9 >/dev/null 2>&1 &"

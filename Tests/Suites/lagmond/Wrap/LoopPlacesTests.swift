@@ -6,7 +6,7 @@ internal import Testing
 /// Small programs that wait in the ways of pools and of loops, by both ways to watch them: one judge.
 @Suite("What is a loop, and what waits for it", .serialized)
 struct LoopPlacesTests {
-    enum Way: String, CaseIterable { case run, attach }
+    enum Way: String, CaseIterable, Sendable { case run, attach }
 
     /// - Parameter keepsRunqueue: with the stalls in which the thread got no processor.
     private static func lines(
@@ -63,29 +63,38 @@ struct LoopPlacesTests {
         (line["frames"] as? [[String: Any]] ?? []).compactMap { $0["symbol"] as? String }
     }
 
-    @Test(arguments: ["pool-peer", "pool-epoll", "pool-shared"], Way.allCases)
-    func `a pools rest is no stall`(name: String, way: Way) throws {
-        let lines = try Self.lines(name, way)
-        #expect(lines.isEmpty, "\(lines)")
+    /// Every program in every way, at the same time.
+    private static func cases(_ names: String...) -> [(name: String, way: Way)] {
+        names.flatMap { name in Way.allCases.map { (name, $0) } }
     }
 
-    @Test(arguments: Way.allCases) func `a session of one client is no loop, a client of one server is`(way: Way) throws {
-        let served = try Self.lines("served", way)
-        #expect(served.isEmpty, "\(served)")
-        let connected = try Self.lines("connected", way)
-        #expect(
-            connected.count == 1 && connected.first.map { Self.functions($0).contains("handler_that_naps") } == true,
-            "\(connected)"
-        )
+    @Test func `a pools rest is no stall`() async throws {
+        try await atOnce(Self.cases("pool-peer", "pool-epoll", "pool-shared")) { name, way in
+            let lines = try Self.lines(name, way)
+            #expect(lines.isEmpty, "\(name) \(way): \(lines)")
+        }
     }
 
-    @Test(arguments: ["start", "turns", "moving", "dialogue"], Way.allCases)
-    func `a loop that moves is found, with its stall and no other`(name: String, way: Way) throws {
-        let lines = try Self.lines(name, way)
-        #expect(lines.count == 1, "\(lines)")
-        let line = try #require(lines.first)
-        #expect(Self.functions(line).contains("handler_that_naps"), "\(line)")
-        #expect(line["pending"] as? Bool == false && line["pending_ms"] == nil)
+    @Test func `a session of one client is no loop, a client of one server is`() async throws {
+        try await atOnce(Way.allCases) { way in
+            let served = try Self.lines("served", way)
+            #expect(served.isEmpty, "\(served)")
+            let connected = try Self.lines("connected", way)
+            #expect(
+                connected.count == 1 && connected.first.map { Self.functions($0).contains("handler_that_naps") } == true,
+                "\(connected)"
+            )
+        }
+    }
+
+    @Test func `a loop that moves is found, with its stall and no other`() async throws {
+        try await atOnce(Self.cases("start", "turns", "moving", "dialogue")) { name, way in
+            let lines = try Self.lines(name, way)
+            #expect(lines.count == 1, "\(name) \(way): \(lines)")
+            let line = try #require(lines.first)
+            #expect(Self.functions(line).contains("handler_that_naps"), "\(name) \(way): \(line)")
+            #expect(line["pending"] as? Bool == false && line["pending_ms"] == nil)
+        }
     }
 
     @Test func `a loop that makes an instance for each wait is one, though there is none while its handler runs`() throws {
@@ -103,10 +112,12 @@ struct LoopPlacesTests {
         #expect(lines.count == 1 && lines.first.map { Self.functions($0).contains("handler_that_naps") } == true, "\(lines)")
     }
 
-    @Test(arguments: Way.allCases) func `a loop on poll is the same one since the process has threads`(way: Way) throws {
-        let lines = try Self.lines("threaded", way)
-        #expect(lines.count == 2 && lines.allSatisfy { Self.functions($0).contains("handler_that_naps") }, "\(lines)")
-        #expect(lines.allSatisfy { way == .run || $0["duration_min_ms"] != nil }, "\(lines)")
+    @Test func `a loop on poll is the same one since the process has threads`() async throws {
+        try await atOnce(Way.allCases) { way in
+            let lines = try Self.lines("threaded", way)
+            #expect(lines.count == 2 && lines.allSatisfy { Self.functions($0).contains("handler_that_naps") }, "\(lines)")
+            #expect(lines.allSatisfy { way == .run || $0["duration_min_ms"] != nil }, "\(lines)")
+        }
     }
 
     /// As Asio's and libuv's: what a handler waits in lies further out than the loop's wait, and nothing is pending. Or as gpsd's, whose wait has room for messages.
@@ -131,10 +142,12 @@ struct LoopPlacesTests {
         #expect(lines.allSatisfy { Self.functions($0).contains("handler_that_turns") }, "\(lines)")
     }
 
-    @Test(arguments: Way.allCases) func `what a handler waits for is a stall while nothing is pending`(way: Way) throws {
-        let lines = try Self.lines("lock", way)
-        #expect(lines.count == 1 && lines.first?["pending"] as? Bool == false, "\(lines)")
-        #expect(lines.first.map { Self.functions($0).contains("handler_that_waits_for_a_lock") } == true)
+    @Test func `what a handler waits for is a stall while nothing is pending`() async throws {
+        try await atOnce(Way.allCases) { way in
+            let lines = try Self.lines("lock", way)
+            #expect(lines.count == 1 && lines.first?["pending"] as? Bool == false, "\(lines)")
+            #expect(lines.first.map { Self.functions($0).contains("handler_that_waits_for_a_lock") } == true)
+        }
     }
 
     /// Where a thread of a Java machine sleeps does not say whether it has left its loop, and by this one nobody is served.
@@ -159,13 +172,15 @@ struct LoopPlacesTests {
         #expect(hangs.map { $0["phase"] as? String } == ["end", "begin", "end"], "\(hangs)")
     }
 
-    @Test(arguments: Way.allCases) func `waits within a handler do not end its stall`(way: Way) throws {
-        let lines = try Self.lines("polls", way)
-        #expect(lines.count == 1, "\(lines)")
-        let line = try #require(lines.first)
-        // Ten waits of 100 ms: taken for iterations they leave no stall.
-        let lasted = try #require(line["duration_ms"] as? Double)
-        #expect(lasted >= 900 && Self.functions(line).contains("handler_that_polls"), "\(line)")
+    @Test func `waits within a handler do not end its stall`() async throws {
+        try await atOnce(Way.allCases) { way in
+            let lines = try Self.lines("polls", way)
+            #expect(lines.count == 1, "\(lines)")
+            let line = try #require(lines.first)
+            // Ten waits of 100 ms: taken for iterations they leave no stall.
+            let lasted = try #require(line["duration_ms"] as? Double)
+            #expect(lasted >= 900 && Self.functions(line).contains("handler_that_polls"), "\(line)")
+        }
     }
 
     /// It waits for pipes alone, in a child of the same program.
@@ -177,27 +192,33 @@ struct LoopPlacesTests {
     }
 
     /// It waits for all that the loop around it waits for.
-    @Test(arguments: Way.allCases) func `a loop within a handler is a rest`(way: Way) throws {
-        let dialog = try Self.lines("modal", way)
-        #expect(dialog.isEmpty, "\(dialog)")
-        // What keeps it from its wait is a stall all the same.
-        let lines = try Self.lines("modal-stalls", way)
-        #expect(lines.count == 1, "\(lines)")
-        #expect(lines.first.map { Self.functions($0).contains("handler_that_naps") } == true)
+    @Test func `a loop within a handler is a rest`() async throws {
+        try await atOnce(Way.allCases) { way in
+            let dialog = try Self.lines("modal", way)
+            #expect(dialog.isEmpty, "\(dialog)")
+            // What keeps it from its wait is a stall all the same.
+            let lines = try Self.lines("modal-stalls", way)
+            #expect(lines.count == 1, "\(lines)")
+            #expect(lines.first.map { Self.functions($0).contains("handler_that_naps") } == true)
+        }
     }
 
     /// A dialog of a text program waits for the terminal alone, its loop for other things as well.
-    @Test(arguments: Way.allCases) func `a question to the user is a rest`(way: Way) throws {
-        let lines = try Self.lines("asks", way)
-        #expect(lines.isEmpty, "\(lines)")
-        // What comes meanwhile for the loop waits.
-        let waiting = try Self.lines("asks-pending", way)
-        #expect(waiting.count == 1 && waiting.first?["pending"] as? Bool == true, "\(waiting)")
+    @Test func `a question to the user is a rest`() async throws {
+        try await atOnce(Way.allCases) { way in
+            let lines = try Self.lines("asks", way)
+            #expect(lines.isEmpty, "\(lines)")
+            // What comes meanwhile for the loop waits.
+            let waiting = try Self.lines("asks-pending", way)
+            #expect(waiting.count == 1 && waiting.first?["pending"] as? Bool == true, "\(waiting)")
+        }
     }
 
-    @Test(arguments: Way.allCases) func `a script that sleeps between its rounds has no loop`(way: Way) throws {
-        let lines = try Self.lines("sleeps", way)
-        #expect(lines.isEmpty, "\(lines)")
+    @Test func `a script that sleeps between its rounds has no loop`() async throws {
+        try await atOnce(Way.allCases) { way in
+            let lines = try Self.lines("sleeps", way)
+            #expect(lines.isEmpty, "\(lines)")
+        }
     }
 
     /// Neither of the threads ever sleeps in its wait.
@@ -206,50 +227,58 @@ struct LoopPlacesTests {
         #expect(lines.isEmpty, "\(lines)")
     }
 
-    @Test(arguments: Way.allCases) func `work that waits is in the record`(way: Way) throws {
-        let lines = try Self.lines("pending", way)
-        let line = try #require(lines.first)
-        // It came after 100 of 400 ms or more, and the looks are some 10 ms apart; on a busy machine writer, handler and looks may be late.
-        let waited = try #require(line["pending_ms"] as? Double)
-        let lasted = try #require(line["duration_ms"] as? Double)
-        // A busy machine may make it more than a second.
-        let shown = waited < 1000 ? "\(Int(waited)) ms" : "\(Int(waited / 1000))"
-        #expect(lines.count == 1 && line["pending"] as? Bool == true && waited >= 50 && waited < lasted, "\(line)")
-        #expect((line["message"] as? String)?.contains(" while work waited for at least \(shown)") == true, "\(line)")
-    }
-
-    /// Two seconds of turns without a rest. Where the kernel gives no counter at the loop's wait, attach cannot know.
-    @Test(arguments: Way.allCases) func `turns without a rest are a starvation for who asks`(way: Way) throws {
-        #expect(try Self.lines("starve", way).isEmpty)
-        // On a busy machine what the turns wait for is a processor: a starvation still.
-        let found = try Self.lines("starve", way, ["--starvation-ms", "500"], keepsRunqueue: true)
-        guard way == .run || Self.hasWaitCounters else { return }
-        // A turn that is a stall itself, on a busy machine, ends it, and another one begins.
-        let starvations = found.filter { $0["kind"] as? String == "starvation" }
-        let line = try #require(starvations.first, "\(found)")
-        #expect(starvations.allSatisfy { ($0["duration_ms"] as? Double ?? 0) >= 500 }, "\(found)")
-        let turns = line["turns"] as? Int
-        #expect(way == .run ? (turns ?? 0) > 1 : turns == nil, "\(line)")
-        if let turns { #expect((line["message"] as? String)?.contains(", in \(turns) turns without a rest") == true, "\(line)") }
-        if line["capture"] as? String != "none" {
-            #expect(Self.functions(line).contains("handler_that_computes_briefly"), "\(line)")
+    @Test func `work that waits is in the record`() async throws {
+        try await atOnce(Way.allCases) { way in
+            let lines = try Self.lines("pending", way)
+            let line = try #require(lines.first)
+            // It came after 100 of 400 ms or more, and the looks are some 10 ms apart; on a busy machine writer, handler and looks may be late.
+            let waited = try #require(line["pending_ms"] as? Double)
+            let lasted = try #require(line["duration_ms"] as? Double)
+            // A busy machine may make it more than a second.
+            let shown = waited < 1000 ? "\(Int(waited)) ms" : "\(Int(waited / 1000))"
+            #expect(lines.count == 1 && line["pending"] as? Bool == true && waited >= 50 && waited < lasted, "\(line)")
+            #expect((line["message"] as? String)?.contains(" while work waited for at least \(shown)") == true, "\(line)")
         }
     }
 
-    @Test(arguments: Way.allCases) func `a busy loop that sleeps now and then is not starved`(way: Way) throws {
-        let lines = try Self.lines("busy", way, ["--starvation-ms", "500"])
-        #expect(lines.allSatisfy { $0["kind"] as? String == "callout" }, "\(lines)")
+    /// Two seconds of turns without a rest. Where the kernel gives no counter at the loop's wait, attach cannot know.
+    @Test func `turns without a rest are a starvation for who asks`() async throws {
+        try await atOnce(Way.allCases) { way in
+            #expect(try Self.lines("starve", way).isEmpty)
+            // On a busy machine what the turns wait for is a processor: a starvation still.
+            let found = try Self.lines("starve", way, ["--starvation-ms", "500"], keepsRunqueue: true)
+            guard way == .run || Self.hasWaitCounters else { return }
+            // A turn that is a stall itself, on a busy machine, ends it, and another one begins.
+            let starvations = found.filter { $0["kind"] as? String == "starvation" }
+            let line = try #require(starvations.first, "\(found)")
+            #expect(starvations.allSatisfy { ($0["duration_ms"] as? Double ?? 0) >= 500 }, "\(found)")
+            let turns = line["turns"] as? Int
+            #expect(way == .run ? (turns ?? 0) > 1 : turns == nil, "\(line)")
+            if let turns { #expect((line["message"] as? String)?.contains(", in \(turns) turns without a rest") == true, "\(line)") }
+            if line["capture"] as? String != "none" {
+                #expect(Self.functions(line).contains("handler_that_computes_briefly"), "\(line)")
+            }
+        }
+    }
+
+    @Test func `a busy loop that sleeps now and then is not starved`() async throws {
+        try await atOnce(Way.allCases) { way in
+            let lines = try Self.lines("busy", way, ["--starvation-ms", "500"])
+            #expect(lines.allSatisfy { $0["kind"] as? String == "callout" }, "\(lines)")
+        }
     }
 
     /// What looks like one long callback from outside.
-    @Test(arguments: Way.allCases) func `one turn of many short callbacks says how many`(way: Way) throws {
-        // A busy machine may stall other turns as well.
-        let lines = try Self.lines("crowd", way, keepsRunqueue: true)
-            .filter { Self.functions($0).contains("handler_that_computes_briefly") }
-        let line = try #require(lines.first)
-        #expect(lines.count == 1 && line["kind"] as? String == "callout", "\(lines)")
-        #expect(line["turn_events"] as? Int == (way == .run ? 64 : nil), "\(line)")
-        if way == .run { #expect((line["message"] as? String)?.contains(", in one turn of 64 events") == true, "\(line)") }
+    @Test func `one turn of many short callbacks says how many`() async throws {
+        try await atOnce(Way.allCases) { way in
+            // A busy machine may stall other turns as well.
+            let lines = try Self.lines("crowd", way, keepsRunqueue: true)
+                .filter { Self.functions($0).contains("handler_that_computes_briefly") }
+            let line = try #require(lines.first)
+            #expect(lines.count == 1 && line["kind"] as? String == "callout", "\(lines)")
+            #expect(line["turn_events"] as? Int == (way == .run ? 64 : nil), "\(line)")
+            if way == .run { #expect((line["message"] as? String)?.contains(", in one turn of 64 events") == true, "\(line)") }
+        }
     }
 
     @Test(arguments: ["hang", "burn"]) func `a proved hang is acted upon`(name: String) throws {
@@ -262,17 +291,15 @@ struct LoopPlacesTests {
         }
     }
 
-    @Test(arguments: ["idle", "pool-peer", "pool-epoll"]) func `nothing is done about a thread that nothing waits for`(
-        name: String
-    )
-        throws
-    {
-        try withFolder { folder in
-            let run = try ProbeRun([
-                ProbeRun.lagmond, "run", "--on-hang", "signal:KILL", "--on-hang-after", "0.5", "--output", folder + "/stalls",
-                "--", ProbeRun.probe, "places", name,
-            ])
-            #expect(run.status == 0 && run.signal == 0 && !run.errors.contains("hanging"), "\(run.errors)")
+    @Test func `nothing is done about a thread that nothing waits for`() async throws {
+        try await atOnce(["idle", "pool-peer", "pool-epoll"]) { name in
+            try withFolder { folder in
+                let run = try ProbeRun([
+                    ProbeRun.lagmond, "run", "--on-hang", "signal:KILL", "--on-hang-after", "0.5", "--output", folder + "/stalls",
+                    "--", ProbeRun.probe, "places", name,
+                ])
+                #expect(run.status == 0 && run.signal == 0 && !run.errors.contains("hanging"), "\(name): \(run.errors)")
+            }
         }
     }
 }

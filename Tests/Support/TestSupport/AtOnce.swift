@@ -1,0 +1,20 @@
+internal import Foundation
+
+/// Runs `body` of each of the cases at the same time, each on a thread of its own: for tests that wait for programs, which take little of a processor. What is
+/// expected there is recorded for the test that calls this.
+public func atOnce<Case: Sendable>(_ cases: [Case], _ body: @escaping @Sendable (Case) throws -> Void) async throws {
+    let threads = OwnThreads()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        for one in cases { group.addTask(executorPreference: threads) { try body(one) } }
+        try await group.waitForAll()
+    }
+}
+
+/// A thread a job: a body that waits would keep one of the few threads of Swift's pool.
+private final class OwnThreads: TaskExecutor {
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let executor = asUnownedTaskExecutor()
+        Thread.detachNewThread { job.runSynchronously(on: executor) }
+    }
+}
