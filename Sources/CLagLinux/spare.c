@@ -11,8 +11,9 @@ enum { NONE = -1, IN_CHANGE = -2, LOWEST = 3 };
 
 static _Atomic int cll_users;
 // What is kept back is any file that was read last: opening one only to keep it would lose the race for the slot against a host that accepts
-// connections as fast as it can. A host may close descriptors that are not its own and get the number again for a file of its own: device and inode
-// say whether it is still ours. Written while the descriptor is IN_CHANGE.
+// connections as fast as it can. A host may close descriptors that are not its own and get the number again for a file of its own, even for the
+// same one: device and inode say whether it is still the file, and its owner for signals, which none are sent to, whether it is still our
+// opening of it. Written while the descriptor is IN_CHANGE.
 static _Atomic int cll_spare = NONE;
 static dev_t cll_spare_device;
 static ino_t cll_spare_inode;
@@ -24,7 +25,8 @@ static int cll_spare_drop(void) {
     int descriptor = atomic_load(&cll_spare);
     if (descriptor < 0 || !cll_spare_take(descriptor)) return 0;
     struct stat status;
-    int is_ours = fstat(descriptor, &status) == 0 && status.st_dev == cll_spare_device && status.st_ino == cll_spare_inode;
+    int is_ours = fstat(descriptor, &status) == 0 && status.st_dev == cll_spare_device && status.st_ino == cll_spare_inode &&
+                  fcntl(descriptor, F_GETOWN) == getpid();
     atomic_store(&cll_spare, NONE);
     return is_ours && close(descriptor) == 0;
 }
@@ -52,7 +54,7 @@ void cll_spare_close(int descriptor) {
     struct stat status;
     // 0, 1 and 2 are left to the host, which may have closed them in order to open something else there.
     int is_wanted = atomic_load(&cll_users) > 0 && atomic_load(&cll_spare) == NONE && descriptor >= LOWEST;
-    if (!is_wanted || fstat(descriptor, &status) != 0 || !cll_spare_take(NONE)) {
+    if (!is_wanted || fstat(descriptor, &status) != 0 || fcntl(descriptor, F_SETOWN, getpid()) != 0 || !cll_spare_take(NONE)) {
         close(descriptor);
         return;
     }

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -122,6 +123,22 @@ int clr_epoll_accepts(int pidfd, pid_t pid, int32_t epoll) {
     enum { MOST_MEMBERS = 256 };
     clr_owner owner = {.pidfd = pidfd, .pid = pid};
     return clr_epoll_members_each(pid, epoll, MOST_MEMBERS, clr_visit_accepting, &owner) == 1;
+}
+
+static int clr_visit_awaited(const clr_epoll_member *member, void *context) {
+    const clr_owner *owner = context;
+    if (!clr_listens(owner, member->descriptor, 0)) return 0;
+    struct pollfd listener = {.fd = clr_duplicate(owner->pidfd, member->descriptor), .events = POLLIN};
+    if (listener.fd < 0) return 0;
+    int is_ready = poll(&listener, 1, 0) == 1 && (listener.revents & POLLIN) != 0;
+    close(listener.fd);
+    return is_ready;
+}
+
+int clr_epoll_has_client(int pidfd, pid_t pid, int32_t epoll) {
+    enum { MOST_MEMBERS = 256 };
+    clr_owner owner = {.pidfd = pidfd, .pid = pid};
+    return clr_epoll_members_each(pid, epoll, MOST_MEMBERS, clr_visit_awaited, &owner) == 1;
 }
 
 typedef struct clr_members {

@@ -101,12 +101,12 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
 
     /// One that hangs soon after its start does not come back to its wait, which would show that it is a loop.
     private func confirm(by found: LoopExamination, word: UInt64, at now: UInt64) {
-        guard !found.isQuiet, found.work == .pending, !isShared, let epoll = table.waitPlace(at: index).epoll else {
-            return servedWord.store(.max, ordering: .relaxed)
-        }
+        // What else is pending may be the program's own: a wake-up, a timer.
+        guard !found.isQuiet, found.work == .pending, !isShared, let epoll = table.waitPlace(at: index).epoll,
+            examiner.hasClient(at: epoll)
+        else { return servedWord.store(.max, ordering: .relaxed) }
         if servedWord.load(ordering: .relaxed) != word {
-            // Of any other instance, what is pending may be for whoever it was made for.
-            servedNanoseconds.store(examiner.accepts(by: epoll) ? now : .max, ordering: .relaxed)
+            servedNanoseconds.store(now, ordering: .relaxed)
             servedWord.store(word, ordering: .relaxed)
         }
         guard now.saturatingDifference(servedNanoseconds.load(ordering: .relaxed)) >= Self.confirmingNanoseconds else { return }

@@ -106,6 +106,9 @@ int clr_epoll_accepts(int pidfd, pid_t pid, int32_t epoll);
 // Whether an epoll instance watches nothing but what threads of the program's own wake its loop by (eventfd(2)): no one else waits for that loop. 10 µs.
 int clr_has_wake_ups_alone(pid_t pid, int32_t epoll);
 
+// Whether a client waits to be accepted at a listening socket that an epoll instance watches, among its first 256 members. As clr_epoll_accepts.
+int clr_epoll_has_client(int pidfd, pid_t pid, int32_t epoll);
+
 // Whether nothing can come from `object` but new connections, and the process has none that came from there: then no work of a loop on it waits but
 // what is pending there. 3 µs a socket of the process.
 int clr_has_no_client(int pidfd, pid_t pid, const clr_wait_object *object);

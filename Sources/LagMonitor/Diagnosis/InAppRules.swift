@@ -17,9 +17,9 @@ package struct InAppRules: Sendable, Hashable {
         "liblagmonitor-preload", "libasan", "libtsan", "libubsan", "libswift", "lib_Swift", "lib_String", "libFoundation",
         "lib_Foundation",
         "libdispatch", "libBlocksRuntime", "libCoreFoundation", "linux-vdso", "linux-gate", "[vdso]", "[vsyscall]",
-        "libpython", "libruby", "libperl", "libphp", "libnode", "libjvm", "libcoreclr", "libclrjit", "libhostfxr",
+        "libnode", "libjvm", "libcoreclr", "libclrjit", "libhostfxr",
         "libhostpolicy",
-        "libmono", "liblua", "libtcl8", "libguile-",
+        "libmono",
     ]
 
     /// Beginnings of names of system code that is linked into the program: the Swift libraries when they are linked
@@ -82,8 +82,13 @@ package struct InAppRules: Sendable, Hashable {
         "DistributedCluster.", "MQTTNIO.", "SwiftSoup.", "Alamofire.",
     ]
 
-    private static let systemModulePrefixes = PrefixSet(systemModules)
-    private static let interpreterLibraries = PrefixSet(["libpython", "libruby", "libperl", "libphp", "liblua", "libtcl8", "libguile-"])
+    /// The same of interpreters, which other libraries call.
+    private static let interpreters = [
+        "libpython", "libruby", "libperl", "libphp", "liblua.so", "liblua5", "libluajit", "libtcl8", "libtcl9", "libguile-",
+    ]
+
+    private static let systemModulePrefixes = PrefixSet(systemModules + interpreters)
+    private static let interpreterLibraries = PrefixSet(interpreters)
     private static let systemSymbolPrefixes = PrefixSet(systemSymbols)
     private static let sharedNamePrefixes = PrefixSet(sharedNames)
     private static let packageSymbolPrefixes = PrefixSet(packageSymbols)
@@ -136,7 +141,8 @@ package struct InAppRules: Sendable, Hashable {
     package static func isRuntime(modulePath: String?) -> Bool {
         guard let modulePath else { return false }
         let base = ModuleName.base(modulePath)
-        return modulePath.contains("/lib-dynload/") || systemModulePrefixes.holdsPrefix(of: base) || FileLocation.isInterpreter(base)
+        return modulePath.contains("/lib-dynload/") || systemModulePrefixes.holdsPrefix(of: base)
+            || FileLocation.isInterpreter(base)
     }
 
     /// Whether a file is an interpreter, or the library that has one.

@@ -70,7 +70,12 @@ package struct SymbolFiles: Sendable {
     func openDebugFile(of file: borrowing ELFFile, _ module: Module) -> ELFFile? {
         guard let place = places(of: module).first else { return nil }
         for path in debugPaths(of: file, at: place) {
-            if let source = ByteSource(path: path), let debug = ELFFile(source), debug.buildID == file.buildID { return debug }
+            // One in a folder `.debug` may have the module's own name.
+            if let source = ByteSource(path: path), source.identity != file.source.identity, let debug = ELFFile(source),
+                debug.buildID == file.buildID
+            {
+                return debug
+            }
         }
         return nil
     }
@@ -108,7 +113,8 @@ package struct SymbolFiles: Sendable {
         let byID = roots.map { "\($0)/.build-id/\(id.prefix(2))/\(id.dropFirst(2)).debug" }
         guard let name = file.debugFileName, let end = place.lastIndex(of: "/") else { return byID }
         let folder = place[..<end]
-        return byID + ["\(folder)/\(name)", "\(folder)/.debug/\(name)"] + roots.map { "\($0)\(folder.trimmingPrefix(root))/\(name)" }
+        return byID + ["\(folder)/\(name)", "\(folder)/.debug/\(name)"]
+            + roots.map { "\($0)\(folder.trimmingPrefix(root))/\(name)" }
     }
 
     /// Where the module's file may be read: its path, and for one that was deleted what the kernel keeps as long as it is mapped: the process's own program (a

@@ -20,8 +20,23 @@ package struct TemplateClosure: Sendable, Hashable {
     /// The simplified name of the function that it was written in.
     package var owner: String {
         let bytes = Array(text.utf8)
-        let last = bytes.indices.last { bytes[$0...].starts(with: "::{lambda".utf8) || bytes[$0...].starts(with: "::<lambda".utf8) }
+        let last = bytes.indices.last {
+            bytes[$0...].starts(with: "::{lambda".utf8) || bytes[$0...].starts(with: "::<lambda".utf8)
+        }
         return Self.simplified(String(decoding: bytes[..<(last ?? 0)], as: UTF8.self))
+    }
+
+    /// Functions of libraries that do nothing but call what they were made for. Another one that was made for a lambda, as a map for how it compares, may not
+    /// have called it.
+    private static let callers: Set<String> = [
+        "_M_invoke", "_M_run", "__invoke", "__invoke_impl", "__invoke_r", "__call", "invoke", "impl", "operator()", "do_complete",
+        "complete",
+    ]
+
+    /// - Parameter symbol: the simplified name of a library's function.
+    package static func isCalled(by symbol: String) -> Bool {
+        let last = symbol.utf8.lastIndex(of: UInt8(ascii: ":")).map { symbol[symbol.utf8.index(after: $0)...] } ?? symbol[...]
+        return callers.contains(String(last.prefix { $0 != "<" }))
     }
 
     private static func simplified(_ name: String) -> String {

@@ -21,7 +21,7 @@ struct EvidenceBuilder {
         evidence.systemNanoseconds = usage.systemNanoseconds
         evidence.minorFaults = usage.minorFaults
         evidence.majorFaults = usage.majorFaults
-        if tally.collectingCount * 2 > tally.sampleCount { evidence.isCollecting = true }
+        if tally.collectingCount * 2 > tally.sampleCount || findings.isCollecting { evidence.isCollecting = true }
         guard let namedStack = findings.wait else { return evidence }
         switch namedStack.stack.outcome.state {
         case .runningCall(let number): evidence.syscall = number.map(Self.name)

@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// Asks the program for its own state when a stall is recognised, and keeps the answer until the stall's record is made.
 ///
-/// The reporter's thread, but for the answer, which comes from a thread that is made for it. One that hangs in the program's code keeps that thread,
-/// and further stalls have no fields until it comes back.
+/// The reporter's thread, but for the answers, which come from a thread that is made for them, one after the other. One that hangs in the program's code keeps
+/// that thread, and stalls that wait for their turn longer than the deadline have no fields.
 final class HostState: Sendable {
     private enum Answer {
         case awaited(since: UInt64)
@@ -57,13 +57,12 @@ final class HostState: Sendable {
     private func run() {
         while true {
             let next = state.withLock { state in
-                // Whose record is out, or waited long enough, has no use for an answer.
-                state.waiting.removeAll { state.answers[$0.id] == nil }
                 state.isRunning = !state.waiting.isEmpty
                 return state.waiting.isEmpty ? nil : state.waiting.removeFirst()
             }
             guard let next else { return }
             let fields = Self.fields(of: hook.run(next.stall))
+            // Whose record is out, or waited long enough, has no use for it.
             state.withLock { if $0.answers[next.id] != nil { $0.answers[next.id] = .given(fields) } }
             answered.post()
         }
@@ -87,7 +86,12 @@ final class HostState: Sendable {
     }
 
     /// The stall's last record was made.
-    func forget(_ id: StallID) { state.withLock { _ = $0.answers.removeValue(forKey: id) } }
+    func forget(_ id: StallID) {
+        state.withLock { state in
+            state.answers[id] = nil
+            state.waiting.removeAll { $0.id == id }
+        }
+    }
 
     private static func fields(of values: [String: String]) -> [StallRecord.Request.Attribute] {
         values.sorted { $0.key < $1.key }.prefix(StallBeginHook.fieldCapacity).map { name, value in

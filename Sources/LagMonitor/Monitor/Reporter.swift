@@ -86,8 +86,12 @@ final class Reporter: @unchecked Sendable {
     private func report(_ episode: Episode) {
         guard let watch = registry.registration(at: episode.facts.watch), let core = watch.owner as? MonitorCore else { return }
         if let loop = watch.candidate, !loop.isConfirmed {
-            guard episode.facts.phase == .begin || episode.facts.phase == .end else { return }
+            guard episode.facts.phase == .begin || episode.facts.phase == .end || episode.facts.phase == .abandoned else {
+                return
+            }
             let record = builder.build(episode, watch, core.configuration)
+            // What the watch did not see to its end is none that is reported later.
+            if episode.facts.phase == .abandoned { return withheld.forget(record.id) }
             return withheld.add(record, of: loop, watch: episode.facts.watch, for: core)
         }
         // They came before this one.

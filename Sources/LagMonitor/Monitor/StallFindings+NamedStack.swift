@@ -27,7 +27,8 @@ extension StallFindings {
             let levels = levels.withoutCallersOfOwnCode
             let functions = Set(levels.lazy.compactMap(\.symbol))
             // What calls an interpreter that is not read only runs what that interprets.
-            let interpreter = levels.contains { $0.language != nil }
+            let interpreter =
+                levels.contains { $0.language != nil }
                 ? nil : levels.firstIndex { InAppRules.isInterpreter(modulePath: $0.module) }
             return zip(levels.indices, levels).map { index, level in
                 defer { if level.inlined != true { frame += 1 } }
@@ -148,7 +149,8 @@ extension RandomAccessCollection<StallRecord.Frame> {
 extension StallRecord.Frame {
     /// A lambda of the program's that the compiler has put into this function of a library's.
     fileprivate var closure: TemplateClosure? {
-        inApp == true || language != nil ? nil : variant.flatMap(TemplateClosure.init(in:))
+        guard inApp != true, language == nil, let symbol, TemplateClosure.isCalled(by: symbol) else { return nil }
+        return variant.flatMap(TemplateClosure.init(in:))
     }
 
     /// About what it takes of a line, without its full name, which goes first.

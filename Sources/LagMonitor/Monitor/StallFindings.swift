@@ -152,6 +152,15 @@ struct StallFindings {
         return isAtWork ? covering : nil
     }
 
+    /// Whether for more than half of it the thread's stacks show that it collects its language's garbage.
+    var isCollecting: Bool {
+        let collecting = seen.filter {
+            $0.frames.contains { !($0.inApp ?? false) && $0.symbol.map(CollectorFunction.isOne) ?? false }
+        }
+        func weight(_ stacks: [NamedStack]) -> UInt64 { stacks.reduce(0) { $0.saturatingSum($1.stack.weightNanoseconds) } }
+        return weight(collecting) > weight(seen) / 2
+    }
+
     /// What it waited for, as far as that matters to the cause: the heaviest of the waits that make it up, of those of the culprit if it has any.
     var wait: NamedStack? {
         let waits = seen.filter { namedStack in

@@ -19,7 +19,7 @@ struct WithheldRecords {
 
     /// The end of a stall takes the place of its beginning.
     mutating func add(_ record: StallRecord, of loop: any CandidateLoop, watch: Int, for core: MonitorCore) {
-        entries.removeAll { $0.record.id == record.id }
+        forget(record.id)
         guard entries.count(where: { $0.watch == watch }) < Self.capacity else { return }
         entries.append(Entry(record: record, loop: loop, core: core, watch: watch))
     }
@@ -35,6 +35,8 @@ struct WithheldRecords {
         }
         return confirmed
     }
+
+    mutating func forget(_ id: StallID) { entries.removeAll { $0.record.id == id } }
 
     /// These watches are over.
     mutating func forget(_ watches: [Int]) { entries.removeAll { watches.contains($0.watch) } }

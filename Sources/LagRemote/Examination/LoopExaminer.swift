@@ -174,8 +174,8 @@ package final class LoopExaminer: Sendable {
         )
     }
 
-    /// Whether an epoll instance of the process watches a listening socket.
-    func accepts(by epoll: Int32) -> Bool { clr_epoll_accepts(process.descriptor, process.pid, epoll) != 0 }
+    /// Whether a client waits to be accepted by way of an epoll instance of the process.
+    func hasClient(at epoll: Int32) -> Bool { clr_epoll_has_client(process.descriptor, process.pid, epoll) != 0 }
 
     /// What an action needs. A claim of the shared table proves nothing here: it may be another process's.
     func proof(

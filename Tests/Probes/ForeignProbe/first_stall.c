@@ -283,8 +283,8 @@ int run_first_stall(int count, char **arguments) {
         run_thread(turn_on_thread, strcmp(name, "set-thread") == 0 ? "set" : "few-set");
     }
     if (epoll_ctl(set, EPOLL_CTL_ADD, STDIN_FILENO, &interest) != 0) return 3;
-    if (strcmp(name, "hang-with-client") == 0) {
-        // Connected to itself, which it does not come to accept.
+    if (strcmp(name, "hang-with-client") == 0 || strcmp(name, "hang-with-event") == 0) {
+        // Connected to itself, which it does not come to accept; or with a wake-up that it does not come to read.
         struct sockaddr_un address = {.sun_family = AF_UNIX};
         int listener = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0);
         socklen_t length = sizeof(address);
@@ -293,7 +293,9 @@ int run_first_stall(int count, char **arguments) {
         struct epoll_event any = {.events = EPOLLIN};
         if (epoll_ctl(set, EPOLL_CTL_ADD, listener, &any) != 0) return 5;
         wait_on(set, -1);
-        if (connect(client, (struct sockaddr *)&address, length) != 0) return 5;
+        int is_event = strcmp(name, "hang-with-event") == 0;
+        if (is_event && epoll_ctl(set, EPOLL_CTL_ADD, eventfd(1, EFD_CLOEXEC), &any) != 0) return 5;
+        if (!is_event && connect(client, (struct sockaddr *)&address, length) != 0) return 5;
         first_handler(100000);
     }
     if (strcmp(name, "loop") == 0 || strcmp(name, "client") == 0) {

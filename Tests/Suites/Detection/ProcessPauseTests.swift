@@ -46,6 +46,20 @@ struct ProcessPauseTests {
         }
     }
 
+    @Test(
+        arguments: [(100, 100, nil, 50), (0, 100, 0, 0), (0, 100, nil, 50), (0, 100, 80, 80)]
+            as [(UInt64, UInt64, UInt64?, UInt64)]
+    )
+    func `its likely length lies in a share where it lies in the whole`(
+        least: UInt64,
+        most: UInt64,
+        likely: UInt64?,
+        half: UInt64
+    ) {
+        let share = ProcessPause(from: 0, to: 200, atLeast: least, atMost: most, likely: likely).share(from: 100, until: 200)
+        #expect(share.likely == half, "\(share)")
+    }
+
     @Test func `two are joined to one`() {
         #expect(ProcessPause.joined(nil, nil) == nil)
         #expect(ProcessPause.joined(processPause, nil) == processPause)

@@ -127,6 +127,13 @@ struct CulpritTests {
         #expect(Culprit(stacks: [stack(10, "f"), stack(10, "f")])?.representative == 0)
     }
 
+    /// What runs callbacks, too, where it is a language's runtime; the collectors of these are known by their functions.
+    @Test func `a runtimes function is blamed with a fifth of the confidence`() {
+        #expect(isClose(Culprit(stacks: [loopStack("{<lua_pcallk> {<lua_main>")])?.confidence, 0.2 * 0.7))
+        #expect(isClose(Culprit(stacks: [loopStack("{[uv_run]")])?.confidence, 0.5 * 0.7))
+        #expect(CollectorFunction.isOne("v8::internal::Heap::CollectGarbage") && !CollectorFunction.isOne("App.CollectGarbage"))
+    }
+
     @Test func `own code without a name nearer to the leaf halves the confidence`() {
         let named = Culprit(stacks: [stack(100, "[work] f main"), stack(100, "[work] f main")])
         let hidden = Culprit(stacks: [stack(100, "[work] ? f main"), stack(100, "[work] ? f main")])

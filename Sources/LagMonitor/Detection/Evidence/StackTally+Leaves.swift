@@ -12,11 +12,17 @@ extension StackTally {
     /// another of where in a function the time goes. Those that found no room count as those that did. Allocates.
     package func stackAtLeaves(_ index: Int) -> [(stack: TalliedStack, pc: UInt64)] {
         let places = UnsafeBufferPointer(start: leaves + index * Self.leafCapacity, count: stacks[index].leaves)
-        let total = places.reduce(0.0) { $0 + Double($1.count) }
+        // What is left of each number is for the places that come later.
+        var (nanoseconds, count) = (stacks[index].weightNanoseconds, stacks[index].count)
+        var left = places.reduce(0) { $0 + $1.count }
         return places.map { place in
             var stack = stacks[index]
-            stack.weightNanoseconds = UInt64(Double(stack.weightNanoseconds) * Double(place.count) / total)
-            stack.count = place.count
+            let share = Double(place.count) / Double(left)
+            stack.weightNanoseconds = UInt64(Double(nanoseconds) * share)
+            stack.count = UInt64((Double(count) * share).rounded())
+            nanoseconds -= min(stack.weightNanoseconds, nanoseconds)
+            count -= min(stack.count, count)
+            left -= place.count
             return (stack, place.pc)
         }
     }

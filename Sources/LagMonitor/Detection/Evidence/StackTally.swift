@@ -209,7 +209,10 @@ package final class StackTally {
             (stacks + index).initialize(to: other.stacks[index])
             let first = index * maximumFrames
             (frames + first).update(from: other.frames + first, count: stacks[index].outcome.stored)
-            (leaves + index * Self.leafCapacity).update(from: other.leaves + index * Self.leafCapacity, count: stacks[index].leaves)
+            (leaves + index * Self.leafCapacity).update(
+                from: other.leaves + index * Self.leafCapacity,
+                count: stacks[index].leaves
+            )
             var owner = 0
             while owner < stacks[index].owners {
                 let place = index * Self.ownerCapacity + owner

@@ -77,11 +77,12 @@ package struct ProcessPause: Sendable, Equatable {
         let inside = min(to, until).saturatingDifference(max(from, since))
         let outside = to.saturatingDifference(from) - inside
         let share = (atLeast: atLeast.saturatingDifference(outside), atMost: min(atMost, inside))
-        let isUnlikely = likely == atLeast
+        // As far between its bounds as the whole one's.
+        let position = atMost > atLeast ? Double(likely - atLeast) / Double(atMost - atLeast) : 0.5
         return Share(
             atLeast: share.atLeast,
             atMost: share.atMost,
-            likely: isUnlikely ? share.atLeast : share.atLeast + (share.atMost - share.atLeast) / 2
+            likely: share.atLeast + UInt64(Double(share.atMost - share.atLeast) * position)
         )
     }
 

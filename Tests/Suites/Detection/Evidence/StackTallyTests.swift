@@ -64,8 +64,12 @@ struct StackTallyTests {
             #expect(places.map { Double($0.stack.weightNanoseconds) / Double(millisecond) } == [247.5, 82.5])
         }
         // More places than there is room for.
-        for pc in 0..<100 { _ = tally.add(Self.outcome(2), Self.stack([1000 + UInt64(pc), 7]), key: 2, at: start + 400 * millisecond) }
-        #expect(tally.stackAtLeaves(1).count == StackTally.leafCapacity && tally[1].count == 100)
+        for pc in 0..<100 {
+            _ = tally.add(Self.outcome(2), Self.stack([1000 + UInt64(pc), 7]), key: 2, at: start + 400 * millisecond)
+        }
+        let crowded = tally.stackAtLeaves(1)
+        #expect(crowded.count == StackTally.leafCapacity && crowded.reduce(0) { $0 + $1.stack.count } == 100)
+        #expect(crowded.reduce(0) { $0 + $1.stack.weightNanoseconds } == tally[1].weightNanoseconds)
         // Another stall's.
         tally.begin(at: start)
         observe(7, 150)

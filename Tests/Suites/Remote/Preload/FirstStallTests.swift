@@ -88,6 +88,15 @@ internal import Testing
         #expect(eventually { process.watch.watchedLoops == 1 && process.watch.watchedProcesses.count == 1 })
     }
 
+    @Test func `a start that has a listening socket is no hang for a wake up of its own`() throws {
+        let process = try start("hang-with-event")
+        defer { process.end() }
+        process.send("\n")
+        _ = try time("stalling", of: process)
+        usleep(3_000_000)
+        #expect(process.watch.watchedLoops == 0 && process.reported.isEmpty, "\(process.reported)")
+    }
+
     @Test func `a process that is killed before its second wait leaves no record`() throws {
         let process = try start("hang")
         defer { process.end() }

@@ -103,6 +103,7 @@ struct PerfMapTests {
             ("Builtin:ArrayMap", "javascript", "Builtin:ArrayMap", nil, nil),
             ("py::Shop.checkout:/app/shop.py", "python", "Shop.checkout", "/app/shop.py", nil),
             ("void com.example.Shop.slow(int)", "java", "com.example.Shop.slow", nil, nil),
+            ("int SelSort$$Lambda$4/0x0000000800c03000.compare(int)", "java", "SelSort$$Lambda$4.compare", nil, nil),
             ("Lcom/example/Shop;::slow", "java", "com.example.Shop.slow", nil, nil),
             ("instance void [shop] Shop.Cart::Slow(int32)[Tier0]", "dotnet", "Shop.Cart.Slow", nil, nil),
             ("Interpreter", nil, "Interpreter", nil, nil), ("TRACE_1::shop.lua:10", nil, "TRACE_1::shop.lua:10", nil, nil),

@@ -40,8 +40,19 @@ enum WriterPlace: String, CaseIterable, Sendable {
 
 /// A program that publishes what its threads are at, read from here.
 final class PublishingProgram {
+    /// The first clang that knows the dialects of thread-local variables: Debian's older ones do not.
     static let compiler = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map { "\($0)/clang" }
-        .first { FileManager.default.isExecutableFile(atPath: $0) }
+        .first { path in
+            guard FileManager.default.isExecutableFile(atPath: path) else { return false }
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: path)
+            process.arguments = ["-mtls-dialect=gnu2", "-fsyntax-only", "-x", "c", "-"]
+            process.standardInput = FileHandle.nullDevice
+            process.standardError = FileHandle.nullDevice
+            guard (try? process.run()) != nil else { return false }
+            process.waitUntilExit()
+            return process.terminationStatus == 0
+        }
     private static let sources = Repository.root.appendingPathComponent("Tests/Probes/ForeignProbe").path
     private static let built = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
 

@@ -193,4 +193,26 @@ struct HangActionTests {
             }
         }
     }
+
+    @Test(arguments: ["hang", "burn"]) func `a proved hang is acted upon`(name: String) throws {
+        try withFolder { folder in
+            let run = try ProbeRun([
+                ProbeRun.lagmond, "run", "--on-hang", "signal:KILL", "--on-hang-after", "2", "--output", folder + "/stalls", "--",
+                ProbeRun.probe, "places", name,
+            ])
+            #expect(run.signal == SIGKILL && run.errors.contains("has been hanging in main for 2"), "\(run.errors)")
+        }
+    }
+
+    @Test func `nothing is done about a thread that nothing waits for`() async throws {
+        try await atOnce(["idle", "pool-peer", "pool-epoll"]) { name in
+            try withFolder { folder in
+                let run = try ProbeRun([
+                    ProbeRun.lagmond, "run", "--on-hang", "signal:KILL", "--on-hang-after", "0.5", "--output", folder + "/stalls",
+                    "--", ProbeRun.probe, "places", name,
+                ])
+                #expect(run.status == 0 && run.signal == 0 && !run.errors.contains("hanging"), "\(name): \(run.errors)")
+            }
+        }
+    }
 }
