@@ -179,7 +179,9 @@ struct FunctionVariantTests {
         #expect(named?.symbol == "routes::lambda::operator()" && named?.owner == "routes")
         #expect(TemplateClosure(in: "std::vector<int>::push_back(int)") == nil)
         // What was made for a lambda may not be what calls it.
-        let callers = ["std::_Function_handler::_M_invoke", "std::__invoke_impl", "boost::asio::detail::wait_handler::do_complete"]
+        let callers = [
+            "std::_Function_handler::_M_invoke", "std::__invoke_impl", "boost::asio::detail::wait_handler::do_complete",
+        ]
         #expect(callers.allSatisfy(TemplateClosure.isCalled))
         #expect(!TemplateClosure.isCalled(by: "std::_Rb_tree::_M_insert_unique") && !TemplateClosure.isCalled(by: "std::sort"))
         // The library's own say nothing of the program.
