@@ -51,7 +51,15 @@ package struct ProcessPause: Sendable, Equatable {
         let rest = window.saturatingDifference(ran)
         guard ran > mostRun.saturatingSum(LatenessGuard.mostToleranceNanoseconds) else {
             guard rest > 0 else { return nil }
-            return ProcessPause(from: from, to: to, atLeast: min(atLeast, rest), atMost: min(atMost, rest), mostRun: mostRun)
+            // A scan that took long may have waited for the kernel: most likely where the thread ran for most of it.
+            return ProcessPause(
+                from: from,
+                to: to,
+                atLeast: min(atLeast, rest),
+                atMost: min(atMost, rest),
+                likely: atLeast == 0 && ran >= rest ? 0 : nil,
+                mostRun: mostRun
+            )
         }
         let unexplained = min(rest.saturatingDifference(waited), atMost)
         guard unexplained > LatenessGuard.mostToleranceNanoseconds else { return nil }
