@@ -222,7 +222,9 @@ struct UsageMeterTests {
         #expect(limited(0) == pause && limited(300) == nil)
         // One of a scan, which may have waited for the kernel.
         let scan = ProcessPause(from: 100, to: 400, atLeast: 0, atMost: 280, mostRun: 300)
-        #expect(scan.limited(in: 300, ran: 200, waited: 0)?.likely == 0 && scan.limited(in: 300, ran: 100, waited: 0)?.likely == 100)
+        #expect(
+            scan.limited(in: 300, ran: 200, waited: 0)?.likely == 0 && scan.limited(in: 300, ran: 100, waited: 0)?.likely == 100
+        )
     }
 
     /// A `fork` of a large process held the watchdog up for 700 ms, of which the loop's thread ran 350 and waited 340 for its processor.
