@@ -114,12 +114,14 @@ struct PauseMeter {
         }
         guard let processPause else { return nil }
         recordPauses()
-        // It may also have waited for the kernel, as for a map of memory that another thread holds.
+        // It may also have waited for the kernel, as for a map of memory that a fork holds: most likely it did, for a scan is short, and what stops a process comes
+        // at any time.
         return ProcessPause(
             from: processPause.from,
             to: processPause.to,
             atLeast: 0,
             atMost: processPause.atMost,
+            likely: 0,
             mostRun: processPause.mostRun
         )
     }

@@ -51,13 +51,13 @@ package struct ProcessPause: Sendable, Equatable {
         let rest = window.saturatingDifference(ran)
         guard ran > mostRun.saturatingSum(LatenessGuard.mostToleranceNanoseconds) else {
             guard rest > 0 else { return nil }
-            // A scan that took long may have waited for the kernel: most likely where the thread ran for most of it.
+            let isUnlikely = likely == atLeast && atLeast < atMost
             return ProcessPause(
                 from: from,
                 to: to,
                 atLeast: min(atLeast, rest),
                 atMost: min(atMost, rest),
-                likely: atLeast == 0 && ran >= rest ? 0 : nil,
+                likely: isUnlikely ? 0 : nil,
                 mostRun: mostRun
             )
         }
