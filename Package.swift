@@ -55,6 +55,9 @@ let lifecycle = product("ServiceLifecycle", of: "swift-service-lifecycle", with:
 let service = [lifecycle, product("Logging", of: "swift-log", with: "ServiceLifecycle")]
 let configuration = product("Configuration", of: "swift-configuration", with: "Configuration")
 let tracing = product("Tracing", of: "swift-distributed-tracing", with: "Tracing")
+let hummingbird = product("Hummingbird", of: "hummingbird", with: "Hummingbird")
+let httpTypes = product("HTTPTypes", of: "swift-http-types", with: "Hummingbird")
+let grpc = product("GRPCCore", of: "grpc-swift-2", with: "GRPC")
 let nio = [product("NIOCore", of: "swift-nio", with: "NIO"), product("NIOPosix", of: "swift-nio", with: "NIO")]
 /// C as compilers make it where unwinding is hardest.
 let withoutFramePointer: CSetting = .unsafeFlags(["-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"])
@@ -74,7 +77,7 @@ let package = Package(
             name: "LagMonitor",
             targets: [
                 "LagMonitor", "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle", "LagMonitorConfiguration",
-                "LagMonitorNIO", "LagMonitorTracing",
+                "LagMonitorNIO", "LagMonitorTracing", "LagMonitorHummingbird", "LagMonitorGRPC",
             ]
         ),
         // liblagmonitor-preload.so: lagmond loads it into programs that it starts.
@@ -87,14 +90,19 @@ let package = Package(
         .trait(name: "Configuration", description: "LagMonitorConfiguration: settings from swift-configuration."),
         .trait(name: "Tracing", description: "LagMonitorTracing: the traces of swift-distributed-tracing."),
         .trait(name: "NIO", description: "LagMonitorNIO: watch SwiftNIO's event loops."),
+        .trait(name: "Hummingbird", description: "LagMonitorHummingbird: which request of a Hummingbird server it was."),
+        .trait(name: "GRPC", description: "LagMonitorGRPC: which call of a grpc-swift-2 server it was."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.6.3"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.7.0"),
+        .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
     ],
     targets: [
@@ -134,6 +142,8 @@ let package = Package(
         adapter("Configuration", ["LagMonitor", configuration]),
         adapter("NIO", cEdge + ["LagMonitor"] + nio),
         adapter("Tracing", ["LagMonitor", tracing]),
+        adapter("Hummingbird", ["LagMonitor", "LagMonitorTracing", hummingbird, httpTypes]),
+        adapter("GRPC", ["LagMonitor", "LagMonitorTracing", grpc]),
 
         // lagmond. LagSymbols: files and lines from a kept llvm-symbolizer.
         .target(name: "LagSymbols", dependencies: cEdge + ["CLagRemote", "LagModel", "LagDiagnosis"]),
@@ -167,7 +177,6 @@ let package = Package(
         evaluation("lagbench", layers + ["LagMonitor", "LagMonitorFoundation", "LagSymbols"]),
         evaluation("lagaccuracy", ["TestSupport", "LagMonitor", "LagDetection", "LagWorkload", "StallFixtures", argumentParser]),
         evaluation("lagdiagnosis", ["LagMonitor", "LagOutput", "StallFixtures", argumentParser]),
-        evaluation("lagrequests", ["LagModel", "LagMonitor", "LagMonitorConcurrency", "LagMonitorNIO"] + nio),
         .executableTarget(
             name: "lagfuzz",
             dependencies: core + ["TestSupport", "LagMonitor", "LagMonitorDelivery", "LagReader"],
@@ -222,9 +231,10 @@ let package = Package(
             cEdge + [
                 "LagMonitor", "LagOutput", "LagMonitorFoundation", "LagMonitorConcurrency",
                 "LagMonitorDelivery", "LagMonitorOTLP", "LagMonitorTestKit", "LagMonitorNIO", "LagMonitorLogging",
-                "LagMonitorMetrics", "LagMonitorLifecycle", "LagMonitorConfiguration", "LagMonitorTracing", "LagSymbols",
-                "StallFixtures",
-                "FoundationProbe", "MonitorProbe", logging, lifecycle, configuration, tracing,
+                "LagMonitorMetrics", "LagMonitorLifecycle", "LagMonitorConfiguration", "LagMonitorTracing",
+                "LagMonitorHummingbird", "LagMonitorGRPC", "LagSymbols", "StallFixtures", "FoundationProbe", "MonitorProbe",
+                logging,
+                lifecycle, configuration, tracing, hummingbird, httpTypes, grpc,
                 product("MetricsTestKit", of: "swift-metrics", with: "Metrics"),
                 product("ServiceLifecycleTestKit", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
                 product("UnixSignals", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
@@ -271,7 +281,8 @@ if isUnsupported {
         "LagMonitorFoundation": ["Unsupported/LagMonitorFoundation"],
         "LagMonitorDelivery": ["Unsupported/LagMonitorDelivery"], "LagMonitorConfiguration": ["Adapters/Configuration"],
         "LagMonitorOTLP": ["Unsupported/LagMonitorOTLP"], "LagMonitorMetrics": ["Adapters/Metrics"],
-        "LagMonitorTracing": ["Adapters/Tracing"],
+        "LagMonitorTracing": ["Adapters/Tracing"], "LagMonitorHummingbird": ["Adapters/Hummingbird"],
+        "LagMonitorGRPC": ["Adapters/GRPC"],
         "LagMonitorLogging": ["Adapters/Logging"], "LagMonitorLifecycle": ["Adapters/Lifecycle"],
         "LagSymbols": ["Unsupported/LagSymbols"], "LagAdapterTests": ["Unsupported", "Suites/Adapters/Snippets/Snippets"],
     ]

@@ -21,7 +21,7 @@ internal import CLagBeacon
 ///   - body: runs once, on the calling thread.
 public func withStallContext<Result: ~Copyable, Failure: Error>(
     name: @autoclosure () -> String,
-    _ attributes: @autoclosure () -> KeyValuePairs<String, String> = [:],
+    _ attributes: @autoclosure () -> StallAttributes = [:],
     trace: @autoclosure () -> StallTrace? = nil,
     _ body: () throws(Failure) -> Result
 ) throws(Failure) -> Result {
@@ -53,7 +53,7 @@ public func withStallContext<Result: ~Copyable, Failure: Error>(
 // Specialised where it is used: as generic code of another module it takes three times as long.
 @inlinable public func withStallContext<Result, Failure: Error>(
     name: @autoclosure () -> String,
-    _ attributes: @autoclosure () -> KeyValuePairs<String, String> = [:],
+    _ attributes: @autoclosure () -> StallAttributes = [:],
     trace: @autoclosure () -> StallTrace? = nil,
     isolation: isolated (any Actor)? = #isolation,
     _ body: () async throws(Failure) -> Result
@@ -79,7 +79,7 @@ private let unplaced = UInt64.max
 /// - Returns: also without a place a token: what runs then is not what ran before.
 @usableFromInline func openStallContext(
     _ name: String,
-    _ attributes: KeyValuePairs<String, String>,
+    _ attributes: StallAttributes,
     _ trace: StallTrace?
 ) -> UInt64 {
     let token = open(name, attributes, trace, TaskRuntime.currentTask)
@@ -90,14 +90,14 @@ private let unplaced = UInt64.max
 
 private func open(
     _ name: String,
-    _ attributes: KeyValuePairs<String, String>,
+    _ attributes: StallAttributes,
     _ trace: StallTrace?,
     _ task: UInt64
 ) -> UInt64 {
     var draft = clb_context_draft()
     if let trace { (draft.trace_high, draft.trace_low, draft.span) = (trace.high, trace.low, trace.span) }
     withBytes(of: name) { clb_draft_name(&draft, $0.baseAddress, $0.count) }
-    for (name, value) in attributes {
+    for (name, value) in attributes.pairs {
         withBytes(of: name) { name in
             withBytes(of: value) { clb_draft_attribute(&draft, name.baseAddress, name.count, $0.baseAddress, $0.count) }
         }

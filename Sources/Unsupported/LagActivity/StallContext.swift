@@ -1,7 +1,7 @@
 /// Runs `body`. On Linux it also says what it works at.
 public func withStallContext<Result: ~Copyable, Failure: Error>(
     name: @autoclosure () -> String,
-    _ attributes: @autoclosure () -> KeyValuePairs<String, String> = [:],
+    _ attributes: @autoclosure () -> StallAttributes = [:],
     trace: @autoclosure () -> StallTrace? = nil,
     _ body: () throws(Failure) -> Result
 ) throws(Failure) -> Result { try body() }
@@ -9,7 +9,7 @@ public func withStallContext<Result: ~Copyable, Failure: Error>(
 /// Runs `body`. On Linux it also says what it works at.
 public func withStallContext<Result, Failure: Error>(
     name: @autoclosure () -> String,
-    _ attributes: @autoclosure () -> KeyValuePairs<String, String> = [:],
+    _ attributes: @autoclosure () -> StallAttributes = [:],
     trace: @autoclosure () -> StallTrace? = nil,
     isolation: isolated (any Actor)? = #isolation,
     _ body: () async throws(Failure) -> Result

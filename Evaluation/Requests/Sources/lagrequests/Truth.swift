@@ -1,7 +1,4 @@
-internal import CLagBeacon
-internal import CLagLinux
-internal import Glibc
-internal import LagModel
+internal import Foundation
 internal import LagMonitor
 internal import Synchronization
 
@@ -14,7 +11,7 @@ final class Truth: Sendable {
         var ended: UInt64 = 0
     }
 
-    private let blocks = PthreadMutex<[Block]>([])
+    private let blocks = Mutex<[Block]>([])
 
     var count: Int { blocks.withLock { $0.count } }
     var all: [Block] { blocks.withLock { $0 } }
@@ -22,11 +19,11 @@ final class Truth: Sendable {
     /// Blocks the calling thread in one of six ways, and remembers that.
     func block(_ request: Int) {
         let index = blocks.withLock { blocks in
-            blocks.append(Block(request: request, thread: cll_gettid(), begun: clb_now_ns()))
+            blocks.append(Block(request: request, thread: ThreadIdentity.current.tid, begun: MonotonicTime.now.nanoseconds))
             return blocks.count - 1
         }
         Blocking.run(index)
-        blocks.withLock { $0[index].ended = clb_now_ns() }
+        blocks.withLock { $0[index].ended = MonotonicTime.now.nanoseconds }
     }
 }
 
@@ -46,9 +43,9 @@ enum Blocking {
     }
 
     @inline(never) private static func compute() {
-        let end = clb_now_ns() + UInt64(milliseconds) * 1_000_000
+        let end = MonotonicTime.now.nanoseconds + UInt64(milliseconds) * 1_000_000
         var number: UInt64 = 1
-        while clb_now_ns() < end { number = number &* 6_364_136_223_846_793_005 &+ 1 }
+        while MonotonicTime.now.nanoseconds < end { number = number &* 6_364_136_223_846_793_005 &+ 1 }
         if number == 0 { usleep(1) }
     }
 
@@ -90,15 +87,15 @@ enum Blocking {
 
 /// A lock that another thread holds.
 private final class LockHolder: Sendable {
-    private let lock = PthreadMutex(0)
+    private let lock = NSLock()
     private let held = Atomic<Bool>(false)
 
-    func take() { lock.withLock { $0 += 1 } }
+    func take() { lock.withLock {} }
 
     var isHeld: Bool { held.load(ordering: .acquiring) }
 
     func hold(_ milliseconds: UInt32) {
-        lock.withLock { _ in
+        lock.withLock {
             held.store(true, ordering: .releasing)
             usleep(milliseconds * 1000)
         }

@@ -5,30 +5,29 @@ internal import LagMonitor
 /// names the request that did. Prints a line a run: `requests MODE stalls= running_right= running_wrong= absent= open_listed=`. Ends with 1 where a target is missed.
 @main
 enum Lagrequests {
-    static let modes = ["actors", "main-actor", "tasks", "nio", "nio-tasks"]
     /// Stalls of a run, unless said.
     private static let stallsByDefault = 60
 
     static func main() {
         let words = Array(CommandLine.arguments.dropFirst())
         let stalls = words.dropFirst().first.flatMap { Int($0) } ?? stallsByDefault
-        let isOne = words.first.map(modes.contains) ?? false
-        guard words.isEmpty || words.first == "all" || isOne else {
-            print("usage: lagrequests [all | \(modes.joined(separator: " | "))] [STALLS]")
+        let mode = words.first.flatMap(Mode.init(rawValue:))
+        guard words.isEmpty || words.first == "all" || mode != nil else {
+            print("usage: lagrequests [all | \(Mode.allCases.map(\.rawValue).joined(separator: " | "))] [STALLS]")
             exit(EX_USAGE)
         }
         // Nothing here runs on the main thread but the main queue.
-        let chosen = isOne ? [words.first!] : modes
+        let chosen = mode.map { [$0] } ?? Mode.allCases
         Thread.detachNewThread {
             var isGood = true
             for mode in chosen {
                 do {
                     let score = try Service.run(mode, stalls: stalls)
-                    print(score.line(mode))
+                    print(score.line(mode.rawValue))
                     fflush(nil)
                     isGood = isGood && score.isGood
                 } catch {
-                    print("lagrequests: \(mode) could not be run: \(error)")
+                    print("lagrequests: \(mode.rawValue) could not be run: \(error)")
                     isGood = false
                 }
             }

@@ -1,4 +1,3 @@
-internal import LagModel
 internal import LagMonitor
 
 /// What the records of a run said of the requests that are known to have blocked.
@@ -21,7 +20,8 @@ struct Score {
 
     private static let targetShare = 0.98
 
-    init(_ records: [StallRecord], _ blocks: [Truth.Block]) {
+    /// - Parameter areTraced: whether each request has a trace, which its record has to have as well.
+    init(_ records: [StallRecord], _ blocks: [Truth.Block], areTraced: Bool) {
         var owners: [Int: [Truth.Block]] = [:]
         for block in blocks {
             let covering = records.indices.filter { records[$0].threadID == block.thread }
@@ -44,7 +44,7 @@ struct Score {
             // of the threshold; its samples are some 10 ms apart.)
             let partly = Set(
                 blocks.filter {
-                    $0.thread == record.threadID && $0.shared(with: record) > record.thresholdNanoseconds / 4
+                    $0.thread == record.threadID && $0.shared(with: record) > record.threshold.nanoseconds / 4
                 }
                 .map { "\($0.request)" }
             )
@@ -54,7 +54,7 @@ struct Score {
             if record.requestsOpen.contains(where: { !$0.running }) { openListed += 1 }
             let isWrong =
                 named.contains { !truth.contains($0) && !partly.contains($0) }
-                || record.request.map { !truth.contains($0.number) } ?? false
+                || record.request.map { !truth.contains($0.number) || areTraced && record.traceID != $0.traceID } ?? false
             if isWrong { wrong += owned.count }
             for number in truth where !isWrong {
                 if named.contains(number) { right += 1 } else { absent += 1 }
@@ -74,12 +74,20 @@ struct Score {
 extension StallRecord.Request {
     /// The service's number of it.
     fileprivate var number: String { attributes.first { $0.name == "id" }?.value ?? "" }
+
+    /// What it was sent with.
+    fileprivate var traceID: String { TraceParent.traceID(Int(number) ?? 0) }
 }
 
 extension Truth.Block {
     /// How much of it a record covers.
     fileprivate func shared(with record: StallRecord) -> UInt64 {
         let since = record.startMonotonicNanoseconds
-        return min(since + record.durationNanoseconds, ended).saturatingDifference(max(since, begun))
+        let (first, last) = (max(since, begun), min(since + record.duration.nanoseconds, ended))
+        return last > first ? last - first : 0
     }
+}
+
+extension Duration {
+    fileprivate var nanoseconds: UInt64 { UInt64(self / .nanoseconds(1)) }
 }

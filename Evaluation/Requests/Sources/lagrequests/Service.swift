@@ -1,0 +1,79 @@
+internal import Foundation
+internal import LagMonitor
+internal import LagMonitorConcurrency
+internal import Synchronization
+
+/// Fifty clients, each with one request at a time, until enough of these have blocked.
+enum Service {
+    static let clients = 50
+    /// One request in so many blocks.
+    private static let blockingShare = 200
+    /// For the last one's end.
+    private static let settlingMicroseconds: UInt32 = 1_500_000
+
+    /// What a request is to do: number, and whether it blocks.
+    final class Requests: Sendable {
+        private let next = Atomic<Int>(0)
+        let truth = Truth()
+        let stalls: Int
+
+        init(stalls: Int) { self.stalls = stalls }
+
+        var isDone: Bool { truth.count >= stalls }
+        func take() -> Int { next.add(1, ordering: .relaxed).newValue }
+        func work(_ request: Int) { if request % blockingShare == 0, !isDone { truth.block(request) } }
+    }
+
+    static func run(_ mode: Mode, stalls: Int) throws -> Score {
+        let records = Records()
+        var configuration = StallMonitorConfiguration()
+        configuration.contexts = .recorded
+        configuration.limits = .none
+        let monitor = StallMonitor(configuration: configuration)
+        monitor.onStall(queue: .global()) { records.add($0) }
+        try monitor.start()
+        defer { monitor.stop() }
+        let requests = Requests(stalls: stalls)
+        // A stall that the end of its watch ends has no end of its own.
+        let settle = { _ = usleep(settlingMicroseconds) }
+        switch mode {
+        case .actors, .mainActor, .tasks: try TaskService.run(requests, monitor, mode)
+        case .nio, .nioTasks: try NIOService.run(requests, monitor, byTasks: mode == .nioTasks, settle)
+        case .hummingbird: try HummingbirdService.run(requests, monitor)
+        case .grpc: try GRPCService.run(requests, monitor)
+        }
+        settle()
+        return Score(records.all, requests.truth.all, areTraced: mode.hasTraces)
+    }
+
+    private final class Records: Sendable {
+        private let records = Mutex<[StallRecord]>([])
+
+        func add(_ record: StallRecord) { if record.phase == .end { records.withLock { $0.append(record) } } }
+        var all: [StallRecord] { records.withLock { $0 } }
+    }
+}
+
+/// What serves.
+enum Mode: String, CaseIterable {
+    case actors
+    case mainActor = "main-actor"
+    case tasks
+    case nio
+    case nioTasks = "nio-tasks"
+    case hummingbird
+    case grpc
+
+    /// Whether requests say which trace they belong to.
+    var hasTraces: Bool { self == .hummingbird || self == .grpc }
+}
+
+/// W3C's header, made of a request's number.
+enum TraceParent {
+    static func header(_ number: Int) -> String { "00-\(traceID(number))-00000000000000ff-01" }
+
+    static func traceID(_ number: Int) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 32 - digits.count) + digits
+    }
+}
