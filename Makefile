@@ -103,9 +103,9 @@ accuracy: setup ## measure what is found, missed and false, against the observer
 	$(SWIFT) build -c release --product lagaccuracy >&2
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagaccuracy" $(ACCURACY)
 
-requests: setup ## whether stalls name the request that blocked, in services under load (2 min after a build)
-	$(SWIFT) build -c release --traits NIO --product lagrequests >&2
-	exec "$$($(SWIFT) build -c release --traits NIO --show-bin-path 2>/dev/null)/lagrequests" $(REQUESTS)
+requests: setup ## whether stalls name the request that blocked, in services under load (3 min after a build of 12)
+	$(SWIFT) build --package-path Evaluation/Requests -c release --product lagrequests >&2
+	exec "$$($(SWIFT) build --package-path Evaluation/Requests -c release --show-bin-path 2>/dev/null)/lagrequests" $(REQUESTS)
 
 diagnosis: setup ## hold the records of stalls with known cause and culprit against what they say (75 s)
 	$(SWIFT) build -c release --product lagdiagnosis >&2

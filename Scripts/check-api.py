@@ -18,7 +18,7 @@ import tempfile
 MODULES = (
     "LagModel LagActivity LagRunLoop LagOutput LagMonitor LagMonitorFoundation LagMonitorConcurrency "
     "LagMonitorDelivery LagMonitorOTLP LagMonitorTestKit LagMonitorNIO LagMonitorLogging LagMonitorMetrics LagMonitorLifecycle "
-    "LagMonitorConfiguration LagMonitorTracing LagSymbols"
+    "LagMonitorConfiguration LagMonitorTracing LagMonitorHummingbird LagMonitorGRPC LagSymbols"
 ).split()
 # Every type has or has not these of itself.
 IMPLIED = {"Copyable", "Escapable", "Sendable", "SendableMetatype", "BitwiseCopyable"}

@@ -1,13 +1,13 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// How a gRPC server takes the monitor in: two traits, a service in the group that the server is in.
+// How a gRPC server takes the monitor in: three traits, a service in the group that the server is in.
 let package = Package(
     name: "GRPCServer",
     // gRPC asks for it on Apple's systems; the monitor itself is for Linux.
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(name: "LagMonitor", path: "../..", traits: ["NIO", "ServiceLifecycle"]),
+        .package(name: "LagMonitor", path: "../..", traits: ["GRPC", "NIO", "ServiceLifecycle"]),
         .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.0"),
         .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.6.3"),

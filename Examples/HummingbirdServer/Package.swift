@@ -1,15 +1,14 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// How a Hummingbird server takes the monitor in: two traits, a service among its services.
+// How a Hummingbird server takes the monitor in: three traits, a service among its services.
 let package = Package(
     name: "HummingbirdServer",
     // Hummingbird asks for it on Apple's systems; the monitor itself is for Linux.
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(name: "LagMonitor", path: "../..", traits: ["NIO", "ServiceLifecycle"]),
+        .package(name: "LagMonitor", path: "../..", traits: ["Hummingbird", "NIO", "ServiceLifecycle"]),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
-        .package(url: "https://github.com/apple/swift-http-types", from: "1.0.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
     ],
@@ -19,7 +18,6 @@ let package = Package(
             dependencies: [
                 .product(name: "LagMonitor", package: "LagMonitor"),
                 .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),

@@ -8,11 +8,8 @@
 
     /// Says which call a task works at: a stall's record has its method as `request`, and its trace.
     ///
-    /// ```swift
-    /// import LagMonitorGRPC
+    /// `GRPCServer(transport: transport, services: services, interceptors: [StallContextInterceptor()])`.
     ///
-    /// let server = GRPCServer(transport: transport, services: services, interceptors: [StallContextInterceptor()])
-    /// ```
     /// The trace is that of the task's service context with the trait `Tracing`, if a tracing interceptor stands before this one; else that of the
     /// metadata `traceparent`. What makes the messages of a streaming response runs after the interceptors, and belongs to the call as well.
     ///

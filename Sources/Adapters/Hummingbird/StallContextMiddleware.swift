@@ -9,11 +9,8 @@
 
     /// Says which request a task works at: a stall's record has its method and route as `request`, and its trace.
     ///
-    /// ```swift
-    /// import LagMonitorHummingbird
+    /// `router.add(middleware: StallContextMiddleware())`.
     ///
-    /// router.add(middleware: StallContextMiddleware())
-    /// ```
     /// The route and not the path: all requests of one kind have one name, and no data of a user is in it. The trace is that of the task's service
     /// context with the trait `Tracing`, if this is added after Hummingbird's `TracingMiddleware`; else that of the header `traceparent`.
     /// A body that is made while it is sent belongs to the request as well.
@@ -33,8 +30,6 @@
             context: Context,
             next: (Request, Context) async throws -> Response
         ) async throws -> Response {
-            // Not within the closure, which is another scope to the compiler.
-            let attributes = attributes
             var response = try await withStallContext(
                 name: Self.name(request, context),
                 attributes(request, context),

@@ -5,9 +5,8 @@
     extension StallAttributes {
         /// Values of a logger's metadata, as attributes of a context: those under these keys, and no other.
         ///
-        /// ```swift
-        /// withStallContext(name: "GET /orders/:id", StallAttributes(logger, keys: ["request_id", "tenant"])) { … }
-        /// ```
+        /// `withStallContext(name: "GET /orders/:id", StallAttributes(logger, keys: ["request_id", "tenant"])) { … }`.
+        ///
         /// The logger's own metadata, then its metadata provider's (a tracer's ids, a task's values): where both have a key, the logger's counts, as it does in a
         /// log line. Any thread. Not evaluated while nobody asks for contexts.
         public init(_ logger: Logger, keys: [String]) {

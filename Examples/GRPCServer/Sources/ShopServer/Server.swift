@@ -2,6 +2,7 @@ import Foundation
 import GRPCCore
 import GRPCNIOTransportHTTP2Posix
 import LagMonitor
+import LagMonitorGRPC
 import LagMonitorLifecycle
 import Logging
 import ServiceLifecycle

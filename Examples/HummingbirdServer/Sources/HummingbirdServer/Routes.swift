@@ -1,5 +1,6 @@
 import Hummingbird
 import LagMonitor
+import LagMonitorHummingbird
 
 /// What the server answers; four of the six have a mistake in them that keeps others waiting.
 struct Routes: Sendable {

@@ -22,7 +22,10 @@ import NIOPosix
 
         let server = try ServerBootstrap(group: group).childChannelInitializer { channel in
             channel.eventLoop.makeCompletedFuture {
-                try channel.pipeline.syncOperations.addHandlers(StallContextHandler(), EchoHandler())
+                try channel.pipeline.syncOperations.addHandlers(
+                    StallContextHandler<ByteBuffer> { $0.readableBytesView.starts(with: "block".utf8) ? "echo block" : "echo" },
+                    EchoHandler()
+                )
             }
         }.bind(host: "127.0.0.1", port: 0).wait()
         "port \(server.localAddress?.port ?? 0)\n".withCString { _ = write(STDERR_FILENO, $0, strlen($0)) }

@@ -5,14 +5,8 @@
     /// Says which message a channel's loop works at: what the handlers behind it do with one before they return is in its context, and a stall's
     /// record has it as `request`.
     ///
-    /// ```swift
-    /// try channel.pipeline.syncOperations.addHandlers(
-    ///     StallContextHandler<HTTPServerRequestPart> { part in
-    ///         if case .head(let head) = part { "\(head.method) \(routes.route(head.uri))" } else { nil }
-    ///     },
-    ///     …
-    /// )
-    /// ```
+    /// `StallContextHandler<ByteBuffer> { $0.readableBytesView.first == UInt8(ascii: "?") ? "query" : nil }`.
+    ///
     /// In front of the handlers that do the work. What they do later, in a callback, is not in it. Each context has the attribute `connection`, the
     /// other end's address.
     ///

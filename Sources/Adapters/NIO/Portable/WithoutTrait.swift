@@ -11,6 +11,11 @@
         public init(_ group: Any, named name: String = "nio") {}
     }
 
+    @available(*, unavailable, message: "turn on the trait 'NIO' of the package LagMonitor: traits: [\"NIO\"]")
+    public final class StallContextHandler<Message> {
+        public init(name: (Message) -> String?) {}
+    }
+
     extension StallRules {
         @available(*, unavailable, message: "turn on the trait 'NIO' of the package LagMonitor: traits: [\"NIO\"]")
         public static var eventLoops: StallRules { .pings }

@@ -27,6 +27,7 @@
             let kept: Kept
             var logLevel: Logger.Level
             var metadata: Logger.Metadata = [:]
+            var metadataProvider: Logger.MetadataProvider?
 
             subscript(metadataKey key: String) -> Logger.MetadataValue? {
                 get { metadata[key] }
@@ -41,6 +42,16 @@
     }
 
     @Suite struct LoggingTests {
+        @Test func `a context takes the values of a logger that it is asked for`() {
+            var logger = Kept().logger()
+            logger[metadataKey: "tenant"] = "a"
+            logger[metadataKey: "secret"] = "b"
+            #expect(StallAttributes(logger, keys: ["tenant", "absent"]).pairs.map { "\($0)=\($1)" } == ["tenant=a"])
+            logger.handler.metadataProvider = Logger.MetadataProvider { ["trace": "7", "tenant": "provider"] }
+            let pairs = StallAttributes(logger, keys: ["trace", "tenant"]).pairs
+            #expect(pairs.map(\.0) == ["trace", "tenant"] && pairs.map(\.1) == ["7", "a"])
+        }
+
         @Test func `a stall is one structured entry`() throws {
             let (kit, kept) = (try TestMonitor(), Kept())
             kit.logStalls(to: kept.logger(), detail: .full())

@@ -29,10 +29,13 @@
         private let facts = Facts()
         private let channel: any Channel
 
-        init(_ group: any EventLoopGroup) throws {
+        /// - Parameter first: handlers in front of it.
+        init(_ group: any EventLoopGroup, after first: @escaping @Sendable () -> [any ChannelHandler] = { [] }) throws {
             let facts = facts
             channel = try ServerBootstrap(group: group).childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Handler(facts)) }
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandlers(first() + [Handler(facts)])
+                }
             }.bind(host: "127.0.0.1", port: 0).wait()
         }
 

@@ -12,10 +12,13 @@
 
     /// A running monitor and what it has found.
     private struct GroupWatching {
-        let monitor = StallMonitor()
+        let monitor: StallMonitor
         let collected = CollectedRecords()
 
-        init() throws {
+        init(contexts: StallContexts? = nil) throws {
+            var configuration = StallMonitorConfiguration()
+            configuration.contexts = contexts
+            monitor = StallMonitor(configuration: configuration)
             let collected = collected
             monitor.onStall(queue: DispatchQueue(label: "stalls")) { collected.add($0) }
             try monitor.start()
@@ -66,6 +69,34 @@
                 #expect(record.cause == .syscall)
                 // It began between the last sign of life and the heartbeat.
                 #expect(record.durationBounds.map { $0.upperBound >= 500_000_000 } ?? false, "\(record)")
+            }
+        }
+
+        @Test func `a blocked channel read names its request and its connection`() throws {
+            try Self.withGroup(1) { group in
+                let watching = try GroupWatching(contexts: .recorded)
+                defer { watching.monitor.stop() }
+                let loops = try watching.monitor.watch(group)
+                let server = try EchoServer(group) {
+                    // What is no beginning belongs to the request before.
+                    [
+                        StallContextHandler<ByteBuffer> {
+                            $0.readableBytesView.first == UInt8(ascii: "a") ? "a route" : nil
+                        } attributes: {
+                            ["bytes": "\($0.readableBytes)"]
+                        }
+                    ]
+                }
+                defer { server.close() }
+                let client = server.connect()
+                defer { close(client) }
+                #expect(eventually { loops.allSatisfy(\.detectsIdleness) })
+                #expect(EchoServer.echo("a", client))
+                #expect(EchoServer.echo("b", client))
+                let request = try #require(try watching.record().request)
+                #expect(request.name == "a route" && request.running)
+                #expect(request.attributes.map(\.name) == ["connection", "bytes"])
+                #expect(request.attributes.first?.value.hasPrefix("127.0.0.1:") ?? false, "\(request.attributes)")
             }
         }
 
