@@ -1,4 +1,5 @@
 import LagMonitor
+import LagMonitorNIO
 internal import NIOCore
 internal import NIOPosix
 import Synchronization
@@ -36,10 +37,14 @@ final class EchoTraffic: Sendable {
     private let server: any Channel
     private let clients: [any Channel]
 
-    init(servers: any EventLoopGroup, clients group: any EventLoopGroup, connections: Int) throws {
+    /// - Parameter bridge: whether each message is a request to the monitor.
+    init(servers: any EventLoopGroup, clients group: any EventLoopGroup, connections: Int, bridge: Bool = false) throws {
         let count = count
         let server = try ServerBootstrap(group: servers).childChannelInitializer { channel in
-            channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Server()) }
+            channel.eventLoop.makeCompletedFuture {
+                if bridge { try channel.pipeline.syncOperations.addHandler(StallContextHandler<ByteBuffer> { _ in "echo" }) }
+                try channel.pipeline.syncOperations.addHandler(Server())
+            }
         }.bind(host: "127.0.0.1", port: 0).wait()
         self.server = server
         clients = try (0..<connections).map { _ in

@@ -17,8 +17,41 @@ internal import NIOPosix
         monitor.onStall(queue: .global()) { print("stall: \($0.message); cause: \($0.cause)") }
         try monitor.start()
         try measureThroughput(pairs: max(2, pairs), milliseconds: max(10, window), monitor)
+        try measureBridge(pairs: max(2, pairs), milliseconds: max(10, window))
         try HeartbeatCost.measure(rounds: 40)
         monitor.stop()
+    }
+
+    /// The same pipeline, with a monitor that records contexts and with none that does.
+    private static func measureBridge(pairs: Int, milliseconds: Int) throws {
+        let servers = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let clients = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let traffic = try EchoTraffic(servers: servers, clients: clients, connections: 32, bridge: true)
+        var configuration = StallMonitorConfiguration()
+        configuration.contexts = .recorded
+        let recorder = StallMonitor(configuration: configuration)
+        _ = traffic.rate(milliseconds: 1000)
+        var ratios: [Double] = []
+        for pair in 0..<pairs {
+            var rates = (with: 0.0, without: 0.0)
+            for isRecorded in pair.isMultiple(of: 2) ? [true, false] : [false, true] {
+                if isRecorded {
+                    try recorder.start()
+                    rates.with = traffic.rate(milliseconds: milliseconds)
+                    recorder.stop()
+                } else {
+                    rates.without = traffic.rate(milliseconds: milliseconds)
+                }
+            }
+            ratios.append(rates.with / rates.without)
+        }
+        let summary = Summary(ratios)
+        print(
+            "echo throughput, contexts recorded / not recorded: median \(summary.median.text(4)), 95 % \(summary.low.text(4))…\(summary.high.text(4)), \(pairs) pairs"
+        )
+        try traffic.end()
+        try clients.syncShutdownGracefully()
+        try servers.syncShutdownGracefully()
     }
 
     private static func measureThroughput(pairs: Int, milliseconds: Int, _ monitor: StallMonitor) throws {

@@ -16,8 +16,9 @@
         public typealias InboundOut = Message
 
         private let nameOf: (Message) -> String?
-        private let attributesOf: (Message) -> StallAttributes
-        private var connection = "-"
+        private let attributesOf: ((Message) -> StallAttributes)?
+        /// The other end's address.
+        private var connection: StallAttributes = [:]
         /// The last request's, until a message begins another.
         private var request: (name: String, attributes: StallAttributes) = ("-", [:])
 
@@ -27,7 +28,7 @@
         ///   - attributes: what else is known of a request that a message begins.
         public init(
             name: @escaping (Message) -> String?,
-            attributes: @escaping (Message) -> StallAttributes = { _ in [:] }
+            attributes: ((Message) -> StallAttributes)? = nil
         ) {
             nameOf = name
             attributesOf = attributes
@@ -44,20 +45,18 @@
             withStallContext(name: name(unwrapInboundIn(data)), request.attributes) { context.fireChannelRead(data) }
         }
 
-        public func channelReadComplete(context: ChannelHandlerContext) {
-            withStallContext(name: request.name, request.attributes) { context.fireChannelReadComplete() }
-        }
-
         private func name(_ message: Message) -> String {
             if let name = nameOf(message) {
-                request = (name, StallAttributes([("connection", connection)] + attributesOf(message).pairs))
+                request.name = name
+                // Most have none: then nothing is allocated.
+                request.attributes = attributesOf.map { StallAttributes(connection.pairs + $0(message).pairs) } ?? connection
             }
             return request.name
         }
 
         private func setConnection(_ context: ChannelHandlerContext) {
             guard let address = context.remoteAddress else { return }
-            connection = address.ipAddress.map { "\($0):\(address.port ?? 0)" } ?? address.pathname ?? "-"
+            connection = ["connection": address.ipAddress.map { "\($0):\(address.port ?? 0)" } ?? address.pathname ?? "-"]
         }
     }
 
