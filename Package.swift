@@ -89,7 +89,7 @@ let package = Package(
         .trait(name: "ServiceLifecycle", description: "LagMonitorLifecycle: a service of swift-service-lifecycle."),
         .trait(name: "Configuration", description: "LagMonitorConfiguration: settings from swift-configuration."),
         .trait(name: "Tracing", description: "LagMonitorTracing: the traces of swift-distributed-tracing."),
-        .trait(name: "NIO", description: "LagMonitorNIO: watch SwiftNIO's event loops."),
+        .trait(name: "NIO", description: "LagMonitorNIO: watch SwiftNIO's event loops, and which message it was."),
         .trait(name: "Hummingbird", description: "LagMonitorHummingbird: which request of a Hummingbird server it was."),
         .trait(name: "GRPC", description: "LagMonitorGRPC: which call of a grpc-swift-2 server it was."),
     ],

@@ -6,20 +6,29 @@
         private import LagMonitorTracing
     #endif
 
-    /// Says which call a task works at: a stall's record has its method as `request`, and its trace.
+    /// Says which call a task works at: a stall's record has its method as `request`, `shop.Orders/Get`, and its trace.
     ///
     /// `GRPCServer(transport: transport, services: services, interceptors: [StallContextInterceptor()])`.
     ///
     /// The trace is that of the task's service context with the trait `Tracing`, if a tracing interceptor stands before this one; else that of the
-    /// metadata `traceparent`. What makes the messages of a streaming response runs after the interceptors, and belongs to the call as well.
+    /// metadata `traceparent`. Of a name that is too long for a context the service's package is left out.
     ///
     /// Any task. What `withStallContext` costs, and nothing but a load while nobody asks for contexts.
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, *)
     public struct StallContextInterceptor: ServerInterceptor {
+        private static let nameBytes = 64
+        private let answers: Bool
         private let attributes: @Sendable (ServerContext, Metadata) -> StallAttributes
 
-        /// - Parameter attributes: what else is known of a call; not called while nobody asks for contexts.
-        public init(attributes: @escaping @Sendable (ServerContext, Metadata) -> StallAttributes = { _, _ in [:] }) {
+        /// - Parameters:
+        ///   - answers: whether the messages of an answer, which are made after the method has returned, are in a context of their own of the same name.
+        ///     It is one of the 4096 that can be open as long as they are sent: false for a server of many endless streams.
+        ///   - attributes: what else is known of a call; not called while nobody asks for contexts.
+        public init(
+            answers: Bool = true,
+            attributes: @escaping @Sendable (ServerContext, Metadata) -> StallAttributes = { _, _ in [:] }
+        ) {
+            self.answers = answers
             self.attributes = attributes
         }
 
@@ -28,26 +37,23 @@
             context: ServerContext,
             next: (StreamingServerRequest<Input>, ServerContext) async throws -> StreamingServerResponse<Output>
         ) async throws -> StreamingServerResponse<Output> {
-            let (attributes, metadata) = (attributes, request.metadata)
-            var response = try await withStallContext(
-                name: context.descriptor.fullyQualifiedMethod,
-                attributes(context, metadata),
-                trace: Self.trace(of: metadata)
-            ) {
-                try await next(request, context)
-            }
-            guard case .success(var contents) = response.accepted else { return response }
+            guard areStallContextsWanted() else { return try await next(request, context) }
+            let name = Self.name(context.descriptor)
+            // Now: when the messages are made, the task is in no service context any more.
+            let (attributes, trace) = (attributes(context, request.metadata), Self.trace(of: request.metadata))
+            var response = try await withStallContext(name: name, attributes, trace: trace) { try await next(request, context) }
+            guard answers, case .success(var contents) = response.accepted else { return response }
             contents.producer = { [producer = contents.producer] writer in
-                try await withStallContext(
-                    name: context.descriptor.fullyQualifiedMethod,
-                    attributes(context, metadata),
-                    trace: Self.trace(of: metadata)
-                ) {
-                    try await producer(writer)
-                }
+                try await withStallContext(name: name, attributes, trace: trace) { try await producer(writer) }
             }
             response.accepted = .success(contents)
             return response
+        }
+
+        private static func name(_ method: MethodDescriptor) -> String {
+            let name = method.fullyQualifiedMethod
+            guard name.utf8.count > nameBytes else { return name }
+            return "\(method.service.fullyQualifiedService.split(separator: ".").last ?? "-")/\(method.method)"
         }
 
         private static func trace(of metadata: Metadata) -> StallTrace? {
@@ -58,8 +64,10 @@
         }
     }
 #else
+    public import LagMonitor
+
     @available(*, unavailable, message: "turn on the trait 'GRPC' of the package LagMonitor: traits: [\"GRPC\"]")
     public struct StallContextInterceptor {
-        public init() {}
+        public init(answers: Bool = true, attributes: (Any, Any) -> StallAttributes = { _, _ in [:] }) {}
     }
 #endif

@@ -7,11 +7,13 @@
         ///
         /// `withStallContext(name: "GET /orders/:id", StallAttributes(logger, keys: ["request_id", "tenant"])) { … }`.
         ///
-        /// The logger's own metadata, then its metadata provider's (a tracer's ids, a task's values): where both have a key, the logger's counts, as it does in a
-        /// log line. Any thread. Not evaluated while nobody asks for contexts.
+        /// The logger's own metadata and its metadata provider's (a tracer's ids, a task's values), which counts where both have a key, as in a log line.
+        ///
+        /// Any thread. A call of the provider and a text for each value; written as the argument of `withStallContext` not evaluated while nobody asks for
+        /// contexts.
         public init(_ logger: Logger, keys: [String]) {
             let provided = logger.metadataProvider?.get() ?? [:]
-            self.init(keys.compactMap { key in (logger[metadataKey: key] ?? provided[key]).map { (key, "\($0)") } })
+            self.init(keys.compactMap { key in (provided[key] ?? logger[metadataKey: key]).map { (key, "\($0)") } })
         }
     }
 #else

@@ -74,7 +74,8 @@ private let unplaced = UInt64.max
 
 @usableFromInline let stallContextToken: TaskLocal<UInt64> = TaskRuntime.$context
 
-@usableFromInline func areStallContextsWanted() -> Bool { clb_context_is_wanted() != 0 }
+/// Whether a monitor records contexts now. A load.
+@usableFromInline package func areStallContextsWanted() -> Bool { clb_context_is_wanted() != 0 }
 
 /// - Returns: also without a place a token: what runs then is not what ran before.
 @usableFromInline func openStallContext(

@@ -14,3 +14,5 @@ public func withStallContext<Result, Failure: Error>(
     isolation: isolated (any Actor)? = #isolation,
     _ body: () async throws(Failure) -> Result
 ) async throws(Failure) -> Result { try await body() }
+
+package func areStallContextsWanted() -> Bool { false }

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import GRPCCore
 internal import GRPCNIOTransportHTTP2Posix
 internal import LagMonitor
@@ -36,10 +37,8 @@ enum GRPCService {
             }
         }
         defer { all.cancel() }
-        TaskService.runClients(requests) { number in
-            guard let call = calls.closure else { return (try? await Task.sleep(for: .milliseconds(10))) ?? () }
-            await call(number)
-        }
+        let call = try calls.wait()
+        TaskService.runClients(requests) { await call($0) }
     }
 
     private static func call(_ client: GRPCClient<HTTP2ClientTransport.Posix>, _ number: Int) async throws -> [UInt8] {
@@ -60,7 +59,16 @@ enum GRPCService {
         private let call = Mutex<(@Sendable (Int) async -> Void)?>(nil)
 
         func set(_ closure: @escaping @Sendable (Int) async -> Void) { call.withLock { $0 = closure } }
-        var closure: (@Sendable (Int) async -> Void)? { call.withLock { $0 } }
+
+        struct NoServer: Error {}
+
+        func wait() throws -> @Sendable (Int) async -> Void {
+            for _ in 0..<1000 {
+                if let closure = call.withLock({ $0 }) { return closure }
+                usleep(10_000)
+            }
+            throw NoServer()
+        }
     }
 }
 

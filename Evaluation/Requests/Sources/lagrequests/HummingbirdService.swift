@@ -98,7 +98,7 @@ extension LoopbackClient {
     }
 }
 
-/// What a tracer does: it takes `traceparent` from who calls, and hands it on.
+/// What a tracer does: it takes `traceparent` from who calls, and hands on a span of its own.
 private struct Propagator: Instrument {
     private enum HeaderKey: ServiceContextKey { typealias Value = String }
 
@@ -106,7 +106,10 @@ private struct Propagator: Instrument {
         _ carrier: Carrier,
         into context: inout ServiceContext,
         using extractor: Extract
-    ) where Extract.Carrier == Carrier { context[HeaderKey.self] = extractor.extract(key: "traceparent", from: carrier) }
+    ) where Extract.Carrier == Carrier {
+        context[HeaderKey.self] = extractor.extract(key: "traceparent", from: carrier)?
+            .replacing(TraceParent.clientSpan, with: TraceParent.serverSpan)
+    }
 
     func inject<Carrier, Inject: Injector>(
         _ context: ServiceContext,

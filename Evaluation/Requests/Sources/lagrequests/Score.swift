@@ -20,8 +20,8 @@ struct Score {
 
     private static let targetShare = 0.98
 
-    /// - Parameter areTraced: whether each request has a trace, which its record has to have as well.
-    init(_ records: [StallRecord], _ blocks: [Truth.Block], areTraced: Bool) {
+    /// - Parameter span: what records have to name, beside the request's trace; nil: requests have none.
+    init(_ records: [StallRecord], _ blocks: [Truth.Block], span: String?) {
         var owners: [Int: [Truth.Block]] = [:]
         for block in blocks {
             let covering = records.indices.filter { records[$0].threadID == block.thread }
@@ -54,7 +54,9 @@ struct Score {
             if record.requestsOpen.contains(where: { !$0.running }) { openListed += 1 }
             let isWrong =
                 named.contains { !truth.contains($0) && !partly.contains($0) }
-                || record.request.map { !truth.contains($0.number) || areTraced && record.traceID != $0.traceID } ?? false
+                || record.request.map {
+                    !truth.contains($0.number) || span != nil && (record.traceID != $0.traceID || record.spanID != span)
+                } ?? false
             if isWrong { wrong += owned.count }
             for number in truth where !isWrong {
                 if named.contains(number) { right += 1 } else { absent += 1 }

@@ -43,7 +43,7 @@ enum Service {
         case .grpc: try GRPCService.run(requests, monitor)
         }
         settle()
-        return Score(records.all, requests.truth.all, areTraced: mode.hasTraces)
+        return Score(records.all, requests.truth.all, span: mode.span)
     }
 
     private final class Records: Sendable {
@@ -64,13 +64,22 @@ enum Mode: String, CaseIterable {
     case hummingbird
     case grpc
 
-    /// Whether requests say which trace they belong to.
-    var hasTraces: Bool { self == .hummingbird || self == .grpc }
+    /// The span that records have to name: that of the server's tracer, or of who called; nil: requests have no trace.
+    var span: String? {
+        switch self {
+        case .hummingbird: TraceParent.serverSpan
+        case .grpc: TraceParent.clientSpan
+        default: nil
+        }
+    }
 }
 
 /// W3C's header, made of a request's number.
 enum TraceParent {
-    static func header(_ number: Int) -> String { "00-\(traceID(number))-00000000000000ff-01" }
+    static let clientSpan = "00000000000000ff"
+    static let serverSpan = "00000000000000aa"
+
+    static func header(_ number: Int) -> String { "00-\(traceID(number))-\(clientSpan)-01" }
 
     static func traceID(_ number: Int) -> String {
         let digits = String(number, radix: 16)

@@ -7,31 +7,36 @@
     ///
     /// `StallContextHandler<ByteBuffer> { $0.readableBytesView.first == UInt8(ascii: "?") ? "query" : nil }`.
     ///
-    /// In front of the handlers that do the work. What they do later, in a callback, is not in it. Each context has the attribute `connection`, the
-    /// other end's address.
+    /// In front of the handlers that do the work. Not in it: what they do later, in a callback or in `channelReadComplete`, and what is behind a
+    /// `NIOAsyncChannel`: there `withStallContext` belongs into the loop over `inbound`. Remove it where an upgrade changes what the channel's messages
+    /// are. A context has the attribute `connection`, the other end's address, where there is one; `StallContexts.redacted(by:)` can take it off.
     ///
     /// On the channel's loop, one for each channel. What `withStallContext` costs a message, and little more than a load while nobody asks for contexts.
-    public final class StallContextHandler<Message>: ChannelInboundHandler {
+    public final class StallContextHandler<Message>: ChannelInboundHandler, RemovableChannelHandler {
         public typealias InboundIn = Message
         public typealias InboundOut = Message
 
         private let nameOf: (Message) -> String?
         private let attributesOf: ((Message) -> StallAttributes)?
-        /// The other end's address.
+        private let traceOf: ((Message) -> StallTrace?)?
         private var connection: StallAttributes = [:]
-        /// The last request's, until a message begins another.
-        private var request: (name: String, attributes: StallAttributes) = ("-", [:])
+        /// The last one that began while contexts were asked for.
+        private var request: (name: String, attributes: StallAttributes, trace: StallTrace?) = ("-", [:], nil)
 
+        /// No closure is called while nobody asks for contexts.
         /// - Parameters:
         ///   - name: what kind of request a message begins, the same for all of that kind: a route, not a path. Nil: the message belongs to
-        ///     the request before it, as a body's parts do. Not called while nobody asks for contexts.
+        ///     the request before it, as a body's parts do.
         ///   - attributes: what else is known of a request that a message begins.
+        ///   - trace: the trace of such a request.
         public init(
             name: @escaping (Message) -> String?,
-            attributes: ((Message) -> StallAttributes)? = nil
+            attributes: ((Message) -> StallAttributes)? = nil,
+            trace: ((Message) -> StallTrace?)? = nil
         ) {
             nameOf = name
             attributesOf = attributes
+            traceOf = trace
         }
 
         public func handlerAdded(context: ChannelHandlerContext) { setConnection(context) }
@@ -42,21 +47,36 @@
         }
 
         public func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            withStallContext(name: name(unwrapInboundIn(data)), request.attributes) { context.fireChannelRead(data) }
+            guard areStallContextsWanted() else {
+                // NIO ends the program where it is of another type: in debug builds at once, and not when a monitor starts.
+                assert(
+                    {
+                        _ = unwrapInboundIn(data)
+                        return true
+                    }()
+                )
+                context.fireChannelRead(data)
+                return
+            }
+            begin(unwrapInboundIn(data))
+            withStallContext(name: request.name, request.attributes, trace: request.trace) { context.fireChannelRead(data) }
         }
 
-        private func name(_ message: Message) -> String {
-            if let name = nameOf(message) {
-                request.name = name
-                // Most have none: then nothing is allocated.
-                request.attributes = attributesOf.map { StallAttributes(connection.pairs + $0(message).pairs) } ?? connection
-            }
-            return request.name
+        private func begin(_ message: Message) {
+            guard let name = nameOf(message) else { return }
+            // Most have no attributes of their own: then nothing is allocated.
+            request = (name, attributesOf.map { connection + $0(message) } ?? connection, traceOf?(message) ?? nil)
         }
 
         private func setConnection(_ context: ChannelHandlerContext) {
             guard let address = context.remoteAddress else { return }
-            connection = ["connection": address.ipAddress.map { "\($0):\(address.port ?? 0)" } ?? address.pathname ?? "-"]
+            let text =
+                switch address {
+                case .v4: "\(address.ipAddress ?? ""):\(address.port ?? 0)"
+                case .v6: "[\(address.ipAddress ?? "")]:\(address.port ?? 0)"
+                case .unixDomainSocket: address.pathname ?? ""
+                }
+            if !text.isEmpty { connection = ["connection": text] }
         }
     }
 

@@ -13,7 +13,11 @@
 
     @available(*, unavailable, message: "turn on the trait 'NIO' of the package LagMonitor: traits: [\"NIO\"]")
     public final class StallContextHandler<Message> {
-        public init(name: (Message) -> String?) {}
+        public init(
+            name: (Message) -> String?,
+            attributes: ((Message) -> StallAttributes)? = nil,
+            trace: ((Message) -> StallTrace?)? = nil
+        ) {}
     }
 
     extension StallRules {

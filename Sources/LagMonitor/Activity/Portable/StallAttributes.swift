@@ -1,6 +1,6 @@
 /// Names and values that a context of `withStallContext` has, in their order.
 ///
-/// A literal, `["tenant": tenant]`, or a sequence of pairs. Any thread.
+/// A literal, `["tenant": tenant]`, a dictionary, or a sequence of pairs. Any thread.
 @frozen public struct StallAttributes: Sendable, ExpressibleByDictionaryLiteral {
     @usableFromInline package let pairs: [(String, String)]
 
@@ -8,4 +8,12 @@
 
     /// - Parameter pairs: names and values; what does not fit is left out, from the end.
     @inlinable public init(_ pairs: some Sequence<(String, String)>) { self.pairs = Array(pairs) }
+
+    /// - Parameter pairs: a `Dictionary` or `KeyValuePairs`; what does not fit is left out, from the end.
+    @inlinable public init(_ pairs: some Sequence<(key: String, value: String)>) { self.pairs = pairs.map { ($0, $1) } }
+
+    /// The attributes of both, the left ones first.
+    public static func + (left: StallAttributes, right: StallAttributes) -> StallAttributes {
+        StallAttributes(left.pairs + right.pairs)
+    }
 }

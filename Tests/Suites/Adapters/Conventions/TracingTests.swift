@@ -9,7 +9,7 @@
         private static let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
         private static let trace = StallTrace(traceParent: header)
 
-        private enum HeaderKey: ServiceContextKey { typealias Value = String }
+        enum HeaderKey: ServiceContextKey { typealias Value = String }
 
         /// What a tracer does for a request to another service.
         private struct Propagator: Instrument {
@@ -29,7 +29,7 @@
             }
         }
 
-        private static let isBootstrapped: Bool = {
+        static let isBootstrapped: Bool = {
             InstrumentationSystem.bootstrap(Propagator())
             return true
         }()

@@ -1,0 +1,146 @@
+#if Hummingbird && GRPC && NIO && Tracing && Logging
+    import Dispatch
+    import GRPCCore
+    import Glibc
+    import HTTPTypes
+    import Hummingbird
+    import LagMonitor
+    import LagMonitorConcurrency
+    import LagMonitorGRPC
+    import LagMonitorHummingbird
+    import Logging
+    import NIOCore
+    import NIOPosix
+    import TestSupport
+    import Testing
+    import Tracing
+
+    /// What servers' bridges say of a request: in the handler, and in what is made after it returned.
+    @Suite(.serialized) struct BridgeTests {
+        private static let trace = "0af7651916cd43dd8448eb211c80319c"
+        private static let callers = "00-\(trace)-00000000000000ff-01"
+
+        /// The service context that a tracer's middleware has put around the bridge: with a span of its own.
+        private static var traced: ServiceContext {
+            _ = TracingTests.isBootstrapped
+            var context = ServiceContext.topLevel
+            context[TracingTests.HeaderKey.self] = "00-\(trace)-00000000000000aa-01"
+            return context
+        }
+
+        /// Runs on the pool what blocks for half a second somewhere within.
+        private static func record(_ body: @escaping @Sendable () async throws -> Void) async throws -> StallRecord {
+            var configuration = StallMonitorConfiguration()
+            configuration.contexts = .recorded
+            let monitor = StallMonitor(configuration: configuration)
+            let collected = CollectedRecords()
+            monitor.onStall(queue: DispatchQueue(label: "stalls")) { collected.add($0) }
+            try monitor.start()
+            defer { monitor.stop() }
+            try monitor.watchConcurrencyPool([.high, .medium, .low])
+            try await Task.detached(priority: .medium) { try await body() }.value
+            #expect(eventually { collected.records.count == 1 })
+            return try #require(collected.records.first)
+        }
+
+        private static func response(_ router: Router<BasicRequestContext>, _ path: String, traced: Bool) async throws -> Response
+        {
+            let channel = try await DatagramBootstrap(group: MultiThreadedEventLoopGroup.singleton).bind(
+                host: "127.0.0.1",
+                port: 0
+            ).get()
+            defer { channel.close(promise: nil) }
+            let context = BasicRequestContext(
+                source: ApplicationRequestContextSource(channel: channel, logger: Logger(label: "test"))
+            )
+            var head = HTTPRequest(method: .get, scheme: "http", authority: "localhost", path: path)
+            head.headerFields[HTTPField.Name("traceparent")!] = callers
+            let request = Request(head: head, body: RequestBody(buffer: ByteBuffer()))
+            let responder = router.buildResponder()
+            guard traced else { return try await responder.respond(to: request, context: context) }
+            return try await ServiceContext.withValue(Self.traced) { try await responder.respond(to: request, context: context) }
+        }
+
+        private struct NoWriter: ResponseBodyWriter {
+            func write(_ buffer: ByteBuffer) async throws {}
+            consuming func finish(_ trailingHeaders: HTTPFields?) async throws {}
+        }
+
+        private static func router() -> Router<BasicRequestContext> {
+            let router = Router()
+            router.add(middleware: StallContextMiddleware { _, context in ["id": context.parameters.get("id") ?? ""] })
+            router.get("blocks/:id") { _, _ in
+                usleep(500_000)
+                return "fine"
+            }
+            router.get("streams/:id") { _, _ in
+                Response(
+                    status: .ok,
+                    body: ResponseBody { writer in
+                        usleep(500_000)
+                        try await writer.finish(nil)
+                    }
+                )
+            }
+            return router
+        }
+
+        @Test(arguments: [true, false]) func `a handler of Hummingbird is in its request`(_ traced: Bool) async throws {
+            let record = try await Self.record {
+                let response = try await Self.response(Self.router(), "/blocks/7", traced: traced)
+                // What is known is left alone.
+                #expect(response.body.contentLength == 4)
+            }
+            #expect(record.request?.name == "GET /blocks/{id}" && record.request?.attributes.first?.value == "7", "\(record)")
+            #expect(record.traceID == Self.trace && record.spanID == (traced ? "00000000000000aa" : "00000000000000ff"))
+        }
+
+        @Test func `a body that is made while it is sent is in the request and in its trace`() async throws {
+            let record = try await Self.record {
+                let response = try await Self.response(Self.router(), "/streams/8", traced: true)
+                #expect(response.body.contentLength == nil)
+                try await response.body.write(NoWriter())
+            }
+            #expect(record.request?.name == "GET /streams/{id}" && record.request?.attributes.first?.value == "8", "\(record)")
+            #expect(record.traceID == Self.trace && record.spanID == "00000000000000aa")
+        }
+
+        @Test(arguments: [true, false]) func `a call of gRPC is in the method and in its answer`(_ inAnswer: Bool) async throws {
+            // Too long for a context's name.
+            let package = String(repeating: "long.", count: 12)
+            let method = MethodDescriptor(fullyQualifiedService: package + "Orders", method: "Get")
+            let record = try await Self.record {
+                let response = try await ServiceContext.withValue(Self.traced) {
+                    try await withServerContextRPCCancellationHandle { handle in
+                        try await StallContextInterceptor { _, metadata in
+                            ["id": metadata[stringValues: "id"].first { _ in true } ?? ""]
+                        }.intercept(
+                            request: StreamingServerRequest(
+                                metadata: ["id": "9"],
+                                messages: RPCAsyncSequence(wrapping: Self.nothing)
+                            ),
+                            context: ServerContext(descriptor: method, remotePeer: "", localPeer: "", cancellation: handle)
+                        ) { (_: StreamingServerRequest<[UInt8]>, _) in
+                            if !inAnswer { usleep(500_000) }
+                            return StreamingServerResponse<[UInt8]> { _ in
+                                if inAnswer { usleep(500_000) }
+                                return ["end": "yes"]
+                            }
+                        }
+                    }
+                }
+                let end = try await response.accepted.get().producer(RPCWriter(wrapping: NoMessages()))
+                #expect(Array(end[stringValues: "end"]) == ["yes"])
+            }
+            #expect(record.request?.name == "Orders/Get" && record.request?.attributes.first?.value == "9", "\(record)")
+            #expect(record.traceID == Self.trace && record.spanID == "00000000000000aa")
+        }
+
+        private static var nothing: AsyncThrowingStream<[UInt8], any Error> { AsyncThrowingStream { $0.finish() } }
+
+        private struct NoMessages: RPCWriterProtocol {
+            func write(_ element: [UInt8]) async throws {}
+            func write(contentsOf elements: some Sequence<[UInt8]>) async throws {}
+        }
+    }
+#endif
