@@ -27,7 +27,7 @@ enum GRPCService {
                     transportSecurity: .plaintext
                 )
                 try await withGRPCClient(transport: transport) { client in
-                    calls.set { number in _ = try? await call(client, number) }
+                    calls.set { number in _ = try? await Self.call(client, number) }
                     while !requests.isDone { try await Task.sleep(for: .milliseconds(20)) }
                     // The last ones' answers.
                     try await Task.sleep(for: .seconds(2))
