@@ -35,6 +35,8 @@ extension StallRecord {
         package var variant: String?
         /// Code of the C library, the loader or a language's runtime. In no line.
         package var isRuntime = false
+        /// Whether it is a library's template that calls a lambda of the program's, into which the compiler has put that. In no line.
+        package var holdsOwnClosure = false
 
         public init(
             pc: UInt64,

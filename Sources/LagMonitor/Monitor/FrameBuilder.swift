@@ -90,8 +90,17 @@ struct FrameBuilder {
         )
         frame.variant = name.variant
         frame.isRuntime = InAppRules.isRuntime(modulePath: module.path)
+        frame.holdsOwnClosure = !inApp && holdsOwnClosure(name, module, rules)
         if name.simplified == nil { frame.functionOffset = captured.functionStart &- module.bias }
         return frame
+    }
+
+    /// A library on disk has lambdas of its own.
+    static func holdsOwnClosure(_ name: ResolvedFrame, _ module: ModuleInfo, _ rules: InAppRules) -> Bool {
+        guard let symbol = name.simplified, TemplateClosure.isCalled(by: symbol),
+            let closure = name.variant.flatMap(TemplateClosure.init(in:))
+        else { return false }
+        return rules.isInApp(modulePath: module.path, symbol: closure.symbol)
     }
 
     /// One that its runtime does not name has no name: its own function there is the runtime's.

@@ -149,8 +149,7 @@ extension RandomAccessCollection<StallRecord.Frame> {
 extension StallRecord.Frame {
     /// A lambda of the program's that the compiler has put into this function of a library's.
     fileprivate var closure: TemplateClosure? {
-        guard inApp != true, language == nil, let symbol, TemplateClosure.isCalled(by: symbol) else { return nil }
-        return variant.flatMap(TemplateClosure.init(in:))
+        holdsOwnClosure ? variant.flatMap(TemplateClosure.init(in:)) : nil
     }
 
     /// About what it takes of a line, without its full name, which goes first.

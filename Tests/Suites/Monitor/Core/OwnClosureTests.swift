@@ -1,0 +1,35 @@
+import Foundation
+import LagCapture
+import LagDiagnosis
+import Testing
+
+@testable import LagMonitor
+
+/// Lambdas of C++ that the compiler has put into a library's template: whose they are.
+struct OwnClosureTests {
+    private static let called =
+        "std::_Function_handler<void (), shop::setup(int)::{lambda()#1}>::_M_invoke(std::_Any_data const&)"
+    private static let rules = InAppRules(notInAppPrefixes: ["third::"], program: ProgramFiles(executable: "/srv/shop/app"))
+
+    private func holds(_ name: String, _ path: String) -> Bool {
+        let frame = ResolvedFrame(
+            name: name,
+            simplified: String(name.prefix { $0 != "<" }) + "::" + (name.contains("_M_invoke") ? "_M_invoke" : "_M_insert"),
+            mangled: "_ZNSt"
+        )
+        return FrameBuilder.holdsOwnClosure(frame, ModuleInfo(path: path, buildID: "", bias: 0), Self.rules)
+    }
+
+    @Test func `a library on disk has lambdas of its own`() {
+        #expect(holds(Self.called, "/srv/shop/app"))
+        #expect(!holds(Self.called, "/usr/lib/libthird.so.1"))
+    }
+
+    @Test func `whoever says what is not the program's says it of lambdas as well`() {
+        #expect(!holds(Self.called.replacingOccurrences(of: "shop::", with: "third::"), "/srv/shop/app"))
+    }
+
+    @Test func `a template that does not call what it was made for`() {
+        #expect(!holds(Self.called.replacingOccurrences(of: "_M_invoke", with: "_M_insert"), "/srv/shop/app"))
+    }
+}
