@@ -10,6 +10,8 @@ package struct CulpritFrame: Sendable, Hashable {
     package var isRuntime: Bool
     /// Code of an interpreter, or of what compiles at run time: it works for a function of its language, and where that has no name it is not to blame.
     package var isInterpreter: Bool
+    /// A lambda that is known by the library's template alone which calls it: no frame is its own.
+    package var isFromTemplate: Bool
     /// Whether it is known at which line it is.
     package var hasLine: Bool
     /// The loop's own code, or what called that: on its stack while it waits, too.
@@ -21,6 +23,7 @@ package struct CulpritFrame: Sendable, Hashable {
         inApp: Bool,
         isRuntime: Bool = false,
         isInterpreter: Bool = false,
+        isFromTemplate: Bool = false,
         isLoopCode: Bool = false,
         hasLine: Bool = false
     ) {
@@ -29,6 +32,7 @@ package struct CulpritFrame: Sendable, Hashable {
         self.inApp = inApp
         self.isRuntime = isRuntime
         self.isInterpreter = isInterpreter
+        self.isFromTemplate = isFromTemplate
         self.isLoopCode = isLoopCode
         self.hasLine = hasLine
     }

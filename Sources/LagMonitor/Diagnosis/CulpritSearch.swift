@@ -20,6 +20,7 @@ struct CulpritSearch {
     private enum Factor {
         static let notProgramCode = 0.5
         static let runtimeCode = 0.2
+        static let fromTemplate = 0.7
         static let singleSample = 0.3
         static let incomplete = 0.2
         static let hidden = 0.5
@@ -93,8 +94,11 @@ struct CulpritSearch {
 
     private func blamed(_ function: String, as kind: Kind) -> Blamed {
         // What runs a language's callbacks is its runtime's, too.
-        let isRuntime = stacks.contains { $0.frames.contains { $0.isRuntime && $0.function == function } }
-        let factor = kind == .programCode ? 1 : isRuntime ? Factor.runtimeCode : Factor.notProgramCode
+        let frames = stacks.lazy.flatMap(\.frames).filter { $0.function == function }
+        // A template's argument says who made it; another one may have been put into the same code.
+        let own = frames.contains { !$0.isFromTemplate } ? 1 : Factor.fromTemplate
+        let factor =
+            kind == .programCode ? own : frames.contains(where: \.isRuntime) ? Factor.runtimeCode : Factor.notProgramCode
         return Blamed(function: function, factor: factor)
     }
 

@@ -40,6 +40,7 @@ extension StallFindings {
                     inApp: closure != nil || level.inApp ?? false,
                     isRuntime: level.isRuntime || interpreter.map { index > $0 } ?? false,
                     isInterpreter: frame < areOfRuntime.count && areOfRuntime[frame],
+                    isFromTemplate: closure != nil,
                     isLoopCode: frame >= callbacks,
                     hasLine: level.line != nil
                 )

@@ -57,6 +57,17 @@ struct CulpritTests {
         #expect(blamed([own]) == "checkout")
     }
 
+    @Test func `a lambda that only a template's name says is blamed with less confidence`() {
+        var named = stack(9, "lambda [std::sort] main")
+        #expect(isClose(Culprit(stacks: [named])?.confidence, 0.7))
+        named.frames[0].isFromTemplate = true
+        #expect(blamed([named]) == "lambda")
+        #expect(isClose(Culprit(stacks: [named])?.confidence, 0.49))
+        // Where one of its own frames says so, too, it is as certain as another function.
+        let own = stack(9, "lambda main")
+        #expect((Culprit(stacks: [named, own])?.confidence ?? 0) > 0.8)
+    }
+
     @Test func `the code of a file that a function imports is blamed as a function, the program's own file is not`() {
         let imported = "<module>~(plugin.py) [import_module] load_plugin <module>~(app.py) main"
         #expect(blamed([stack(9, imported)]) == "<module> (plugin.py)")
