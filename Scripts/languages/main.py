@@ -6,8 +6,9 @@ import shutil
 import sys
 import tempfile
 
+import compare
 from language import HERE
-from session import Tally, measure
+from session import Tally, measure, share
 
 # Of all stalls; what is absent counts against it.
 LEAST_FUNCTION, LEAST_LINE = 0.98, 0.95
@@ -23,10 +24,6 @@ def private_copy(lagmond, folder):
         if name.exists():
             shutil.copy(name, binaries)
     return str(binaries / lagmond.name)
-
-
-def share(part, whole):
-    return f"{100 * part / whole:.1f}%" if whole else "-"
 
 
 def percentile(stops):
@@ -58,8 +55,13 @@ def report(title, tallies, has_lines):
 
 
 def run(lagmond, language, folder):
+    compares = bool(os.environ.get("COMPARE"))
+    if compares and language.name not in compare.LANGUAGES:
+        print(f"compare {language.name} left out: no profiler of it here", flush=True)
+        return True
     rounds = int(os.environ.get("ROUNDS", "5"))
     chosen = os.environ.get("SCENARIOS", "").split()
+    scenarios = [scenario for scenario in language.scenarios() if not chosen or scenario.name in chosen]
     shows_all = os.environ.get("DETAILS") == "all"
     only = os.environ.get("INTERPRETERS", "").split()
     kind = "-perf-map" if os.environ.get("PERF_MAP") else ""
@@ -68,10 +70,11 @@ def run(lagmond, language, folder):
         is_there = True
         if only and not any(interpreter.name.startswith(name) for name in only):
             continue
+        if compares:
+            is_good &= compare.compare(lagmond, language, interpreter, scenarios, rounds, folder)
+            continue
         tallies = {False: [], True: [], "attach": []}
-        for scenario in language.scenarios():
-            if chosen and scenario.name not in chosen:
-                continue
+        for scenario in scenarios:
             tally = Tally()
             for busy in (False, True):
                 measure(lagmond, language, interpreter, scenario, rounds, language.way, busy, folder, tally)

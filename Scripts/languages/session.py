@@ -20,6 +20,8 @@ class Tally:
 
     made: int = 0
     found: int = 0
+    # Records that name a culprit at all.
+    named: int = 0
     function: int = 0
     line: int = 0
     # Stalls that are waits for an interpreter's lock, and of how many of them it was said who held it.
@@ -30,6 +32,10 @@ class Tally:
     # (how many, what 99 in 100 were not longer than), on a quiet machine and on a busy one.
     stops: dict = dataclasses.field(default_factory=lambda: {False: [], True: []})
     details: list = dataclasses.field(default_factory=list)
+
+
+def share(part, whole):
+    return f"{100 * part / whole:.1f}%" if whole else "-"
 
 
 def spinners(count):
@@ -62,7 +68,8 @@ def run_program(lagmond, language, interpreter, scenario, rounds, way, folder):
                 if process.poll() is None:
                     process.send_signal(signal.SIGKILL)
                     process.wait()
-    stalls = [tuple(map(int, line.split())) for line in truth.read_text().splitlines()] if truth.exists() else []
+    # A program that was ended within a stall leaves its begin alone.
+    stalls = [tuple(map(int, line.split())) for line in truth.read_text().splitlines() if not line.endswith(" ")] if truth.exists() else []
     records = [json.loads(line) for line in output.read_text().splitlines()] if output.exists() else []
     return stalls, [record for record in records if record.get("event") == "stall" and record.get("phase") == "end"], said
 
@@ -84,6 +91,7 @@ def judge(language, scenario, stalls, records, tally):
         tally.found += 1
         tally.fingerprints.add(record["fingerprint"])
         culprit = record.get("culprit")
+        tally.named += culprit is not None
         if culprit in symbols:
             tally.function += 1
         elif culprit is not None:

@@ -1,5 +1,5 @@
 """Stalls of known function and line: stalls.py SCENARIO ROUNDS TRUTH LEAD. An event loop rests between them, and LEAD seconds before; of each stall
-TRUTH gets begin and end."""
+TRUTH gets its begin at once, and its end. STALL_SECONDS: how long each lasts."""
 import asyncio
 import ctypes
 import ctypes.util
@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 
-SECONDS = 0.35
+SECONDS = float(os.environ.get("STALL_SECONDS", "0.35"))
 LIBC = ctypes.CDLL(ctypes.util.find_library("c"))
 # Calls that keep the interpreter's lock.
 KEEPING_LIBC = ctypes.PyDLL(ctypes.util.find_library("c"))
@@ -272,8 +272,13 @@ RESTS = 25
 REST_SECONDS = 0.02
 
 
-def write(truth, begin):
-    truth.write(f"{begin} {time.monotonic_ns()}\n")
+def write_begin(truth):
+    truth.write(f"{time.monotonic_ns()} ")
+    truth.flush()
+
+
+def write_end(truth):
+    truth.write(f"{time.monotonic_ns()}\n")
     truth.flush()
 
 
@@ -291,9 +296,9 @@ def run_plain(stall, rounds, truth, lead):
         rest(events, RESTS * REST_SECONDS)
         # Somebody waits meanwhile.
         client = socket.create_connection(listener.getsockname())
-        begin = time.monotonic_ns()
+        write_begin(truth)
         stall()
-        write(truth, begin)
+        write_end(truth)
         listener.accept()[0].close()
         client.close()
     rest(events, RESTS * REST_SECONDS)
@@ -305,9 +310,9 @@ async def run_async(stall, rounds, truth, lead):
     for _ in range(rounds):
         for _ in range(RESTS):
             await asyncio.sleep(REST_SECONDS)
-        begin = time.monotonic_ns()
+        write_begin(truth)
         await asyncio.create_task(stall())
-        write(truth, begin)
+        write_end(truth)
     for _ in range(RESTS):
         await asyncio.sleep(REST_SECONDS)
 

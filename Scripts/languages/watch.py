@@ -1,0 +1,105 @@
+"""The stalls of one program while they last: profilers are run, and what holds the stalled thread is measured.
+
+The program says at once that a stall begins. From then to its end the state of its thread is read from /proc without a pause, some 10 us a reading: a stop
+goes from the reading before it to the one after it, so it is at most too long by two readings, and is the tracer's whom /proc names. What reads has
+real-time priority where that is permitted, or it would lose its processor for milliseconds, in which a stop begins and ends. The profiler has to wait for
+the other processor meanwhile, but the program that it stops leaves that one."""
+import os
+import pathlib
+import random
+import re
+import threading
+import time
+
+from profilers import Running
+
+# Of a stall, before the first profiler: lagmond takes its first samples. Between two of them, so that they are apart.
+LEAD, PAUSE = 500_000_000, 100_000_000
+# While lagmond traces the thread, py-spy may not: what has no stack is run again, as a user would.
+MOST_RUNS = 3
+# Linux takes the processor for 50 ms from a thread that keeps it with real-time priority for 950 ms. Given away before the first profiler, it is not
+# taken while one runs.
+REST_SECONDS = 0.06
+POLL_SECONDS = 0.005
+HELD = re.compile(rb"\nState:\tt.*\nTracerPid:\t(\d+)", re.DOTALL)
+
+
+def run_before_others():
+    """Gives this thread real-time priority, and not what it starts; whether that is permitted."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(os.sched_get_priority_min(os.SCHED_FIFO)))
+    except PermissionError:
+        return False
+    return True
+
+
+class Watch:
+    """The stalls of one program while they last, in a thread beside `run_program`."""
+
+    def __init__(self, command, truth, tools):
+        self.command, self.truth, self.tools = command, truth, tools
+        self.is_over = threading.Event()
+        # Of each stall, by its begin: {profiler: (frames, why there are none, end)} and [(who held the thread, microseconds)].
+        self.stalls = {}
+        # Of readings that found the thread free: how many, and how far they were apart from the ones before, together and at most.
+        self.readings, self.gaps_us, self.longest_gap_us = 0, 0, 0
+        # Whether none has to wait for a processor; how many runs of profilers were repeated.
+        self.is_prompt, self.repeated = False, 0
+
+    def run(self):
+        self.is_prompt = run_before_others()
+        while not (process := self._process()) or not self.truth.exists():
+            if self.is_over.wait(POLL_SECONDS):
+                return
+        state = f"/proc/{process}/task/{process}/status"
+        with open(state, "rb", buffering=0) as status, open(self.truth, "rb", buffering=0) as truth:
+            while not self.is_over.wait(POLL_SECONDS):
+                line = os.pread(truth.fileno(), 1 << 16, 0).rpartition(b"\n")[2]
+                if line.endswith(b" "):
+                    try:
+                        self._follow(process, status.fileno(), truth.fileno(), self.stalls.setdefault(int(line), ({}, [])))
+                    except ProcessLookupError:
+                        return
+
+    def _process(self):
+        for entry in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if (entry / "cmdline").read_bytes().decode().split("\0")[:-1] == self.command:
+                    return int(entry.name)
+            except (OSError, UnicodeDecodeError):
+                continue
+        return None
+
+    def _follow(self, process, status, truth, stall):
+        dumps, stops = stall
+        waiting = random.sample(self.tools, len(self.tools))
+        runs = dict.fromkeys((tool.name for tool in self.tools), 0)
+        size, running, last_free, holder = os.fstat(truth).st_size, None, time.monotonic_ns(), None
+        due = last_free + LEAD
+        while running or os.fstat(truth).st_size == size:
+            state = HELD.search(os.pread(status, 4096, 0))
+            now = time.monotonic_ns()
+            gap_us = (now - last_free) / 1000
+            if state:
+                holder = holder or (running.tool.name if running and running.is_tracer(int(state.group(1))) else "lagmond")
+            else:
+                if holder:
+                    stops.append((holder, gap_us))
+                else:
+                    self.readings += 1
+                    self.gaps_us += gap_us
+                    self.longest_gap_us = max(self.longest_gap_us, gap_us)
+                last_free, holder = now, None
+            if running:
+                if running.is_over(now):
+                    dumps[running.tool.name] = (*running.result(process), now)
+                    runs[running.tool.name] += 1
+                    if not dumps[running.tool.name][0] and runs[running.tool.name] < MOST_RUNS:
+                        waiting.insert(0, running.tool)
+                        self.repeated += 1
+                    running, due = None, now + PAUSE
+            elif waiting and now >= due:
+                if not dumps:
+                    time.sleep(REST_SECONDS)
+                running = Running(waiting.pop(0), process)
+                last_free = time.monotonic_ns()
