@@ -70,11 +70,11 @@ final class LanguageCapture {
         _ snapshot: UnsafePointer<cll_snapshot>,
         into frames: FrameBuffer,
         stored: Int
-    ) -> (stored: Int, gained: Int) {
+    ) -> (stored: Int, gained: Int, isWhole: Bool) {
         isCollecting = false
         // A late answer is that of a thread that was prepared before.
         let held = method == .ptrace ? stopped.taken : nil
-        guard let thread = held ?? thread else { return (stored, 0) }
+        guard let thread = held ?? thread else { return (stored, 0, false) }
         let memory: MemoryCopy? =
             switch method {
             case .passive where thread.copiesFrames: sleeping

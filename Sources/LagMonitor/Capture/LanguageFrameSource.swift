@@ -77,13 +77,13 @@ package protocol LanguageThread: AnyObject, Sendable {
     /// - Parameters:
     ///   - memory: what was copied; nil: nothing was.
     ///   - stored: frames there are.
-    /// - Returns: frames there are then, and how many the whole stack gained.
+    /// - Returns: frames there are then, how many the whole stack gained, and whether a runtime says that it ends at the thread's first function.
     func merge(
         _ memory: MemoryCopy?,
         _ snapshot: UnsafePointer<cll_snapshot>,
         into frames: FrameBuffer,
         stored: Int
-    ) -> (stored: Int, gained: Int)
+    ) -> (stored: Int, gained: Int, isWhole: Bool)
 }
 
 /// A function of a language, as its runtime names it.

@@ -267,17 +267,19 @@ package final class ThreadCapture {
         }
         guard result.stored > 0 else { return .failed(.notUnwindable) }
         var (stored, total) = (Int(result.stored), Int(result.total))
+        var end = UnwindEnd(rawValue: result.end) ?? .badFrame
         if let languages {
             let merged = languages.merge(method, snapshot.raw, into: frames, stored: stored)
             stored = merged.stored
             total = max(stored, total + merged.gained)
+            if merged.isWhole { end = .complete }
         }
         var outcome = CaptureOutcome(
             method: method,
             failure: nil,
             stored: stored,
             total: total,
-            end: UnwindEnd(rawValue: result.end) ?? .badFrame,
+            end: end,
             framePointerRecovered: result.frame_pointer_recovered != 0
         )
         outcome.isCollecting = languages?.isCollecting ?? false

@@ -166,6 +166,11 @@ struct CulpritSearch {
         return nearest.max { ($0.value.weight, -$0.value.first) < ($1.value.weight, -$1.value.first) }?.key
     }
 
+    /// Whether a function of a language has called it, whose name is not known: that one is to blame, and not the C library.
+    private func isInterpreted(_ position: Int, of index: Int) -> Bool {
+        stacks[index].frames[position...].contains(where: \.isInterpreter)
+    }
+
     private func isFrame(_ kind: Kind, at position: Int, of index: Int) -> Bool {
         guard !stacks[index].frames[position].isInterpreter else { return false }
         let role = roles[index][position]
@@ -176,7 +181,7 @@ struct CulpritSearch {
         case .unnamedProgramCode: role == .unnamed && inApp
         case .libraryCode: role == .code && !inApp && !isRuntime
         case .unnamedLibraryCode: role == .unnamed && !inApp && !isRuntime
-        case .runtimeCode: (role == .code || role == .unnamed) && !inApp && isRuntime
+        case .runtimeCode: (role == .code || role == .unnamed) && !inApp && isRuntime && !isInterpreted(position, of: index)
         case .entry: role == .entry
         case .machinery: role == .machinery
         }

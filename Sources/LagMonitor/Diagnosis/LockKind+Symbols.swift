@@ -21,6 +21,15 @@ extension StallRecord.LockKind {
         ("__cxa_guard_acquire", .owned),
     ]
 
+    /// Functions that wait for a time alone, and do it by a condition that nobody fulfils: HotSpot's, whether Java's frames are known or not.
+    private static let sleeps = ["JVM_Sleep", "java.lang.Thread.sleep"]
+
+    /// Whether it sleeps for a time, in what looks like a lock.
+    /// - Parameter symbols: as of ``of(_:)``.
+    package static func isSleep(_ symbols: some Sequence<String?>) -> Bool {
+        symbols.contains { symbol in symbol.map { sleeps.contains(where: $0.hasPrefix) } ?? false }
+    }
+
     /// - Parameter symbols: the simplified names from the leaf up to the program's own code; nil where there is none.
     /// - Returns: what the name nearest to the leaf says that says something.
     package static func of(_ symbols: some Sequence<String?>) -> StallRecord.LockKind? {

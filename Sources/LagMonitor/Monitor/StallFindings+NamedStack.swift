@@ -14,6 +14,8 @@ extension StallFindings {
         /// Where it is in the tally.
         let index: Int
         let waitKind: StallRecord.LockKind?
+        /// Whether those wait for a time alone.
+        let isSleep: Bool
         /// How many of the outermost frames are on the loop's stack while it waits, too.
         let loopFrames: Int
         /// Of each frame, whether it is a language's runtime, or of a language and without a name, or code that was made at run time and that nothing names.
@@ -78,8 +80,10 @@ extension StallFindings {
             return marked
         }
 
+        /// Whether it waits in a lock's system call, for what may be a lock.
         var isInFutex: Bool {
-            switch stack.outcome.state {
+            guard !isSleep else { return false }
+            return switch stack.outcome.state {
             case .waiting(let call): call.number == cll_syscall_futex
             // The kernel's own function, where it reports nothing else: `futex_wait_queue`, `futex_do_wait`, …
             case .asleep: kernelFunction?.hasPrefix("futex_") ?? false

@@ -35,6 +35,7 @@ struct StallFindings {
                     levels: levels,
                     index: index,
                     waitKind: StallRecord.LockKind.of(outer),
+                    isSleep: StallRecord.LockKind.isSleep(outer),
                     loopFrames: isWhole ? episode.facts.loopStack.commonFrames(with: captured.map(\.functionStart)) : 0,
                     areOfRuntime: zip(captured, frames).map {
                         $0.isRuntime || ($1.symbol == nil && ($0.language != 0 || $0.module == nil))

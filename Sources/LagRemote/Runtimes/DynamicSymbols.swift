@@ -1,9 +1,10 @@
 /// The symbols that a module in another process's memory exports, looked up one by one by its GNU hash table
-/// (`.gnu.hash`, as the dynamic linker does it): some reads a symbol, no file.
+/// (`.gnu.hash`, else `.hash`, as the dynamic linker does it): some reads a symbol, no file.
 ///
 /// Formats: System V ABI, chapter 5 ("Dynamic Linking"); for DT_GNU_HASH, glibc's `elf/dl-lookup.c`.
 struct DynamicSymbols {
     private enum Tag {
+        static let hash: UInt64 = 4
         static let stringTable: UInt64 = 5
         static let symbolTable: UInt64 = 6
         static let stringBytes: UInt64 = 10
@@ -31,8 +32,8 @@ struct DynamicSymbols {
     private let symbols: UInt64
     private let hash: UInt64
     private let buckets: UInt32
-    private let firstSymbol: UInt32
-    private let bloomWords: UInt32
+    /// Of GNU's table; nil: it is that of System V.
+    private let gnu: (firstSymbol: UInt32, bloomWords: UInt32)?
 
     /// Relocations with addends; of those of the procedure linkage table as well.
     let relocations: [(address: UInt64, count: Int)]
@@ -83,7 +84,8 @@ struct DynamicSymbols {
             guard let tag: UInt64 = dynamic.number(at: index * 16), tag != 0 else { break }
             values[tag] = dynamic.number(at: index * 16 + 8)
         }
-        guard let strings = values[Tag.stringTable], let symbols = values[Tag.symbolTable], let hash = values[Tag.gnuHash]
+        guard let strings = values[Tag.stringTable], let symbols = values[Tag.symbolTable],
+            let hash = values[Tag.gnuHash] ?? values[Tag.hash]
         else { return nil }
         // glibc puts addresses there when it loads the module; others leave what the file has.
         func address(_ value: UInt64) -> UInt64 { value < bias ? bias &+ value : value }
@@ -98,12 +100,11 @@ struct DynamicSymbols {
             guard let table = values[table], let size = values[size] else { return nil }
             return (address(table), Int(clamping: size / Self.relocationBytes))
         }
-        guard let words = memory.bytes(self.hash, 16), let buckets: UInt32 = words.number(at: 0),
-            let firstSymbol: UInt32 = words.number(at: 4), let bloomWords: UInt32 = words.number(at: 8), buckets > 0
-        else { return nil }
+        guard let words = memory.bytes(self.hash, 16), let buckets: UInt32 = words.number(at: 0), buckets > 0 else { return nil }
         self.buckets = buckets
-        self.firstSymbol = firstSymbol
-        self.bloomWords = bloomWords
+        gnu =
+            values[Tag.gnuHash] == nil
+            ? nil : words.number(at: 4).flatMap { first in words.number(at: 8).map { (firstSymbol: first, bloomWords: $0) } }
     }
 
     /// Nil where it exports no such symbol.
@@ -118,20 +119,47 @@ struct DynamicSymbols {
 
     private func find<Found>(_ name: String, _ make: (UInt32, Entry) -> Found?) -> Found? {
         let wanted = Array(name.utf8)
+        for index in gnu.map({ candidates(wanted, $0.firstSymbol, $0.bloomWords) }) ?? candidates(wanted) {
+            if let found = entry(at: index, named: wanted) { return make(index, found) }
+        }
+        return nil
+    }
+
+    /// Of GNU's table: the symbols whose codes are the name's.
+    private func candidates(_ name: [UInt8], _ firstSymbol: UInt32, _ bloomWords: UInt32) -> [UInt32] {
         var code: UInt32 = 5381
-        for byte in wanted { code = code &* 33 &+ UInt32(byte) }
+        for byte in name { code = code &* 33 &+ UInt32(byte) }
         let bucketTable = hash &+ 16 &+ UInt64(bloomWords) &* 8
         let chains = bucketTable &+ UInt64(buckets) &* 4
         guard let first: UInt32 = memory.load(bucketTable &+ UInt64(code % buckets) &* 4), first >= firstSymbol else {
-            return nil
+            return []
         }
+        var found: [UInt32] = []
         for step in 0..<UInt32(Self.maximumChain) {
             let (index, overflow) = first.addingReportingOverflow(step)
-            guard !overflow, let entry: UInt32 = memory.load(chains &+ UInt64(index - firstSymbol) &* 4) else { return nil }
-            if entry | 1 == code | 1, let found = self.entry(at: index, named: wanted) { return make(index, found) }
-            if entry & 1 != 0 { return nil }
+            guard !overflow, let entry: UInt32 = memory.load(chains &+ UInt64(index - firstSymbol) &* 4) else { return found }
+            if entry | 1 == code | 1 { found.append(index) }
+            if entry & 1 != 0 { break }
         }
-        return nil
+        return found
+    }
+
+    /// Of System V's table: those of the name's bucket.
+    private func candidates(_ name: [UInt8]) -> [UInt32] {
+        var code: UInt32 = 0
+        for byte in name {
+            code = code << 4 &+ UInt32(byte)
+            code = (code ^ (code >> 24) & 0xf0) & 0x0fff_ffff
+        }
+        let bucketTable = hash &+ 8
+        let chains = bucketTable &+ UInt64(buckets) &* 4
+        var found: [UInt32] = []
+        var place = bucketTable &+ UInt64(code % buckets) &* 4
+        while found.count < Self.maximumChain, let index: UInt32 = memory.load(place), index != 0 {
+            found.append(index)
+            place = chains &+ UInt64(index) &* 4
+        }
+        return found
     }
 
     private struct Entry {

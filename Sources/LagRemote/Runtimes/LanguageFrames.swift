@@ -10,7 +10,7 @@ package final class LanguageFrames: LanguageFrameSource {
     /// Every runtime that is known, in the order in which they are tried on a stack.
     static let recognisers: [@Sendable (ProcessImage) -> RuntimeRecognition] = [
         PythonRuntime.recognise, V8Runtime.recognise, GoRuntime.recognise, RubyRuntime.recognise, PHPRuntime.recognise,
-        PerlRuntime.recognise, PerfMapRuntime.recognise,
+        PerlRuntime.recognise, HotSpotRuntime.recognise, PerfMapRuntime.recognise,
     ]
 
     private struct State {

@@ -72,6 +72,7 @@ struct RuntimeRegisters: Sendable {
     var stackPointer: UInt64 = 0
     var framePointer: UInt64?
     /// Those of x86-64's that functions of C leave as they were, and runtimes use for where they are. Of a thread that sleeps they are not known.
+    var r13: UInt64?
     var r14: UInt64?
     var r15: UInt64?
 }
@@ -106,6 +107,8 @@ struct LanguageFrame: Sendable, Hashable {
     let pc: UInt64
     /// Whether it is the runtime's own function, though in the language.
     var isRuntime = false
+    /// Whether the runtime says that nothing of the program has called it.
+    var isOutermost = false
 }
 
 /// What a process is found to run.

@@ -69,8 +69,8 @@ final class PreparedThread: LanguageThread {
         _ snapshot: UnsafePointer<cll_snapshot>,
         into frames: FrameBuffer,
         stored: Int
-    ) -> (stored: Int, gained: Int) {
-        guard !runtimes.isEmpty else { return (stored, 0) }
+    ) -> (stored: Int, gained: Int, isWhole: Bool) {
+        guard !runtimes.isEmpty else { return (stored, 0, false) }
         let registers = RuntimeRegisters(snapshot)
         var stack = (0..<stored).map { index in
             StackEntry.native(
@@ -88,6 +88,7 @@ final class PreparedThread: LanguageThread {
             for case .language(let frame) in stack where found[frame] == nil { found[frame] = runtime }
         }
         let gained = stack.count - stored
+        let isWhole = if case .language(let last)? = stack.last { last.isOutermost } else { false }
         stack = Self.inRoom(stack, for: frames.capacity)
         let ofRuntime = runtimes.reduce(into: Set<Int>()) { $0.formUnion($1.runtime.modules) }
         let languages = stack.compactMap { entry -> (LanguageFrame, any LanguageRuntime)? in
@@ -106,7 +107,7 @@ final class PreparedThread: LanguageThread {
                 return frame
             }
         }
-        return (frames.replace(by: merged), gained)
+        return (frames.replace(by: merged), gained, isWhole)
     }
 }
 
@@ -132,7 +133,7 @@ extension RuntimeRegisters {
         )
         // Their numbers are DWARF's.
         #if arch(x86_64)
-            (r14, r15) = (register(14), register(15))
+            (r13, r14, r15) = (register(13), register(14), register(15))
         #endif
     }
 }

@@ -96,7 +96,6 @@ enum PerfMapName {
             name.removeSubrange(address.lowerBound..<(name[address.upperBound...].firstIndex(of: ".") ?? name.endIndex))
         }
         guard name.contains("."), name.allSatisfy({ $0.isLetter || $0.isNumber || "._$<>/-".contains($0) }) else { return nil }
-        let isLibrary = ["java.", "javax.", "jdk.", "sun.", "com.sun."].contains(where: name.hasPrefix)
-        return LanguageFrameName(language: "java", function: name, symbol: name, isLibrary: isLibrary)
+        return LanguageFrameName(language: "java", function: name, symbol: name, isLibrary: JavaName.isLibrary(name))
     }
 }

@@ -17,7 +17,7 @@ struct ShownFramesTests {
             frames: frames,
             levels: frames,
             index: 0,
-            waitKind: nil,
+            waitKind: nil, isSleep: false,
             loopFrames: 0,
             areOfRuntime: []
         )
@@ -66,7 +66,7 @@ struct ShownFramesTests {
             frames: whole.frames,
             levels: levels,
             index: 0,
-            waitKind: nil,
+            waitKind: nil, isSleep: false,
             loopFrames: 0,
             areOfRuntime: []
         )

@@ -1,0 +1,199 @@
+internal import LagModel
+
+/// The code that HotSpot made of methods, and its interpreter: which of it lies at an address, and which methods that belongs to.
+///
+/// A heap of code is divided into segments; a table has for each how far back the piece that it belongs to begins (`CodeHeap::find_block_for`,
+/// `memory/heap.cpp`). Code that is compiled has a row of positions for each call and each place where it may be stopped (`PcDesc`), which leads to the
+/// methods that were put together there, with their bytecodes (`ScopeDesc`, `code/debugInfo.hpp`).
+struct HotSpotCode {
+    private struct Heap {
+        let low, high, segments: UInt64
+        let shift: UInt32
+    }
+
+    /// A piece of code.
+    struct Piece {
+        let address: UInt64
+        let header: [UInt8]
+        let begin: UInt64
+        /// Of its frame, with the return address; 0: that is not known, or it has none.
+        let frameBytes: UInt64
+        /// From here on it has that frame.
+        let frameBegin: UInt64
+        /// Of a method.
+        let isMethod: Bool
+    }
+
+    /// One of the methods at a place.
+    struct Level {
+        let method: UInt64
+        let bytecode: Int?
+    }
+
+    private static let maximumHeaps: UInt32 = 8
+    private static let maximumSteps = 1024
+    private static let maximumFrameBytes: UInt64 = 1 << 20
+    private static let maximumPositionBytes: UInt64 = 1 << 20
+    private static let maximumLevels = 64
+    private static let scopeBytes = 16
+    private static let freeSegment: UInt8 = 0xff
+    private static let nameBytes = 32
+
+    private let memory: RemoteMemory
+    private let layout: HotSpotLayout
+    private let heaps: [Heap]
+    /// Where the interpreter's code is.
+    let interpreter: Range<UInt64>
+    /// Where the code that enters Java goes on.
+    let entryReturn: UInt64
+
+    /// Nil before the machine has begun.
+    init?(_ memory: RemoteMemory, _ layout: HotSpotLayout) {
+        let code = layout.code
+        guard let list: UInt64 = memory.load(code.heaps), let count: UInt32 = memory.load(list &+ code.listCount),
+            count > 0, count <= Self.maximumHeaps, let data: UInt64 = memory.load(list &+ code.listData),
+            let queue: UInt64 = memory.load(code.interpreter), let buffer: UInt64 = memory.load(queue &+ code.stubBuffer),
+            let bytes: UInt32 = memory.load(queue &+ code.stubBufferBytes),
+            let entryReturn: UInt64 = memory.load(code.entryReturn)
+        else { return nil }
+        heaps = (0..<UInt64(count)).compactMap { index in
+            guard let heap: UInt64 = memory.load(data &+ index &* 8), let low: UInt64 = memory.load(heap &+ code.heapLow),
+                let high: UInt64 = memory.load(heap &+ code.heapHigh), low < high,
+                let segments: UInt64 = memory.load(heap &+ code.segments),
+                let shift: UInt32 = memory.load(heap &+ code.segmentShift),
+                (4...16).contains(shift)
+            else { return nil }
+            return Heap(low: low, high: high, segments: segments, shift: shift)
+        }
+        interpreter = buffer..<buffer.saturatingSum(UInt64(bytes))
+        self.entryReturn = entryReturn
+        self.memory = memory
+        self.layout = layout
+    }
+
+    func holds(_ address: UInt64) -> Bool { heaps.contains { $0.low <= address && address < $0.high } }
+
+    func piece(at address: UInt64) -> Piece? {
+        guard let heap = heaps.first(where: { $0.low <= address && address < $0.high }) else { return nil }
+        var segment = (address - heap.low) >> heap.shift
+        for _ in 0..<Self.maximumSteps {
+            guard let back: UInt8 = memory.load(heap.segments &+ segment), back != Self.freeSegment else { return nil }
+            if back == 0 { return piece(in: heap.low &+ segment << heap.shift, holding: address) }
+            guard segment >= UInt64(back) else { return nil }
+            segment -= UInt64(back)
+        }
+        return nil
+    }
+
+    private func piece(in block: UInt64, holding address: UInt64) -> Piece? {
+        let blob = layout.blob
+        guard let isUsed: UInt8 = memory.load(block &+ layout.code.blockUsed), isUsed != 0 else { return nil }
+        let place = block &+ layout.code.blockBytes
+        guard let header = memory.bytes(place, Int(blob.bytes)), let dataOffset: UInt32 = header.number(at: Int(blob.dataOffset)),
+            let words: UInt32 = header.number(at: Int(blob.frameWords)), let name: UInt64 = header.number(at: Int(blob.name))
+        else { return nil }
+        let begin: UInt64? =
+            blob.isBeginOffset
+            ? header.number(at: Int(blob.begin), as: UInt32.self).map { place &+ UInt64($0) } : header.number(at: Int(blob.begin))
+        let complete: UInt64? =
+            blob.isBeginOffset
+            ? header.number(at: Int(blob.frameComplete), as: Int16.self).map { UInt64(bitPattern: Int64($0)) }
+            : header.number(at: Int(blob.frameComplete), as: Int32.self).map { UInt64(bitPattern: Int64($0)) }
+        guard let begin, let complete, begin >= place, address >= begin, address < place &+ UInt64(dataOffset) else { return nil }
+        let bytes = UInt64(words) &* 8
+        return Piece(
+            address: place,
+            header: header,
+            begin: begin,
+            frameBytes: bytes <= Self.maximumFrameBytes ? bytes : 0,
+            // -1: it never has.
+            frameBegin: begin &+ (complete < UInt64(dataOffset) ? complete : 0),
+            isMethod: memory.text(name, limit: Self.nameBytes).map { $0 == "nmethod" || $0 == "native nmethod" } ?? false
+        )
+    }
+
+    /// The methods at a place of a compiled one, the innermost first. Empty where it is none.
+    func levels(_ piece: Piece, at address: UInt64) -> [Level] {
+        let compiled = layout.compiled
+        guard piece.isMethod, let method: UInt64 = piece.header.number(at: Int(compiled.method)) else { return [] }
+        let outermost = [Level(method: method, bytecode: nil)]
+        guard let scope = scope(piece, at: address), scope != 0,
+            let scopes = scopes(piece), let methods = methods(piece)
+        else { return outermost }
+        var levels: [Level] = []
+        var place = scope
+        while place != 0, levels.count < Self.maximumLevels {
+            // The last of them may be shorter than what is read.
+            guard let bytes = memory.bytes(scopes &+ UInt64(place), Self.scopeBytes) else { return outermost }
+            var numbers = HotSpotNumbers(bytes, excluded: layout.excluded)
+            guard let sender = numbers.unsigned(), let index = numbers.unsigned(), let bytecode = numbers.unsigned(),
+                index > 0, let found: UInt64 = memory.load(methods &+ UInt64(index - 1) &* 8)
+            else { return outermost }
+            // It is counted from -1, which is before the first.
+            levels.append(Level(method: found, bytecode: bytecode > 0 ? Int(bytecode) - 1 : nil))
+            guard sender < place else { return outermost }
+            place = sender
+        }
+        // The outermost is the method itself; what is not so was read wrongly.
+        return levels.last?.method == method ? levels : outermost
+    }
+
+    /// Of a frame that returns to where the interpreter is to take it over: from its stack pointer, where its own place is kept. Nil: it does not.
+    func placeKept(_ piece: Piece, returningTo address: UInt64) -> UInt64? {
+        let compiled = layout.compiled
+        let isGiven =
+            piece.isMethod
+            && compiled.given.contains { column in
+                compiled.isGivenOffset
+                    ? distance(piece, column).map { piece.address &+ $0 == address } ?? false
+                    : piece.header.number(at: Int(column)) == address
+            }
+        return isGiven ? distance(piece, compiled.givenPlace) : nil
+    }
+
+    private func base(_ piece: Piece, _ pointer: UInt64?) -> UInt64? {
+        guard let pointer else { return piece.address }
+        return piece.header.number(at: Int(pointer))
+    }
+
+    private func distance(_ piece: Piece, _ offset: UInt64) -> UInt64? {
+        piece.header.number(at: Int(offset), as: UInt32.self).map { UInt64($0) }
+    }
+
+    private func scopes(_ piece: Piece) -> UInt64? {
+        let compiled = layout.compiled
+        guard compiled.immutableData != nil else { return piece.header.number(at: Int(compiled.scopes)) }
+        guard let base = base(piece, compiled.immutableData), let distance = distance(piece, compiled.scopes) else { return nil }
+        return base &+ distance
+    }
+
+    private func methods(_ piece: Piece) -> UInt64? {
+        let compiled = layout.compiled
+        guard let base = base(piece, compiled.mutableData), let distance = distance(piece, compiled.methods) else { return nil }
+        return base &+ distance
+    }
+
+    /// Where the methods of a place are described; 0: they are not.
+    private func scope(_ piece: Piece, at address: UInt64) -> UInt32? {
+        let compiled = layout.compiled
+        guard let base = base(piece, compiled.immutableData), let begin = distance(piece, compiled.positions),
+            let end = distance(piece, compiled.positionsEnd), begin < end, end - begin <= Self.maximumPositionBytes,
+            compiled.positionBytes > 0, let table = memory.bytes(base &+ begin, Int(end - begin))
+        else { return nil }
+        let wanted = Int64(address &- piece.begin)
+        func row(_ index: Int, _ column: UInt64) -> Int64? {
+            table.number(at: index * Int(compiled.positionBytes) + Int(column), as: Int32.self).map { Int64($0) }
+        }
+        // Sorted; the first that is not before it.
+        var (low, high) = (0, table.count / Int(compiled.positionBytes))
+        while low < high {
+            let middle = (low + high) / 2
+            guard let code = row(middle, compiled.positionCode) else { return nil }
+            if code < wanted { low = middle + 1 } else { high = middle }
+        }
+        // A call of the machine's own, such as for the time, has none: as where nothing is called, it is the next place at which the code may be stopped.
+        // Behind the last one, whose row ends the table, it is that one.
+        let found = row(low, compiled.positionScope).flatMap { UInt32(exactly: $0) } ?? 0
+        return found == 0 && low > 0 ? row(low - 1, compiled.positionScope).flatMap { UInt32(exactly: $0) } : found
+    }
+}

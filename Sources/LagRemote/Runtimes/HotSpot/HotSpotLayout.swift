@@ -1,0 +1,181 @@
+/// Where HotSpot keeps what is read of it: by what it says itself (``HotSpotStructs``), and for each release that was tried what that leaves out.
+struct HotSpotLayout: Sendable {
+    /// A table has no such row.
+    struct Mismatch: Error { let name: String }
+
+    /// Releases that were tried: those with long support.
+    static let releases: Set<UInt64> = [11, 17, 21, 25]
+
+    /// Types whose fields are used.
+    static let types: Set<String> = [
+        "Abstract_VM_Version", "AbstractInterpreter", "CodeBlob", "CodeCache", "CodeHeap", "CompiledMethod", "ConstMethod",
+        "ConstantPool",
+        "GenericGrowableArray", "GrowableArray<int>", "GrowableArrayBase", "HeapBlock", "HeapBlock::Header", "InstanceKlass",
+        "JavaCallWrapper", "JavaFrameAnchor", "Klass", "Method", "PcDesc", "StubQueue", "StubRoutines", "Symbol", "VirtualSpace",
+        "nmethod",
+    ]
+
+    /// The code that it makes, in heaps.
+    struct Code: Sendable {
+        /// Where the list of heaps is found, the interpreter, and where the code that enters Java goes on.
+        let heaps, interpreter, entryReturn: UInt64
+        let listCount, listData: UInt64
+        let heapLow, heapHigh, segments, segmentShift: UInt64
+        let blockUsed, blockBytes: UInt64
+        let stubBuffer, stubBufferBytes: UInt64
+    }
+
+    /// One piece of code.
+    struct Blob: Sendable {
+        let name, frameWords, frameComplete, dataOffset: UInt64
+        /// Whether ``begin`` is a distance from the blob, and not an address.
+        let isBeginOffset: Bool
+        let begin: UInt64
+        /// Read of a blob at once.
+        let bytes: UInt64
+    }
+
+    /// Of a compiled method, what lies where in its code.
+    struct Compiled: Sendable {
+        let method, positions, positionsEnd, scopes: UInt64
+        /// Where positions and scopes lie, if that is not the blob itself.
+        let immutableData: UInt64?
+        /// Of the methods that it refers to: a distance from the blob, or from ``mutableData``.
+        let methods: UInt64
+        let mutableData: UInt64?
+        /// Where code goes on whose frame the interpreter has to take over, and where in the frame its own place is kept then.
+        let given: [UInt64]
+        /// Whether those are distances from the blob, and not addresses.
+        let isGivenOffset: Bool
+        let givenPlace: UInt64
+        /// Of a row of positions.
+        let positionBytes, positionCode, positionScope: UInt64
+    }
+
+    struct Method: Sendable {
+        let constant, pool, codeBytes, nameIndex, flags, words, codeBegin: UInt64
+        let hasLines: UInt16
+        let poolBegin, holder, holderPool, className: UInt64
+        /// The source file's name, in the pool or in the class.
+        let fileOfPool, fileOfClass: UInt64?
+        let textBytes, text: UInt64
+    }
+
+    /// Slots of a frame, from its frame pointer, and of what a call of Java leaves for the one before it.
+    struct Frames: Sendable {
+        let callerStack, method, bytecode: UInt64
+        let wrapper, anchor, anchorStack, anchorFrame, anchorCode: UInt64
+    }
+
+    let code: Code
+    let blob: Blob
+    let compiled: Compiled
+    let method: Method
+    let frames: Frames
+    /// What the bytes of a number are counted from (``HotSpotNumbers``): 1 from Java 20 on.
+    let excluded: UInt32
+
+    /// - Parameter release: one of ``releases``.
+    init(_ tables: HotSpotStructs, release: UInt64) throws(Mismatch) {
+        func value(_ names: String...) throws(Mismatch) -> UInt64 {
+            for name in names { if let value = tables.fields[name] { return value } }
+            throw Mismatch(name: names[0])
+        }
+        // The largest object that is read has some hundred bytes.
+        func offset(_ name: String, _ others: String...) throws(Mismatch) -> UInt64 {
+            for name in [name] + others { if let value = tables.fields[name], value <= 1024 { return value } }
+            throw Mismatch(name: name)
+        }
+        func size(_ name: String) throws(Mismatch) -> UInt64 {
+            guard let value = tables.sizes[name], value <= 1024 else { throw Mismatch(name: name) }
+            return value
+        }
+        func slot(_ name: String, _ further: Int64 = 0) throws(Mismatch) -> UInt64 {
+            guard let value = tables.constants[name], (-16...16).contains(value) else { throw Mismatch(name: name) }
+            return UInt64(bitPattern: (Int64(value) + further) * 8)
+        }
+        let (low, high) = (try offset("VirtualSpace::_low"), try offset("VirtualSpace::_high"))
+        let memory = try offset("CodeHeap::_memory")
+        code = Code(
+            heaps: try value("CodeCache::_heaps"),
+            interpreter: try value("AbstractInterpreter::_code"),
+            entryReturn: try value("StubRoutines::_call_stub_return_address"),
+            listCount: try offset("GrowableArrayBase::_len", "GenericGrowableArray::_len"),
+            listData: try offset("GrowableArray<int>::_data"),
+            heapLow: memory + low,
+            heapHigh: memory + high,
+            segments: try offset("CodeHeap::_segmap") + low,
+            segmentShift: try offset("CodeHeap::_log2_segment_size"),
+            blockUsed: try offset("HeapBlock::Header::_used"),
+            blockBytes: try size("HeapBlock"),
+            stubBuffer: try offset("StubQueue::_stub_buffer"),
+            stubBufferBytes: try offset("StubQueue::_buffer_limit")
+        )
+        let begin = tables.fields["CodeBlob::_code_offset"]
+        blob = Blob(
+            name: try offset("CodeBlob::_name"),
+            frameWords: try offset("CodeBlob::_frame_size"),
+            frameComplete: try offset("CodeBlob::_frame_complete_offset"),
+            dataOffset: try offset("CodeBlob::_data_offset"),
+            isBeginOffset: begin != nil,
+            begin: try offset("CodeBlob::_code_offset", "CodeBlob::_code_begin"),
+            bytes: try size("nmethod")
+        )
+        let immutableData = tables.fields["nmethod::_immutable_data"]
+        let isApart = immutableData != nil
+        compiled = Compiled(
+            method: try offset("CompiledMethod::_method", "nmethod::_method"),
+            positions: try offset("nmethod::_scopes_pcs_offset"),
+            positionsEnd: try offset(isApart ? "nmethod::_scopes_data_offset" : "nmethod::_dependencies_offset"),
+            scopes: try offset(isApart ? "nmethod::_scopes_data_offset" : "CompiledMethod::_scopes_data_begin"),
+            immutableData: immutableData,
+            methods: try offset(isApart ? "CodeBlob::_relocation_size" : "nmethod::_metadata_offset"),
+            mutableData: isApart ? try offset("CodeBlob::_mutable_data") : nil,
+            given: isApart
+                ? [try offset("nmethod::_deopt_handler_offset"), try offset("nmethod::_deopt_mh_handler_offset")]
+                : [try offset("CompiledMethod::_deopt_handler_begin"), try offset("CompiledMethod::_deopt_mh_handler_begin")],
+            isGivenOffset: isApart,
+            givenPlace: try offset("nmethod::_orig_pc_offset"),
+            positionBytes: try size("PcDesc"),
+            positionCode: try offset("PcDesc::_pc_offset"),
+            positionScope: try offset("PcDesc::_scope_decode_offset")
+        )
+        let hasLines = ["ConstMethod::_has_linenumber_table", "ConstMethodFlags::_misc_has_linenumber_table"].compactMap {
+            tables.constants[$0]
+        }
+        guard let flag = hasLines.first.flatMap(UInt16.init(exactly:)) else {
+            throw Mismatch(name: "ConstMethod::_has_linenumber_table")
+        }
+        method = Method(
+            constant: try offset("Method::_constMethod"),
+            pool: try offset("ConstMethod::_constants"),
+            codeBytes: try offset("ConstMethod::_code_size"),
+            nameIndex: try offset("ConstMethod::_name_index"),
+            flags: try offset("ConstMethod::_flags", "ConstMethod::_flags._flags"),
+            words: try offset("ConstMethod::_constMethod_size"),
+            codeBegin: try size("ConstMethod"),
+            hasLines: flag,
+            poolBegin: try size("ConstantPool"),
+            holder: try offset("ConstantPool::_pool_holder"),
+            holderPool: try offset("InstanceKlass::_constants"),
+            className: try offset("Klass::_name"),
+            fileOfPool: tables.fields["ConstantPool::_source_file_name_index"],
+            fileOfClass: tables.fields["InstanceKlass::_source_file_name_index"],
+            textBytes: try offset("Symbol::_length"),
+            text: try offset("Symbol::_body[0]")
+        )
+        excluded = release >= 20 ? 1 : 0
+        // The slots below are in this order in every release (`frame_x86.hpp`).
+        let last = "frame::interpreter_frame_last_sp_offset"
+        frames = Frames(
+            callerStack: try slot("frame::interpreter_frame_sender_sp_offset"),
+            method: try slot(last, -1),
+            bytecode: try slot(last, -6),
+            wrapper: try slot("frame::entry_frame_call_wrapper_offset"),
+            anchor: try offset("JavaCallWrapper::_anchor"),
+            anchorStack: try offset("JavaFrameAnchor::_last_Java_sp"),
+            anchorFrame: try offset("JavaFrameAnchor::_last_Java_fp"),
+            anchorCode: try offset("JavaFrameAnchor::_last_Java_pc")
+        )
+    }
+}

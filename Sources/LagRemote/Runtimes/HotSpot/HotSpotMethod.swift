@@ -1,0 +1,100 @@
+internal import LagCapture
+
+/// A method of Java, as HotSpot keeps it: `Method`, `ConstMethod` behind which its bytecode and its lines lie, and the pool that has its names.
+struct HotSpotMethod {
+    private static let maximumTextBytes = 512
+    private static let maximumLineBytes = 64 * 1024
+
+    let address: UInt64
+    /// Its `ConstMethod`. What is redefined gets another one.
+    let constant: UInt64
+    private let memory: RemoteMemory
+    private let layout: HotSpotLayout.Method
+    private let excluded: UInt32
+    private let pool: UInt64
+
+    /// Nil where no method is: its pool must belong to a class that has this pool.
+    init?(_ memory: RemoteMemory, _ all: HotSpotLayout, at address: UInt64) {
+        let layout = all.method
+        guard address % 8 == 0, let constant: UInt64 = memory.load(address &+ layout.constant), constant % 8 == 0,
+            let pool: UInt64 = memory.load(constant &+ layout.pool), pool % 8 == 0,
+            let holder: UInt64 = memory.load(pool &+ layout.holder),
+            memory.load(holder &+ layout.holderPool) == pool
+        else { return nil }
+        self.address = address
+        self.constant = constant
+        self.memory = memory
+        self.layout = layout
+        excluded = all.excluded
+        self.pool = pool
+    }
+
+    /// Which of its bytecodes lies at an address; nil: none of them.
+    func index(ofBytecodeAt place: UInt64) -> Int? {
+        guard let bytes = codeBytes else { return nil }
+        let begin = constant &+ layout.codeBegin
+        return place >= begin && place - begin < UInt64(bytes) ? Int(place - begin) : nil
+    }
+
+    private var codeBytes: UInt16? { memory.load(constant &+ layout.codeBytes) }
+
+    func name(at bytecode: Int?) -> LanguageFrameName? {
+        guard let index: UInt16 = memory.load(constant &+ layout.nameIndex), let method = text(index),
+            let holder: UInt64 = memory.load(pool &+ layout.holder),
+            let className = memory.load(holder &+ layout.className).flatMap({ text(symbol: $0) })
+        else { return nil }
+        let name = JavaName(className: className, method: method)
+        return LanguageFrameName(
+            language: "java",
+            function: name.text,
+            symbol: name.text,
+            file: file(holder).map { name.folder + $0 },
+            line: bytecode.flatMap { line(of: $0) },
+            isLibrary: name.isLibrary
+        )
+    }
+
+    private func file(_ holder: UInt64) -> String? {
+        let place = layout.fileOfPool.map { pool &+ $0 } ?? layout.fileOfClass.map { holder &+ $0 }
+        return place.flatMap { memory.load($0, as: UInt16.self) }.flatMap { $0 == 0 ? nil : text($0) }
+    }
+
+    private func text(_ index: UInt16) -> String? {
+        memory.load(pool &+ layout.poolBegin &+ UInt64(index) &* 8).flatMap { text(symbol: $0) }
+    }
+
+    private func text(symbol: UInt64) -> String? {
+        guard symbol % 8 == 0, let count: UInt16 = memory.load(symbol &+ layout.textBytes), count > 0,
+            Int(count) <= Self.maximumTextBytes
+        else {
+            return nil
+        }
+        return memory.bytes(symbol &+ layout.text, Int(count)).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The line of the last entry that is not behind the bytecode. The table is compressed (`CompressedLineNumberReadStream`, `oops/method.cpp`).
+    private func line(of bytecode: Int) -> Int? {
+        guard let flags: UInt16 = memory.load(constant &+ layout.flags), flags & layout.hasLines != 0, let code = codeBytes,
+            let words: UInt32 = memory.load(constant &+ layout.words)
+        else { return nil }
+        let begin = layout.codeBegin + UInt64(code)
+        let count = Int(clamping: UInt64(words) &* 8) - Int(begin)
+        guard count > 0, count <= Self.maximumLineBytes, let table = memory.bytes(constant &+ begin, count) else { return nil }
+        var numbers = HotSpotNumbers(table, excluded: excluded)
+        var (place, line) = (0, 0)
+        var found: (place: Int, line: Int)?
+        while let first = numbers.byte(), first != 0 {
+            if first == 0xff {
+                guard let (step, lines) = numbers.signed().flatMap({ step in numbers.signed().map { (step, $0) } }) else {
+                    return nil
+                }
+                (place, line) = (place &+ step, line &+ lines)
+            } else {
+                (place, line) = (place &+ Int(first >> 3), line &+ Int(first & 7))
+            }
+            // Not always in the order of the code.
+            if place <= bytecode, place >= found?.place ?? 0 { found = (place, line) }
+        }
+        return found.flatMap { $0.line > 0 ? $0.line : nil }
+    }
+}

@@ -1,0 +1,95 @@
+internal import LagCapture
+
+/// HotSpot, the machine of OpenJDK's Java: interpreted and compiled methods, with what was put into others, by what the machine says of its own structures.
+///
+/// Methods, their code and what describes it stay where they are: only the stack is copied of a thread that cannot go on.
+final class HotSpotRuntime: LanguageRuntime {
+    private static let file = "libjvm.so"
+
+    let modules: Set<Int>
+    let copiesFrames = true
+    private let memory: RemoteMemory
+    private let layout: HotSpotLayout
+
+    private init(_ memory: RemoteMemory, module: Int, _ layout: HotSpotLayout) {
+        self.memory = memory
+        modules = [module]
+        self.layout = layout
+    }
+
+    static func recognise(_ image: ProcessImage) -> RuntimeRecognition {
+        // Its code follows other rules elsewhere.
+        #if arch(x86_64)
+            guard let module = image.modules.first(where: { $0.name == file }), let symbols = module.symbols,
+                let tables = HotSpotStructs(image.memory, symbols, isWanted: HotSpotLayout.types.contains)
+            else { return .absent }
+            let version = tables.fields["Abstract_VM_Version::_vm_major_version"].flatMap {
+                image.memory.load($0, as: UInt32.self)
+            }
+            guard let version else { return .unknown("java") }
+            guard HotSpotLayout.releases.contains(UInt64(version)) else { return .unknown("java \(version)") }
+            do throws(HotSpotLayout.Mismatch) {
+                let layout = try HotSpotLayout(tables, release: UInt64(version))
+                return .found(HotSpotRuntime(image.memory, module: module.index, layout))
+            } catch {
+                return .unknown("java \(version) without \(error.name)")
+            }
+        #else
+            return .absent
+        #endif
+    }
+
+    /// Any thread may run Java.
+    func prepare(tid: Int32, innerTid: Int32) -> UInt64? { 0 }
+
+    /// The stack comes with the snapshot.
+    func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {}
+
+    func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {
+        guard let memory, stack.contains(where: { isNameless($0) }), let code = HotSpotCode(self.memory, layout) else {
+            return stack
+        }
+        let walker = HotSpotStack(live: self.memory, layout: layout, code: code, stack: memory, bytecode: thread.registers.r13)
+        var merged: [StackEntry] = []
+        var place = 0
+        while place < stack.count {
+            guard case .native(let native) = stack[place], isNameless(stack[place]), code.holds(native.address),
+                let walk = walker.walk(from: HotSpotStack.Place(native))
+            else {
+                merged.append(stack[place])
+                place += 1
+                continue
+            }
+            merged += walk.frames.map { .language($0) }
+            place += 1
+            // What called Java first is the machine's start of the thread, of which the unwinder finds now this much and now that.
+            if walk.frames.last?.isOutermost == true { break }
+            // What the unwinder found of the same frames.
+            while place < stack.count, case .native(let passed) = stack[place], passed.stackPointer < walk.stackPointer {
+                place += 1
+            }
+        }
+        return merged
+    }
+
+    private func isNameless(_ entry: StackEntry) -> Bool {
+        guard case .native(let native) = entry else { return false }
+        return native.frame.module == nil && !native.frame.isSignalFrame
+    }
+
+    func name(_ frame: LanguageFrame) -> LanguageFrameName? {
+        guard let method = HotSpotMethod(memory, layout, at: frame.code), method.constant == frame.check else { return nil }
+        return method.name(at: frame.position > 0 ? Int(clamping: frame.position - 1) : nil)
+    }
+}
+
+extension HotSpotStack.Place {
+    fileprivate init(_ native: NativeFrame) {
+        self.init(
+            programCounter: native.frame.pc,
+            stackPointer: native.stackPointer,
+            framePointer: native.framePointer,
+            isReturnAddress: native.frame.isReturnAddress
+        )
+    }
+}

@@ -1,0 +1,156 @@
+internal import LagCapture
+
+/// Walks the frames of Java on a thread's stack.
+///
+/// Compiled code has frames of a known size, without frame pointers; those of the interpreter are linked by frame pointers and have method and bytecode in slots.
+/// Java is entered through one piece of code (`StubRoutines::call_stub`), whose caller keeps where the Java code before that was left (`JavaFrameAnchor`): what lies
+/// between is C++ of the machine, and of libraries.
+struct HotSpotStack {
+    /// Where a frame goes on.
+    struct Place {
+        var programCounter, stackPointer, framePointer: UInt64
+        var isReturnAddress: Bool
+    }
+
+    struct Walk {
+        var frames: [LanguageFrame] = []
+        /// Frames whose stack pointers are below this have been passed.
+        var stackPointer: UInt64 = 0
+    }
+
+    private static let maximumFrames = 512
+    private static let wordBytes: UInt64 = 8
+
+    let live: RemoteMemory
+    let layout: HotSpotLayout
+    let code: HotSpotCode
+    /// The thread's stack, as it was.
+    let stack: MemoryCopy
+    /// Where the interpreter is in the bytecode of a thread that runs: its frame has an older place.
+    var bytecode: UInt64?
+
+    /// Nil where the first frame is none of Java.
+    func walk(from first: Place) -> Walk? {
+        var walk = Walk()
+        var place = first
+        for step in 0..<Self.maximumFrames {
+            let address = place.programCounter &- (place.isReturnAddress ? 1 : 0)
+            let next: Place?
+            if place.programCounter == code.entryReturn {
+                next = caller(ofEntry: place)
+                if next == nil, isFirst(place), !walk.frames.isEmpty { walk.frames[walk.frames.count - 1].isOutermost = true }
+            } else if code.interpreter.contains(address) {
+                guard let frame = interpreted(place) else { break }
+                walk.frames.append(frame)
+                next = caller(ofInterpreted: place)
+            } else if let piece = code.piece(at: address) {
+                if let kept = code.placeKept(piece, returningTo: place.programCounter) {
+                    guard let original = word(place.stackPointer &+ kept), isCode(original) else { break }
+                    place.programCounter = original
+                }
+                for level in code.levels(piece, at: place.programCounter) {
+                    guard let frame = frame(level.method, level.bytecode, place) else { continue }
+                    walk.frames.append(frame)
+                }
+                next = caller(of: piece, place)
+            } else {
+                guard step > 0 else { return nil }
+                break
+            }
+            // What was passed; of the last one its caller is C.
+            walk.stackPointer = place.stackPointer &+ Self.wordBytes
+            // A stack that does not grow leads nowhere.
+            guard let next, next.stackPointer > place.stackPointer else { break }
+            place = next
+        }
+        return walk.frames.isEmpty ? nil : walk
+    }
+
+    private func word(_ address: UInt64) -> UInt64? { stack.load(address) }
+
+    private func frame(_ method: UInt64, _ bytecode: Int?, _ place: Place) -> LanguageFrame? {
+        guard let method = HotSpotMethod(live, layout, at: method) else { return nil }
+        return LanguageFrame(
+            code: method.address,
+            check: method.constant,
+            position: bytecode.map { UInt64($0) + 1 } ?? 0,
+            pc: place.programCounter
+        )
+    }
+
+    private func interpreted(_ place: Place) -> LanguageFrame? {
+        guard let address = word(place.framePointer &+ layout.frames.method),
+            let method = HotSpotMethod(live, layout, at: address)
+        else {
+            return nil
+        }
+        let present = place.isReturnAddress ? nil : bytecode.flatMap { method.index(ofBytecodeAt: $0) }
+        let kept = word(place.framePointer &+ layout.frames.bytecode).flatMap { method.index(ofBytecodeAt: $0) }
+        return frame(address, present ?? kept, place)
+    }
+
+    private func caller(ofInterpreted place: Place) -> Place? {
+        guard let address = word(place.framePointer &+ Self.wordBytes), let framePointer = word(place.framePointer),
+            let stackPointer = word(place.framePointer &+ layout.frames.callerStack)
+        else { return nil }
+        return Place(programCounter: address, stackPointer: stackPointer, framePointer: framePointer, isReturnAddress: true)
+    }
+
+    /// Where the Java code before an entry was left; nil: not known.
+    private func anchor(ofEntry place: Place) -> (address: UInt64, stackPointer: UInt64)? {
+        guard let wrapper = word(place.framePointer &+ layout.frames.wrapper) else { return nil }
+        let anchor = wrapper &+ layout.frames.anchor
+        return word(anchor &+ layout.frames.anchorStack).map { (anchor, $0) }
+    }
+
+    /// Whether no Java code was left for it.
+    private func isFirst(_ place: Place) -> Bool { anchor(ofEntry: place)?.stackPointer == 0 }
+
+    /// The Java code that was left for C, which has entered Java again.
+    private func caller(ofEntry place: Place) -> Place? {
+        guard let (anchor, stackPointer) = anchor(ofEntry: place), stackPointer != 0,
+            let framePointer = word(anchor &+ layout.frames.anchorFrame), let address = word(anchor &+ layout.frames.anchorCode),
+            let programCounter = address != 0 ? address : word(stackPointer &- Self.wordBytes)
+        else { return nil }
+        return Place(
+            programCounter: programCounter,
+            stackPointer: stackPointer,
+            framePointer: framePointer,
+            isReturnAddress: true
+        )
+    }
+
+    private func caller(of piece: HotSpotCode.Piece, _ place: Place) -> Place? {
+        let isFramed = piece.frameBytes > 0 && (place.isReturnAddress || place.programCounter >= piece.frameBegin)
+        if isFramed {
+            let end = place.stackPointer &+ piece.frameBytes
+            if let address = word(end &- Self.wordBytes), isCode(address), let framePointer = word(end &- 2 &* Self.wordBytes) {
+                return Place(programCounter: address, stackPointer: end, framePointer: framePointer, isReturnAddress: true)
+            }
+        }
+        guard !place.isReturnAddress || piece.frameBytes == 0 else { return nil }
+        // Before its frame is made, or when it is gone: the return address is on top, or behind the frame pointer that was kept.
+        for index in 0..<UInt64(2) {
+            guard let address = word(place.stackPointer &+ index &* Self.wordBytes), isCode(address) else { continue }
+            let kept = index == 0 ? place.framePointer : word(place.stackPointer) ?? 0
+            return Place(
+                programCounter: address,
+                stackPointer: place.stackPointer &+ (index + 1) &* Self.wordBytes,
+                framePointer: kept,
+                isReturnAddress: true
+            )
+        }
+        // What is written by hand has a frame pointer.
+        guard place.framePointer >= place.stackPointer, let address = word(place.framePointer &+ Self.wordBytes), isCode(address),
+            let framePointer = word(place.framePointer)
+        else { return nil }
+        return Place(
+            programCounter: address,
+            stackPointer: place.framePointer &+ 2 &* Self.wordBytes,
+            framePointer: framePointer,
+            isReturnAddress: true
+        )
+    }
+
+    private func isCode(_ address: UInt64) -> Bool { code.holds(address &- 1) }
+}

@@ -1,0 +1,145 @@
+internal import Glibc
+internal import LagCapture
+internal import TestSupport
+internal import Testing
+
+@testable internal import LagRemote
+
+/// HotSpot's formats, and what becomes of memory that leads anywhere.
+struct HotSpotTests {
+    /// The ends of each length, by the formula that `unsigned5.hpp` gives.
+    @Test(
+        arguments: [
+            (0, [0x01]), (1, [0x02]), (190, [0xbf]), (191, [0xc0, 0x01]), (192, [0xc1, 0x01]), (12_414, [0xff, 0xbf]),
+            (12_415, [0xc0, 0xc0, 0x01]),
+        ] as [(UInt32, [UInt8])]
+    ) func `numbers have one to five bytes`(value: UInt32, bytes: [UInt8]) {
+        var numbers = HotSpotNumbers(bytes, excluded: 1)
+        #expect(numbers.unsigned() == value && numbers.byte() == nil)
+    }
+
+    @Test func `before Java 20 the bytes count from 0`() {
+        var numbers = HotSpotNumbers([0x00, 0xbf, 0xc0, 0x00, 0x03, 0x04], excluded: 0)
+        #expect(numbers.unsigned() == 0 && numbers.unsigned() == 191 && numbers.unsigned() == 192)
+        #expect(numbers.signed() == -2 && numbers.signed() == 2 && numbers.signed() == nil)
+    }
+
+    @Test(arguments: [
+        ("com/example/Shop", "com.example.Shop.price", false, "com/example/"), ("Shop$Cart", "Shop$Cart.price", false, ""),
+        ("Shop$$Lambda$14+0x0000000800c03000", "Shop$$Lambda.price", true, ""),
+        ("Shop$$Lambda+0x00007f1c", "Shop$$Lambda.price", true, ""),
+        ("java/util/HashMap", "java.util.HashMap.price", true, "java/util/"),
+        ("io/netty/channel/Channel", "io.netty.channel.Channel.price", true, "io/netty/channel/"),
+        ("javascript/Engine", "javascript.Engine.price", false, "javascript/"),
+    ]) func `a method is named as its own traces have it`(className: String, text: String, isLibrary: Bool, folder: String) {
+        let name = JavaName(className: className, method: "price")
+        #expect(name.text == text && name.isLibrary == isLibrary && name.folder == folder)
+    }
+
+    @Test func `a machine that does not say where something is has no layout`() throws {
+        for release in HotSpotLayout.releases {
+            let tables = Self.tables(isApart: release >= 25)
+            _ = try HotSpotLayout(tables, release: release)
+            for name in tables.fields.keys {
+                var less = tables
+                less.fields[name] = nil
+                // Some have another place in other releases.
+                if let layout = try? HotSpotLayout(less, release: release) {
+                    #expect(
+                        ["ConstantPool::_source_file_name_index", "InstanceKlass::_source_file_name_index"].contains(name)
+                            || layout.code.heaps > 0
+                    )
+                }
+            }
+            var large = tables
+            large.fields["Method::_constMethod"] = 1 << 20
+            #expect(throws: HotSpotLayout.Mismatch.self) { try HotSpotLayout(large, release: release) }
+        }
+    }
+
+    @Test(arguments: 0..<40 as Range<UInt64>) func `stacks in wild memory end`(seed: UInt64) throws {
+        let wild = WildMemory(seed: seed)
+        let memory = RemoteMemory(process: getpid())
+        let copy = try #require(MemoryCopy(process: getpid()))
+        let clock = ContinuousClock()
+        for isApart in [false, true] {
+            let layout = try HotSpotLayout(Self.tables(isApart: isApart, in: wild), release: isApart ? 25 : 17)
+            // A list of one heap, which is all of that memory; its table of segments is in it, too.
+            let list = 8192
+            wild.store(wild.address(list), at: 0)
+            wild.store(1, at: list)
+            wild.store(wild.address(list + 64), at: list + 8)
+            wild.store(wild.address(list + 128), at: list + 64)
+            wild.store(wild.address(0), at: list + 128 + 24)
+            wild.store(wild.address(WildMemory.bytes - 8), at: list + 128 + 32)
+            wild.store(wild.address(1 << 16), at: list + 128 + 136)
+            wild.store(7, at: list + 128 + 256)
+            wild.store(wild.address(list + 512), at: 8)
+            let code = try #require(HotSpotCode(memory, layout))
+            for _ in 0..<50 {
+                copy.open(nil, within: 1_000_000_000)
+                let walker = HotSpotStack(live: memory, layout: layout, code: code, stack: copy, bytecode: wild.anyAddress)
+                let begun = clock.now
+                let place = HotSpotStack.Place(
+                    programCounter: wild.anyAddress,
+                    stackPointer: wild.anyAddress,
+                    framePointer: wild.anyAddress,
+                    isReturnAddress: seed % 2 == 0
+                )
+                #expect(walker.walk(from: place)?.frames.count ?? 0 <= 512 * 64)
+                #expect(clock.now - begun < .seconds(2))
+                copy.close(nil)
+                _ = HotSpotMethod(memory, layout, at: wild.anyAddress)?.name(at: 3)
+            }
+        }
+    }
+
+    /// Places as of no machine: 8 bytes for each.
+    private static func tables(isApart: Bool, in wild: WildMemory? = nil) -> HotSpotStructs {
+        var tables = HotSpotStructs()
+        let statics = ["CodeCache::_heaps", "AbstractInterpreter::_code", "StubRoutines::_call_stub_return_address"]
+        for (index, name) in statics.enumerated() { tables.fields[name] = wild?.address(index * 8) ?? UInt64(index * 8 + 4096) }
+        var names = [
+            "VirtualSpace::_low": 16, "VirtualSpace::_high": 24, "CodeHeap::_memory": 8, "CodeHeap::_segmap": 120,
+            "CodeHeap::_log2_segment_size": 256,
+            "GrowableArrayBase::_len": 0, "GrowableArray<int>::_data": 8, "HeapBlock::Header::_used": 8,
+            "StubQueue::_stub_buffer": 8,
+            "StubQueue::_buffer_limit": 20, "CodeBlob::_name": 96, "CodeBlob::_frame_size": 28,
+            "CodeBlob::_frame_complete_offset": 20,
+            "CodeBlob::_data_offset": 24, "nmethod::_scopes_pcs_offset": 268, "PcDesc::_pc_offset": 0,
+            "PcDesc::_scope_decode_offset": 4,
+            "nmethod::_orig_pc_offset": 300, "Method::_constMethod": 8, "ConstMethod::_constants": 8,
+            "ConstMethod::_code_size": 32,
+            "ConstMethod::_name_index": 34, "ConstMethod::_flags": 28, "ConstMethod::_constMethod_size": 24,
+            "ConstantPool::_pool_holder": 24,
+            "InstanceKlass::_constants": 232, "Klass::_name": 24, "ConstantPool::_source_file_name_index": 54,
+            "Symbol::_length": 4,
+            "Symbol::_body[0]": 6, "JavaCallWrapper::_anchor": 32, "JavaFrameAnchor::_last_Java_sp": 0,
+            "JavaFrameAnchor::_last_Java_pc": 8,
+            "JavaFrameAnchor::_last_Java_fp": 16,
+        ]
+        let further =
+            isApart
+            ? [
+                "CodeBlob::_code_offset": 36, "nmethod::_method": 80, "nmethod::_scopes_data_offset": 200,
+                "nmethod::_immutable_data": 96,
+                "CodeBlob::_relocation_size": 28, "CodeBlob::_mutable_data": 16, "nmethod::_deopt_handler_offset": 176,
+                "nmethod::_deopt_mh_handler_offset": 180,
+            ]
+            : [
+                "CodeBlob::_code_begin": 32, "CompiledMethod::_method": 112, "CompiledMethod::_scopes_data_begin": 120,
+                "nmethod::_dependencies_offset": 272,
+                "nmethod::_metadata_offset": 260, "CompiledMethod::_deopt_handler_begin": 128,
+                "CompiledMethod::_deopt_mh_handler_begin": 136,
+            ]
+        names.merge(further) { $1 }
+        for (name, offset) in names { tables.fields[name] = UInt64(offset) }
+        tables.sizes = ["HeapBlock": 16, "nmethod": 352, "PcDesc": 16, "ConstMethod": 48, "ConstantPool": 72]
+        tables.constants = [
+            "ConstMethod::_has_linenumber_table": 1, "frame::interpreter_frame_sender_sp_offset": -1,
+            "frame::interpreter_frame_last_sp_offset": -2,
+            "frame::entry_frame_call_wrapper_offset": -6,
+        ]
+        return tables
+    }
+}
