@@ -1,25 +1,26 @@
-"""Java: HotSpot, whose compiled methods have names by a perf map that the program has it write."""
+"""Java: HotSpot, the one that is installed, and others in JAVAS (paths, separated by colons)."""
+import os
 import re
 import shutil
 import subprocess
 
 from language import HERE, Interpreter, Language
 
-BEGIN = re.compile(r"^    (?:static )?(?:[\w\[\]]+) (?P<name>\w+)\(.*\{")
+BEGIN = re.compile(r"^    (?:public )?(?:static )?(?:[\w\[\]]+) (?P<name>\w+)\(.*\{")
 
 
 class Java(Language):
     name = "java"
     sources = ("Stalls.java",)
-    has_lines = False
+    attached = ("sleep", "arithmetic", "lambda", "monitor")
 
     def interpreters(self, folder):
         compiler = shutil.which("javac")
-        for path, version in self.installed([shutil.which("java") if compiler and shutil.which("jcmd") else None], "--version"):
-            subprocess.run([compiler, "-d", str(folder), str(HERE / "programs" / "Stalls.java")], check=True)
-            # What was put into another method has no name of its own in a perf map.
-            options = ["-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Stalls.*"]
-            yield Interpreter(f"java-{version.split()[1]}", [path, *options, "-cp", str(folder), "Stalls"])
+        if not compiler:
+            return
+        subprocess.run([compiler, "--release", "11", "-d", str(folder), str(HERE / "programs" / "Stalls.java")], check=True)
+        for path, version in self.installed([shutil.which("java")] + os.environ.get("JAVAS", "").split(":"), "--version"):
+            yield Interpreter(f"java-{version.split()[1]}", [path, "-cp", str(folder), "Stalls"])
 
     def ranges(self, text):
         lines = text.splitlines()
@@ -31,13 +32,12 @@ class Java(Language):
                 ranges.setdefault(f"Stalls.{begin['name']}", []).append((number, end))
         return ranges
 
+    def function(self, symbol):
+        """A lambda has the name of the method that it stands in, and a number."""
+        return re.sub(r"\.lambda\$(\w+)\$\d+$", r".\1", symbol)
+
     def symbols(self, scenario):
         return scenario.functions
-
-    def is_wrong(self, frame):
-        """Of a perf map no file is known: each name of the class is looked at."""
-        symbol = frame.get("symbol") or ""
-        return symbol.startswith("Stalls.") and symbol not in self.functions["Stalls.java"]
 
 
 LANGUAGE = Java()

@@ -1,6 +1,7 @@
-// Stalls in compiled methods of known name: Stalls SCENARIO ROUNDS TRUTH LEAD. A selector rests between them, and LEAD seconds before; of each stall
-// TRUTH gets begin and end. What is compiled is known to the perf map that is written before the first stall.
+// Stalls of known method and line: Stalls SCENARIO ROUNDS TRUTH LEAD. A selector rests between them, and LEAD seconds before; of each stall TRUTH gets begin
+// and end.
 import java.io.FileWriter;
+import java.io.InputStream;
 import java.io.PrintWriter;
 import java.net.InetSocketAddress;
 import java.net.Socket;
@@ -8,12 +9,21 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.regex.Pattern;
 
 public class Stalls {
     static final int RESTS = 25;
     static final int REST_MILLISECONDS = 20;
+    static final long MILLISECONDS = 350;
     static final int WARM_UP_CALLS = 20000;
-    static long sink;
+    static final Object LOCK = new Object();
+    static volatile long sink;
+
+    static long end(long milliseconds) {
+        return System.nanoTime() + milliseconds * 1000000;
+    }
 
     static void multiply(long rounds) {
         long value = 1;
@@ -30,11 +40,96 @@ public class Stalls {
             for (long value : values) if (value == round) sink++; // @stall array Stalls.search
     }
 
-    static void stall(String name, int size) {
+    static void doze(long milliseconds) throws Exception {
+        Thread.sleep(milliseconds); // @stall sleep Stalls.doze
+    }
+
+    static void enter(long milliseconds) throws Exception {
+        Thread keeper = new Thread(() -> keep(milliseconds));
+        keeper.start(); // @stall monitor Stalls.enter
+        Thread.sleep(milliseconds / 50); // @stall monitor Stalls.enter
+        synchronized (LOCK) { // @stall monitor Stalls.enter
+            sink++; // @stall monitor Stalls.enter
+        }
+        keeper.join(); // @stall monitor Stalls.enter
+    }
+
+    static void keep(long milliseconds) {
+        synchronized (LOCK) {
+            for (long end = end(milliseconds); System.nanoTime() < end; ) sink++;
+        }
+    }
+
+    static void readPipe(long milliseconds) throws Exception {
+        Process child = new ProcessBuilder("/bin/sleep", Double.toString(milliseconds / 1000.0)).start();
+        try (InputStream output = child.getInputStream()) {
+            output.read(); // @stall pipe Stalls.readPipe
+        }
+    }
+
+    static void pause(long milliseconds) {
+        Runnable wait = () -> {
+            for (long end = end(milliseconds); System.nanoTime() < end; ) sink++; // @stall lambda Stalls.lambda$pause$1
+        };
+        wait.run();
+    }
+
+    static void match(long milliseconds) {
+        Pattern pattern = Pattern.compile("^(a+)+$");
+        String text = "a".repeat(16) + "b";
+        for (long end = end(milliseconds); System.nanoTime() < end; ) // @stall regex Stalls.match
+            if (pattern.matcher(text).matches()) sink++; // @stall regex Stalls.match
+    }
+
+    static void join(long milliseconds) {
+        StringBuilder text = new StringBuilder();
+        for (long end = end(milliseconds); System.nanoTime() < end; ) { // @stall texts Stalls.join
+            text.append(sink++); // @stall texts Stalls.join
+            if (text.length() > 100000) text.setLength(0); // @stall texts Stalls.join
+        }
+    }
+
+    static void fail(long milliseconds) {
+        for (long end = end(milliseconds); System.nanoTime() < end; ) { // @stall exception Stalls.fail
+            try { // @stall exception Stalls.fail
+                Integer.parseInt("x" + sink); // @stall exception Stalls.fail
+            } catch (NumberFormatException error) { // @stall exception Stalls.fail
+                sink++; // @stall exception Stalls.fail
+            }
+        }
+    }
+
+    static void allocate(long milliseconds) {
+        ArrayList<byte[]> kept = new ArrayList<>();
+        for (long end = end(milliseconds); System.nanoTime() < end; ) { // @stall allocation Stalls.allocate
+            kept.add(new byte[10000]); // @stall allocation Stalls.allocate
+            if (kept.size() > 2000) kept.clear(); // @stall allocation Stalls.allocate
+        }
+    }
+
+    static int compare(Integer left, Integer right) {
+        if (left == 7) try { // @stall sort-callback Stalls.compare
+            Thread.sleep(MILLISECONDS / 2); // @stall sort-callback Stalls.compare
+        } catch (InterruptedException stopped) { // @stall sort-callback Stalls.compare
+        }
+        return Integer.compare(left, right);
+    }
+
+    static void stall(String name, int size) throws Exception {
+        long milliseconds = MILLISECONDS * size / 100;
         switch (name) {
             case "arithmetic": multiply(size * 350000000L / 100); break;
             case "recursion": sink = descend(size == 100 ? 41 : 15); break;
-            default: search(new long[10000], size * 120000 / 100); break;
+            case "array": search(new long[10000], size * 120000 / 100); break;
+            case "sleep": doze(milliseconds); break;
+            case "monitor": enter(milliseconds); break;
+            case "pipe": readPipe(milliseconds); break;
+            case "lambda": pause(milliseconds); break;
+            case "regex": match(milliseconds); break;
+            case "texts": join(milliseconds); break;
+            case "exception": fail(milliseconds); break;
+            case "allocation": allocate(milliseconds); break;
+            default: if (size > 0) Arrays.sort(new Integer[] {1, 7, 2}, Stalls::compare); break;
         }
     }
 
@@ -49,9 +144,9 @@ public class Stalls {
         server.bind(new InetSocketAddress("127.0.0.1", 0));
         server.configureBlocking(false);
         server.register(selector, SelectionKey.OP_ACCEPT);
-        for (int number = 0; number < WARM_UP_CALLS; number++) stall(name, 0);
-        for (int number = 0; number < 3; number++) stall(name, 100);
-        new ProcessBuilder("jcmd", Long.toString(ProcessHandle.current().pid()), "Compiler.perfmap").start().waitFor();
+        // What computes is compiled then; the others have their classes, and run in the interpreter at first.
+        int calls = name.matches("arithmetic|recursion|array") ? WARM_UP_CALLS : 1;
+        for (int number = 0; number < calls; number++) stall(name, 0);
         try (PrintWriter truth = new PrintWriter(new FileWriter(arguments[2]), true)) {
             rest(selector, (int) (Double.parseDouble(arguments[3]) * 1000 / REST_MILLISECONDS));
             for (int round = 0; round < Integer.parseInt(arguments[1]); round++) {

@@ -21,7 +21,7 @@ extension StallRecord.LockKind {
         ("__cxa_guard_acquire", .owned),
     ]
 
-    /// Functions that wait for a time alone, and do it by a condition that nobody fulfils: HotSpot's, whether Java's frames are known or not.
+    /// Functions that wait for a time alone, and do it by a condition that is never met: HotSpot's, whether Java's frames are known or not.
     private static let sleeps = ["JVM_Sleep", "java.lang.Thread.sleep"]
 
     /// Whether it sleeps for a time, in what looks like a lock.

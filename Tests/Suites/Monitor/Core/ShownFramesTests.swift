@@ -17,7 +17,8 @@ struct ShownFramesTests {
             frames: frames,
             levels: frames,
             index: 0,
-            waitKind: nil, isSleep: false,
+            waitKind: nil,
+            isSleep: false,
             loopFrames: 0,
             areOfRuntime: []
         )
@@ -66,7 +67,8 @@ struct ShownFramesTests {
             frames: whole.frames,
             levels: levels,
             index: 0,
-            waitKind: nil, isSleep: false,
+            waitKind: nil,
+            isSleep: false,
             loopFrames: 0,
             areOfRuntime: []
         )
