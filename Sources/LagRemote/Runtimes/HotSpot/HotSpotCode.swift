@@ -15,7 +15,7 @@ struct HotSpotCode {
     struct Piece {
         let address: UInt64
         let header: [UInt8]
-        let begin: UInt64
+        let begin, end: UInt64
         /// Of its frame, with the return address; 0: that is not known, or it has none.
         let frameBytes: UInt64
         /// From here on it has that frame.
@@ -31,9 +31,10 @@ struct HotSpotCode {
     }
 
     private static let maximumHeaps: UInt32 = 8
-    private static let maximumSteps = 1024
+    /// Of 254 segments each: a piece of some 2 MB.
+    private static let maximumSteps = 64
     private static let maximumFrameBytes: UInt64 = 1 << 20
-    private static let maximumPositionBytes: UInt64 = 1 << 20
+    private static let maximumPositionBytes: UInt64 = 1 << 18
     private static let maximumLevels = 64
     private static let scopeBytes = 16
     private static let freeSegment: UInt8 = 0xff
@@ -105,6 +106,7 @@ struct HotSpotCode {
             address: place,
             header: header,
             begin: begin,
+            end: place &+ UInt64(dataOffset),
             frameBytes: bytes <= Self.maximumFrameBytes ? bytes : 0,
             // -1: it never has.
             frameBegin: begin &+ (complete < UInt64(dataOffset) ? complete : 0),
@@ -180,7 +182,7 @@ struct HotSpotCode {
             let end = distance(piece, compiled.positionsEnd), begin < end, end - begin <= Self.maximumPositionBytes,
             compiled.positionBytes > 0, let table = memory.bytes(base &+ begin, Int(end - begin))
         else { return nil }
-        let wanted = Int64(address &- piece.begin)
+        let wanted = Int64(bitPattern: address &- piece.begin)
         func row(_ index: Int, _ column: UInt64) -> Int64? {
             table.number(at: index * Int(compiled.positionBytes) + Int(column), as: Int32.self).map { Int64($0) }
         }

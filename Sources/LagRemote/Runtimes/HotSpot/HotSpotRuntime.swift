@@ -5,6 +5,8 @@ internal import LagCapture
 /// Methods, their code and what describes it stay where they are: only the stack is copied of a thread that cannot go on.
 final class HotSpotRuntime: LanguageRuntime {
     private static let file = "libjvm.so"
+    /// Parts of a stack that are walked: mostly there is one, as the calls between them are followed.
+    private static let maximumWalks = 4
 
     let modules: Set<Int>
     let copiesFrames = true
@@ -51,9 +53,10 @@ final class HotSpotRuntime: LanguageRuntime {
         }
         let walker = HotSpotStack(live: self.memory, layout: layout, code: code, stack: memory, bytecode: thread.registers.r13)
         var merged: [StackEntry] = []
-        var place = 0
+        var (place, walks) = (0, 0)
         while place < stack.count {
             guard case .native(let native) = stack[place], isNameless(stack[place]), code.holds(native.address),
+                walks < Self.maximumWalks,
                 let walk = walker.walk(from: HotSpotStack.Place(native))
             else {
                 merged.append(stack[place])
@@ -62,6 +65,7 @@ final class HotSpotRuntime: LanguageRuntime {
             }
             merged += walk.frames.map { .language($0) }
             place += 1
+            walks += 1
             // What called Java first is the machine's start of the thread, of which the unwinder finds now this much and now that.
             if walk.frames.last?.isOutermost == true { break }
             // What the unwinder found of the same frames.

@@ -45,7 +45,9 @@ struct HotSpotStack {
                 next = caller(ofInterpreted: place)
             } else if let piece = code.piece(at: address) {
                 if let kept = code.placeKept(piece, returningTo: place.programCounter) {
-                    guard let original = word(place.stackPointer &+ kept), isCode(original) else { break }
+                    guard let original = word(place.stackPointer &+ kept), original > piece.begin, original < piece.end else {
+                        break
+                    }
                     place.programCounter = original
                 }
                 for level in code.levels(piece, at: place.programCounter) {
@@ -60,7 +62,7 @@ struct HotSpotStack {
             // What was passed; of the last one its caller is C.
             walk.stackPointer = place.stackPointer &+ Self.wordBytes
             // A stack that does not grow leads nowhere.
-            guard let next, next.stackPointer > place.stackPointer else { break }
+            guard let next, next.stackPointer > place.stackPointer, walk.frames.count < Self.maximumFrames else { break }
             place = next
         }
         return walk.frames.isEmpty ? nil : walk

@@ -47,6 +47,7 @@ private struct HotSpotTableReader {
     private static let maximumRowBytes: UInt64 = 256
     private static let nameBytes = 128
     private static let pageBytes: UInt64 = 4096
+    private static let maximumPages = 256
 
     let memory: RemoteMemory
     let symbols: DynamicSymbols
@@ -90,6 +91,7 @@ private struct HotSpotTableReader {
         RemoteMemory.text(address, limit: Self.nameBytes) { place, count in
             let page = place & ~(Self.pageBytes - 1)
             guard let bytes = pages[page] ?? memory.bytes(page, Int(Self.pageBytes)) else { return nil }
+            if pages.count >= Self.maximumPages { pages = [:] }
             pages[page] = bytes
             let begin = Int(place - page)
             return begin + count <= bytes.count ? Array(bytes[begin..<begin + count]) : nil
