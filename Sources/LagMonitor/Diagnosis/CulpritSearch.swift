@@ -168,7 +168,13 @@ struct CulpritSearch {
 
     /// Whether a function of a language has called it, whose name is not known: that one is to blame, and not the C library.
     private func isInterpreted(_ position: Int, of index: Int) -> Bool {
-        stacks[index].frames[position...].contains(where: \.isInterpreter)
+        // What is further out than a function with a name was not called by it for that.
+        stacks[index].frames[position...].first { $0.isInterpreter || $0.inApp || !$0.isRuntime }?.isInterpreter ?? false
+    }
+
+    /// Whether it only leads to what has no name.
+    private func runsInterpreter(_ position: Int, of index: Int) -> Bool {
+        stacks[index].frames[..<position].contains(where: \.isInterpreter)
     }
 
     private func isFrame(_ kind: Kind, at position: Int, of index: Int) -> Bool {
@@ -182,8 +188,8 @@ struct CulpritSearch {
         case .libraryCode: role == .code && !inApp && !isRuntime
         case .unnamedLibraryCode: role == .unnamed && !inApp && !isRuntime
         case .runtimeCode: (role == .code || role == .unnamed) && !inApp && isRuntime && !isInterpreted(position, of: index)
-        case .entry: role == .entry
-        case .machinery: role == .machinery
+        case .entry: role == .entry && !runsInterpreter(position, of: index)
+        case .machinery: role == .machinery && !runsInterpreter(position, of: index)
         }
     }
 }

@@ -10,7 +10,7 @@ struct JavaName {
     /// - Parameter className: as the machine has it, `com/example/Shop`.
     init(className: String, method: String) {
         // A hidden class is called by a number or its address as well, another one in each process: `Shop$$Lambda$14+0x0000000800c03000`.
-        let visible = className.prefix { $0 != "+" }
+        let visible = className.firstRange(of: "+0x").map { className[..<$0.lowerBound] } ?? className[...]
         let stable = visible.firstRange(of: "$$Lambda").map { visible[..<$0.upperBound] } ?? visible
         folder = stable.lastIndex(of: "/").map { String(stable[...$0]) } ?? ""
         text = stable.split(separator: "/").joined(separator: ".") + "." + method

@@ -57,6 +57,19 @@ struct CulpritTests {
         #expect(blamed([own]) == "checkout")
     }
 
+    @Test func `of a runtime's own thread nothing is blamed, nor the C library's function that one without a name has called`() {
+        for names in ["<memset> [collect] <start_thread>", "<__futex_abstimed_wait> ?1 <start_thread>"] {
+            var stack = loopStack(names)
+            stack.frames[1].isInterpreter = true
+            stack.frames[2].isRuntime = true
+            #expect(blamed([stack]) == nil, "\(names)")
+        }
+        // A function with a name has called this one.
+        var named = loopStack("<memset> [parse] [collect]")
+        named.frames[2].isInterpreter = true
+        #expect(blamed([named]) == "parse")
+    }
+
     @Test func `a lambda that only a template's name says is blamed with less confidence`() {
         var named = stack(9, "lambda [std::sort] main")
         #expect(isClose(Culprit(stacks: [named])?.confidence, 0.7))

@@ -72,6 +72,11 @@ struct HotSpotCode {
         self.layout = layout
     }
 
+    /// Whether code of Java, or what enters it, returns there.
+    func isCaller(_ address: UInt64) -> Bool {
+        interpreter.contains(address &- 1) || address == entryReturn || piece(at: address &- 1)?.isMethod ?? false
+    }
+
     func holds(_ address: UInt64) -> Bool { heaps.contains { $0.low <= address && address < $0.high } }
 
     func piece(at address: UInt64) -> Piece? {
@@ -143,14 +148,14 @@ struct HotSpotCode {
     /// Of a frame that returns to where the interpreter is to take it over: from its stack pointer, where its own place is kept. Nil: it does not.
     func placeKept(_ piece: Piece, returningTo address: UInt64) -> UInt64? {
         let compiled = layout.compiled
-        let isGiven =
+        let isHandler =
             piece.isMethod
-            && compiled.given.contains { column in
-                compiled.isGivenOffset
+            && compiled.deoptHandlers.contains { column in
+                compiled.areDeoptOffsets
                     ? distance(piece, column).map { piece.address &+ $0 == address } ?? false
                     : piece.header.number(at: Int(column)) == address
             }
-        return isGiven ? distance(piece, compiled.givenPlace) : nil
+        return isHandler ? distance(piece, compiled.originalCode) : nil
     }
 
     private func base(_ piece: Piece, _ pointer: UInt64?) -> UInt64? {

@@ -44,16 +44,16 @@ struct HotSpotLayout: Sendable {
         let methods: UInt64
         let mutableData: UInt64?
         /// Where code goes on whose frame the interpreter has to take over, and where in the frame its own place is kept then.
-        let given: [UInt64]
+        let deoptHandlers: [UInt64]
         /// Whether those are distances from the blob, and not addresses.
-        let isGivenOffset: Bool
-        let givenPlace: UInt64
+        let areDeoptOffsets: Bool
+        let originalCode: UInt64
         /// Of a row of positions.
         let positionBytes, positionCode, positionScope: UInt64
     }
 
     struct Method: Sendable {
-        let constant, pool, codeBytes, nameIndex, flags, words, codeBegin: UInt64
+        let constant, pool, codeBytes, nameIndex, flags, words, codeBegin, maxStack: UInt64
         let hasLines: UInt16
         let poolBegin, holder, holderPool, className: UInt64
         /// The source file's name, in the pool or in the class.
@@ -118,24 +118,24 @@ struct HotSpotLayout: Sendable {
             frameComplete: try offset("CodeBlob::_frame_complete_offset"),
             dataOffset: try offset("CodeBlob::_data_offset"),
             isBeginOffset: begin != nil,
-            begin: try offset("CodeBlob::_code_offset", "CodeBlob::_code_begin"),
+            begin: try offset(begin != nil ? "CodeBlob::_code_offset" : "CodeBlob::_code_begin"),
             bytes: try size("nmethod")
         )
-        let immutableData = tables.fields["nmethod::_immutable_data"]
-        let isApart = immutableData != nil
+        let immutableData = tables.fields["nmethod::_immutable_data"] == nil ? nil : try offset("nmethod::_immutable_data")
+        let hasSeparateData = immutableData != nil
         compiled = Compiled(
             method: try offset("CompiledMethod::_method", "nmethod::_method"),
             positions: try offset("nmethod::_scopes_pcs_offset"),
-            positionsEnd: try offset(isApart ? "nmethod::_scopes_data_offset" : "nmethod::_dependencies_offset"),
-            scopes: try offset(isApart ? "nmethod::_scopes_data_offset" : "CompiledMethod::_scopes_data_begin"),
+            positionsEnd: try offset(hasSeparateData ? "nmethod::_scopes_data_offset" : "nmethod::_dependencies_offset"),
+            scopes: try offset(hasSeparateData ? "nmethod::_scopes_data_offset" : "CompiledMethod::_scopes_data_begin"),
             immutableData: immutableData,
-            methods: try offset(isApart ? "CodeBlob::_relocation_size" : "nmethod::_metadata_offset"),
-            mutableData: isApart ? try offset("CodeBlob::_mutable_data") : nil,
-            given: isApart
+            methods: try offset(hasSeparateData ? "CodeBlob::_relocation_size" : "nmethod::_metadata_offset"),
+            mutableData: hasSeparateData ? try offset("CodeBlob::_mutable_data") : nil,
+            deoptHandlers: hasSeparateData
                 ? [try offset("nmethod::_deopt_handler_offset"), try offset("nmethod::_deopt_mh_handler_offset")]
                 : [try offset("CompiledMethod::_deopt_handler_begin"), try offset("CompiledMethod::_deopt_mh_handler_begin")],
-            isGivenOffset: isApart,
-            givenPlace: try offset("nmethod::_orig_pc_offset"),
+            areDeoptOffsets: hasSeparateData,
+            originalCode: try offset("nmethod::_orig_pc_offset"),
             positionBytes: try size("PcDesc"),
             positionCode: try offset("PcDesc::_pc_offset"),
             positionScope: try offset("PcDesc::_scope_decode_offset")
@@ -154,6 +154,7 @@ struct HotSpotLayout: Sendable {
             flags: try offset("ConstMethod::_flags", "ConstMethod::_flags._flags"),
             words: try offset("ConstMethod::_constMethod_size"),
             codeBegin: try size("ConstMethod"),
+            maxStack: try offset("ConstMethod::_max_stack"),
             hasLines: flag,
             poolBegin: try size("ConstantPool"),
             holder: try offset("ConstantPool::_pool_holder"),

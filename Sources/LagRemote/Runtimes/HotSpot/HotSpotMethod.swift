@@ -36,6 +36,10 @@ struct HotSpotMethod {
         return place >= begin && place - begin < UInt64(bytes) ? Int(place - begin) : nil
     }
 
+    /// How far below its frame pointer its stack may end: what it may push, and as much more as the machine's own check allows
+    /// (`frame::is_interpreted_frame_valid`).
+    var maximumFrameBytes: UInt64 { (1024 + UInt64(memory.load(constant &+ layout.maxStack) ?? 0 as UInt16)) * 8 }
+
     private var codeBytes: UInt16? { memory.load(constant &+ layout.codeBytes) }
 
     func name(at bytecode: Int?) -> LanguageFrameName? {
@@ -92,6 +96,8 @@ struct HotSpotMethod {
             } else {
                 (place, line) = (place &+ Int(first >> 3), line &+ Int(first & 7))
             }
+            // Of several entries of one place the machine's own traces have the first.
+            if place == bytecode { return line > 0 ? line : nil }
             // Not always in the order of the code.
             if place <= bytecode, place >= found?.place ?? 0 { found = (place, line) }
         }

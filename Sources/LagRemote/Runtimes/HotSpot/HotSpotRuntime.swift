@@ -8,14 +8,22 @@ final class HotSpotRuntime: LanguageRuntime {
     /// Parts of a stack that are walked: mostly there is one, as the calls between them are followed.
     private static let maximumWalks = 4
 
+    /// What begins a thread of a program that is started by `java`.
+    private static let launcher = ["java", "libjli.so", "libc.so.6", "libpthread.so.0"]
+
     let modules: Set<Int>
     let copiesFrames = true
     private let memory: RemoteMemory
     private let layout: HotSpotLayout
+    /// Modules of functions that call Java first; nil: the machine is a part of another program, which may be at work in any.
+    private let callers: Set<Int>?
 
-    private init(_ memory: RemoteMemory, module: Int, _ layout: HotSpotLayout) {
-        self.memory = memory
+    private init(_ image: ProcessImage, module: Int, _ layout: HotSpotLayout) {
+        memory = image.memory
         modules = [module]
+        let isLaunched = image.modules.first.map { $0.name == Self.launcher[0] } ?? false
+        callers =
+            isLaunched ? Set(image.modules.filter { Self.launcher.contains(String($0.name)) }.map(\.index)).union([module]) : nil
         self.layout = layout
     }
 
@@ -32,7 +40,7 @@ final class HotSpotRuntime: LanguageRuntime {
             guard HotSpotLayout.releases.contains(UInt64(version)) else { return .unknown("java \(version)") }
             do throws(HotSpotLayout.Mismatch) {
                 let layout = try HotSpotLayout(tables, release: UInt64(version))
-                return .found(HotSpotRuntime(image.memory, module: module.index, layout))
+                return .found(HotSpotRuntime(image, module: module.index, layout))
             } catch {
                 return .unknown("java \(version) without \(error.name)")
             }
@@ -65,15 +73,24 @@ final class HotSpotRuntime: LanguageRuntime {
             }
             merged += walk.frames.map { .language($0) }
             place += 1
-            walks += 1
+            walks = walk.isCut ? Self.maximumWalks : walks + 1
             // What called Java first is the machine's start of the thread, of which the unwinder finds now this much and now that.
-            if walk.frames.last?.isOutermost == true { break }
+            if walk.isFirst, callers != nil, stack[place...].allSatisfy({ isStart($0) }), var last = walk.frames.last {
+                last.isOutermost = true
+                merged[merged.count - 1] = .language(last)
+                break
+            }
             // What the unwinder found of the same frames.
             while place < stack.count, case .native(let passed) = stack[place], passed.stackPointer < walk.stackPointer {
                 place += 1
             }
         }
         return merged
+    }
+
+    private func isStart(_ entry: StackEntry) -> Bool {
+        guard let callers, case .native(let native) = entry else { return false }
+        return native.frame.module.map { callers.contains($0) } ?? true
     }
 
     private func isNameless(_ entry: StackEntry) -> Bool {

@@ -16,8 +16,13 @@ struct HotSpotStack {
         var frames: [LanguageFrame] = []
         /// Frames whose stack pointers are below this have been passed.
         var stackPointer: UInt64 = 0
+        /// Whether the last one is the first that Java was entered with on this thread.
+        var isFirst = false
+        /// Whether there are more.
+        var isCut = false
     }
 
+    /// The stack's size allows some ten thousand; records show 256.
     private static let maximumFrames = 512
     private static let wordBytes: UInt64 = 8
 
@@ -38,11 +43,15 @@ struct HotSpotStack {
             let next: Place?
             if place.programCounter == code.entryReturn {
                 next = caller(ofEntry: place)
-                if next == nil, isFirst(place), !walk.frames.isEmpty { walk.frames[walk.frames.count - 1].isOutermost = true }
+                walk.isFirst = next == nil && isFirst(place)
             } else if code.interpreter.contains(address) {
-                guard let frame = interpreted(place) else { break }
-                walk.frames.append(frame)
-                next = caller(ofInterpreted: place)
+                if let frame = interpreted(place) {
+                    walk.frames.append(frame)
+                    next = caller(ofInterpreted: place)
+                } else {
+                    // It has no frame yet, or not any more.
+                    next = place.isReturnAddress ? nil : caller(onTopOf: place)
+                }
             } else if let piece = code.piece(at: address) {
                 if let kept = code.placeKept(piece, returningTo: place.programCounter) {
                     guard let original = word(place.stackPointer &+ kept), original > piece.begin, original < piece.end else {
@@ -62,7 +71,9 @@ struct HotSpotStack {
             // What was passed; of the last one its caller is C.
             walk.stackPointer = place.stackPointer &+ Self.wordBytes
             // A stack that does not grow leads nowhere.
-            guard let next, next.stackPointer > place.stackPointer, walk.frames.count < Self.maximumFrames else { break }
+            guard let next, next.stackPointer > place.stackPointer else { break }
+            walk.isCut = step + 1 == Self.maximumFrames || walk.frames.count >= Self.maximumFrames
+            if walk.isCut { break }
             place = next
         }
         return walk.frames.isEmpty ? nil : walk
@@ -100,9 +111,12 @@ struct HotSpotStack {
 
     /// Where the Java code before an entry was left; nil: not known.
     private func anchor(ofEntry place: Place) -> (address: UInt64, stackPointer: UInt64)? {
-        guard let wrapper = word(place.framePointer &+ layout.frames.wrapper) else { return nil }
-        let anchor = wrapper &+ layout.frames.anchor
-        return word(anchor &+ layout.frames.anchorStack).map { (anchor, $0) }
+        // What called it keeps it on the stack, further out.
+        guard place.framePointer > place.stackPointer, let wrapper = word(place.framePointer &+ layout.frames.wrapper),
+            wrapper > place.framePointer, let stackPointer = word(wrapper &+ layout.frames.anchor &+ layout.frames.anchorStack),
+            stackPointer == 0 || stackPointer > place.stackPointer
+        else { return nil }
+        return (wrapper &+ layout.frames.anchor, stackPointer)
     }
 
     /// Whether no Java code was left for it.
@@ -131,17 +145,7 @@ struct HotSpotStack {
             }
         }
         guard !place.isReturnAddress || piece.frameBytes == 0 else { return nil }
-        // Before its frame is made, or when it is gone: the return address is on top, or behind the frame pointer that was kept.
-        for index in 0..<UInt64(2) {
-            guard let address = word(place.stackPointer &+ index &* Self.wordBytes), isCode(address) else { continue }
-            let kept = index == 0 ? place.framePointer : word(place.stackPointer) ?? 0
-            return Place(
-                programCounter: address,
-                stackPointer: place.stackPointer &+ (index + 1) &* Self.wordBytes,
-                framePointer: kept,
-                isReturnAddress: true
-            )
-        }
+        if !place.isReturnAddress, let found = caller(onTopOf: place) { return found }
         // What is written by hand has a frame pointer.
         guard place.framePointer >= place.stackPointer, let address = word(place.framePointer &+ Self.wordBytes), isCode(address),
             let framePointer = word(place.framePointer)
@@ -152,6 +156,20 @@ struct HotSpotStack {
             framePointer: framePointer,
             isReturnAddress: true
         )
+    }
+
+    /// Before a frame is made, or when it is gone: the return address is on top, or behind the frame pointer that was kept.
+    private func caller(onTopOf place: Place) -> Place? {
+        for index in 0..<UInt64(2) {
+            guard let address = word(place.stackPointer &+ index &* Self.wordBytes), code.isCaller(address) else { continue }
+            return Place(
+                programCounter: address,
+                stackPointer: place.stackPointer &+ (index + 1) &* Self.wordBytes,
+                framePointer: index == 0 ? place.framePointer : word(place.stackPointer) ?? 0,
+                isReturnAddress: true
+            )
+        }
+        return nil
     }
 
     private func isCode(_ address: UInt64) -> Bool { code.holds(address &- 1) }

@@ -30,30 +30,38 @@ struct HotSpotTests {
         ("Shop$$Lambda+0x00007f1c", "Shop$$Lambda.price", true, ""),
         ("java/util/HashMap", "java.util.HashMap.price", true, "java/util/"),
         ("io/netty/channel/Channel", "io.netty.channel.Channel.price", true, "io/netty/channel/"),
-        ("javascript/Engine", "javascript.Engine.price", false, "javascript/"),
+        ("shop/A+B", "shop.A+B.price", false, "shop/"), ("javascript/Engine", "javascript.Engine.price", false, "javascript/"),
     ]) func `a method is named as its own traces have it`(className: String, text: String, isLibrary: Bool, folder: String) {
         let name = JavaName(className: className, method: "price")
         #expect(name.text == text && name.isLibrary == isLibrary && name.folder == folder)
     }
 
     @Test func `a machine that does not say where something is has no layout`() throws {
+        // Where it is absent, there is another place, or no file.
+        let optional: Set = ["ConstantPool::_source_file_name_index"]
         for release in HotSpotLayout.releases {
-            let tables = Self.tables(isApart: release >= 25)
+            let tables = Self.tables(hasSeparateData: release >= 25)
             _ = try HotSpotLayout(tables, release: release)
-            for name in tables.fields.keys {
+            for name in tables.fields.keys where !optional.contains(name) {
                 var less = tables
                 less.fields[name] = nil
-                // Some have another place in other releases.
-                if let layout = try? HotSpotLayout(less, release: release) {
-                    #expect(
-                        ["ConstantPool::_source_file_name_index", "InstanceKlass::_source_file_name_index"].contains(name)
-                            || layout.code.heaps > 0
-                    )
+                #expect(throws: HotSpotLayout.Mismatch.self, "\(name)") { try HotSpotLayout(less, release: release) }
+                guard !Self.statics.contains(name) else { continue }
+                for value in [1 << 20, .max] as [UInt64] {
+                    less.fields[name] = value
+                    #expect(throws: HotSpotLayout.Mismatch.self, "\(name)") { try HotSpotLayout(less, release: release) }
                 }
             }
-            var large = tables
-            large.fields["Method::_constMethod"] = 1 << 20
-            #expect(throws: HotSpotLayout.Mismatch.self) { try HotSpotLayout(large, release: release) }
+            for name in tables.sizes.keys {
+                var large = tables
+                large.sizes[name] = .max
+                #expect(throws: HotSpotLayout.Mismatch.self, "\(name)") { try HotSpotLayout(large, release: release) }
+            }
+            for name in tables.constants.keys {
+                var large = tables
+                large.constants[name] = .max
+                #expect(throws: HotSpotLayout.Mismatch.self, "\(name)") { try HotSpotLayout(large, release: release) }
+            }
         }
     }
 
@@ -62,8 +70,11 @@ struct HotSpotTests {
         let memory = RemoteMemory(process: getpid())
         let copy = try #require(MemoryCopy(process: getpid()))
         let clock = ContinuousClock()
-        for isApart in [false, true] {
-            let layout = try HotSpotLayout(Self.tables(isApart: isApart, in: wild), release: isApart ? 25 : 17)
+        for hasSeparateData in [false, true] {
+            let layout = try HotSpotLayout(
+                Self.tables(hasSeparateData: hasSeparateData, in: wild),
+                release: hasSeparateData ? 25 : 17
+            )
             // A list of one heap, which is all of that memory; its table of segments is in it, too.
             let list = 8192
             wild.store(wild.address(list), at: 0)
@@ -94,10 +105,11 @@ struct HotSpotTests {
         }
     }
 
+    private static let statics = ["CodeCache::_heaps", "AbstractInterpreter::_code", "StubRoutines::_call_stub_return_address"]
+
     /// Places as of no machine: 8 bytes for each.
-    private static func tables(isApart: Bool, in wild: WildMemory? = nil) -> HotSpotStructs {
+    private static func tables(hasSeparateData: Bool, in wild: WildMemory? = nil) -> HotSpotStructs {
         var tables = HotSpotStructs()
-        let statics = ["CodeCache::_heaps", "AbstractInterpreter::_code", "StubRoutines::_call_stub_return_address"]
         for (index, name) in statics.enumerated() { tables.fields[name] = wild?.address(index * 8) ?? UInt64(index * 8 + 4096) }
         var names = [
             "VirtualSpace::_low": 16, "VirtualSpace::_high": 24, "CodeHeap::_memory": 8, "CodeHeap::_segmap": 120,
@@ -111,6 +123,7 @@ struct HotSpotTests {
             "nmethod::_orig_pc_offset": 300, "Method::_constMethod": 8, "ConstMethod::_constants": 8,
             "ConstMethod::_code_size": 32,
             "ConstMethod::_name_index": 34, "ConstMethod::_flags": 28, "ConstMethod::_constMethod_size": 24,
+            "ConstMethod::_max_stack": 40,
             "ConstantPool::_pool_holder": 24,
             "InstanceKlass::_constants": 232, "Klass::_name": 24, "ConstantPool::_source_file_name_index": 54,
             "Symbol::_length": 4,
@@ -119,7 +132,7 @@ struct HotSpotTests {
             "JavaFrameAnchor::_last_Java_fp": 16,
         ]
         let further =
-            isApart
+            hasSeparateData
             ? [
                 "CodeBlob::_code_offset": 36, "nmethod::_method": 80, "nmethod::_scopes_data_offset": 200,
                 "nmethod::_immutable_data": 96,
