@@ -24,7 +24,8 @@
 /// - `samples` is 1 − 0.3 / n for n samples of the same weight (for other weights the number that says as much, (Σw)² / Σw²,
 ///   after Kish, "Survey Sampling", 1965): 0.7 for one sample, 0.9 for three;
 /// - `completeness` is 1 − 0.2 × the share of what covers that is of stacks whose root was not reached;
-/// - `names` is 1 − 0.5 × the share of what covers in which code of the program's without a name lies nearer to the leaf: that may be what did it.
+/// - `names` is 1 − 0.5 × the share of what covers in which code of the program's without a name, or a language's function whose
+///   name was lost, lies nearer to the leaf: that may be what did it.
 ///
 /// Pure; any thread. Takes time in proportion to the number of frames.
 package struct Culprit: Sendable, Hashable {

@@ -10,6 +10,8 @@ package struct CulpritFrame: Sendable, Hashable {
     package var isRuntime: Bool
     /// Code of an interpreter, or of what compiles at run time: it works for a function of its language, and where that has no name it is not to blame.
     package var isInterpreter: Bool
+    /// A function of a language whose name could not be had any more: another one than what it works for may be to blame.
+    package var isNameLost: Bool
     /// A lambda that is known by the library's template alone which calls it: no frame is its own.
     package var isFromTemplate: Bool
     /// Whether it is known at which line it is.
@@ -23,6 +25,7 @@ package struct CulpritFrame: Sendable, Hashable {
         inApp: Bool,
         isRuntime: Bool = false,
         isInterpreter: Bool = false,
+        isNameLost: Bool = false,
         isFromTemplate: Bool = false,
         isLoopCode: Bool = false,
         hasLine: Bool = false
@@ -32,6 +35,7 @@ package struct CulpritFrame: Sendable, Hashable {
         self.inApp = inApp
         self.isRuntime = isRuntime
         self.isInterpreter = isInterpreter
+        self.isNameLost = isNameLost
         self.isFromTemplate = isFromTemplate
         self.isLoopCode = isLoopCode
         self.hasLine = hasLine

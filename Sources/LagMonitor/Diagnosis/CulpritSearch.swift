@@ -140,9 +140,10 @@ struct CulpritSearch {
             let weight = weights[index]
             squares += weight * weight / Double(stack.samples)
             if !stack.isComplete { incomplete += weight }
-            if stack.frames.indices.prefix(place).contains(where: { isFrame(.unnamedProgramCode, at: $0, of: index) }) {
-                hidden += weight
+            let isHidden = stack.frames.indices.prefix(place).contains {
+                stack.frames[$0].isNameLost || isFrame(.unnamedProgramCode, at: $0, of: index)
             }
+            if isHidden { hidden += weight }
         }
         let samples = max(1, covered * covered / squares)
         return covered / totalWeight

@@ -21,6 +21,9 @@ extension StallFindings {
         /// Of each frame, whether it is a language's runtime, or of a language and without a name, or code that was made at run time and that nothing names.
         let areOfRuntime: [Bool]
 
+        /// Of each frame, whether it is a language's, and its name was asked for when it was too late: the process had ended.
+        let areNamesLost: [Bool]
+
         /// The levels as the search for the culprit sees them.
         var culpritFrames: [CulpritFrame] {
             // The innermost of them runs the loop. Where it is the program's own, it may be at work itself.
@@ -42,6 +45,7 @@ extension StallFindings {
                     inApp: closure != nil || level.inApp ?? false,
                     isRuntime: level.isRuntime || interpreter.map { index > $0 } ?? false,
                     isInterpreter: frame < areOfRuntime.count && areOfRuntime[frame],
+                    isNameLost: frame < areNamesLost.count && areNamesLost[frame],
                     isFromTemplate: closure != nil,
                     isLoopCode: frame >= callbacks,
                     hasLine: level.line != nil

@@ -39,7 +39,8 @@ struct StallFindings {
                     loopFrames: isWhole ? episode.facts.loopStack.commonFrames(with: captured.map(\.functionStart)) : 0,
                     areOfRuntime: zip(captured, frames).map {
                         $0.isRuntime || ($1.symbol == nil && ($0.language != 0 || $0.module == nil))
-                    }
+                    },
+                    areNamesLost: zip(captured, frames).map { $0.language != 0 && $1.symbol == nil }
                 )
             )
         }

@@ -70,6 +70,15 @@ struct CulpritTests {
         #expect(blamed([named]) == "parse")
     }
 
+    @Test func `a function whose name was lost makes its caller's blame uncertain`() {
+        var stack = stack(9, "?1 checkout main")
+        stack.frames[0].isInterpreter = true
+        #expect(isClose(Culprit(stacks: [stack])?.confidence, 0.7))
+        stack.frames[0].isNameLost = true
+        #expect(blamed([stack]) == "checkout")
+        #expect(isClose(Culprit(stacks: [stack])?.confidence, 0.35))
+    }
+
     @Test func `a lambda that only a template's name says is blamed with less confidence`() {
         var named = stack(9, "lambda [std::sort] main")
         #expect(isClose(Culprit(stacks: [named])?.confidence, 0.7))

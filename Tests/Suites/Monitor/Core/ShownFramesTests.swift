@@ -20,7 +20,8 @@ struct ShownFramesTests {
             waitKind: nil,
             isSleep: false,
             loopFrames: 0,
-            areOfRuntime: []
+            areOfRuntime: [],
+            areNamesLost: []
         )
     }
 
@@ -70,7 +71,8 @@ struct ShownFramesTests {
             waitKind: nil,
             isSleep: false,
             loopFrames: 0,
-            areOfRuntime: []
+            areOfRuntime: [],
+            areNamesLost: []
         )
         #expect(deep.levels(of: 128, with: 20, lineBytes: Self.bytes).count == 120)
         let shown = deep.levels(of: 128, with: 71, lineBytes: Self.bytes)
