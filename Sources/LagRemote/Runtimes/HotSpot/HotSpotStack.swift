@@ -60,8 +60,8 @@ struct HotSpotStack {
                     place.programCounter = original
                 }
                 for level in code.levels(piece, at: place.programCounter) {
-                    guard let frame = frame(level.method, level.bytecode, place) else { continue }
-                    walk.frames.append(frame)
+                    guard let method = HotSpotMethod(live, layout, at: level.method) else { continue }
+                    walk.frames.append(frame(method, level.bytecode, place))
                 }
                 next = caller(of: piece, place)
             } else {
@@ -81,9 +81,8 @@ struct HotSpotStack {
 
     private func word(_ address: UInt64) -> UInt64? { stack.load(address) }
 
-    private func frame(_ method: UInt64, _ bytecode: Int?, _ place: Place) -> LanguageFrame? {
-        guard let method = HotSpotMethod(live, layout, at: method) else { return nil }
-        return LanguageFrame(
+    private func frame(_ method: HotSpotMethod, _ bytecode: Int?, _ place: Place) -> LanguageFrame {
+        LanguageFrame(
             code: method.address,
             check: method.constant,
             position: bytecode.map { UInt64($0) + 1 } ?? 0,
@@ -92,14 +91,15 @@ struct HotSpotStack {
     }
 
     private func interpreted(_ place: Place) -> LanguageFrame? {
-        guard let address = word(place.framePointer &+ layout.frames.method),
-            let method = HotSpotMethod(live, layout, at: address)
-        else {
-            return nil
-        }
+        // Before it has a frame, the frame pointer is an older one's.
+        guard place.framePointer > place.stackPointer, place.framePointer % Self.wordBytes == 0,
+            let address = word(place.framePointer &+ layout.frames.method),
+            let method = HotSpotMethod(live, layout, at: address),
+            place.framePointer - place.stackPointer <= method.maximumFrameBytes
+        else { return nil }
         let present = place.isReturnAddress ? nil : bytecode.flatMap { method.index(ofBytecodeAt: $0) }
         let kept = word(place.framePointer &+ layout.frames.bytecode).flatMap { method.index(ofBytecodeAt: $0) }
-        return frame(address, present ?? kept, place)
+        return frame(method, present ?? kept, place)
     }
 
     private func caller(ofInterpreted place: Place) -> Place? {

@@ -90,9 +90,11 @@ private struct HotSpotTableReader {
     mutating func text(_ address: UInt64) -> String? {
         RemoteMemory.text(address, limit: Self.nameBytes) { place, count in
             let page = place & ~(Self.pageBytes - 1)
-            guard let bytes = pages[page] ?? memory.bytes(page, Int(Self.pageBytes)) else { return nil }
-            if pages.count >= Self.maximumPages { pages = [:] }
-            pages[page] = bytes
+            if pages[page] == nil, let read = memory.bytes(page, Int(Self.pageBytes)) {
+                if pages.count >= Self.maximumPages { pages = [:] }
+                pages[page] = read
+            }
+            guard let bytes = pages[page] else { return nil }
             let begin = Int(place - page)
             return begin + count <= bytes.count ? Array(bytes[begin..<begin + count]) : nil
         }
