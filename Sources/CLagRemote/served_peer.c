@@ -143,13 +143,13 @@ int clr_epoll_has_client(int pidfd, pid_t pid, int32_t epoll) {
 
 typedef struct clr_members {
     clr_owner owner;
-    int clients, own, others;
+    int clients, own, quiet, others;
 } clr_members;
 
 static int clr_visit_served(const clr_epoll_member *member, void *context) {
     clr_members *members = context;
     switch (clr_member(members->owner.pidfd, members->owner.pid, member->descriptor)) {
-        case MEMBER_QUIET: break;
+        case MEMBER_QUIET: members->quiet++; break;
         case MEMBER_OWN: members->own++; break;
         case MEMBER_CLIENT: members->clients++; break;
         default: members->others++;
@@ -179,6 +179,7 @@ int clr_service(int pidfd, pid_t pid, int32_t epoll) {
     clr_members members = {.owner = {.pidfd = pidfd, .pid = pid}};
     // A longer list is a loop's.
     if (clr_epoll_members_each(pid, epoll, MOST_MEMBERS, clr_visit_served, &members) != 0) return CLR_SERVES_LOOP;
+    if (members.clients + members.own + members.quiet == 0) return CLR_SERVES_UNSEEN;
     if (members.clients == 0 && members.own == 0) return clr_is_forked(pid) ? CLR_SERVES_ITSELF : CLR_SERVES_LOOP;
     // A listener that is out of the set for a while is a server's all the same.
     int serves = members.clients == 1 && cll_procfs_each(pid, "fd", MOST_DESCRIPTORS, clr_visit_listener, &members.owner) == 0;

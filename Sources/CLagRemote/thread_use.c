@@ -85,7 +85,7 @@ static int clr_visit_use(unsigned tid, void *context) {
     if (cll_procfs_syscall(search->pid, (pid_t)tid, &call) != CLL_SYSCALL_BLOCKED) return 0;
     search->await_child += call.number == SYS_wait4 || call.number == SYS_waitid;
     int kind = clr_wait_kind(call.number);
-    int is_loops = kind == CLR_WAIT_EPOLL || kind == CLR_WAIT_RING || (kind == CLR_WAIT_POLL && call.arguments[1] > 1)
+    int is_loops = kind == CLR_WAIT_EPOLL || kind == CLR_WAIT_RING || (kind == CLR_WAIT_POLL && call.arguments[1] > 0)
         || (kind == CLR_WAIT_SELECT && call.arguments[0] > 0);
     if (!is_loops) return 0;
     search->use = CLR_THREADS_WAIT;

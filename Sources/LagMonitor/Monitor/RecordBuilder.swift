@@ -100,7 +100,10 @@ package struct RecordBuilder {
         // What other groups' quotas took is not this process's.
         if let throttling, !throttling.confirm() { record.evidence.throttledNanoseconds = nil }
         record.evidence.pending = facts.pending?.isPending
-        if record.evidence.pending == true { record.evidence.pendingNanoseconds = facts.pending?.nanoseconds }
+        // Of a loop whose stall began while it had work already, the part that is the stall's.
+        if record.evidence.pending == true {
+            record.evidence.pendingNanoseconds = facts.pending.map { min($0.nanoseconds, facts.interval.length) }
+        }
         record.evidence.jobsWaiting = facts.jobsWaiting
         if facts.kind == .starvation { record.evidence.turns = facts.interval.turns }
         if facts.kind == .callout { record.evidence.turnEvents = facts.turnEvents.map(UInt64.init) }

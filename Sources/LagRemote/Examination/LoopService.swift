@@ -28,6 +28,7 @@ struct LoopService {
                 switch Int(clr_service(process.descriptor, process.pid, epoll)) {
                 case CLR_SERVES_ONE_PEER: .peer
                 case CLR_SERVES_ITSELF: .helper
+                case CLR_SERVES_UNSEEN: epoll == found.epoll ? found.kind : nil
                 default: nil
                 }
             found = (kind, epoll, now)

@@ -193,6 +193,14 @@ static void watch(int descriptor, uint32_t events) {
     if (epoll_ctl(set, EPOLL_CTL_ADD, descriptor, &interest) != 0) _exit(3);
 }
 
+__attribute__((noinline)) void handler_that_reloads(int ms) {
+    epoll_ctl(set, EPOLL_CTL_DEL, ends[0], NULL);
+    epoll_ctl(set, EPOLL_CTL_DEL, peers[0], NULL);
+    sleep_ms(ms);
+    watch(ends[0], EPOLLIN);
+    watch(peers[0], EPOLLIN);
+}
+
 // Turns of 20 ms: each wait has something for it at once, but for those of a loop that is busy and healthy, which now and then sleeps for a moment.
 static void turn_busily(int turns, bool sleeps) {
     struct epoll_event found;
@@ -556,6 +564,20 @@ int run_places(int count, char **arguments) {
             deeper(2048, handler_that_naps, STALL_MS);
             char byte;
             if (name[6] != 0 && read(ends[0], &byte, 1) != 1) _exit(3);
+            turn_epoll(20);
+            _exit(0);
+        }
+        int status = 1;
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+        return WEXITSTATUS(status);
+    } else if (strcmp(name, "reload") == 0) {
+        // A server's only worker: it takes all out of its set while it reads its configuration again.
+        pid_t child = fork();
+        if (child == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            watch(peers[0], EPOLLIN);
+            turn_epoll(FIRST_TURNS);
+            deeper(2048, handler_that_reloads, STALL_MS);
             turn_epoll(20);
             _exit(0);
         }

@@ -81,6 +81,12 @@ struct WatchReport {
         return now - root.since >= Self.patience
     }
 
+    /// Whether the processes of a command are to be listed now: each time while it starts, as a process that becomes another user's then is to be
+    /// watched from outside before its first stall; seldom afterwards, as a list costs 10 µs a process of the machine.
+    static func isListDue(startedAt start: MonotonicTime, listedAt: MonotonicTime, at now: MonotonicTime) -> Bool {
+        now - start < patience || now - listedAt >= patience
+    }
+
     private static func message(on process: Process) -> String {
         "watching \(list(process.loops, namesInLine)) of \(process.name) [\(process.id.pid)]"
     }

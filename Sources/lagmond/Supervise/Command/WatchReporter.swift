@@ -8,7 +8,7 @@ internal import Synchronization
 /// Reports which loops of a command are watched, and finds the processes of it that the preloaded library is not active in: those are watched
 /// from outside where the kernel permits it, and reported where it does not.
 ///
-/// Runs a thread: some µs each half second, and every five a list of the machine's processes, 10 µs each. What a process maps is read once for
+/// Runs a thread: some µs each half second, and every five a list of the machine's processes, 10 µs each; in the first five each time. What a process maps is read once for
 /// each program that it becomes.
 // Unchecked: what `poll` uses is touched by its thread alone; the rest is immutable, atomic or in a Mutex.
 final class WatchReporter: @unchecked Sendable {
@@ -22,14 +22,14 @@ final class WatchReporter: @unchecked Sendable {
     /// What was seen of a process.
     private enum Observation {
         case hasLibrary
-        /// It has the library, which has seen no wait of it, and one of its threads was found asleep in a wait: once so far.
-        case hasBlindLibrary
+        /// It has the library, which has seen no wait of it, and one of its threads was found asleep in a wait: then.
+        case hasBlindLibrary(since: MonotonicTime)
         /// It runs below another lagmond, which watches it.
         case isOthers
         /// Seen once so far: a short-lived one, or one between fork and exec, is no gap in the watch.
         case withoutLibrary
         case notSelected(name: String)
-        case failed(Unwatched, listsLeft: Int)
+        case failed(Unwatched, at: MonotonicTime)
     }
 
     /// What is common to all processes of the command.
@@ -59,15 +59,17 @@ final class WatchReporter: @unchecked Sendable {
     private let waiting = Mutex<[String]>([])
 
     private var report = WatchReport()
-    private var listedAt = MonotonicTime.now
+    private var (listedAt, silenceAt) = (MonotonicTime.now, MonotonicTime.now)
+    /// The command's process, and when it was first seen: what it starts at first is watched soon.
+    private var newest: (pid: Int32, since: MonotonicTime) = (0, .now)
     private var observations: [ProcessID: Observation] = [:]
     private var (linesLeft, silenceLinesLeft) = (WatchReport.lines, WatchReport.lines)
     /// Processes that were found to have no loop, and whether that was reported.
     private var silent: [ProcessID: Bool] = [:]
     private var isShortageReported = false
 
-    /// A refused process is tried again after so many lists.
-    private static let listsBeforeRetry = 12
+    /// A refused process is tried again after so long.
+    private static let retryAfter: Duration = .seconds(60)
 
     init(lifecycle: CommandLifecycle, outside: OutsideWatch, surroundings: Surroundings) {
         self.lifecycle = lifecycle
@@ -104,9 +106,13 @@ final class WatchReporter: @unchecked Sendable {
             selection.includes(process: $0) ? surroundings.hasLibrary($0) : true
         }
         let present = surroundings.watched()
-        if now - listedAt >= WatchReport.patience {
+        if root != newest.pid { newest = (root, now) }
+        if WatchReport.isListDue(startedAt: newest.since, listedAt: listedAt, at: now) {
             listedAt = now
-            examineTree(below: root, Set(present.map(\.pid)), selection)
+            examineTree(below: root, Set(present.map(\.pid)), selection, at: now)
+        }
+        if now - silenceAt >= WatchReport.patience {
+            silenceAt = now
             reportSilence(below: root, Set(present.lazy.filter { !$0.loops.isEmpty }.map(\.pid)))
         }
         reportShortage()
@@ -143,7 +149,7 @@ final class WatchReporter: @unchecked Sendable {
             + processes.sorted { $0.pid < $1.pid }.map { "\($0.name) [\($0.pid)]" }
     }
 
-    private func examineTree(below root: Int32, _ watched: Set<Int32>, _ selection: LoopSelection) {
+    private func examineTree(below root: Int32, _ watched: Set<Int32>, _ selection: LoopSelection, at now: MonotonicTime) {
         var seen: Set<ProcessID> = []
         for pid in root == 0 ? [] : ProcessTree.members(below: root) where !watched.contains(pid) && !outside.isWatching(pid) {
             guard let id = Self.identify(pid) else { continue }
@@ -154,12 +160,12 @@ final class WatchReporter: @unchecked Sendable {
             }
             switch observations[id] {
             case .isOthers: continue
-            case .hasLibrary, .hasBlindLibrary: examineBlind(id)
-            case .failed(let unwatched, let left) where left > 0: observations[id] = .failed(unwatched, listsLeft: left - 1)
+            case .hasLibrary, .hasBlindLibrary: examineBlind(id, at: now)
+            case .failed(_, let time) where now - time < Self.retryAfter: continue
             case .withoutLibrary where surroundings.hasLibrary(pid) == true: observations[id] = .hasLibrary
             case .withoutLibrary, .failed:
                 let isBlind = surroundings.hasLibrary(pid) == true
-                watchFromOutside(id, isNew: !isRefused(id), because: isBlind ? Self.blindness : nil)
+                watchFromOutside(id, isNew: !isRefused(id), because: isBlind ? Self.blindness : nil, at: now)
             case nil, .notSelected: observations[id] = surroundings.hasLibrary(pid) == true ? .hasLibrary : .withoutLibrary
             }
         }
@@ -172,7 +178,7 @@ final class WatchReporter: @unchecked Sendable {
 
     /// The library is active in a process, and nothing was published of it. Where a thread of it waits for events all the same, by calls that do not
     /// pass the library, it is watched from outside.
-    private func examineBlind(_ id: ProcessID) {
+    private func examineBlind(_ id: ProcessID, at now: MonotonicTime) {
         guard !surroundings.publishes(id.pid), !outside.selection.threads.isEmpty || !GoProgram.isRun(by: id.pid) else {
             observations[id] = .hasLibrary
             return
@@ -182,17 +188,17 @@ final class WatchReporter: @unchecked Sendable {
             return
         }
         // A start waits here and there, and a helper once.
-        if case .hasBlindLibrary = observations[id] {
-            watchFromOutside(id, isNew: true, because: Self.blindness)
-        } else {
-            observations[id] = .hasBlindLibrary
+        guard case .hasBlindLibrary(let since) = observations[id] else {
+            observations[id] = .hasBlindLibrary(since: now)
+            return
         }
+        if now - since >= WatchReport.patience { watchFromOutside(id, isNew: true, because: Self.blindness, at: now) }
     }
 
     private static let blindness =
         "the library is active, and has found no loop where a thread waits for events: it may make its system calls itself"
 
-    private func watchFromOutside(_ id: ProcessID, isNew: Bool, because known: String? = nil) {
+    private func watchFromOutside(_ id: ProcessID, isNew: Bool, because known: String? = nil, at now: MonotonicTime) {
         let absence: LibraryAbsence? = known == nil ? LibraryAbsence(of: id.pid, table: surroundings.table) : nil
         // It watches that one.
         guard absence != .otherMonitor else {
@@ -207,7 +213,7 @@ final class WatchReporter: @unchecked Sendable {
         case .watching: message = "watching \(name) [\(id.pid)] from outside: \(reason)"
         case .failed(let failure):
             let unwatched = Unwatched(pid: id.pid, name: name, reason: "\(reason); nor from outside: \(failure)")
-            observations[id] = .failed(unwatched, listsLeft: Self.listsBeforeRetry)
+            observations[id] = .failed(unwatched, at: now)
             message = "\(name) [\(id.pid)] is not watched: \(unwatched.reason)"
         }
         guard isNew, linesLeft > 0 else { return }

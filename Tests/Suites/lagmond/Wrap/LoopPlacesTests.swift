@@ -191,6 +191,11 @@ struct LoopPlacesTests {
         #expect(lines.count == 1 && lines.first?["pending"] as? Bool == true, "\(lines)")
     }
 
+    @Test func `a worker that takes all out of its set is no helper`() throws {
+        let lines = try Self.lines("reload", .run)
+        #expect(lines.count == 1 && lines.first.map { Self.functions($0).contains("handler_that_reloads") } == true, "\(lines)")
+    }
+
     /// It waits for all that the loop around it waits for.
     @Test func `a loop within a handler is a rest`() async throws {
         try await atOnce(Way.allCases) { way in

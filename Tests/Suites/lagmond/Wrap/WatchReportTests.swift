@@ -36,6 +36,15 @@ struct WatchReportTests {
         #expect(messages.count == WatchReport.lines + 1 && messages.last == "watching further processes, without a line for each")
     }
 
+    @Test func `a starting command's processes are listed each time, later ones seldom`() {
+        let start = MonotonicTime.now
+        func isDue(_ seconds: Int, listedAt: Int) -> Bool {
+            WatchReport.isListDue(startedAt: start, listedAt: start + .seconds(listedAt), at: start + .seconds(seconds))
+        }
+        #expect(isDue(1, listedAt: 1) && isDue(4, listedAt: 4))
+        #expect(!isDue(5, listedAt: 4) && !isDue(60, listedAt: 57) && isDue(60, listedAt: 55))
+    }
+
     @Test func `a command without a loop is reported once`() {
         #expect(Self.messages(10) { _ in [] }.isEmpty)
         let messages = Self.messages(40) { _ in [] }
