@@ -70,7 +70,7 @@ extension SharedLoopTableWatch {
             monitor: monitor,
             semaphore: semaphore,
             startTicks: startTicks,
-            handle: ProcessHandle(process),
+            handle: ProcessHandle(process, end: end),
             name: context.processName
         )
     }

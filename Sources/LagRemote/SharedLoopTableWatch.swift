@@ -48,6 +48,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     private let present = Mutex<[WatchedProcess]>([])
     private let leftOut = Mutex<[UnselectedLoop]>([])
     private let probe = LivenessProbe()
+    let end = EndRequest()
     private let loopCount = Atomic<Int>(0)
     let loopsBegun = Atomic<UInt64>(0)
     private let semaphore = WakeSemaphore()
@@ -137,8 +138,10 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     /// Opens a sink's destination anew, in turn with those that write to it. Waits for a write in progress. Any thread.
     package static func reopen(_ sink: any RecordSink) throws(SinkError) { try NonClosingSink(sink).reopen() }
 
-    /// Has a `begin` line written of each stall in progress that had begun by then. Any thread; waits for watches that begin or end just now.
+    /// Has a `begin` line written of each stall in progress that had begun by then, when the processes were asked to end. Any thread; waits for
+    /// watches that begin or end just now.
     package func reportStalls(begunBefore time: MonotonicTime) {
+        end.record(at: time)
         for monitor in watching.withLock({ $0 }) { monitor.reportStalls(begunBefore: time) }
     }
 

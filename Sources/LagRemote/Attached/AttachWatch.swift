@@ -30,6 +30,7 @@ package final class AttachWatch: @unchecked Sendable {
     private let currentProcess = Mutex<WatchedProcess?>(nil)
     private let loopsBegun = Atomic<UInt64>(0)
     private let probe = LivenessProbe()
+    private let end = EndRequest()
     private let past = Mutex(StallMonitorStatistics())
     private let present = Mutex<StallMonitor?>(nil)
     private let thread = Mutex<WorkerThread?>(nil)
@@ -59,7 +60,7 @@ package final class AttachWatch: @unchecked Sendable {
         reportError: @escaping @Sendable (String) -> Void
     ) throws(AttachRefusal) {
         // First, so that all that follows is about this very process.
-        handle = ProcessHandle(process)
+        handle = ProcessHandle(process, end: end)
         guard handle.descriptor >= 0 else {
             let code = -handle.descriptor
             if code == ESRCH || code == EINVAL { throw .noProcess(process) }
@@ -105,8 +106,12 @@ package final class AttachWatch: @unchecked Sendable {
     /// Has the sink open its file again, as log rotation wants it.
     package func reopenSink() { present.withLock { $0 }?.reopenSinks() }
 
-    /// Has a `begin` line written of each stall in progress that had begun by then. Any thread; waits for a watch that begins or ends just now.
-    package func reportStalls(begunBefore time: MonotonicTime) { present.withLock { $0 }?.reportStalls(begunBefore: time) }
+    /// Has a `begin` line written of each stall in progress that had begun by then, when the process was asked to end. Any thread; waits for a watch that
+    /// begins or ends just now.
+    package func reportStalls(begunBefore time: MonotonicTime) {
+        end.record(at: time)
+        present.withLock { $0 }?.reportStalls(begunBefore: time)
+    }
 
     /// Loops that are watched now.
     package var watchedLoops: Int { currentProcess.withLock { $0?.loops.count ?? 0 } }

@@ -18,6 +18,7 @@ extension LoopExaminer {
         var call = cll_thread_syscall()
         guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), call.number >= 0 else { return .working }
         if clr_wait_kind(call.number) != 0, object?.isWaited(in: &call, of: process.pid) == true { return .waitingForAll }
+        if process.end.isAsked(ofOneSince: madeNanoseconds, at: now), clr_awaits_own(process.pid, &call) != 0 { return .ending }
         if object?.asksUser(in: &call, of: process.pid) == true { return .waitingElsewhere }
         // Servers of several processes give the right to wait for connections from one to the next.
         if clr_waits_among_processes(process.pid, &call) != 0, state.service.hasNoClient(of: object, at: now) {

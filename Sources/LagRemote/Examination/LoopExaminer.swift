@@ -1,3 +1,4 @@
+internal import CLagBeacon
 internal import CLagLinux
 internal import CLagRemote
 internal import LagActivity
@@ -49,6 +50,7 @@ package final class LoopExaminer: Sendable {
     /// That it is one is a claim of the shared table, which every process of the command can write.
     private let isClaimed: Bool
     private let state: Mutex<State>
+    let madeNanoseconds = clb_now_ns()
 
     /// The descriptors of a set may change with each wait.
     private static let readAgainNanoseconds: UInt64 = 100_000_000

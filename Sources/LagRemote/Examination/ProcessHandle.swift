@@ -6,9 +6,11 @@ final class ProcessHandle: Sendable {
     let pid: Int32
     /// Negative: an errno; then nothing of the process can be asked through it.
     let descriptor: Int32
+    let end: EndRequest
 
-    init(_ pid: Int32) {
+    init(_ pid: Int32, end: EndRequest = EndRequest()) {
         self.pid = pid
+        self.end = end
         let opened = clr_pidfd_open(pid)
         descriptor = opened >= 0 ? opened : -errno
     }

@@ -22,6 +22,8 @@ package struct QuietRule: Sendable, Equatable {
         case working
         /// Asleep in a wait for all that its loop waits for: in a loop within a handler (a modal dialog). That is a rest.
         case waitingForAll
+        /// Asleep until its own children or threads have ended, after it was asked to end itself: that is a rest.
+        case ending
         /// Asleep in another wait, which is a rest while nothing is pending. For its user's terminal alone, which is one of the things that its loop waits
         /// for: it asks something (a dialog of a text program). Or for what a loop waits for, where what is taken for its loop is some seconds old and
         /// known by its place alone: that may have been a start's, further out in the stack than the loop. Or for its turn among processes, while no client is
@@ -64,11 +66,11 @@ package struct QuietRule: Sendable, Equatable {
 
     /// Whether it keeps nothing waiting.
     package var isQuiet: Bool {
-        guard isLoop, !hasFetched, doing != .waitingForAll else { return true }
+        guard isLoop, !hasFetched, doing != .waitingForAll, doing != .ending else { return true }
         if pending == .pending { return false }
         switch doing {
         case .working: return false
-        case .waitingForAll, .waitingElsewhere: return true
+        case .waitingForAll, .ending, .waitingElsewhere: return true
         // Of an object that was never seen nothing says that the thread is in a handler.
         case .waiting(let isFurtherOut): return isFurtherOut || kind == .unseen
         case .sleeping: return kind == .unseen
@@ -88,7 +90,7 @@ package struct QuietRule: Sendable, Equatable {
     package var isProved: Bool {
         guard kind == .loop, !hasOtherWaiter, !hasFetched else { return false }
         switch doing {
-        case .waitingForAll, .waitingElsewhere, .waiting(isFurtherOut: true): return false
+        case .waitingForAll, .ending, .waitingElsewhere, .waiting(isFurtherOut: true): return false
         case .working, .sleeping, .waiting(isFurtherOut: false): return true
         }
     }

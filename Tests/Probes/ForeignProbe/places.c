@@ -193,6 +193,10 @@ static void watch(int descriptor, uint32_t events) {
     if (epoll_ctl(set, EPOLL_CTL_ADD, descriptor, &interest) != 0) _exit(3);
 }
 
+__attribute__((noinline)) void handler_that_waits_for_a_child(int child) {
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
+}
+
 __attribute__((noinline)) void handler_that_reloads(int ms) {
     epoll_ctl(set, EPOLL_CTL_DEL, ends[0], NULL);
     epoll_ctl(set, EPOLL_CTL_DEL, peers[0], NULL);
@@ -584,6 +588,21 @@ int run_places(int count, char **arguments) {
         int status = 1;
         while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
         return WEXITSTATUS(status);
+    } else if (strcmp(name, "ends") == 0) {
+        // Waits for its worker when it is asked to end, or by itself; what somebody sent meanwhile waits.
+        struct sigaction action = {.sa_handler = end_soon};
+        sigaction(SIGTERM, &action, NULL);
+        for (int i = 0; i < FIRST_TURNS && !is_over; i += counted(FIRST_TURNS)) turn_epoll(1);
+        pid_t child = fork();
+        if (child == 0) {
+            sleep_ms(STALL_MS);
+            _exit(0);
+        }
+        if (write(ends[1], "x", 1) != 1) return 3;
+        deeper(2048, handler_that_waits_for_a_child, child);
+        char byte;
+        if (read(ends[0], &byte, 1) != 1) return 3;
+        turn_epoll(20);
     } else if (strcmp(name, "unseen") == 0) {
         turn_unseen(FIRST_TURNS);
         deeper(2048, handler_that_naps, STALL_MS);

@@ -86,6 +86,16 @@ struct QuietRuleTests {
         #expect(Self.rule(.waitingForAll, pending: true).isQuiet && !Self.rule(.waitingForAll, pending: true).isProved)
     }
 
+    @Test func `who was asked to end and waits for its own workers keeps no one waiting`() {
+        #expect(Self.rule(.ending, pending: true).isQuiet && !Self.rule(.ending, pending: true).isProved)
+        let end = EndRequest()
+        #expect(!end.isAsked(ofOneSince: 0, at: 7))
+        end.record(at: MonotonicTime(nanoseconds: 1000))
+        #expect(end.isAsked(ofOneSince: 900, at: 1000))
+        // Started since, or it has gone on.
+        #expect(!end.isAsked(ofOneSince: 1001, at: 2000) && !end.isAsked(ofOneSince: 900, at: 91_000_000_000))
+    }
+
     @Test func `a question to the user, or a loop after a start, is a rest while nothing is pending`() {
         #expect(Self.rule(.waitingElsewhere).isQuiet && Self.rule(.waitingElsewhere, pending: nil).isQuiet)
         #expect(!Self.rule(.waitingElsewhere, pending: true).isQuiet)

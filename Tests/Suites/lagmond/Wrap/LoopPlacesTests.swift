@@ -191,6 +191,24 @@ struct LoopPlacesTests {
         #expect(lines.count == 1 && lines.first?["pending"] as? Bool == true, "\(lines)")
     }
 
+    @Test func `who was asked to end waits for its workers, which is no stall`() throws {
+        // By itself it is one.
+        let lines = try Self.lines("ends", .run)
+        #expect(
+            lines.count == 1 && lines.first.map { Self.functions($0).contains("handler_that_waits_for_a_child") } == true,
+            "\(lines)"
+        )
+        try withFolder { folder in
+            let output = folder + "/stalls"
+            let run = try RunningProbe([ProbeRun.lagmond, "run", "--output", output, "--", ProbeRun.probe, "places", "ends"])
+            _ = try run.complaint(containing: "watching main of ForeignProbe")
+            kill(run.pid, SIGTERM)
+            let end = try run.end()
+            #expect(end.status == 0, "\(end.errors)")
+            #expect(text(of: output).isEmpty, "\(text(of: output))")
+        }
+    }
+
     @Test func `a worker that takes all out of its set is no helper`() throws {
         let lines = try Self.lines("reload", .run)
         #expect(lines.count == 1 && lines.first.map { Self.functions($0).contains("handler_that_reloads") } == true, "\(lines)")
