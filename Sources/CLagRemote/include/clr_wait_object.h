@@ -114,9 +114,6 @@ int clr_epoll_has_client(int pidfd, pid_t pid, int32_t epoll);
 // what is pending there. 3 µs a socket of the process.
 int clr_has_no_client(int pidfd, pid_t pid, const clr_wait_object *object);
 
-// Whether a thread sleeps until a child process, or another thread of its own process, has ended. 1 µs, of a futex some for each thread.
-int clr_awaits_own(pid_t pid, const cll_thread_syscall *call);
-
 // Whether a thread sleeps in a lock that processes share: a lock of a file, a semaphore of System V, a futex that is not private, but for
 // one that is a thread's end. 1 µs, of a futex some for each thread.
 int clr_waits_among_processes(pid_t pid, const cll_thread_syscall *call);

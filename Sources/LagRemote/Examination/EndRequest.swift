@@ -1,7 +1,8 @@
 package import LagActivity
 internal import Synchronization
 
-/// When the processes of a command were asked to end. Who ends its own workers waits for them, and nothing that is still pending waits for that one.
+/// When the processes of a command were asked to end. Who ends waits for its own workers, by locks, joins and children; what is still pending is not
+/// kept waiting by that.
 ///
 /// Any thread.
 package final class EndRequest: Sendable {

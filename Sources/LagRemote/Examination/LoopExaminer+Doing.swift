@@ -18,7 +18,6 @@ extension LoopExaminer {
         var call = cll_thread_syscall()
         guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), call.number >= 0 else { return .working }
         if clr_wait_kind(call.number) != 0, object?.isWaited(in: &call, of: process.pid) == true { return .waitingForAll }
-        if process.end.isAsked(ofOneSince: madeNanoseconds, at: now), clr_awaits_own(process.pid, &call) != 0 { return .ending }
         if object?.asksUser(in: &call, of: process.pid) == true { return .waitingElsewhere }
         // Servers of several processes give the right to wait for connections from one to the next.
         if clr_waits_among_processes(process.pid, &call) != 0, state.service.hasNoClient(of: object, at: now) {
@@ -33,6 +32,7 @@ extension LoopExaminer {
             return .waiting(isFurtherOut: false)
         }
         return switch Int(clr_call_use(process.pid, &call)) {
+        case CLR_CALL_RESTS where process.end.isAsked(ofOneSince: madeNanoseconds, at: now): .ending
         case CLR_CALL_RESTS where state.service.hasNoChannel(of: object?.epoll, at: now): .waitingElsewhere
         // A handler of CPython, Ruby, Perl or PHP is good for a line. For an action the C stack has to say the same.
         case CLR_CALL_RESTS:
