@@ -111,14 +111,14 @@ static int is_other_otherwise(const loop_thread *thread, int32_t object, uint64_
 }
 
 // Whether the thread with a claim has not come by its place for long.
-static int has_been_gone(const loop_thread *thread) {
+static int has_been_gone(const loop_thread *thread, int32_t milliseconds) {
     uint64_t last_ns = __atomic_load_n(&thread->beacon->callout_ns, __ATOMIC_RELAXED);
-    return (int64_t)(clb_now_ns() - last_ns) >= (int64_t)LOOP_GONE_SECONDS * 1000000000;
+    return (int64_t)(clb_now_ns() - last_ns) >= (int64_t)milliseconds * 1000000;
 }
 
 // Whether the candidate has not waited while others did so often, for so long, that it is past.
 static int is_past(const loop_thread *thread) {
-    return thread->inner_waits >= LOOP_OTHER_WAITS && (thread->claim == 0 || has_been_gone(thread));
+    return thread->inner_waits >= LOOP_OTHER_WAITS && (thread->claim == 0 || has_been_gone(thread, LOOP_GONE_MS));
 }
 
 // Another wait of a row, of which `waits` were before: whether at least half of them came as fast as a server's answers do. A loop rests between its waits.
@@ -186,13 +186,15 @@ static loop_thread *handle_other_place(
         thread->elsewhere_word = clb_beacon_word(thread->beacon);
         others = count_other(thread, object, rank, address, sp);
     }
-    // What programs wait on at their start is of a lower rank than their loop's object. (Of who has left, only an instance comes here. It stays the loop,
+    // What programs wait on at their start is of a lower rank than their loop's object. So is the only descriptor of a small loop, whose handlers call a
+    // library that waits on several, again and again: they come back. (Of who has left, only an instance comes here. It stays the loop,
     // wherever it is waited on, and a single wait may be a start's, too.)
     int32_t needed = has_left ? LOOP_FEW_SET_WAITS : LOOP_WAITS;
-    if (others >= needed && !thread->is_serving && (rank > thread->rank || is_further_out)) {
+    int is_start_over = rank > thread->rank && others >= needed && has_been_gone(thread, LOOP_START_MS);
+    if (others >= needed && !thread->is_serving && (is_start_over || is_further_out)) {
         return loop_change_place(thread, object, rank, address, sp);
     }
-    if (others >= LOOP_OTHER_WAITS && has_been_gone(thread)) {
+    if (others >= LOOP_OTHER_WAITS && has_been_gone(thread, LOOP_GONE_MS)) {
         loop_place outer = thread->place;
         int32_t outer_object = thread->object;
         loop_change_place(thread, object, rank, address, sp);

@@ -27,7 +27,8 @@ enum {
     LOOP_THREADS_CLAIMS = 16,     // of all other threads of a process: those that run loops are made early, and threads may be made for each job
     LOOP_ANSWER_MS = 1,       // so long most answers of a server on the same machine take at most
     LOOP_OTHER_WAITS = 32,    // at another place, and the loop's own not seen for
-    LOOP_GONE_SECONDS = 5,    // this long: the other place is the loop now
+    LOOP_GONE_MS = 5000,      // this long: the other place is the loop now
+    LOOP_START_MS = 1000,     // or this long, where what is waited on there is a loop's rather than what was before
     LOOP_RETRY_WAITS = 1024,  // after a claim that found no free slot
     LOOP_FUNCTION_BYTES = 4096,
     LOOP_CALL_BYTES = 128,    // more than one C function's frame, less than one nested call of the interpreter

@@ -197,6 +197,12 @@ __attribute__((noinline)) void handler_that_waits_for_a_child(int child) {
     while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
 }
 
+// As libraries of clients do, for a connection and what wakes them.
+__attribute__((noinline)) void handler_that_asks_often(int ms) {
+    struct pollfd several[] = {{.fd = peers[0], .events = POLLIN}, {.fd = ends[0], .events = POLLIN}};
+    for (int i = 0; i < ms / 30; i++) poll(several, 2, 30);
+}
+
 __attribute__((noinline)) void handler_that_reloads(int ms) {
     epoll_ctl(set, EPOLL_CTL_DEL, ends[0], NULL);
     epoll_ctl(set, EPOLL_CTL_DEL, peers[0], NULL);
@@ -603,6 +609,13 @@ int run_places(int count, char **arguments) {
         char byte;
         if (read(ends[0], &byte, 1) != 1) return 3;
         turn_epoll(20);
+    } else if (strcmp(name, "clients-library") == 0) {
+        turn_one(FIRST_TURNS);
+        eventfd_write(event, 1);
+        deeper(2048, handler_that_asks_often, 600);
+        eventfd_t count;
+        eventfd_read(event, &count);
+        turn_one(20);
     } else if (strcmp(name, "unseen") == 0) {
         turn_unseen(FIRST_TURNS);
         deeper(2048, handler_that_naps, STALL_MS);

@@ -191,6 +191,13 @@ struct LoopPlacesTests {
         #expect(lines.count == 1 && lines.first?["pending"] as? Bool == true, "\(lines)")
     }
 
+    /// Of a small loop, which waits for one descriptor itself.
+    @Test func `a library that waits for several descriptors again and again is within its handler`() throws {
+        let lines = try Self.lines("clients-library", .run)
+        #expect(lines.count == 1 && lines.first.map { Self.functions($0).contains("handler_that_asks_often") } == true, "\(lines)")
+        #expect(lines.first.flatMap { $0["duration_ms"] as? Double } ?? 0 >= 500, "\(lines)")
+    }
+
     @Test func `who was asked to end waits for its workers, which is no stall`() throws {
         // By itself it is one.
         let lines = try Self.lines("ends", .run)
