@@ -241,6 +241,11 @@ package struct LineSymbolizer: LineSource {
     }
 
     private func levels(_ reply: [SymbolizerReplies.Level]) -> [ResolvedFrame] {
+        guard reply != [SymbolizerReplies.Level(isNowhere: true)] else {
+            var frame = ResolvedFrame()
+            frame.isWithoutLines = true
+            return [frame]
+        }
         var levels = levelsByName(reply)
         // gcc gives a lambda that was inlined no more of a name; what it was put into may have it: `__invoke_impl<void, routes()::<lambda()>&>`.
         for index in levels.indices.dropLast() where levels[index].name == "operator()" {

@@ -10,6 +10,8 @@ struct SymbolizerReplies {
         var file: String?
         var line: Int?
         var column: Int?
+        /// The answer is that there is none.
+        var isNowhere = false
     }
 
     /// Longer replies are taken for nonsense. A level takes some hundred bytes.
@@ -62,7 +64,8 @@ struct SymbolizerReplies {
         var levels = stride(from: 1, to: lines.count, by: 2).map { Self.level(lines[$0], lines[$0 + 1]) }
         if levels.count > Self.maximumLevels { levels.removeSubrange(Self.maximumLevels - 1..<levels.count - 1) }
         // Without a place it is the nearest symbol, however far away.
-        replies.append(levels.contains { $0.file != nil } ? levels : [])
+        let isNowhere = levels.allSatisfy(\.isNowhere)
+        replies.append(levels.contains { $0.file != nil } ? levels : isNowhere && !levels.isEmpty ? [Level(isNowhere: true)] : [])
         return true
     }
 
@@ -73,9 +76,12 @@ struct SymbolizerReplies {
             return level
         }
         let file = parts.dropLast(2).joined(separator: ":")
-        guard file != "??", !file.hasSuffix(compilerGenerated), !file.isEmpty else { return level }
+        guard !file.hasSuffix(compilerGenerated), !file.isEmpty else { return level }
         // A name alone, without a line, is that of the object file in the symbol table: nothing is known of the source.
-        guard line > 0 || file.contains("/") else { return level }
+        guard file != "??", line > 0 || file.contains("/") else {
+            level.isNowhere = true
+            return level
+        }
         level.file = file
         if line > 0 {
             level.line = line

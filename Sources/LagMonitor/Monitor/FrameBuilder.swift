@@ -47,12 +47,41 @@ struct FrameBuilder {
     private mutating func levels(_ captured: [FrameBuffer.Frame], _ rules: InAppRules, withLines: Bool) -> [[StallRecord.Frame]] {
         let found = captured.map { $0.module.flatMap { info(of: $0) } }
         var names = resolver.frames(for: Self.queries(for: captured, in: found), withLines: withLines)[...]
-        return zip(captured, found).map { captured, module in
+        var origins: [Origin?] = []
+        var frames: [[StallRecord.Frame]] = zip(captured, found).map { captured, module in
+            origins.append(nil)
             if captured.language != 0 { return [frame(ofLanguage: captured, rules)] }
             guard let module else { return [StallRecord.Frame(pc: captured.pc)] }
             let levels = names.removeFirst()
-            return (levels.isEmpty ? [ResolvedFrame()] : levels).map { Self.frame(captured, module, $0, rules) }
+            let frames = (levels.isEmpty ? [ResolvedFrame()] : levels).map { Self.frame(captured, module, $0, rules) }
+            let hasLine = frames.contains { $0.inApp == true && $0.file != nil }
+            origins[origins.count - 1] = Origin(
+                module: module.path,
+                hasLine: hasLine,
+                isWithout: levels.last?.isWithoutLines == true
+            )
+            return frames
         }
+        for index in Self.compiledElsewhere(origins) {
+            for level in frames[index].indices { frames[index][level].inApp = false }
+        }
+        return frames
+    }
+
+    /// What lines say about where a frame's code was compiled.
+    struct Origin {
+        let module: String
+        /// It is the program's own, and its line is known.
+        let hasLine: Bool
+        /// Its module's lines leave it out.
+        let isWithout: Bool
+    }
+
+    /// Which frames are not the program's source: code without lines in a module whose own code has them. A static program has its C library's and
+    /// other libraries' functions in the same file.
+    static func compiledElsewhere(_ origins: [Origin?]) -> [Int] {
+        let own = Set(origins.compactMap { $0.flatMap { $0.hasLine ? $0.module : nil } })
+        return origins.indices.filter { index in origins[index].map { $0.isWithout && own.contains($0.module) } == true }
     }
 
     /// One for each frame that has a module.

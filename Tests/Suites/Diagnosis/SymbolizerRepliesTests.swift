@@ -34,11 +34,13 @@ struct SymbolizerRepliesTests {
         )
     }
 
-    @Test func `a name without a place is no answer`() {
-        var replies = SymbolizerReplies(addresses: [1])
-        let isTaken = replies.take(Array("0x1\n_end\n??:0:0\n\n".utf8))
+    @Test func `a name without a place is of code without lines`() {
+        var replies = SymbolizerReplies(addresses: [1, 2, 3])
+        let isTaken = replies.take(
+            Array("0x1\n_end\n??:0:0\n\n0x2\nread\nread.o:0:0\n\n0x3\ng\n<compiler-generated>:0:0\n\n".utf8)
+        )
         #expect(isTaken)
-        #expect(replies.replies == [[]])
+        #expect(replies.replies == [[.init(isNowhere: true)], [.init(isNowhere: true)], []])
     }
 
     @Test func `compilers code has no file`() {

@@ -29,6 +29,18 @@ struct OwnClosureTests {
         #expect(!holds(Self.called.replacingOccurrences(of: "shop::", with: "third::"), "/srv/shop/app"))
     }
 
+    /// A static program has its libraries in its own file.
+    @Test func `code without lines is not own where own code has them`() {
+        func origin(_ module: String, line: Bool = false, without: Bool = false) -> FrameBuilder.Origin {
+            .init(module: module, hasLine: line, isWithout: without)
+        }
+        let sleeping = [origin("app", without: true), nil, origin("app", line: true), origin("other", without: true)]
+        #expect(FrameBuilder.compiledElsewhere(sleeping) == [0])
+        // Lines that did not come in time, and a program without any.
+        #expect(FrameBuilder.compiledElsewhere([origin("app"), origin("app", line: true)]).isEmpty)
+        #expect(FrameBuilder.compiledElsewhere([origin("app", without: true), origin("app", without: true)]).isEmpty)
+    }
+
     @Test func `a template that does not call what it was made for`() {
         #expect(!holds(Self.called.replacingOccurrences(of: "_M_invoke", with: "_M_insert"), "/srv/shop/app"))
     }
