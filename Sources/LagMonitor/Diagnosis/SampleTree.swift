@@ -1,28 +1,14 @@
-internal import LagModel
+package import LagModel
 
 /// The merged call tree of all samples of a stalled thread: who called what, for how long.
 ///
 /// Pure; any thread. Takes time in proportion to the number of frames, memory to the number of different ones.
-package struct SampleTree: Sendable, Hashable {
-    /// A run of calls that all samples through here share.
-    package struct Node: Sendable, Hashable {
-        /// The time of the stall that the samples through here cover.
-        package let weightNanoseconds: UInt64
-        /// How many samples went through here.
-        package let samples: UInt64
-        /// The functions, root to leaf; each but the last called only the next one, all the time.
-        package let frames: [String]
-        /// What the last function called, the heaviest first.
-        package let children: [Node]
-        /// The weight of children that were left out.
-        package let prunedNanoseconds: UInt64
-    }
-
+package struct SampleTree: Sendable, Equatable {
     /// Of a stack, at most this many frames nearest to the leaf are in the tree.
     package static let maximumDepth = 512
 
     /// The heaviest first. More than one where stacks do not begin with the same function.
-    package let roots: [Node]
+    package let roots: [StallRecord.SampleNode]
     /// The weight of all stacks.
     package let weightNanoseconds: UInt64
 
@@ -37,50 +23,6 @@ package struct SampleTree: Sendable, Hashable {
         }
         roots = trie.nodes
         weightNanoseconds = trie.weightNanoseconds
-    }
-
-    private init(roots: [Node], weightNanoseconds: UInt64) {
-        self.roots = roots
-        self.weightNanoseconds = weightNanoseconds
-    }
-
-    /// Without what weighs less than `share` (0…1) of the whole; each node says how much it lost.
-    package func pruned(below share: Double) -> SampleTree {
-        let least = Double(weightNanoseconds) * share
-        return SampleTree(roots: Self.pruned(roots, least: least).kept, weightNanoseconds: weightNanoseconds)
-    }
-
-    /// The roots as values of another type, made from the leaves upward: of each node its weight, samples, frames, the
-    /// children made before, and the weight of those left out.
-    package func map<Value>(
-        _ make: (_ weightNanoseconds: UInt64, _ samples: UInt64, [String], _ children: [Value], _ pruned: UInt64) -> Value
-    ) -> [Value] {
-        func value(_ node: Node) -> Value {
-            make(node.weightNanoseconds, node.samples, node.frames, node.children.map(value), node.prunedNanoseconds)
-        }
-        return roots.map(value)
-    }
-
-    private static func pruned(_ nodes: [Node], least: Double) -> (kept: [Node], lost: UInt64) {
-        var kept: [Node] = []
-        var lost: UInt64 = 0
-        for node in nodes {
-            guard Double(node.weightNanoseconds) >= least else {
-                lost = lost.saturatingSum(node.weightNanoseconds)
-                continue
-            }
-            let below = pruned(node.children, least: least)
-            kept.append(
-                Node(
-                    weightNanoseconds: node.weightNanoseconds,
-                    samples: node.samples,
-                    frames: node.frames,
-                    children: below.kept,
-                    prunedNanoseconds: node.prunedNanoseconds.saturatingSum(below.lost)
-                )
-            )
-        }
-        return (kept, lost)
     }
 }
 
@@ -97,7 +39,7 @@ private struct SampleTrie {
     private var entries = [Entry(function: "")]
 
     var weightNanoseconds: UInt64 { entries[0].weightNanoseconds }
-    var nodes: [SampleTree.Node] { children(of: 0) }
+    var nodes: [StallRecord.SampleNode] { children(of: 0) }
 
     /// - Parameter functions: root first.
     mutating func insert(_ functions: [String], weightNanoseconds: UInt64, samples: UInt64) {
@@ -120,7 +62,7 @@ private struct SampleTrie {
         entries[index].samples += samples
     }
 
-    private func children(of index: Int) -> [SampleTree.Node] {
+    private func children(of index: Int) -> [StallRecord.SampleNode] {
         let sorted = entries[index].children.values.sorted { left, right in
             let (left, right) = (entries[left], entries[right])
             if left.weightNanoseconds != right.weightNanoseconds { return left.weightNanoseconds > right.weightNanoseconds }
@@ -132,7 +74,7 @@ private struct SampleTrie {
 
     /// The node that begins at `index` and goes on as long as nothing parts from it. So the depth of calls here is that of the
     /// forks, of which there are fewer than stacks.
-    private func node(_ index: Int) -> SampleTree.Node {
+    private func node(_ index: Int) -> StallRecord.SampleNode {
         var last = index
         var frames = [entries[index].function]
         while entries[last].children.count == 1, let next = entries[last].children.first?.value,
@@ -142,12 +84,11 @@ private struct SampleTrie {
             last = next
             frames.append(entries[last].function)
         }
-        return SampleTree.Node(
+        return StallRecord.SampleNode(
             weightNanoseconds: entries[index].weightNanoseconds,
             samples: entries[index].samples,
             frames: frames,
-            children: children(of: last),
-            prunedNanoseconds: 0
+            children: children(of: last)
         )
     }
 }

@@ -100,17 +100,7 @@ struct StallFindings {
     }
 
     /// All the stacks, merged.
-    var tree: [StallRecord.SampleNode] {
-        SampleTree(stacks: stacks).map { weight, samples, frames, children, pruned in
-            StallRecord.SampleNode(
-                weightNanoseconds: weight,
-                samples: samples,
-                frames: frames,
-                children: children,
-                prunedNanoseconds: pruned
-            )
-        }
-    }
+    var tree: [StallRecord.SampleNode] { SampleTree(stacks: stacks).roots }
 
     /// The threads of a pool by what they were last found doing, the representative's first.
     func workers(of tally: StackTally, maxFrames: Int) -> [StallRecord.WorkerGroup] {

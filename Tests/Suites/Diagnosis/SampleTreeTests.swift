@@ -1,4 +1,5 @@
 import LagDiagnosis
+internal import LagModel
 import Testing
 
 struct SampleTreeTests {
@@ -9,13 +10,14 @@ struct SampleTreeTests {
         )
     }
 
-    /// `main>A:10/2[f:7/1 g:3/1]`, with what was left out as `-3`.
-    private func text(_ tree: SampleTree) -> String {
-        let roots = tree.map { weight, samples, frames, children, pruned -> String in
-            frames.joined(separator: ">") + ":\(weight)/\(samples)" + (pruned > 0 ? "-\(pruned)" : "")
-                + (children.isEmpty ? "" : "[" + children.joined(separator: " ") + "]")
-        }
-        return roots.joined(separator: " ")
+    /// `main>A:10/2[f:7/1 g:3/1]`
+    private func text(_ tree: SampleTree) -> String { text(tree.roots) }
+
+    private func text(_ nodes: [StallRecord.SampleNode]) -> String {
+        nodes.map { node in
+            node.frames.joined(separator: ">") + ":\(node.weightNanoseconds)/\(node.samples)"
+                + (node.children.isEmpty ? "" : "[" + text(node.children) + "]")
+        }.joined(separator: " ")
     }
 
     @Test func `single chain is one node`() {
@@ -56,18 +58,9 @@ struct SampleTreeTests {
         #expect(text(SampleTree(stacks: [stack])) == "aa+1f:1/1")
     }
 
-    @Test func `pruning reports what is missing`() {
-        let tree = SampleTree(stacks: [stack(70, "x f m"), stack(20, "y f m"), stack(4, "z f m"), stack(6, "g m")])
-        #expect(text(tree.pruned(below: 0)) == text(tree))
-        #expect(text(tree.pruned(below: 0.1)) == "m:100/4-6[f:94/3-4[x:70/1 y:20/1]]")
-        #expect(text(tree.pruned(below: 0.1).pruned(below: 0.5)) == "m:100/4-6[f:94/3-24[x:70/1]]")
-        #expect(text(tree.pruned(below: 2)) == "")
-    }
-
     @Test func `without stacks there is nothing`() {
         #expect(text(SampleTree(stacks: [])) == "")
         #expect(text(SampleTree(stacks: [stack(4, "")])) == "")
-        #expect(text(SampleTree(stacks: []).pruned(below: 0.5)) == "")
     }
 
     @Test func `very deep stack is cut at the root and weights do not overflow`() {
