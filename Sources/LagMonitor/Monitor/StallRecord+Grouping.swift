@@ -8,19 +8,7 @@ extension StallRecord {
     package mutating func group(by frames: [Frame], covers: (Frame) -> Bool = { _ in true }) {
         let known = [loop, cause.rawValue, evidence.syscall, evidence.lockKind?.rawValue]
         let print = Fingerprint(
-            frames: frames.withoutCallersOfOwnCode.map {
-                Fingerprint.Frame(
-                    modulePath: $0.language == nil ? $0.module : $0.file,
-                    buildID: $0.buildID,
-                    offset: $0.language == nil ? $0.offset : $0.line.map { UInt64(clamping: $0) },
-                    functionOffset: $0.functionOffset,
-                    symbol: $0.symbol,
-                    variant: $0.variant,
-                    inApp: $0.inApp ?? false,
-                    isOfLanguage: $0.language != nil,
-                    covers: covers($0)
-                )
-            },
+            frames: frames.withoutCallersOfOwnCode.map { ($0, covers($0)) },
             orElse: known.compactMap { $0 }.joined(separator: " ")
         )
         fingerprint = print.text

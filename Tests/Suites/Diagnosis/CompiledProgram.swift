@@ -1,5 +1,6 @@
 import Foundation
 import LagDiagnosis
+internal import LagModel
 import Testing
 
 /// Compilers by the PATH.
@@ -63,9 +64,9 @@ struct CompiledProgram {
     struct Run {
         let addresses: [UInt64]
         let offsets: [UInt64]
-        let frames: [Fingerprint.Frame]
-        var print: Fingerprint { Fingerprint(frames: frames) }
-        var appSymbols: [String] { frames.filter(\.inApp).compactMap(\.symbol) }
+        let frames: [StallRecord.Frame]
+        var print: Fingerprint { Fingerprint(frames: frames.map { ($0, true) }) }
+        var appSymbols: [String] { frames.filter { $0.inApp == true }.compactMap(\.symbol) }
     }
 
     /// Where it lies; gone with the last program in it.
@@ -96,8 +97,9 @@ struct CompiledProgram {
         }
         let rules = InAppRules()
         let frames = zip(queries, symbolizer.resolve(queries)).map { query, symbol in
-            Fingerprint.Frame(
-                modulePath: query.modulePath,
+            StallRecord.Frame(
+                pc: 0,
+                module: query.modulePath,
                 buildID: query.buildID,
                 offset: query.offset,
                 symbol: symbol?.simplified,

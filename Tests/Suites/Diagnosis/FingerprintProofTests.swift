@@ -1,5 +1,6 @@
 import Foundation
 import LagDiagnosis
+internal import LagModel
 import Testing
 
 /// Programs compiled here and linked in several ways: one stall, one fingerprint.
@@ -91,7 +92,7 @@ struct FingerprintProofTests {
         let one = try pair.one.run()
         let other = try pair.other.run()
         // Otherwise this proves nothing: of the program's own frames, none is where it was.
-        let moved = zip(one.frames, other.frames).filter { $0.0.inApp && $0.1.inApp }
+        let moved = zip(one.frames, other.frames).filter { $0.0.inApp == true && $0.1.inApp == true }
         #expect(moved.count >= 4)
         #expect(moved.allSatisfy { $0.0.offset != $0.1.offset && $0.0.buildID != $0.1.buildID })
         #expect(one.print.text == other.print.text)

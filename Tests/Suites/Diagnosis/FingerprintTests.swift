@@ -1,13 +1,21 @@
 import Glibc
 import LagDiagnosis
+internal import LagModel
 import Testing
 
+extension Fingerprint {
+    /// Of a stack that covers the whole stall.
+    fileprivate init(_ frames: [StallRecord.Frame], orElse words: String = "") {
+        self.init(frames: frames.map { ($0, true) }, orElse: words)
+    }
+}
+
 struct FingerprintTests {
-    private func frame(_ symbol: String?, inApp: Bool = true, id: String = "aa", offset: UInt64 = 1) -> Fingerprint.Frame {
-        Fingerprint.Frame(modulePath: "/opt/app", buildID: id, offset: offset, symbol: symbol, inApp: inApp)
+    private func frame(_ symbol: String?, inApp: Bool = true, id: String = "aa", offset: UInt64 = 1) -> StallRecord.Frame {
+        StallRecord.Frame(pc: 0, module: "/opt/app", buildID: id, offset: offset, symbol: symbol, inApp: inApp)
     }
 
-    private func text(_ symbols: String...) -> String { Fingerprint(frames: symbols.map { frame($0) }).text }
+    private func text(_ symbols: String...) -> String { Fingerprint(symbols.map { frame($0) }).text }
 
     @Test(arguments: [
         ("/src/shop/.build/checkouts/swift-crypto/Sources/CCryptoBoringSSL/crypto/ec.cc", false),
@@ -49,15 +57,15 @@ struct FingerprintTests {
     @Test func `form is version and sixteen digits`() {
         // FNV-1a, 64 bits, of "a" and a zero byte: computed apart from the code under test.
         #expect(text("a") == "v1:089be207b544f1e4")
-        #expect(Fingerprint(frames: []).text == "v1:cbf29ce484222325")
-        #expect(Fingerprint(frames: []).stackHash == "cbf29ce484222325")
+        #expect(Fingerprint([]).text == "v1:cbf29ce484222325")
+        #expect(Fingerprint([]).stackHash == "cbf29ce484222325")
     }
 
     @Test func `stalls without a stack are distinguished by what else is known`() {
-        let (one, other) = (Fingerprint(frames: [], orElse: "main lock"), Fingerprint(frames: [], orElse: "main cpu"))
+        let (one, other) = (Fingerprint([], orElse: "main lock"), Fingerprint([], orElse: "main cpu"))
         #expect(one.text != other.text)
         #expect(one.stackHash == other.stackHash)
-        #expect(Fingerprint(frames: [frame("a")], orElse: "main lock").text == text("a"))
+        #expect(Fingerprint([frame("a")], orElse: "main lock").text == text("a"))
     }
 
     @Test func `only the five nearest the leaf count`() {
@@ -77,29 +85,24 @@ struct FingerprintTests {
 
     @Test func `frames outside the app are skipped`() {
         let frames = [frame("usleep", inApp: false), frame("a"), frame("swift_x", inApp: false), frame("b")]
-        #expect(Fingerprint(frames: frames).text == text("a", "b"))
+        #expect(Fingerprint(frames).text == text("a", "b"))
     }
 
     @Test func `without any app frame the nearest of any kind count`() {
         let frames = [frame("x", inApp: false), frame("y", inApp: false)]
-        #expect(Fingerprint(frames: frames).text == text("x", "y"))
+        #expect(Fingerprint(frames).text == text("x", "y"))
     }
 
     @Test func `without a symbol the place counts`() {
-        let one = Fingerprint(frames: [frame(nil, offset: 1)]).text
-        #expect(one != Fingerprint(frames: [frame(nil, offset: 2)]).text)
-        #expect(one != Fingerprint(frames: [frame(nil, id: "bb", offset: 1)]).text)
-        #expect(one == Fingerprint(frames: [frame("", offset: 1)]).text)
+        let one = Fingerprint([frame(nil, offset: 1)]).text
+        #expect(one != Fingerprint([frame(nil, offset: 2)]).text)
+        #expect(one != Fingerprint([frame(nil, id: "bb", offset: 1)]).text)
+        #expect(one == Fingerprint([frame("", offset: 1)]).text)
     }
 
     @Test func `what is there for less than half of the stall does not count`() {
         func text(_ symbols: [String], covering: Set<String>) -> String {
-            let frames = symbols.map { symbol in
-                var frame = frame(symbol)
-                frame.covers = covering.contains(symbol)
-                return frame
-            }
-            return Fingerprint(frames: frames).text
+            Fingerprint(frames: symbols.map { (frame($0), covering.contains($0)) }).text
         }
         let steady: Set = ["handle", "serve"]
         let plain = text(["handle", "serve"], covering: steady)
@@ -114,32 +117,27 @@ struct FingerprintTests {
         var renamed = frames
         for index in renamed.indices {
             renamed[index].symbol = nil
-            renamed[index].modulePath = "/elsewhere"
+            renamed[index].module = "/elsewhere"
         }
-        #expect(Fingerprint(frames: frames).stackHash == Fingerprint(frames: renamed).stackHash)
+        #expect(Fingerprint(frames).stackHash == Fingerprint(renamed).stackHash)
         var moved = frames
         moved[19].offset = 99
-        #expect(Fingerprint(frames: frames).stackHash != Fingerprint(frames: moved).stackHash)
-        #expect(Fingerprint(frames: frames).text == Fingerprint(frames: moved).text)
-        #expect(Fingerprint(frames: frames).stackHash != Fingerprint(frames: frames.dropLast()).stackHash)
+        #expect(Fingerprint(frames).stackHash != Fingerprint(moved).stackHash)
+        #expect(Fingerprint(frames).text == Fingerprint(moved).text)
+        #expect(Fingerprint(frames).stackHash != Fingerprint(frames.dropLast()).stackHash)
     }
 }
 
 /// Functions of one short name that are different ones.
 struct FunctionVariantTests {
-    private func frame(_ name: String, inApp: Bool = true) -> Fingerprint.Frame {
+    private func frame(_ name: String, inApp: Bool = true) -> StallRecord.Frame {
         let symbol = SymbolSimplifier.simplify(name, language: .cPlusPlus)
         let resolved = ResolvedFrame(name: name, simplified: symbol, mangled: "_Zx")
-        return Fingerprint.Frame(
-            modulePath: "/opt/app",
-            buildID: "aa",
-            offset: 1,
-            symbol: symbol,
-            variant: resolved.variant,
-            inApp: inApp
-        )
+        var frame = StallRecord.Frame(pc: 0, module: "/opt/app", buildID: "aa", offset: 1, symbol: symbol, inApp: inApp)
+        frame.variant = resolved.variant
+        return frame
     }
-    private func text(_ frames: Fingerprint.Frame...) -> String { Fingerprint(frames: frames + [frame("main")]).text }
+    private func text(_ frames: StallRecord.Frame...) -> String { Fingerprint(frames + [frame("main")]).text }
 
     @Test(arguments: [
         ("routes()::{lambda()#1}::operator()() const", "routes()::{lambda()#2}::operator()() const"),
@@ -162,7 +160,7 @@ struct FunctionVariantTests {
 
     /// The optimiser has put the lambda into what calls it.
     @Test func `a lambda counts by the library's template that was made for it`() {
-        func handler(_ closure: String) -> Fingerprint.Frame {
+        func handler(_ closure: String) -> StallRecord.Frame {
             let arguments = "<void (), \(closure)>::_M_invoke(std::_Any_data const&)"
             return frame("std::_Function_handler" + arguments, inApp: false)
         }
@@ -355,30 +353,25 @@ struct FileLocationTests {
 
 /// Stacks with frames that a language's runtime knows.
 struct LanguageFingerprintTests {
-    private func frame(_ symbol: String?, inApp: Bool = false, ofLanguage: Bool = true) -> Fingerprint.Frame {
-        Fingerprint.Frame(
-            modulePath: ofLanguage ? "/app/shop.py" : "/usr/bin/python3",
-            buildID: nil,
-            offset: 1,
-            symbol: symbol,
-            inApp: inApp,
-            isOfLanguage: ofLanguage
-        )
+    private func frame(_ symbol: String?, inApp: Bool = false, ofLanguage: Bool = true) -> StallRecord.Frame {
+        ofLanguage
+            ? StallRecord.Frame(pc: 0, symbol: symbol, file: "/app/shop.py", line: 1, language: "python", inApp: inApp)
+            : StallRecord.Frame(pc: 0, module: "/usr/bin/python3", offset: 1, symbol: symbol, inApp: inApp)
     }
 
     @Test func `native frames around them do not count`() {
         let own = [frame("slow (shop.py)", inApp: true), frame("run (base_events.py)")]
-        let one = Fingerprint(frames: [frame("clock_nanosleep", ofLanguage: false)] + own)
+        let one = Fingerprint([frame("clock_nanosleep", ofLanguage: false)] + own)
         let other = Fingerprint(
-            frames: [frame("time_sleep", inApp: true, ofLanguage: false), frame(nil, ofLanguage: false)] + own
+            [frame("time_sleep", inApp: true, ofLanguage: false), frame(nil, ofLanguage: false)] + own
         )
         #expect(one.text == other.text && one.stackHash != other.stackHash)
-        #expect(one.text != Fingerprint(frames: [frame("fast (shop.py)", inApp: true)]).text)
+        #expect(one.text != Fingerprint([frame("fast (shop.py)", inApp: true)]).text)
     }
 
     @Test func `without one of the program the library's stand for the stall`() {
         let library = [frame("run (base_events.py)"), frame("<module> (tool.py)")]
-        #expect(Fingerprint(frames: [frame("k_mul", ofLanguage: false)] + library).text == Fingerprint(frames: library).text)
+        #expect(Fingerprint([frame("k_mul", ofLanguage: false)] + library).text == Fingerprint(library).text)
     }
 
     @Test(arguments: [
