@@ -16,17 +16,17 @@ public struct StallRecord: Sendable, Equatable {
     /// `phase`: whether this line is of the stall's beginning, of its end, or of a stall whose process died.
     public var phase: Phase
     /// `severity`: `error` from `hang_after_ms` on, `critical` where the process died in it.
-    public var severity: Severity
+    public var severity = Severity.warning
     /// `message`: one line for people.
-    public var message: String
+    public var message = ""
     /// `kind`: the rule that found it.
     public var kind: Kind
     /// `found_by`: every rule that found it, ``kind`` among them. Not in the line when empty.
-    public var foundBy: [Kind]
+    public var foundBy: [Kind] = []
     /// `fingerprint`: groups stalls by what was called.
-    public var fingerprint: String
+    public var fingerprint = ""
     /// `stack_hash`: the exact stack.
-    public var stackHash: String
+    public var stackHash = ""
     /// `duration_ms`: so far for ``Phase/begin``, in all for ``Phase/end``, at least for ``Phase/abandoned``.
     package var durationNanoseconds: UInt64
     /// `duration_min_ms` and `duration_max_ms`: bounds of the duration, where it is not known exactly.
@@ -39,7 +39,7 @@ public struct StallRecord: Sendable, Equatable {
     /// `thread_id`: the kernel's id of the thread that stalled.
     public var threadID: Int32
     /// `thread_name`: as the kernel has it, at most 15 bytes.
-    public var threadName: String
+    public var threadName = ""
     /// `loop`: the loop's name.
     public var loop: String
     /// `activity`: what the loop was doing, `before_sources`.
@@ -61,15 +61,15 @@ public struct StallRecord: Sendable, Equatable {
     public var task: RunningTask?
 
     /// `cause`: why it stalled, as far as ``evidence`` shows.
-    public var cause: Cause
+    public var cause = Cause.unknown
     /// What the cause was derived from.
-    public var evidence: Evidence
+    public var evidence = Evidence()
 
     /// `incident`: the id of the first of the stalls that one thread or one lock causes at the same time.
     public var incident: StallID?
 
     /// `capture`: how the stack was taken.
-    public var capture: Capture
+    public var capture = Capture.none
     /// `capture_error`: why there is no stack, or why a better way of taking it failed.
     public var captureError: String?
     /// `frame_pointer_recovered`: whether the stack was unwound with a frame pointer that was found by searching for it, or by frame
@@ -78,9 +78,9 @@ public struct StallRecord: Sendable, Equatable {
     /// `unwind_end`: why the stack does not reach the thread's first frame; nil when it does.
     public var unwindEnd: String?
     /// `samples`: how often the stack was sampled.
-    public var samples: UInt64
+    public var samples: UInt64 = 0
     /// `samples_matched`: how often it was this stack.
-    public var samplesMatched: UInt64
+    public var samplesMatched: UInt64 = 0
     /// `samples_share`, 0…1: the share of the stall's time that this stack covers.
     public var samplesShare: Double?
     /// `sample_tree`: all the stacks that were seen, merged; empty unless asked for.
@@ -93,84 +93,39 @@ public struct StallRecord: Sendable, Equatable {
     public var culpritConfidence: Double?
 
     /// `seq`: counts the records that a monitor wrote, from 1, so that a loss shows as a gap. What a limit held back has none.
-    public var sequence: UInt64
+    public var sequence: UInt64 = 0
     /// `dropped_total`: records lost so far in this process.
-    public var droppedTotal: UInt64
+    public var droppedTotal: UInt64 = 0
     /// `suppressed_total`: records held back on purpose so far (limits of rate).
-    public var suppressedTotal: UInt64
+    public var suppressedTotal: UInt64 = 0
     /// `late`: of a line that was read back, whether it was kept on disk before it was sent (`SpooledSink`).
     public var isLate = false
 
     /// `frames_total`: the stack's depth before any trimming, inlined frames not counted.
-    public var framesTotal: Int
+    public var framesTotal = 0
     /// `frames`, leaf first.
-    public var frames: [Frame]
+    public var frames: [Frame] = []
 
+    /// What every record has; the rest is set afterwards.
     package init(
         id: StallID,
         startRealtimeNanoseconds: Int64,
         startMonotonicNanoseconds: UInt64,
         durationNanoseconds: UInt64,
-        durationBounds: ClosedRange<UInt64>? = nil,
-        excludedNanoseconds: UInt64? = nil,
         thresholdNanoseconds: UInt64,
         phase: Phase,
         kind: Kind,
-        foundBy: [Kind] = [],
         loop: String,
-        threadID: Int32,
-        threadName: String = "",
-        severity: Severity = .warning,
-        message: String = "",
-        fingerprint: String = "",
-        stackHash: String = "",
-        activity: String? = nil,
-        mode: String? = nil,
-        cause: Cause = .unknown,
-        evidence: Evidence = Evidence(),
-        capture: Capture = .none,
-        captureError: String? = nil,
-        samples: UInt64 = 0,
-        samplesMatched: UInt64 = 0,
-        culprit: String? = nil,
-        culpritConfidence: Double? = nil,
-        sequence: UInt64 = 0,
-        droppedTotal: UInt64 = 0,
-        suppressedTotal: UInt64 = 0,
-        frames: [Frame] = [],
-        framesTotal: Int? = nil
+        threadID: Int32
     ) {
         self.id = id
         self.startRealtimeNanoseconds = startRealtimeNanoseconds
         self.startMonotonicNanoseconds = startMonotonicNanoseconds
         self.durationNanoseconds = durationNanoseconds
-        self.durationBounds = durationBounds
-        self.excludedNanoseconds = excludedNanoseconds
         self.thresholdNanoseconds = thresholdNanoseconds
         self.phase = phase
         self.kind = kind
-        self.foundBy = foundBy
         self.loop = loop
         self.threadID = threadID
-        self.threadName = threadName
-        self.severity = severity
-        self.message = message
-        self.fingerprint = fingerprint
-        self.stackHash = stackHash
-        self.activity = activity
-        self.mode = mode
-        self.cause = cause
-        self.evidence = evidence
-        self.capture = capture
-        self.captureError = captureError
-        self.samples = samples
-        self.samplesMatched = samplesMatched
-        self.culprit = culprit
-        self.culpritConfidence = culpritConfidence
-        self.sequence = sequence
-        self.droppedTotal = droppedTotal
-        self.suppressedTotal = suppressedTotal
-        self.frames = frames
-        self.framesTotal = framesTotal ?? frames.count
     }
 }

@@ -76,11 +76,11 @@ package struct RecordBuilder {
             thresholdNanoseconds: facts.thresholdNanoseconds,
             phase: Self.phase(facts.phase),
             kind: facts.kind,
-            foundBy: facts.kinds.kinds,
             loop: watch.name,
-            threadID: thread,
-            threadName: threadName(thread)
+            threadID: thread
         )
+        record.foundBy = facts.kinds.kinds
+        record.threadName = threadName(thread)
         record.severity = severity(of: record, hang: UInt64(configuration.hangAfter.wholeNanoseconds))
         if facts.interval.lengthAtLeast < facts.interval.lengthAtMost {
             record.durationBounds = facts.interval.lengthAtLeast...facts.interval.lengthAtMost

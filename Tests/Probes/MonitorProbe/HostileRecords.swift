@@ -44,11 +44,11 @@ struct HostileRecords {
             thresholdNanoseconds: number(),
             phase: pick(StallRecord.Phase.allCases),
             kind: pick(StallRecord.Kind.allCases),
-            foundBy: StallRecord.Kind.allCases.filter { _ in random.next() & 1 == 0 },
             loop: text(),
-            threadID: Int32(truncatingIfNeeded: random.next() >> 34),
-            threadName: text()
+            threadID: Int32(truncatingIfNeeded: random.next() >> 34)
         )
+        record.foundBy = StallRecord.Kind.allCases.filter { _ in random.next() & 1 == 0 }
+        record.threadName = text()
         record.severity = pick(StallRecord.Severity.allCases)
         record.message = text()
         record.fingerprint = random.next() & 7 == 0 ? text() : "v1:0123456789abcdef"

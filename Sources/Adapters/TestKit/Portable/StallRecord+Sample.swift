@@ -33,13 +33,13 @@ extension StallRecord {
             thresholdNanoseconds: UInt64(max(0, threshold.wholeNanoseconds)),
             phase: phase,
             kind: kind,
-            foundBy: [kind],
             loop: loop,
-            threadID: 4711,
-            threadName: loop,
-            severity: severity,
-            sequence: number
+            threadID: 4711
         )
+        record.foundBy = [kind]
+        record.threadName = loop
+        record.severity = severity
+        record.sequence = number
         record.activity = "before_sources"
         work.enrich(&record)
         ManualMonitor.describe(&record)

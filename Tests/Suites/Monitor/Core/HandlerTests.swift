@@ -21,7 +21,7 @@ extension MonitorTests {
         }
 
         private func record(_ sequence: UInt64) -> StallRecord {
-            StallRecord(
+            var record = StallRecord(
                 id: StallID(startRealtimeNanoseconds: 0, randomHigh: 0, randomLow: sequence),
                 startRealtimeNanoseconds: 0,
                 startMonotonicNanoseconds: 0,
@@ -30,9 +30,10 @@ extension MonitorTests {
                 phase: .end,
                 kind: .callout,
                 loop: "loop",
-                threadID: 1,
-                sequence: sequence
+                threadID: 1
             )
+            record.sequence = sequence
+            return record
         }
 
         @Test func `stalls are delivered one at a time and in order`() throws {

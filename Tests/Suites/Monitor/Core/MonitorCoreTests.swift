@@ -58,7 +58,7 @@ extension MonitorCoreTests {
         }
         for number in 1...2 {
             let time = UInt64(number) * 1_000_000_000_000
-            let record = StallRecord(
+            var record = StallRecord(
                 id: StallID(startRealtimeNanoseconds: Int64(time), randomHigh: 1, randomLow: UInt64(number)),
                 startRealtimeNanoseconds: Int64(time),
                 startMonotonicNanoseconds: time,
@@ -66,16 +66,14 @@ extension MonitorCoreTests {
                 thresholdNanoseconds: 150_000_000,
                 phase: .end,
                 kind: .callout,
-                foundBy: [.callout],
                 loop: "main",
-                threadID: 5,
-                threadName: "main",
-                fingerprint: "v1:000000000000000\(number)",
-                stackHash: "9088f728ab831587",
-                cause: .cpu,
-                capture: .none,
-                frames: []
+                threadID: 5
             )
+            record.foundBy = [.callout]
+            record.threadName = "main"
+            record.fingerprint = "v1:000000000000000\(number)"
+            record.stackHash = "9088f728ab831587"
+            record.cause = .cpu
             core.deliver(record, WatchCounters(stalls: UInt64(number)))
         }
         #expect(statistics() == [0, 0], "on their way")

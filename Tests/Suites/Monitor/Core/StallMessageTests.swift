@@ -15,9 +15,9 @@ import Testing
             phase: .end,
             kind: .callout,
             loop: "main",
-            threadID: 1,
-            threadName: "main"
+            threadID: 1
         )
+        record.threadName = "main"
         record.cause = cause
         record.culprit = "Shop.compute"
         record.evidence.runDelayNanoseconds = 281_000_000

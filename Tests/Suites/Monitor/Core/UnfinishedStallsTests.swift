@@ -26,14 +26,14 @@ struct UnfinishedStallsTests {
             startRealtimeNanoseconds: 1,
             startMonotonicNanoseconds: 1,
             durationNanoseconds: 5 * Self.second,
-            durationBounds: 5 * Self.second - 50_000_000...5 * Self.second,
             thresholdNanoseconds: 150_000_000,
             phase: .begin,
             kind: .ping,
             loop: "main",
-            threadID: 5,
-            threadName: "main"
+            threadID: 5
         )
+        record.durationBounds = 5 * Self.second - 50_000_000...5 * Self.second
+        record.threadName = "main"
         record.fingerprint = "v1:6648237ade8e460d"
         record.stackHash = "9088f728ab831587"
         let context = ProcessContext.current()

@@ -44,9 +44,9 @@ import Testing
             phase: phase,
             kind: .callout,
             loop: "loop",
-            threadID: 1,
-            fingerprint: fingerprint
+            threadID: 1
         )
+        record.fingerprint = fingerprint
         record.capture = .passive
         return record
     }

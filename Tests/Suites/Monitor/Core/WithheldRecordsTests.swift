@@ -20,7 +20,7 @@ import Testing
     private let core = MonitorCore(configuration: StallMonitorConfiguration(), sinks: [])
 
     private func record(_ number: UInt64) -> StallRecord {
-        StallRecord(
+        var record = StallRecord(
             id: StallID(startRealtimeNanoseconds: 1, randomHigh: 1, randomLow: number),
             startRealtimeNanoseconds: 1,
             startMonotonicNanoseconds: number,
@@ -28,16 +28,15 @@ import Testing
             thresholdNanoseconds: 150_000_000,
             phase: .end,
             kind: .callout,
-            foundBy: [.callout],
             loop: "candidate",
-            threadID: 5,
-            threadName: "candidate",
-            fingerprint: "v1:0000000000000001",
-            stackHash: "9088f728ab831587",
-            cause: .cpu,
-            capture: .none,
-            frames: []
+            threadID: 5
         )
+        record.foundBy = [.callout]
+        record.threadName = "candidate"
+        record.fingerprint = "v1:0000000000000001"
+        record.stackHash = "9088f728ab831587"
+        record.cause = .cpu
+        return record
     }
 
     private func add(_ numbers: ClosedRange<UInt64>, of loop: Candidate, watch: Int, to withheld: inout WithheldRecords) {

@@ -15,7 +15,7 @@ enum Sample {
     static let start: Int64 = 1_709_251_199_123_456_789
 
     static func record(frames: Int = 3) -> StallRecord {
-        StallRecord(
+        var record = StallRecord(
             id: StallID(startRealtimeNanoseconds: start, randomHigh: 0xabc, randomLow: 0x1234_5678_9abc_def0),
             startRealtimeNanoseconds: start,
             startMonotonicNanoseconds: 9_007_199_254_740_993_999,
@@ -24,13 +24,15 @@ enum Sample {
             phase: .end,
             kind: .callout,
             loop: "main",
-            threadID: 4242,
-            threadName: "main",
-            message: "main stood still for 250 ms",
-            fingerprint: "v1:0123456789abcdef",
-            stackHash: "0123456789abcdef",
-            frames: (0..<frames).map(frame)
+            threadID: 4242
         )
+        record.threadName = "main"
+        record.message = "main stood still for 250 ms"
+        record.fingerprint = "v1:0123456789abcdef"
+        record.stackHash = "0123456789abcdef"
+        record.frames = (0..<frames).map(frame)
+        record.framesTotal = record.frames.count
+        return record
     }
 
     static func frame(_ number: Int) -> StallRecord.Frame {

@@ -20,16 +20,17 @@ struct LineCheckTests {
             thresholdNanoseconds: 150_000_000,
             phase: .end,
             kind: .callout,
-            foundBy: [.callout, .sample],
             loop: "main",
-            threadID: 5,
-            threadName: "näme\u{0}\"",
-            fingerprint: "v1:6648237ade8e460d",
-            stackHash: "9088f728ab831587",
-            cause: .pageFault,
-            capture: .passive,
-            frames: [.init(pc: 1, module: "a", offset: 2, symbol: "f", line: 3, inlined: true, inApp: true), .init(pc: .max)]
+            threadID: 5
         )
+        record.foundBy = [.callout, .sample]
+        record.threadName = "näme\u{0}\""
+        record.fingerprint = "v1:6648237ade8e460d"
+        record.stackHash = "9088f728ab831587"
+        record.cause = .pageFault
+        record.capture = .passive
+        record.frames = [.init(pc: 1, module: "a", offset: 2, symbol: "f", line: 3, inlined: true, inApp: true), .init(pc: .max)]
+        record.framesTotal = record.frames.count
         record.durationBounds = 1...2_000_000_000
         record.evidence.cpuNanoseconds = 5
         record.evidence.syscallDescriptor = -1

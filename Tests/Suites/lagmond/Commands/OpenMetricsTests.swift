@@ -25,9 +25,9 @@ struct OpenMetricsTests {
                 phase: .end,
                 kind: .callout,
                 loop: "main",
-                threadID: 7,
-                cause: .cpu
+                threadID: 7
             )
+            record.cause = .cpu
             (record.traceID, record.spanID) = (trace, trace.map { _ in "b7ad6b7169203331" })
             if let stall = LineFacts(record).stall { counts.count(stall, at: Self.place) }
         }

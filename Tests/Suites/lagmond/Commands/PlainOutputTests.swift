@@ -142,16 +142,19 @@ struct PlainOutputTests {
                 thresholdNanoseconds: 150_000_000,
                 phase: .end,
                 kind: .callout,
-                foundBy: [.callout],
                 loop: Self.name(&generator),
-                threadID: 5,
-                threadName: Self.name(&generator),
-                fingerprint: "v1:6648237ade8e460d",
-                stackHash: "9088f728ab831587",
-                cause: .lock,
-                capture: .passive,
-                frames: [.init(pc: 1, module: Self.name(&generator), symbol: Self.name(&generator), file: Self.name(&generator))]
+                threadID: 5
             )
+            record.foundBy = [.callout]
+            record.threadName = Self.name(&generator)
+            record.fingerprint = "v1:6648237ade8e460d"
+            record.stackHash = "9088f728ab831587"
+            record.cause = .lock
+            record.capture = .passive
+            record.frames = [
+                .init(pc: 1, module: Self.name(&generator), symbol: Self.name(&generator), file: Self.name(&generator))
+            ]
+            record.framesTotal = record.frames.count
             record.culprit = Self.name(&generator)
             record.evidence.lockOwner = .init(threadID: 6, threadName: Self.name(&generator), frames: [])
             #expect(Self.dangerous(in: StallMessage(record).text) == [] && !StallMessage(record).text.contains("\n"))
