@@ -1,6 +1,6 @@
 internal import CLagBeacon
 package import LagDiagnosis
-internal import LagModel
+package import LagModel
 
 /// Files, lines and inlined functions for addresses, from a kept `llvm-symbolizer`. **For the reporter thread only**: it
 /// starts a child, opens files, and waits for answers, at most ``deadline`` a batch.
@@ -58,7 +58,7 @@ package struct LineSymbolizer: LineSource {
     /// How long a batch may take.
     package let deadline: Duration
     /// Cuts waits short, from any thread.
-    package let waitLimit: SymbolizerWaitLimit
+    package let waitLimit: SharedDeadline
     private let files: SymbolFiles
     private let demangler = Demangler()
     private var cache: SymbolCache<[ResolvedFrame]>
@@ -84,7 +84,7 @@ package struct LineSymbolizer: LineSource {
         debugRoots: [String] = [Symbolizer.debugRoot],
         deadline: Duration = LineSymbolizer.defaultDeadline,
         cacheBytes: Int = LineSymbolizer.defaultCacheBytes,
-        waitLimit: SymbolizerWaitLimit = SymbolizerWaitLimit()
+        waitLimit: SharedDeadline = SharedDeadline()
     ) {
         let files = SymbolFiles(debugRoots: debugRoots)
         self.init(files: files, program: program, deadline: deadline, cacheBytes: cacheBytes, waitLimit: waitLimit)
@@ -95,7 +95,7 @@ package struct LineSymbolizer: LineSource {
         program: String? = nil,
         deadline: Duration = LineSymbolizer.defaultDeadline,
         cacheBytes: Int = LineSymbolizer.defaultCacheBytes,
-        waitLimit: SymbolizerWaitLimit = SymbolizerWaitLimit()
+        waitLimit: SharedDeadline = SharedDeadline()
     ) {
         self.program = program ?? SymbolizerProgram.find()
         self.deadline = deadline
@@ -156,7 +156,7 @@ package struct LineSymbolizer: LineSource {
         let end = clb_now_ns() + UInt64(max(0, deadline / .nanoseconds(1)))
         var answers: [Key: [ResolvedFrame]] = [:]
         var rest = questions[...]
-        while work == nil, !rest.isEmpty, clb_now_ns() < min(end, waitLimit.monotonicNanoseconds) {
+        while work == nil, !rest.isEmpty, clb_now_ns() < min(end, waitLimit.nanoseconds) {
             let batch = Self.batch(of: rest)
             guard childFor(batch) != nil else { break }
             questionCount += batch.count

@@ -2,6 +2,7 @@ internal import CLagBeacon
 internal import CLagRemote
 internal import Glibc
 internal import LagDiagnosis
+internal import LagModel
 internal import Synchronization
 
 /// A running `llvm-symbolizer` that answers questions until it is ended.
@@ -116,20 +117,23 @@ final class SymbolizerProcess: Sendable {
         }
     }
 
+    /// How long a wait that was cut short may go on.
+    private static let pollIntervalNanoseconds: UInt64 = 10_000_000
+
     /// Sends questions and takes replies until all are there, or until the deadline on CLOCK_MONOTONIC, or the limit.
     ///
     /// After `.timedOut` it may be gone on with. After `.broken` the child must be ended: what it may still say belongs to no
     /// question.
-    func advance(_ exchange: inout Exchange, deadline: UInt64, _ limit: SymbolizerWaitLimit) -> Ending {
+    func advance(_ exchange: inout Exchange, deadline: UInt64, _ limit: SharedDeadline) -> Ending {
         child.withLock { child in
             guard let socket = child?.socket else { return .broken }
             while !exchange.replies.isComplete {
                 let now = clb_now_ns()
-                let end = min(deadline, limit.monotonicNanoseconds)
+                let end = min(deadline, limit.nanoseconds)
                 guard now < end else { return .timedOut }
                 var poller = pollfd(fd: socket, events: Int16(exchange.unsent.isEmpty ? POLLIN : POLLIN | POLLOUT), revents: 0)
                 // Rounded up: what is due in less than a millisecond is not asked for in a tight loop.
-                let wait = min(end - now, SymbolizerWaitLimit.pollIntervalNanoseconds)
+                let wait = min(end - now, Self.pollIntervalNanoseconds)
                 let ready = poll(&poller, 1, Int32((wait + 999_999) / 1_000_000))
                 if ready < 0, errno != EINTR { return .broken }
                 guard ready > 0 else { continue }

@@ -1,3 +1,5 @@
+package import LagModel
+
 /// Names for frames, and on request their lines and inlined functions. **For the reporter thread only.**
 ///
 /// Without a ``LineSource`` it opens no child and costs what ``Symbolizer`` costs.
@@ -15,7 +17,7 @@ package struct FrameResolver: Sendable {
     }
 
     /// Cuts waits for lines short, from any thread; nil where there are no lines to wait for.
-    package var waitLimit: SymbolizerWaitLimit? { lines?.waitLimit }
+    package var waitLimit: SharedDeadline? { lines?.waitLimit }
 
     /// The levels of each query's frame, leaf first: inlined functions, and as the last one the function itself, whose name
     /// is the symbol table's with and without lines. Empty where nothing is known.

@@ -1,9 +1,9 @@
-internal import LagModel
+package import LagModel
 
 /// Knows files, lines and inlined functions. The core has none: the module LagSymbols does. **For the reporter thread only.**
 package protocol LineSource: Sendable {
     /// Cuts waits short, from any thread.
-    var waitLimit: SymbolizerWaitLimit { get }
+    var waitLimit: SharedDeadline { get }
 
     /// The levels of each query's frame, leaf first: inlined functions, and as the last one the function itself. Empty where no line is
     /// known.

@@ -1,5 +1,6 @@
 internal import LagCapture
 internal import LagDiagnosis
+internal import LagModel
 internal import LagOutput
 
 /// Makes a record's frames of captured ones: their modules, functions and, if asked for, lines. Reporter thread only; may block
@@ -28,7 +29,7 @@ struct FrameBuilder {
     func resolveLanguageFrames() { languages?.resolve() }
 
     /// Cuts waits for lines short, from any thread.
-    var waitLimit: SymbolizerWaitLimit? { resolver.waitLimit }
+    var waitLimit: SharedDeadline? { resolver.waitLimit }
 
     /// The frames in the order given, one for each.
     mutating func frames(_ captured: [FrameBuffer.Frame], _ rules: InAppRules) -> [StallRecord.Frame] {

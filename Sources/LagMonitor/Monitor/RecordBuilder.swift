@@ -3,6 +3,7 @@ internal import LagActivity
 package import LagCapture
 package import LagDetection
 internal import LagDiagnosis
+internal import LagModel
 internal import LagOutput
 
 /// Makes a record of an episode: names, cause, culprit, fingerprint.
@@ -33,7 +34,7 @@ package struct RecordBuilder {
     }
 
     /// Cuts waits for lines short, from any thread.
-    var waitLimit: SymbolizerWaitLimit? { builder.waitLimit }
+    var waitLimit: SharedDeadline? { builder.waitLimit }
 
     /// Ends what it has started.
     mutating func close() { builder.close() }

@@ -14,7 +14,7 @@ final class Reporter: @unchecked Sendable {
     private var withheld = WithheldRecords()
     private let semaphore = WakeSemaphore()
     private let stopping = Atomic<Bool>(false)
-    private let waitLimit: SymbolizerWaitLimit?
+    private let waitLimit: SharedDeadline?
     /// Until when lines may be waited for: those of all the monitors that stop just now.
     private let waitDeadlines = PthreadMutex<[UInt64]>([])
 
@@ -33,14 +33,14 @@ final class Reporter: @unchecked Sendable {
     func limitWaiting(until deadline: UInt64) {
         waitDeadlines.withLock { deadlines in
             deadlines.append(deadline)
-            waitLimit?.limit(untilMonotonicNanoseconds: deadlines.min())
+            waitLimit?.nanoseconds = deadlines.min() ?? .max
         }
     }
 
     func liftWaitLimit(_ deadline: UInt64) {
         waitDeadlines.withLock { deadlines in
             if let index = deadlines.firstIndex(of: deadline) { deadlines.remove(at: index) }
-            waitLimit?.limit(untilMonotonicNanoseconds: deadlines.min())
+            waitLimit?.nanoseconds = deadlines.min() ?? .max
         }
     }
 

@@ -1,5 +1,5 @@
-internal import Glibc
-internal import Synchronization
+internal import CLagBeacon
+package import LagModel
 
 /// Until when a write may wait for its reader.
 package struct WriteDeadline {
@@ -40,21 +40,5 @@ package struct WriteDeadline {
         }
     }
 
-    package static var now: UInt64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-    }
-}
-
-/// A point of `CLOCK_MONOTONIC` that any thread may set.
-package final class SharedDeadline: Sendable {
-    private let value = Atomic<UInt64>(.max)
-
-    package init() {}
-
-    package var nanoseconds: UInt64 {
-        get { value.load(ordering: .relaxed) }
-        set { value.store(newValue, ordering: .relaxed) }
-    }
+    package static var now: UInt64 { clb_now_ns() }
 }

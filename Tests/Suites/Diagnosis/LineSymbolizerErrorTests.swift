@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+internal import LagModel
 import StallFixtures
 import Testing
 
@@ -106,7 +107,7 @@ struct LineSymbolizerErrorTests {
         let (limit, started) = (lines.waitLimit, fake.scratch.path + "/started")
         Thread.detachNewThread {
             while access(started, F_OK) != 0 { usleep(1000) }
-            limit.limit(untilMonotonicNanoseconds: 1)
+            limit.nanoseconds = 1
         }
         #expect(lines.levels(for: try queries(0..<3)) == [[], [], []])
         let questionCount = lines.questionCount
@@ -118,9 +119,9 @@ struct LineSymbolizerErrorTests {
         let fake = try FakeProgram.answering()
         var lines = LineSymbolizer(program: fake.path, deadline: Self.patience)
         defer { lines.close() }
-        lines.waitLimit.limit(untilMonotonicNanoseconds: 1)
+        lines.waitLimit.nanoseconds = 1
         #expect(lines.levels(for: try queries(0..<1)) == [[]])
-        lines.waitLimit.limit(untilMonotonicNanoseconds: nil)
+        lines.waitLimit.nanoseconds = .max
         #expect(lines.levels(for: try queries(0..<1)) == [answer])
     }
 

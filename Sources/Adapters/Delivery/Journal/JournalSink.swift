@@ -1,5 +1,6 @@
 internal import CLagLinux
 internal import Glibc
+internal import LagModel
 public import LagOutput
 internal import Synchronization
 

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LagModel
 public import LagOutput
 internal import Synchronization
 
