@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// The fields of `/proc/PID/status`, one a line (proc(5)).
 package struct StatusFile {
     private let text: String

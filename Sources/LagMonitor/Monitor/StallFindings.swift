@@ -2,6 +2,7 @@ internal import CLagLinux
 internal import LagCapture
 internal import LagDetection
 internal import LagDiagnosis
+internal import LagModel
 internal import LagOutput
 
 /// What the samples of one stall contain, with names: why, where, and who is to blame. Reporter thread only.
@@ -62,7 +63,7 @@ struct StallFindings {
 
     /// Whether the kernel gives large pages to every program. Read once, by the reporter.
     private static let hasHugePages =
-        ProcessContext.firstLine(of: "/sys/kernel/mm/transparent_hugepage/enabled")?.contains("[always]") ?? true
+        ProcFile.firstLine(of: "/sys/kernel/mm/transparent_hugepage/enabled")?.contains("[always]") ?? true
 
     /// The stacks with their frames. One that was found at several places of its innermost function counts at each, where lines say which functions the compiler
     /// has put there.

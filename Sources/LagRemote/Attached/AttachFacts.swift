@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LagModel
 
 /// What decides whether this process may trace another one (ptrace(2), "Ptrace access mode checking").
 struct AttachFacts: Sendable, Equatable {

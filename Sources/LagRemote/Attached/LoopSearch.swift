@@ -2,6 +2,7 @@ internal import CLagLinux
 internal import CLagRemote
 internal import LagActivity
 internal import LagDetection
+internal import LagModel
 internal import LagMonitor
 
 /// Finds the loops among the threads of a process, by sampling all of them now and then.

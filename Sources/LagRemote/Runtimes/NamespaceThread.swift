@@ -1,4 +1,5 @@
 internal import CLagLinux
+internal import LagModel
 
 /// A thread's number as its own process knows it.
 enum NamespaceThread {

@@ -7,8 +7,6 @@ internal import Glibc
 enum KernelFile {
     /// What a reading sees of a file. Not more: above 1,024 bytes `withUnsafeTemporaryAllocation` may take the heap.
     static let bufferSize = 1_024
-    /// Where reading a whole file ends; `mountinfo` of a host with thousands of containers fits.
-    private static let wholeSizeLimit = 16 << 20
 
     /// Hands over the first ``bufferSize`` bytes of a file.
     ///
@@ -59,21 +57,6 @@ enum KernelFile {
             index += 1
         }
         return index > start ? value : nil
-    }
-
-    /// A whole file as text. Allocates: not for the watchdog.
-    static func contents(_ path: String) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: 16_384)
-        while bytes.count < wholeSizeLimit {
-            guard let length = part.withUnsafeMutableBytes({ fill($0, from: descriptor) }) else { return nil }
-            bytes += part[..<length]
-            if length < part.count { break }
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Reads until the buffer is full or the file ends; nil on an error.

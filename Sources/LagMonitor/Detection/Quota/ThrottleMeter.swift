@@ -14,6 +14,8 @@ internal import LagModel
 package struct ThrottleMeter: Sendable {
     /// How many nested groups are read where each must be; the innermost ones are taken.
     static let levelLimit = 8
+    /// Where reading a whole file ends; `mountinfo` of a host with thousands of containers fits.
+    private static let wholeSizeLimit = 16 << 20
 
     /// C strings, made beforehand so that a reading allocates nothing.
     private let files: [[CChar]]
@@ -27,7 +29,7 @@ package struct ThrottleMeter: Sendable {
     /// - Returns: nil when no mounted hierarchy with processor time shows the process's group.
     package init?(root: String = "", process: Int32? = nil) {
         guard let cgroup = Self.membership(of: process, root: root),
-            let mountinfo = KernelFile.contents(root + "/proc/self/mountinfo")
+            let mountinfo = ProcFile.text(at: root + "/proc/self/mountinfo", limit: Self.wholeSizeLimit)
         else { return nil }
         let groups = ControlGroups(cgroup: cgroup, mountinfo: mountinfo)
         let folders = groups.folders(in: Self.cpuHierarchy(groups), limit: Self.levelLimit).map { root + $0 }
@@ -65,7 +67,7 @@ package struct ThrottleMeter: Sendable {
     ///
     /// Not for the watchdog: it allocates, and the kernel takes the lock of all control groups for it.
     static func membership(of process: Int32?, root: String = "") -> String? {
-        KernelFile.contents("\(root)/proc/\(process.map(String.init) ?? "self")/cgroup")
+        ProcFile.text(at: "\(root)/proc/\(process.map(String.init) ?? "self")/cgroup", limit: wholeSizeLimit)
     }
 
     /// The `cpu` controller is in one hierarchy at a time: in one of its own (v1), or else in the unified one.

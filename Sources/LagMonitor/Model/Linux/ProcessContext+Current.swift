@@ -6,9 +6,9 @@ extension ProcessContext {
     public static func current(serviceName: String? = nil, serviceVersion: String? = nil) -> ProcessContext {
         ProcessContext(
             pid: getpid(),
-            processName: executableName(of: "self") ?? firstLine(of: "/proc/self/comm") ?? "unknown",
+            processName: executableName(of: "self") ?? ProcFile.firstLine(of: "/proc/self/comm") ?? "unknown",
             hostName: hostName() ?? "unknown",
-            bootID: normalizedBootID(firstLine(of: "/proc/sys/kernel/random/boot_id") ?? ""),
+            bootID: normalizedBootID(ProcFile.firstLine(of: "/proc/sys/kernel/random/boot_id") ?? ""),
             serviceName: serviceName,
             serviceVersion: serviceVersion
         )
@@ -35,7 +35,7 @@ extension ProcessContext {
     /// The kernel keeps 15 bytes of that; where it is cut, the file's. Two small files; nil where neither can be read.
     package static func processName(of process: Int32) -> String? {
         let file = executableName(of: "\(process)")
-        let command = firstLine(of: "/proc/\(process)/comm")
+        let command = ProcFile.firstLine(of: "/proc/\(process)/comm")
         let isCut = command.map { $0.utf8.count >= 15 && file?.hasPrefix($0) == true } ?? true
         return isCut ? file : command
     }
@@ -65,16 +65,5 @@ extension ProcessContext {
 
     private static func text(_ characters: ArraySlice<CChar>) -> String {
         String(decoding: characters.lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    package static func firstLine(of path: String) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var buffer = [UInt8](repeating: 0, count: 256)
-        let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
-        guard count > 0 else { return nil }
-        let line = buffer[..<count].prefix { $0 != UInt8(ascii: "\n") }
-        return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
     }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LagModel
 internal import LagMonitor
 internal import LagRemote
 

@@ -1,6 +1,7 @@
 internal import CLagLinux
 internal import CLagRemote
 internal import Glibc
+internal import LagModel
 internal import LagMonitor
 internal import LagRemote
 internal import Synchronization

@@ -1,5 +1,6 @@
 internal import CLagRemote
 internal import Glibc
+internal import LagModel
 internal import LagRemote
 
 /// A process and its descendants at one moment, each as a pidfd: a process that reuses one of the numbers is not meant. Where the kernel or a
