@@ -26,6 +26,5 @@ final class NetworkTableTarget: FuzzTarget {
         }
         let reader = NetworkTableReader(folder: surroundings.folder)
         _ = reader.socket(inode: 12345)
-        _ = NetworkTableReader.inode(ofLink: String(decoding: input, as: UTF8.self))
     }
 }

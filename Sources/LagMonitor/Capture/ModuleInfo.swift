@@ -1,4 +1,5 @@
 internal import CLibunwind
+internal import LagModel
 
 /// A loaded program or library, as a record names it.
 package struct ModuleInfo: Sendable, Equatable {
@@ -19,14 +20,8 @@ package struct ModuleInfo: Sendable, Equatable {
         let length = Int(module.pointee.path_length)
         path = String(decoding: UnsafeBufferPointer(start: MapsLine.pathBytes(module), count: length), as: UTF8.self)
         bias = module.pointee.bias
-        buildID = withUnsafeBytes(of: module.pointee.build_id) { bytes in
-            let digits = Array("0123456789abcdef".utf8)
-            var text: [UInt8] = []
-            for byte in bytes.prefix(Int(module.pointee.build_id_length)) {
-                text.append(digits[Int(byte >> 4)])
-                text.append(digits[Int(byte & 15)])
-            }
-            return String(decoding: text, as: UTF8.self)
+        buildID = withUnsafeBytes(of: module.pointee.build_id) {
+            Hexadecimal.text($0.prefix(Int(module.pointee.build_id_length)))
         }
     }
 

@@ -21,14 +21,6 @@ package enum NetworkNames {
         }
     }
 
-    /// The name of the socket with `inode` in one table; nil when it is not there.
-    package static func socket(inode: UInt64, in table: Table, text: some Collection<UInt8>) -> String? {
-        for line in text.split(separator: UInt8(ascii: "\n")) {
-            if let name = socket(inode: inode, in: table, line: line) { return name }
-        }
-        return nil
-    }
-
     /// Whether the column with the inode says `inode`; without taking the line apart, for most lines are about other sockets.
     private static func isAbout(_ inode: UInt64, _ line: some Collection<UInt8>, column wanted: Int) -> Bool {
         var column = -1
@@ -103,12 +95,8 @@ package enum NetworkNames {
         guard !digits.isEmpty, digits.count <= 16 else { return nil }
         var number: UInt64 = 0
         for byte in digits {
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): number = number << 4 | UInt64(byte - UInt8(ascii: "0"))
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): number = number << 4 | UInt64(byte - UInt8(ascii: "a") + 10)
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): number = number << 4 | UInt64(byte - UInt8(ascii: "A") + 10)
-            default: return nil
-            }
+            guard let value = Hexadecimal.value(byte) else { return nil }
+            number = number << 4 | UInt64(value)
         }
         return number
     }

@@ -14,12 +14,6 @@ package struct NetworkTableReader: Sendable {
     /// - Parameter folder: where the tables are; those of the network namespace that this process is in.
     package init(folder: String = "/proc/self/net") { self.folder = folder }
 
-    /// The inode in what the kernel calls a socket's descriptor, `socket:[12345]`; nil for anything else.
-    package static func inode(ofLink link: String) -> UInt64? {
-        guard link.hasPrefix("socket:["), link.hasSuffix("]") else { return nil }
-        return UInt64(link.dropFirst(8).dropLast())
-    }
-
     /// The name of the socket with `inode`, as ``NetworkNames`` says; nil when no table has it or none can be read.
     package func socket(inode: UInt64) -> String? {
         for table in NetworkNames.Table.allCases {

@@ -2,6 +2,7 @@ internal import CLagBeacon
 internal import CLagLinux
 internal import LagActivity
 internal import LagDetection
+internal import LagModel
 internal import LagOutput
 
 /// Writes down what the stalled thread was working at. Reporter thread only.
@@ -32,8 +33,8 @@ struct RunningFindings {
                 record.request = request
             }
             if context.span != 0, context.trace_high | context.trace_low != 0 {
-                record.traceID = Self.hex(context.trace_high) + Self.hex(context.trace_low)
-                record.spanID = Self.hex(context.span)
+                record.traceID = Hexadecimal.text(context.trace_high) + Hexadecimal.text(context.trace_low)
+                record.spanID = Hexadecimal.text(context.span)
             }
         }
         let open = (0..<tally.openCount).map(tally.openContext).sorted { $0.context.opened_ns < $1.context.opened_ns }
@@ -78,10 +79,5 @@ struct RunningFindings {
         let text = rest.dropFirst().prefix(length)
         rest = rest.dropFirst(length + 1)
         return PlainText.sanitized(text)
-    }
-
-    private static func hex(_ number: UInt64) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }
