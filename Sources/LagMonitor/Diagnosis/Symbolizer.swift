@@ -21,18 +21,11 @@ package struct Symbolizer: Sendable {
 
     private struct Entry: SymbolCacheValue {
         /// Nil: this address has no symbol.
-        let function: Function?
+        let symbol: ResolvedSymbol?
 
-        var heapBytes: Int { function?.heapBytes ?? 0 }
-    }
-
-    private struct Function: Sendable {
-        let rawName: String?
-        let name: String
-        let simplified: String
-        let start: UInt64
-
-        var heapBytes: Int { name.heapBytes + simplified.heapBytes + (rawName?.heapBytes ?? 0) }
+        var heapBytes: Int {
+            symbol.map { $0.name.heapBytes + $0.simplified.heapBytes + ($0.mangled?.heapBytes ?? 0) } ?? 0
+        }
     }
 
     private typealias Key = SymbolCache<Entry>.Key
@@ -84,30 +77,26 @@ package struct Symbolizer: Sendable {
             guard let found = search(module, for: addresses.sorted()) else { continue }
             for address in addresses {
                 let key = Key(module: module.buildID.isEmpty ? module.path : module.buildID, address: address)
-                let entry = Entry(function: found[address].map(function))
+                let entry = Entry(symbol: found[address].map(symbol))
                 answers[key] = entry
                 cache.insert(entry, for: key)
             }
         }
         return queries.map { query in
-            guard let function = answers[Key(query)]?.function else { return nil }
-            return ResolvedSymbol(
-                name: function.name,
-                simplified: function.simplified,
-                mangled: function.rawName,
-                symbolOffset: query.offset - function.start
-            )
+            guard var symbol = answers[Key(query)]?.symbol else { return nil }
+            symbol.symbolOffset += query.offset - query.lookupAddress
+            return symbol
         }
     }
 
-    private func function(_ found: SymbolTableSearch.Found) -> Function {
+    private func symbol(_ found: SymbolTableSearch.Found) -> ResolvedSymbol {
         let rawName = String(decoding: found.rawName, as: UTF8.self)
         let (name, language) = demangler.demangle(rawName)
-        return Function(
-            rawName: name == rawName ? nil : rawName,
+        return ResolvedSymbol(
             name: name,
             simplified: SymbolSimplifier.simplify(name, language: language),
-            start: found.start
+            mangled: name == rawName ? nil : rawName,
+            symbolOffset: found.address - found.start
         )
     }
 
