@@ -31,8 +31,7 @@ package struct RecordEncoder: Sendable {
         } else {
             write(record)
         }
-        tap()
-        return try writer.withBytes(body)
+        return try finish(body)
     }
 
     /// The line of a notice, handed to `body`.
@@ -45,15 +44,17 @@ package struct RecordEncoder: Sendable {
         } else {
             write(notice)
         }
-        tap()
-        return try writer.withBytes(body)
+        return try finish(body)
     }
 
     /// The line is done; tests see it, if it is one of our own schema.
-    private func tap() {
+    private func finish<Result, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         #if DEBUG
             if format == .native { LineTap.take(writer) }
         #endif
+        return try writer.withBytes(body)
     }
 
     private mutating func write(_ notice: Notice) {

@@ -6,7 +6,8 @@
 package struct RecordOutput: Sendable {
     package let sink: any RecordSink
     private var encoder: RecordEncoder
-    private var pending = DropCounts()
+    /// ``unannounced`` by reason, without a dictionary's allocations.
+    private var pending = Notice.DropReason.allCases.map { (reason: $0, count: 0 as UInt64) }
     /// When a loss is reported that no later line has reported.
     private var retry = RetryDelay(firstNanoseconds: 1_000_000_000, longestNanoseconds: 30_000_000_000)
     /// Records lost so far, announced or not.
@@ -20,12 +21,16 @@ package struct RecordOutput: Sendable {
     }
 
     /// Losses that no line has reported yet.
-    package var unannounced: UInt64 { pending.total }
+    package var unannounced: UInt64 { pending.reduce(0) { $0 &+ $1.count } }
 
     /// Counts records that got lost before they came here. Nothing is written yet.
     package mutating func countDropped(_ count: UInt64, reason: Notice.DropReason) {
         droppedTotal &+= count
-        pending.add(count, reason: reason)
+        addPending(count, reason)
+    }
+
+    private mutating func addPending(_ count: UInt64, _ reason: Notice.DropReason) {
+        for index in pending.indices where pending[index].reason == reason { pending[index].count &+= count }
     }
 
     /// Writes a record, after the announcement of what was lost before it. `dropped_total` is filled in here.
@@ -90,9 +95,9 @@ package struct RecordOutput: Sendable {
     /// Tries to report what was lost and not reported yet; for the end, and for idle times.
     package mutating func announce(now: OutputTime) throws(SinkError) {
         collectAbandoned()
-        for reason in Notice.DropReason.allCases where pending[reason] > 0 {
-            try emit(.dropped(pending[reason], reason, total: droppedTotal, time: now))
-            pending.clear(reason)
+        for (index, (reason, count)) in pending.enumerated() where count > 0 {
+            try emit(.dropped(count, reason, total: droppedTotal, time: now))
+            pending[index].count = 0
         }
     }
 
@@ -102,30 +107,23 @@ package struct RecordOutput: Sendable {
     /// As long as the sink may still give up lines that it took, it is asked once a second, and the delay goes on.
     /// - Returns: when to call again (`CLOCK_MONOTONIC`); `.max` when there is nothing to report.
     package mutating func retryAnnouncement(now: OutputTime) -> UInt64 {
-        let isUnsettled = sink.unsettledLines > 0
+        var isUnsettled = sink.unsettledLines > 0
         collectAbandoned()
-        guard pending.total > 0 else {
-            guard isUnsettled else {
-                retry.reset()
-                return .max
+        if unannounced > 0 {
+            guard retry.allows(at: now.monotonicNanoseconds) else { return retry.nextNanoseconds }
+            do throws(SinkError) { try announce(now: now) } catch {
+                retry.recordFailure(at: now.monotonicNanoseconds)
+                return retry.nextNanoseconds
             }
-            return now.monotonicNanoseconds &+ 1_000_000_000
-        }
-        guard retry.allows(at: now.monotonicNanoseconds) else { return retry.nextNanoseconds }
-        do throws(SinkError) {
-            try announce(now: now)
-            let isUnsettled = sink.unsettledLines > 0
+            isUnsettled = sink.unsettledLines > 0
             collectAbandoned()
-            guard isUnsettled || pending.total > 0 else {
-                retry.reset()
-                return .max
-            }
-            retry.recordFailure(at: now.monotonicNanoseconds)
-            return now.monotonicNanoseconds &+ 1_000_000_000
-        } catch {
-            retry.recordFailure(at: now.monotonicNanoseconds)
-            return retry.nextNanoseconds
+            if isUnsettled || unannounced > 0 { retry.recordFailure(at: now.monotonicNanoseconds) }
         }
+        guard isUnsettled || unannounced > 0 else {
+            retry.reset()
+            return .max
+        }
+        return now.monotonicNanoseconds &+ 1_000_000_000
     }
 
     /// Closes the sink, and counts what it could not finish. For the end.
@@ -142,38 +140,7 @@ package struct RecordOutput: Sendable {
         }
         // These are part of the total since they were lost.
         for notice in sink.takeAbandonedNotices() {
-            if let loss = notice.loss { pending.add(loss.count, reason: loss.reason) }
-        }
-    }
-}
-
-/// Losses by reason, without a dictionary's allocations.
-private struct DropCounts {
-    private var queueFull: UInt64 = 0
-    private var sinkFailed: UInt64 = 0
-    private var sinkSlow: UInt64 = 0
-    private var unfinishedRefused: UInt64 = 0
-
-    var total: UInt64 { queueFull &+ sinkFailed &+ sinkSlow &+ unfinishedRefused }
-
-    subscript(reason: Notice.DropReason) -> UInt64 {
-        switch reason {
-        case .queueFull: queueFull
-        case .sinkFailed: sinkFailed
-        case .sinkSlow: sinkSlow
-        case .unfinishedRefused: unfinishedRefused
-        }
-    }
-
-    mutating func add(_ count: UInt64, reason: Notice.DropReason) { set(self[reason] &+ count, reason: reason) }
-    mutating func clear(_ reason: Notice.DropReason) { set(0, reason: reason) }
-
-    private mutating func set(_ count: UInt64, reason: Notice.DropReason) {
-        switch reason {
-        case .queueFull: queueFull = count
-        case .sinkFailed: sinkFailed = count
-        case .sinkSlow: sinkSlow = count
-        case .unfinishedRefused: unfinishedRefused = count
+            if let loss = notice.loss { addPending(loss.count, loss.reason) }
         }
     }
 }
