@@ -30,13 +30,6 @@ package struct SampledStretch: Sendable, Equatable {
     package var ended: TimeBounds?
     /// When it most likely began, where `began.likely` is the time from which on it is certain; nil: `began.likely`.
     package var mayHaveBegun: UInt64?
-
-    package init(word: UInt64, began: TimeBounds, ended: TimeBounds? = nil, mayHaveBegun: UInt64? = nil) {
-        self.word = word
-        self.began = began
-        self.ended = ended
-        self.mayHaveBegun = mayHaveBegun
-    }
 }
 
 /// The last two stretches of work: the end of one and the beginning of the next may be found by one sample.

@@ -10,24 +10,20 @@ package struct ModuleInfo: Sendable, Equatable {
     /// Address = bias + ELF virtual address.
     package let bias: UInt64
 
-    package init(path: String, buildID: String, bias: UInt64) {
-        self.path = path
-        self.buildID = buildID
-        self.bias = bias
-    }
-
-    init(_ module: UnsafePointer<clu_module>) {
-        let length = Int(module.pointee.path_length)
-        path = String(decoding: UnsafeBufferPointer(start: MapsLine.pathBytes(module), count: length), as: UTF8.self)
-        bias = module.pointee.bias
-        buildID = withUnsafeBytes(of: module.pointee.build_id) {
-            Hexadecimal.text($0.prefix(Int(module.pointee.build_id_length)))
-        }
-    }
-
     /// The file's name without its folders.
     package var baseName: String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }
         return String(path[path.utf8.index(after: slash)...])
+    }
+}
+
+extension ModuleInfo {
+    init(_ module: UnsafePointer<clu_module>) {
+        let length = Int(module.pointee.path_length)
+        let path = String(decoding: UnsafeBufferPointer(start: MapsLine.pathBytes(module), count: length), as: UTF8.self)
+        let buildID = withUnsafeBytes(of: module.pointee.build_id) {
+            Hexadecimal.text($0.prefix(Int(module.pointee.build_id_length)))
+        }
+        self.init(path: path, buildID: buildID, bias: module.pointee.bias)
     }
 }

@@ -31,11 +31,4 @@ package struct ResolvedSymbol: Sendable, Hashable {
     package var mangled: String?
     /// Bytes from the function's first one to the query's `offset`.
     package var symbolOffset: UInt64
-
-    package init(name: String, simplified: String, mangled: String?, symbolOffset: UInt64) {
-        self.name = name
-        self.simplified = simplified
-        self.mangled = mangled
-        self.symbolOffset = symbolOffset
-    }
 }

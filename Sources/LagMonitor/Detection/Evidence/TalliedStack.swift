@@ -21,11 +21,6 @@ package struct TalliedStack {
     package var owners = 0
     /// Which thread of the chain the last one's lock leads back to, from 0, the stalled one; negative: none.
     package var cycle = -1
-
-    package init(key: UInt64, outcome: CaptureOutcome) {
-        self.key = key
-        self.outcome = outcome
-    }
 }
 
 /// A thread that holds a lock, as it was found.
@@ -36,11 +31,4 @@ package struct TalliedOwner {
     package let outcome: CaptureOutcome
     /// Its name at that time.
     package let name: cll_name
-
-    package init(tid: Int32, lock: cll_lock, outcome: CaptureOutcome, name: cll_name) {
-        self.tid = tid
-        self.lock = lock
-        self.outcome = outcome
-        self.name = name
-    }
 }

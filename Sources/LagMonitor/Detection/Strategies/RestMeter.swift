@@ -58,9 +58,4 @@ package struct Wakefulness: Sendable, Equatable {
     package var since: UInt64
     /// The turn that it is in, counted from 1 at `since`; nil where turns are not counted.
     package var turns: UInt64?
-
-    package init(since: UInt64, turns: UInt64? = nil) {
-        self.since = since
-        self.turns = turns
-    }
 }

@@ -1,8 +1,8 @@
 import Foundation
-import LagCapture
 import LagDiagnosis
 import Testing
 
+@testable import LagCapture
 @testable import LagMonitor
 
 /// Lambdas of C++ that the compiler has put into a library's template: whose they are.

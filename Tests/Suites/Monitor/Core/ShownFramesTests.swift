@@ -1,8 +1,8 @@
 import LagCapture
-import LagDetection
 import LagModel
 import Testing
 
+@testable import LagDetection
 @testable import LagMonitor
 
 @Suite("Which frames a line has")
