@@ -18,21 +18,17 @@ extension StallDetector {
         live(all)
         all.restoreNanoseconds = step * 50
         live(all)
-        var alone = WatchRules()
-        alone.starvationNanoseconds = all.starvationNanoseconds
-        live(alone)
-        alone = WatchRules()
-        alone.pingWhileWaiting = timeouts
-        live(alone)
-        alone = WatchRules()
-        alone.ping = timeouts
-        live(alone)
-        alone = WatchRules()
-        alone.frame = all.frame
-        live(alone)
-        alone = WatchRules()
-        alone.sampling = all.sampling
-        live(alone)
+        let rules = all
+        let parts: [(inout WatchRules) -> Void] = [
+            { $0.starvationNanoseconds = rules.starvationNanoseconds }, { $0.pingWhileWaiting = timeouts },
+            { $0.ping = timeouts },
+            { $0.frame = rules.frame }, { $0.sampling = rules.sampling },
+        ]
+        for part in parts {
+            var alone = WatchRules()
+            part(&alone)
+            live(alone)
+        }
     }
 
     private static let step: UInt64 = 10_000_000

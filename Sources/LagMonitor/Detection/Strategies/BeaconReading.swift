@@ -4,11 +4,11 @@ package import LagActivity
 /// What a beacon said at one moment.
 package struct BeaconReading: Sendable, Equatable {
     /// Sequence and activity, as the rules are to take them.
-    package let word: UInt64
+    package private(set) var word: UInt64
     /// The same as they stand in the beacon: they differ where work was found to keep nothing waiting (``atRest``).
     package let beaconWord: UInt64
     /// When the present stretch of work began; 0 when the loop does not publish it.
-    package let calloutNanoseconds: UInt64
+    package private(set) var calloutNanoseconds: UInt64
     /// When the loop last answered an arming; 0 when it never did.
     package let answeredNanoseconds: UInt64
     /// When the loop's last rest ended; 0 when the loop does not publish it.
@@ -45,16 +45,16 @@ package struct BeaconReading: Sendable, Equatable {
 
     /// The same as if the loop rested.
     var atRest: BeaconReading {
-        BeaconReading(
-            self,
-            word: beaconWord & ~0xff | UInt64(LoopActivity.waiting.rawValue),
-            calloutNanoseconds: calloutNanoseconds
-        )
+        var reading = self
+        reading.word = beaconWord & ~0xff | UInt64(LoopActivity.waiting.rawValue)
+        return reading
     }
 
     /// The same as if the stretch of work had begun at `time`, if it began before.
     func begun(notBefore time: UInt64) -> BeaconReading {
-        BeaconReading(self, word: word, calloutNanoseconds: max(calloutNanoseconds, time))
+        var reading = self
+        reading.calloutNanoseconds = max(calloutNanoseconds, time)
+        return reading
     }
 
     /// The same of a loop that has not rested since `time`, wherever it is now; 0: it rests. For the rule that asks for nothing else.
@@ -65,16 +65,6 @@ package struct BeaconReading: Sendable, Equatable {
             calloutNanoseconds: calloutNanoseconds,
             wokeNanoseconds: time
         )
-    }
-
-    private init(_ reading: BeaconReading, word: UInt64, calloutNanoseconds: UInt64) {
-        self.word = word
-        beaconWord = reading.beaconWord
-        self.calloutNanoseconds = calloutNanoseconds
-        answeredNanoseconds = reading.answeredNanoseconds
-        wokeNanoseconds = reading.wokeNanoseconds
-        pongNanoseconds = reading.pongNanoseconds
-        sampled = reading.sampled
     }
 
     package var activity: LoopActivity { LoopActivity(rawValue: UInt8(truncatingIfNeeded: word)) ?? .notRunning }

@@ -18,8 +18,6 @@ package struct CalloutStrategy: DetectionStrategy {
         case stalled(StallInterval, word: UInt64)
     }
 
-    package static let kind = StallKind.callout
-
     package let rule: TimeoutRule
     package private(set) var state = State.idle
 

@@ -3,7 +3,6 @@
 /// A strategy is shown the loop again and again. It keeps the interval of time that is a stall or may become one, and says
 /// when that begins and ends to be one. What several strategies say of one loop is put together by ``StallDetector``.
 package protocol DetectionStrategy: Sendable {
-    static var kind: StallKind { get }
     /// From what length on a interval is a stall.
     var thresholdNanoseconds: UInt64 { get }
     /// The stall, or what may become one; nil while all is well.

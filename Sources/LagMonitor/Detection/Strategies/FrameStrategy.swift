@@ -5,8 +5,6 @@ internal import LagActivity
 /// It begins with the first tick that was due and did not come. The rate that was reached is a figure of its own, kept where the
 /// ticks are (``TickCell``).
 package struct FrameStrategy: DetectionStrategy {
-    package static let kind = StallKind.frame
-
     package let rule: WatchRules.Frame
     package private(set) var interval: StallInterval?
     package private(set) var isStalled = false

@@ -17,8 +17,6 @@ package struct PingStrategy: DetectionStrategy {
         case stalled(StallInterval, at: UInt64)
     }
 
-    package static let kind = StallKind.ping
-
     package let rule: TimeoutRule
     package let whileWaiting: Bool
     private var state = State.quiet(next: 0)

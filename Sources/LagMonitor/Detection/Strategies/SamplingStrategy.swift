@@ -5,8 +5,6 @@ internal import LagActivity
 /// It spans callouts: a loop that calls the same slow function again and again is found too. It lasts for certain from the first
 /// of the samples to the last one that was alike.
 package struct SamplingStrategy: DetectionStrategy {
-    package static let kind = StallKind.sample
-
     package let rule: WatchRules.Sampling
     package private(set) var interval: StallInterval?
     package private(set) var isStalled = false

@@ -7,8 +7,6 @@ internal import LagActivity
 /// one ended. Where its waits are no proof of a rest, ``RestMeter`` says so. A callout that is a stall by itself is not part of it: see
 /// ``StallDetector``.
 package struct StarvationStrategy: DetectionStrategy {
-    package static let kind = StallKind.starvation
-
     package let thresholdNanoseconds: UInt64
     package private(set) var interval: StallInterval?
     package private(set) var isStalled = false
