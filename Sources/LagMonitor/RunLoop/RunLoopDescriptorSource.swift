@@ -7,7 +7,7 @@ internal import Synchronization
 /// ready, so it should read or write, or be removed. Two sources may watch the same descriptor. A descriptor that cannot be
 /// polled (a regular file) is always ready, as `poll(2)` has it.
 /// Everything here is safe from any thread. The source does not own the descriptor: invalidate the source *before* closing.
-public final class RunLoopDescriptorSource: Sendable {
+public final class RunLoopDescriptorSource: Sendable, RunLoopItem {
     /// What a descriptor can be ready for.
     public struct Events: OptionSet, Sendable, Hashable {
         public let rawValue: UInt32
@@ -72,5 +72,3 @@ public final class RunLoopDescriptorSource: Sendable {
 
     func setWatchError(_ errno: Int32) { failure.store(errno, ordering: .releasing) }
 }
-
-extension RunLoopDescriptorSource: RunLoopItem {}

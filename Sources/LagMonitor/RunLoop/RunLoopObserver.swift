@@ -6,7 +6,7 @@ internal import Synchronization
 /// The handler runs on the loop's thread. It may add and remove observers, itself included: one that was removed is not
 /// called any more, one that was added is called from the next activity on. It is not called again from within itself.
 /// Everything here is safe from any thread.
-public final class RunLoopObserver: Sendable {
+public final class RunLoopObserver: Sendable, RunLoopItem {
     /// Called on the loop's thread.
     public typealias Handler = @Sendable (RunLoopObserver, LoopActivity) -> Void
 
@@ -48,5 +48,3 @@ public final class RunLoopObserver: Sendable {
         if isFirst { loop?.removeEverywhere(self, in: \.observers) }
     }
 }
-
-extension RunLoopObserver: RunLoopItem {}

@@ -22,7 +22,7 @@ public struct PortMessage: Sendable {
 /// ```
 /// Everything here is safe from any thread; a port is in one loop at a time. Messages sent before the port is in a loop
 /// wait for it, and those that a loop left behind when it ended wait for the next one. A port without senders is what keeps an otherwise idle loop alive.
-public final class RunLoopPort: Sendable {
+public final class RunLoopPort: Sendable, RunLoopItem {
     /// Called on the loop's thread, once a message.
     public typealias Handler = @Sendable (RunLoopPort, PortMessage) -> Void
 
@@ -107,5 +107,3 @@ public final class RunLoopPort: Sendable {
 
     func handle(_ message: PortMessage) { handler?(self, message) }
 }
-
-extension RunLoopPort: RunLoopItem {}

@@ -5,7 +5,7 @@ internal import Synchronization
 /// ``signal()`` alone wakes no loop: a sleeping loop performs the source when something else wakes it, so follow it with
 /// ``ObservedRunLoop/wakeUp()`` or use ``signalAndWake()``. Several signals before the turn are one.
 /// Everything here is safe from any thread; a source is in one loop at a time.
-public final class RunLoopSource: Sendable {
+public final class RunLoopSource: Sendable, RunLoopItem {
     /// Called when the source joins or leaves a mode.
     public typealias ModeHandler = @Sendable (ObservedRunLoop, RunLoopMode) -> Void
 
@@ -67,5 +67,3 @@ public final class RunLoopSource: Sendable {
         signalled.load(ordering: .relaxed) && signalled.exchange(false, ordering: .acquiringAndReleasing)
     }
 }
-
-extension RunLoopSource: RunLoopItem {}
