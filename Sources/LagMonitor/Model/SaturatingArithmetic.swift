@@ -6,8 +6,6 @@ extension FixedWidthInteger where Self: UnsignedInteger {
         return overflow ? .max : sum
     }
 
-    @inlinable package mutating func addSaturated(_ other: Self) { self = saturatingSum(other) }
-
     /// The product, or `.max` where it does not fit.
     @inlinable package func saturatingProduct(_ other: Self) -> Self {
         let (product, overflow) = multipliedReportingOverflow(by: other)
