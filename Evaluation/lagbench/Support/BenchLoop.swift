@@ -8,6 +8,4 @@ final class BenchLoop: ObservableLoop {
     let name: String
 
     init(name: String) { self.name = name }
-
-    func modeName(_ number: UInt32) -> String? { nil }
 }

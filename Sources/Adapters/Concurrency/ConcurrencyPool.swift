@@ -65,9 +65,6 @@ public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, MailboxLoop, W
 
     public var publishesActivity: Bool { false }
 
-    /// Nil: a pool has no modes.
-    public func modeName(_ number: UInt32) -> String? { nil }
-
     /// Starts a task that answers; nothing while an earlier one has not begun. Allocates and may lock.
     public func ping() {
         guard mailbox.beginPing() else { return }

@@ -35,9 +35,6 @@ public final class DispatchThreads: ObservableLoop, WorkerPool, Sendable {
 
     public var publishesActivity: Bool { false }
 
-    /// Nil: threads have no modes.
-    public func modeName(_ number: UInt32) -> String? { nil }
-
     package var jobs: JobSource? { JobSource(.queues, slots: TaskRuntime.slots) }
 }
 

@@ -38,9 +38,6 @@
 
         public var publishesActivity: Bool { false }
 
-        /// Nil: an event loop has no modes.
-        public func modeName(_ number: UInt32) -> String? { nil }
-
         /// Notes that the loop is idle, or gives it a heartbeat; at most one is under way. Allocates and locks.
         public func ping() { link.ping(eventLoop) }
 

@@ -65,9 +65,6 @@ public final class PingedQueue: PingableLoop, TickingLoop, UnpinnedLoop, Mailbox
 
     public var publishesActivity: Bool { false }
 
-    /// Nil: a queue has no modes.
-    public func modeName(_ number: UInt32) -> String? { nil }
-
     /// Submits a block that answers; nothing while an earlier one is still in the queue. Allocates and may lock, as
     /// every submission to a queue does.
     public func ping() {

@@ -86,8 +86,6 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     /// The epoll instance that it was found at; nil: it waits otherwise.
     let epoll: Int32?
 
-    package func modeName(_ number: UInt32) -> String? { nil }
-
     /// Samples, and publishes. Some 4 µs, 50 more where the thread was held, and an examination (``LoopExaminer``) where a stretch of work that lasts is first seen.
     /// - Returns: whether the thread is still there.
     func sample(at now: UInt64) -> Bool {

@@ -13,7 +13,6 @@ public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, Sendable {
     public var beacon: ActivityBeacon { ActivityBeacon() }
     public var thread: ThreadIdentity { .current }
     public var publishesActivity: Bool { false }
-    public func modeName(_ number: UInt32) -> String? { nil }
     public func ping() {}
     public func findWorkers(_ tids: UnsafeMutableBufferPointer<Int32>) -> Int { 0 }
     public var workFunction: UInt64 { 0 }

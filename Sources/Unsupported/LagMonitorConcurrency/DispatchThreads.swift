@@ -9,5 +9,4 @@ public final class DispatchThreads: ObservableLoop, Sendable {
 
     public var thread: ThreadIdentity { .current }
     public var publishesActivity: Bool { false }
-    public func modeName(_ number: UInt32) -> String? { nil }
 }

@@ -15,7 +15,6 @@
         public var beacon: ActivityBeacon { ActivityBeacon() }
         public var thread: ThreadIdentity { .current }
         public var publishesActivity: Bool { false }
-        public func modeName(_ number: UInt32) -> String? { nil }
         public func ping() {}
         public var heartbeats: UInt64 { 0 }
         public var detectsIdleness: Bool { false }

@@ -15,7 +15,6 @@ public final class PingedQueue: PingableLoop, TickingLoop, UnpinnedLoop, Sendabl
     public var presentThread: Int32 { 0 }
     public var publishesActivity: Bool { false }
     public var thread: ThreadIdentity { .current }
-    public func modeName(_ number: UInt32) -> String? { nil }
     public func ping() {}
 
     public func startTicking(every interval: Duration, _ tick: @escaping @Sendable () -> Void) -> (any LoopTicker)? {

@@ -145,8 +145,6 @@ final class BlockingLoop: PingableLoop {
     let publishesActivity = false
     let pingsWithoutLocking = true
 
-    func modeName(_ number: UInt32) -> String? { nil }
-
     func ping() {
         LinkedProgram.say("wedged")
         while true { pause() }

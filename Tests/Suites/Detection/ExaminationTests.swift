@@ -13,7 +13,6 @@ private final class FakeExaminableLoop: ExaminableLoop {
     var beacon: ActivityBeacon { loop.beacon }
     var thread: ThreadIdentity { loop.thread }
     var name: String { loop.name }
-    func modeName(_ number: UInt32) -> String? { nil }
 
     func recordRest(at now: UInt64) {}
     func examine(at now: UInt64) -> LoopExamination {

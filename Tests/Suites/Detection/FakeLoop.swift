@@ -23,8 +23,6 @@ final class FakeLoop: PingableLoop {
         self.pingsWithoutLocking = pingsWithoutLocking
     }
 
-    func modeName(_ number: UInt32) -> String? { nil }
-
     func ping() { pingCount.add(1, ordering: .relaxed) }
 
     /// Pings that were given to it.
@@ -68,7 +66,6 @@ final class FakeUnpinnedLoop: PingableLoop, UnpinnedLoop {
 
     init(on tid: Int32) { present = Atomic(tid) }
 
-    func modeName(_ number: UInt32) -> String? { nil }
     func ping() {}
 
     var presentThread: Int32 {
@@ -82,8 +79,6 @@ final class UnpingableLoop: ObservableLoop {
     let beacon = ActivityBeacon()
     let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)
     let name = "deaf"
-
-    func modeName(_ number: UInt32) -> String? { nil }
 }
 
 final class FakeTicker: LoopTicker {

@@ -47,7 +47,6 @@ struct PingRelayTests {
             let beacon = ActivityBeacon()
             let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)
             let name = "prompt"
-            func modeName(_ number: UInt32) -> String? { nil }
             func ping() { beacon.pong() }
         }
         let registry = try #require(WatchRegistry())

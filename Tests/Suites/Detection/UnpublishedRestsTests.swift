@@ -20,7 +20,6 @@ private final class FakeWaitingLoop: ExaminableLoop {
         self.isQuiet = isQuiet
     }
 
-    func modeName(_ number: UInt32) -> String? { nil }
     func recordRest(at now: UInt64) {}
     func examine(at now: UInt64) -> LoopExamination { LoopExamination(isQuiet: isQuiet, work: .none) }
 

@@ -11,11 +11,13 @@ public protocol ObservableLoop: AnyObject, Sendable {
     /// Whether the loop publishes its activities. One that does not can only be pinged or asked to tick. True unless said.
     var publishesActivity: Bool { get }
     /// The name of a mode by the number that is in the beacon; any thread, may lock, not called by the watchdog.
+    /// Nil unless said: a loop without modes.
     func modeName(_ number: UInt32) -> String?
 }
 
 extension ObservableLoop {
     public var publishesActivity: Bool { true }
+    public func modeName(_ number: UInt32) -> String? { nil }
 }
 
 /// A loop that can be asked for an answer: whatever runs what others give it, observed or not.

@@ -32,8 +32,6 @@ package final class PoolWorker: SampledLoop, @unchecked Sendable {
         meter = JobMeter(since: since)
     }
 
-    package func modeName(_ number: UInt32) -> String? { nil }
-
     /// Whether it runs a job.
     var isAtWork: Bool { meter.isAtWork }
 

@@ -19,7 +19,6 @@ extension MonitorTests {
                 thread = loop.thread
             }
 
-            func modeName(_ number: UInt32) -> String? { nil }
             var isConfirmed: Bool { confirmed.load(ordering: .acquiring) }
             func confirm() { confirmed.store(true, ordering: .releasing) }
         }

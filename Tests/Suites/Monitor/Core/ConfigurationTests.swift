@@ -107,8 +107,6 @@ final class ManyLoop: ObservableLoop {
     let beacon = ActivityBeacon()
     let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)
     let name = "many"
-
-    func modeName(_ number: UInt32) -> String? { nil }
 }
 
 extension MonitorTests {

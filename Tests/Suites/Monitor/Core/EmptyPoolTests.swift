@@ -23,8 +23,6 @@ struct EmptyPoolTests {
             return JobSource(.tasks, slots: slots)
         }
 
-        func modeName(_ number: UInt32) -> String? { nil }
-
         func findThreads(_ tids: UnsafeMutableBufferPointer<Int32>) -> Int {
             searches.add(1, ordering: .relaxed)
             return 0

@@ -155,7 +155,6 @@ extension MonitorTests {
                 let beacon = ActivityBeacon()
                 let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)
                 let name = "silent"
-                func modeName(_ number: UInt32) -> String? { nil }
             }
             for (rule, change) in [
                 ("ping", { $0.ping = .init() }), ("ping", { $0.pingWhileWaiting = .init() }), ("frame", { $0.frame = .init() }),

@@ -12,7 +12,6 @@ import Testing
         let name = "candidate"
         private let confirmed = Atomic(false)
 
-        func modeName(_ number: UInt32) -> String? { nil }
         var isConfirmed: Bool { confirmed.load(ordering: .acquiring) }
         func confirm() { confirmed.store(true, ordering: .releasing) }
     }

@@ -23,8 +23,6 @@ final class Pump: PingableLoop {
 
     init(thread: ThreadIdentity) { self.thread = thread }
 
-    func modeName(_ number: UInt32) -> String? { nil }
-
     func ping() {
         guard !isAsked.exchange(true, ordering: .sequentiallyConsistent) else { return }
         submit {
