@@ -1,3 +1,5 @@
+public import LagOutput
+
 /// A sink whose lines have a format of their own, whatever the monitor's is.
 ///
 /// ```swift

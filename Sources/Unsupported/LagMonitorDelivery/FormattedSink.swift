@@ -1,3 +1,5 @@
+public import LagOutput
+
 /// What is written to it goes to the other sink as it is.
 public final class FormattedSink: RecordSink {
     private let sink: any RecordSink
