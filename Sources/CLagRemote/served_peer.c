@@ -179,8 +179,10 @@ int clr_service(int pidfd, pid_t pid, int32_t epoll) {
     clr_members members = {.owner = {.pidfd = pidfd, .pid = pid}};
     // A longer list is a loop's.
     if (clr_epoll_members_each(pid, epoll, MOST_MEMBERS, clr_visit_served, &members) != 0) return CLR_SERVES_LOOP;
-    if (members.clients + members.own + members.quiet == 0) return CLR_SERVES_UNSEEN;
-    if (members.clients == 0 && members.own == 0) return clr_is_forked(pid) ? CLR_SERVES_ITSELF : CLR_SERVES_LOOP;
+    if (members.clients == 0 && members.own == 0) {
+        if (!clr_is_forked(pid)) return CLR_SERVES_LOOP;
+        return members.quiet == 0 ? CLR_SERVES_UNKNOWN : CLR_SERVES_ITSELF;
+    }
     // A listener that is out of the set for a while is a server's all the same.
     int serves = members.clients == 1 && cll_procfs_each(pid, "fd", MOST_DESCRIPTORS, clr_visit_listener, &members.owner) == 0;
     return serves ? CLR_SERVES_ONE_PEER : CLR_SERVES_LOOP;

@@ -60,6 +60,10 @@ static int clr_joins_thread(pid_t pid, const cll_thread_syscall *call) {
     return tid > 0 && cll_procfs_each(pid, "task", MOST, clr_visit_thread, &tid) == 1;
 }
 
+int clr_awaits_own(const cll_thread_syscall *call) {
+    return call->number == SYS_wait4 || call->number == SYS_waitid || call->number == SYS_futex;
+}
+
 int clr_waits_among_processes(pid_t pid, const cll_thread_syscall *call) {
     // Of an argument of 32 bits the kernel takes no more; the rest of the register may hold anything.
     uint32_t operation = (uint32_t)call->arguments[1];
@@ -85,7 +89,7 @@ static int clr_visit_use(unsigned tid, void *context) {
     if (cll_procfs_syscall(search->pid, (pid_t)tid, &call) != CLL_SYSCALL_BLOCKED) return 0;
     search->await_child += call.number == SYS_wait4 || call.number == SYS_waitid;
     int kind = clr_wait_kind(call.number);
-    int is_loops = kind == CLR_WAIT_EPOLL || kind == CLR_WAIT_RING || (kind == CLR_WAIT_POLL && call.arguments[1] > 0)
+    int is_loops = kind == CLR_WAIT_EPOLL || kind == CLR_WAIT_RING || (kind == CLR_WAIT_POLL && call.arguments[1] > 1)
         || (kind == CLR_WAIT_SELECT && call.arguments[0] > 0);
     if (!is_loops) return 0;
     search->use = CLR_THREADS_WAIT;

@@ -190,11 +190,9 @@ static loop_thread *handle_other_place(
     // library that waits on several, again and again: they come back. (Of who has left, only an instance comes here. It stays the loop,
     // wherever it is waited on, and a single wait may be a start's, too.)
     int32_t needed = has_left ? LOOP_FEW_SET_WAITS : LOOP_WAITS;
-    int is_start_over = rank > thread->rank && others >= needed && has_been_gone(thread, LOOP_START_MS);
-    if (others >= needed && !thread->is_serving && (is_start_over || is_further_out)) {
-        return loop_change_place(thread, object, rank, address, sp);
-    }
-    if (others >= LOOP_OTHER_WAITS && has_been_gone(thread, LOOP_GONE_MS)) {
+    if (others >= needed && !thread->is_serving && is_further_out) return loop_change_place(thread, object, rank, address, sp);
+    int is_likelier = rank > thread->rank && others >= needed && !thread->is_serving && has_been_gone(thread, LOOP_LIKELIER_MS);
+    if (is_likelier || (others >= LOOP_OTHER_WAITS && has_been_gone(thread, LOOP_GONE_MS))) {
         loop_place outer = thread->place;
         int32_t outer_object = thread->object;
         loop_change_place(thread, object, rank, address, sp);

@@ -28,7 +28,7 @@ enum {
     LOOP_ANSWER_MS = 1,       // so long most answers of a server on the same machine take at most
     LOOP_OTHER_WAITS = 32,    // at another place, and the loop's own not seen for
     LOOP_GONE_MS = 5000,      // this long: the other place is the loop now
-    LOOP_START_MS = 1000,     // or this long, where what is waited on there is a loop's rather than what was before
+    LOOP_LIKELIER_MS = 1000,  // or this long, where the other object is of a higher rank
     LOOP_RETRY_WAITS = 1024,  // after a claim that found no free slot
     LOOP_FUNCTION_BYTES = 4096,
     LOOP_CALL_BYTES = 128,    // more than one C function's frame, less than one nested call of the interpreter

@@ -88,6 +88,7 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
             limit: recordPlace(),
             at: now,
             stretch: word,
+            since: clb_beacon_callout_ns(beacon.raw),
             isProvisional: isProvisional,
             isYoung: isYoung,
             isServing: table.isServing(at: index),
@@ -116,7 +117,13 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     package var quietWord: UInt64 { quiet.load(ordering: .relaxed) }
 
     package func proof(at now: UInt64) -> LoopProof {
-        examiner.proof(limit: recordPlace(), at: now, stretch: clb_beacon_word(beacon.raw), isYoung: isYoung) {
+        examiner.proof(
+            limit: recordPlace(),
+            at: now,
+            stretch: clb_beacon_word(beacon.raw),
+            since: clb_beacon_callout_ns(beacon.raw),
+            isYoung: isYoung
+        ) {
             isFetched(from: $0, at: now)
         }
     }

@@ -241,9 +241,9 @@ package struct LineSymbolizer: LineSource {
     }
 
     private func levels(_ reply: [SymbolizerReplies.Level]) -> [ResolvedFrame] {
-        guard reply != [SymbolizerReplies.Level(isNowhere: true)] else {
+        guard reply != [SymbolizerReplies.Level(hasNoLocation: true)] else {
             var frame = ResolvedFrame()
-            frame.isWithoutLines = true
+            frame.lacksLines = true
             return [frame]
         }
         var levels = levelsByName(reply)

@@ -11,7 +11,7 @@ struct SymbolizerReplies {
         var line: Int?
         var column: Int?
         /// The answer is that there is none.
-        var isNowhere = false
+        var hasNoLocation = false
     }
 
     /// Longer replies are taken for nonsense. A level takes some hundred bytes.
@@ -64,8 +64,10 @@ struct SymbolizerReplies {
         var levels = stride(from: 1, to: lines.count, by: 2).map { Self.level(lines[$0], lines[$0 + 1]) }
         if levels.count > Self.maximumLevels { levels.removeSubrange(Self.maximumLevels - 1..<levels.count - 1) }
         // Without a place it is the nearest symbol, however far away.
-        let isNowhere = levels.allSatisfy(\.isNowhere)
-        replies.append(levels.contains { $0.file != nil } ? levels : isNowhere && !levels.isEmpty ? [Level(isNowhere: true)] : [])
+        let hasNoLocation = levels.allSatisfy(\.hasNoLocation)
+        replies.append(
+            levels.contains { $0.file != nil } ? levels : hasNoLocation && !levels.isEmpty ? [Level(hasNoLocation: true)] : []
+        )
         return true
     }
 
@@ -77,11 +79,9 @@ struct SymbolizerReplies {
         }
         let file = parts.dropLast(2).joined(separator: ":")
         guard !file.hasSuffix(compilerGenerated), !file.isEmpty else { return level }
+        level.hasNoLocation = file == "??"
         // A name alone, without a line, is that of the object file in the symbol table: nothing is known of the source.
-        guard file != "??", line > 0 || file.contains("/") else {
-            level.isNowhere = true
-            return level
-        }
+        guard !level.hasNoLocation, line > 0 || file.contains("/") else { return level }
         level.file = file
         if line > 0 {
             level.line = line

@@ -96,9 +96,9 @@ int clr_wait_asks_user(pid_t pid, const cll_thread_syscall *call, const clr_wait
 // What a process of one thread waits for by this epoll instance, where that shows that it runs no loop: one connection that was accepted, and else
 // what is its own (pipes, signals, timers): who waits while it is at work is the one who asked. A connection that the process made itself (a
 // broker's, an X server's), a second one, or a listening socket anywhere make a loop. Or pipes and signals alone, in a child of the same program: a
-// helper of a server, which does what it has to do by the clock. What cannot be seen makes a loop. An instance without a member (a handler has taken
-// all out, as servers that read their configuration again do) does not show what it is for. 10 µs, and some for each descriptor of such a process.
-enum { CLR_SERVES_LOOP = 0, CLR_SERVES_ONE_PEER = 1, CLR_SERVES_ITSELF = 2, CLR_SERVES_UNSEEN = 3 };
+// helper of a server, which does what it has to do by the clock. What cannot be seen makes a loop. Of such a child an instance without
+// a member does not show what it is for: a handler may have taken all out, as servers that read their configuration again do. 10 µs, and some for each descriptor of such a process.
+enum { CLR_SERVES_LOOP = 0, CLR_SERVES_ONE_PEER = 1, CLR_SERVES_ITSELF = 2, CLR_SERVES_UNKNOWN = 3 };
 int clr_service(int pidfd, pid_t pid, int32_t epoll);
 
 // Whether an epoll instance watches a listening socket, among its first 256 members: its thread is a server's loop. 10 µs, and some 3 a socket.
@@ -113,6 +113,9 @@ int clr_epoll_has_client(int pidfd, pid_t pid, int32_t epoll);
 // Whether nothing can come from `object` but new connections, and the process has none that came from there: then no work of a loop on it waits but
 // what is pending there. 3 µs a socket of the process.
 int clr_has_no_client(int pidfd, pid_t pid, const clr_wait_object *object);
+
+// Whether a thread sleeps in a call in which it waits for what its own program does: a child's end, another thread.
+int clr_awaits_own(const cll_thread_syscall *call);
 
 // Whether a thread sleeps in a lock that processes share: a lock of a file, a semaphore of System V, a futex that is not private, but for
 // one that is a thread's end. 1 µs, of a futex some for each thread.

@@ -36,7 +36,7 @@ package struct FrameResolver: Sendable {
     package mutating func close() { lines?.close() }
 
     private static func merged(_ symbol: ResolvedSymbol?, _ levels: [ResolvedFrame]) -> [ResolvedFrame] {
-        guard let symbol else { return levels.filter { !$0.isWithoutLines } }
+        guard let symbol else { return levels.filter { !$0.lacksLines } }
         var levels = levels.isEmpty ? [ResolvedFrame()] : levels
         let last = levels.count - 1
         levels[last].name = symbol.name

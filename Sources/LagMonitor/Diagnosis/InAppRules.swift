@@ -118,8 +118,7 @@ package struct InAppRules: Sendable, Hashable {
     package func isInApp(modulePath: String?, symbol: String?, file: String? = nil) -> Bool {
         let base = modulePath.map(ModuleName.base)
         let owner = symbol.map(Self.owner)
-        // As the record names it, too.
-        let names = [modulePath, base, modulePath.map(program.name(ofModule:)), owner].compactMap { $0 }
+        let names = names(modulePath, symbol)
         if Self.matches(names, inAppPrefixes) { return true }
         if Self.matches(names, notInAppPrefixes) { return false }
         // What the compiler made by itself: it is in no source file, and the next compiler makes something else.
@@ -135,6 +134,17 @@ package struct InAppRules: Sendable, Hashable {
         }
         if let file, FileLocation.isSystemSource(file) || SourceModules.holdsSource(file) { return false }
         return owner.map { isProgramSymbol($0, hasSource: file?.isEmpty == false) } ?? true
+    }
+
+    /// Whether ``inAppPrefixes`` say that a frame is the program's own.
+    package func isNamedOwn(modulePath: String, symbol: String?) -> Bool {
+        Self.matches(names(modulePath, symbol), inAppPrefixes)
+    }
+
+    /// What prefixes may name of a frame; its module as the record names it, too.
+    private func names(_ modulePath: String?, _ symbol: String?) -> [String] {
+        [modulePath, modulePath.map(ModuleName.base), modulePath.map(program.name(ofModule:)), symbol.map(Self.owner)].compactMap
+        { $0 }
     }
 
     /// Whether a file is the C library, the loader, a language's runtime or interpreter, or a part of CPython's own library.

@@ -17,7 +17,7 @@ package struct ResolvedFrame: Sendable, Hashable {
     /// The function was put into the next level's one; false for the last level.
     package var isInlined: Bool
     /// The module's line tables were read, and leave this code out: it was compiled elsewhere, as what a static program has of its libraries is.
-    package var isWithoutLines = false
+    package var lacksLines = false
 
     package init(
         name: String? = nil,

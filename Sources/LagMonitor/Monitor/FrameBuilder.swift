@@ -55,15 +55,13 @@ struct FrameBuilder {
             guard let module else { return [StallRecord.Frame(pc: captured.pc)] }
             let levels = names.removeFirst()
             let frames = (levels.isEmpty ? [ResolvedFrame()] : levels).map { Self.frame(captured, module, $0, rules) }
-            let hasLine = frames.contains { $0.inApp == true && $0.file != nil }
-            origins[origins.count - 1] = Origin(
-                module: module.path,
-                hasLine: hasLine,
-                isWithout: levels.last?.isWithoutLines == true
-            )
+            let isOwn = frames.contains { $0.inApp == true && $0.file != nil }
+            let lacksLines =
+                levels.last?.lacksLines == true && !rules.isNamedOwn(modulePath: module.path, symbol: levels.last?.simplified)
+            origins[origins.count - 1] = Origin(module: module.path, hasLine: isOwn, lacksLines: lacksLines)
             return frames
         }
-        for index in Self.compiledElsewhere(origins) {
+        for index in Self.framesWithoutLines(origins) {
             for level in frames[index].indices { frames[index][level].inApp = false }
         }
         return frames
@@ -75,14 +73,16 @@ struct FrameBuilder {
         /// It is the program's own, and its line is known.
         let hasLine: Bool
         /// Its module's lines leave it out.
-        let isWithout: Bool
+        let lacksLines: Bool
     }
 
-    /// Which frames are not the program's source: code without lines in a module whose own code has them. A static program has its C library's and
-    /// other libraries' functions in the same file.
-    static func compiledElsewhere(_ origins: [Origin?]) -> [Int] {
-        let own = Set(origins.compactMap { $0.flatMap { $0.hasLine ? $0.module : nil } })
-        return origins.indices.filter { index in origins[index].map { $0.isWithout && own.contains($0.module) } == true }
+    /// Which frames of a static program are not its own source: code without lines, where its own code has them. The C library's and other libraries'
+    /// functions are in the same file there. (Of a program that has its C library from elsewhere the stack shows that, and what it has without lines may
+    /// well be its own.)
+    static func framesWithoutLines(_ origins: [Origin?]) -> [Int] {
+        let modules = Set(origins.compactMap { $0?.module }.filter { $0 != "[vdso]" })
+        guard modules.count == 1, origins.contains(where: { $0?.hasLine == true }) else { return [] }
+        return origins.indices.filter { origins[$0]?.lacksLines == true }
     }
 
     /// One for each frame that has a module.

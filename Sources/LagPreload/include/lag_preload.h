@@ -13,7 +13,7 @@
 // Another place of the same function with the same stack pointer counts as the same place: many loops poll first without waiting.
 //
 // When the loop is another one. If the thread has waited at another place at least 32 times, and for 5 s not where its loop was, then that
-// is its loop now; the old one is back with its first wait. (Where it waits there on what is a loop's rather, 8 times and 1 s.) A wait further out is the loop's at once, of an epoll instance after a few, but in
+// is its loop now; the old one is back with its first wait. (Where the other object is of a higher rank, 8 times and 1 s.) A wait further out is the loop's at once, of an epoll instance after a few, but in
 // interpreters, whose calls do not nest on this stack. Who has accepted a connection since its loop's wait serves it: what it waits on is a handler's.
 //
 // Promises. No system call, no lock, no memory taken on the way of a call; errno, cancellation and results as without it. Nothing

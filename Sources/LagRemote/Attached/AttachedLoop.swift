@@ -140,7 +140,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         let word = clb_beacon_word(beacon.raw)
         if finder.isAtWork, examinedWord != word, finder.isInDoubt(at: now) {
             examinedWord = word
-            recordExamination(examiner.examine(limit: limit, at: now, stretch: word))
+            recordExamination(examiner.examine(limit: limit, at: now, stretch: word, since: clb_beacon_callout_ns(beacon.raw)))
         }
         last = (now, isAsleep)
         if finder.isAtWork {
@@ -186,7 +186,13 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
 
     package func examine(at now: UInt64, isHandler: (_ events: UInt64?) -> Bool) -> LoopExamination {
         let word = clb_beacon_word(beacon.raw)
-        let found = examiner.examine(limit: limit, at: now, stretch: word, isHandler: isHandler)
+        let found = examiner.examine(
+            limit: limit,
+            at: now,
+            stretch: word,
+            since: clb_beacon_callout_ns(beacon.raw),
+            isHandler: isHandler
+        )
         // It may have come to rest since it was sampled: then that ends a stretch of work, and says nothing of what it was.
         if found.isQuiet { _ = sample(at: clb_now_ns()) }
         guard clb_beacon_word(beacon.raw) == word else { return LoopExamination(work: found.work) }

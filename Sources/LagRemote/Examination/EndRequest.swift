@@ -1,13 +1,14 @@
 package import LagActivity
 internal import Synchronization
 
-/// When the processes of a command were asked to end. Who ends waits for its own workers, by locks, joins and children; what is still pending is not
-/// kept waiting by that.
+/// When the processes of a command were asked to end. Who ends waits for its own threads and children in its handler, whatever is still pending.
 ///
 /// Any thread.
 package final class EndRequest: Sendable {
-    /// As long as service managers wait (`DefaultTimeoutStopSec` of systemd): what still runs then goes on.
-    private static let endingNanoseconds: UInt64 = 90_000_000_000
+    /// A loop that serves on has come back to its wait by then.
+    private static let handlingNanoseconds: UInt64 = 2_000_000_000
+    /// An end that takes longer is worth a line.
+    private static let endingNanoseconds: UInt64 = 10_000_000_000
 
     /// 0: never.
     private let asked = Atomic<UInt64>(0)
@@ -17,9 +18,10 @@ package final class EndRequest: Sendable {
     /// A later time takes the place of an earlier one.
     package func record(at time: MonotonicTime) { asked.store(time.nanoseconds, ordering: .relaxed) }
 
-    /// Whether what has run since `begin` is to end: what was started afterwards was not asked.
-    func isAsked(ofOneSince begin: UInt64, at now: UInt64) -> Bool {
+    /// Whether a stretch of a loop's work that began then may be the end that was asked for. One that had begun before is a stall as it was.
+    func mayBeEnd(since begin: UInt64, at now: UInt64) -> Bool {
         let asked = asked.load(ordering: .relaxed)
-        return asked != 0 && asked >= begin && now >= asked && now - asked < Self.endingNanoseconds
+        guard asked != 0, begin >= asked, now >= asked else { return false }
+        return begin - asked < Self.handlingNanoseconds && now - asked < Self.endingNanoseconds
     }
 }

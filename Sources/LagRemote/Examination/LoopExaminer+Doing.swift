@@ -8,6 +8,7 @@ extension LoopExaminer {
     /// What the thread does now, for ``QuietRule``.
     func doing(
         limit: UInt64,
+        isEnding: Bool,
         isYoung: Bool,
         isServing: Bool,
         isForProof: Bool,
@@ -32,7 +33,7 @@ extension LoopExaminer {
             return .waiting(isFurtherOut: false)
         }
         return switch Int(clr_call_use(process.pid, &call)) {
-        case CLR_CALL_RESTS where process.end.isAsked(ofOneSince: madeNanoseconds, at: now): .ending
+        case CLR_CALL_RESTS where isEnding && clr_awaits_own(&call) != 0: .ending
         case CLR_CALL_RESTS where state.service.hasNoChannel(of: object?.epoll, at: now): .waitingElsewhere
         // A handler of CPython, Ruby, Perl or PHP is good for a line. For an action the C stack has to say the same.
         case CLR_CALL_RESTS:

@@ -1,4 +1,3 @@
-internal import CLagBeacon
 internal import CLagLinux
 internal import CLagRemote
 internal import LagActivity
@@ -50,7 +49,6 @@ package final class LoopExaminer: Sendable {
     /// That it is one is a claim of the shared table, which every process of the command can write.
     private let isClaimed: Bool
     private let state: Mutex<State>
-    let madeNanoseconds = clb_now_ns()
 
     /// The descriptors of a set may change with each wait.
     private static let readAgainNanoseconds: UInt64 = 100_000_000
@@ -110,6 +108,8 @@ package final class LoopExaminer: Sendable {
                 return
             }
             state.object = object
+            // A handler may take the members out.
+            _ = state.service.kind(of: object.epoll, at: now)
             state.isMadeAnew = isMadeAnew
             state.seenEpoll = object.epoll
             state.readNanoseconds = now
@@ -144,12 +144,14 @@ package final class LoopExaminer: Sendable {
     ///   - isYoung: all its waits were within some seconds, as those of a start are, which is no loop.
     ///   - isServing: a connection that came at the loop's place, which has the loop around it, however young: what its process says.
     ///   - stretch: the beacon's word of the present stretch of work.
+    ///   - begin: when that began; 0: it is not known.
     ///   - isHandler: whether by its calls the thread is in a handler, although it sleeps above the limit: asked with where on the stack its wait has its events; nil: elsewhere.
     ///   - isFetched: whether another thread has fetched from that epoll instance just now.
     func examine(
         limit: UInt64,
         at now: UInt64,
         stretch: UInt64 = 0,
+        since begin: UInt64 = 0,
         isProvisional: Bool = false,
         isYoung: Bool = false,
         isServing: Bool = false,
@@ -160,6 +162,7 @@ package final class LoopExaminer: Sendable {
             limit: limit,
             at: now,
             stretch: stretch,
+            since: begin,
             isProvisional: isProvisional,
             isYoung: isYoung && !isServing,
             isServing: isServing,
@@ -184,10 +187,19 @@ package final class LoopExaminer: Sendable {
         limit: UInt64,
         at now: UInt64,
         stretch: UInt64 = 0,
+        since begin: UInt64 = 0,
         isYoung: Bool = false,
         isFetched: (_ epoll: Int32) -> Bool = { _ in false }
     ) -> LoopProof {
-        let facts = facts(limit: limit, at: now, stretch: stretch, isYoung: isYoung, isForProof: true, isFetched)
+        let facts = facts(
+            limit: limit,
+            at: now,
+            stretch: stretch,
+            since: begin,
+            isYoung: isYoung,
+            isForProof: true,
+            isFetched
+        )
         guard isDeclared, !isClaimed else {
             let isWitnessed = isClaimed && facts.isProved && isSeen()
             return LoopProof(isLoop: facts.isProved, isWorkPending: facts.pending == .pending, isWitnessed: isWitnessed)
@@ -211,6 +223,7 @@ package final class LoopExaminer: Sendable {
         limit: UInt64,
         at now: UInt64,
         stretch: UInt64,
+        since begin: UInt64,
         isProvisional: Bool = false,
         isYoung: Bool = false,
         isServing: Bool = false,
@@ -237,7 +250,15 @@ package final class LoopExaminer: Sendable {
             var rule = QuietRule(
                 kind: isEnding || isBetween ? .unknown : service ?? work.kind,
                 pending: pending,
-                doing: doing(limit: limit, isYoung: isYoung, isServing: isServing, isForProof: isForProof, at: now, &state)
+                doing: doing(
+                    limit: limit,
+                    isEnding: process.end.mayBeEnd(since: begin, at: now),
+                    isYoung: isYoung,
+                    isServing: isServing,
+                    isForProof: isForProof,
+                    at: now,
+                    &state
+                )
             )
             rule.isProvisional = isProvisional && state.object?.epoll == nil
             rule.hasFetched =

@@ -28,7 +28,8 @@ struct LoopService {
                 switch Int(clr_service(process.descriptor, process.pid, epoll)) {
                 case CLR_SERVES_ONE_PEER: .peer
                 case CLR_SERVES_ITSELF: .helper
-                case CLR_SERVES_UNSEEN: epoll == found.epoll ? found.kind : nil
+                // As it was when it had members; one that never had any waits for the clock.
+                case CLR_SERVES_UNKNOWN: epoll == found.epoll ? found.kind : .helper
                 default: nil
                 }
             found = (kind, epoll, now)

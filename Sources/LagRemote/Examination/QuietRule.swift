@@ -22,7 +22,7 @@ package struct QuietRule: Sendable, Equatable {
         case working
         /// Asleep in a wait for all that its loop waits for: in a loop within a handler (a modal dialog). That is a rest.
         case waitingForAll
-        /// In a call in which a thread may wait for work, or for its own threads and children, after its process was asked to end: that is a rest.
+        /// Asleep until its own threads or children have done something, in what may be the end that its process was asked for (``EndRequest``): that is a rest.
         case ending
         /// Asleep in another wait, which is a rest while nothing is pending. For its user's terminal alone, which is one of the things that its loop waits
         /// for: it asks something (a dialog of a text program). Or for what a loop waits for, where what is taken for its loop is some seconds old and

@@ -594,7 +594,7 @@ int run_places(int count, char **arguments) {
         int status = 1;
         while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
         return WEXITSTATUS(status);
-    } else if (strcmp(name, "ends") == 0) {
+    } else if (strcmp(name, "ends-with-worker") == 0) {
         // Waits for its worker when it is asked to end, or by itself; what somebody sent meanwhile waits.
         struct sigaction action = {.sa_handler = end_soon};
         sigaction(SIGTERM, &action, NULL);

@@ -26,8 +26,8 @@ final class WatchReporter: @unchecked Sendable {
         case hasBlindLibrary(since: MonotonicTime)
         /// It runs below another lagmond, which watches it.
         case isOthers
-        /// Seen once so far: a short-lived one, or one between fork and exec, is no gap in the watch.
-        case withoutLibrary
+        /// Since then: a short-lived one, or one between fork and exec, is no gap in the watch.
+        case withoutLibrary(since: MonotonicTime)
         case notSelected(name: String)
         case failed(Unwatched, at: MonotonicTime)
     }
@@ -59,9 +59,9 @@ final class WatchReporter: @unchecked Sendable {
     private let waiting = Mutex<[String]>([])
 
     private var report = WatchReport()
-    private var (listedAt, silenceAt) = (MonotonicTime.now, MonotonicTime.now)
+    private var (listedAt, silenceCheckedAt) = (MonotonicTime.now, MonotonicTime.now)
     /// The command's process, and when it was first seen: what it starts at first is watched soon.
-    private var newest: (pid: Int32, since: MonotonicTime) = (0, .now)
+    private var rootProcess: (pid: Int32, since: MonotonicTime) = (0, .now)
     private var observations: [ProcessID: Observation] = [:]
     private var (linesLeft, silenceLinesLeft) = (WatchReport.lines, WatchReport.lines)
     /// Processes that were found to have no loop, and whether that was reported.
@@ -70,6 +70,8 @@ final class WatchReporter: @unchecked Sendable {
 
     /// A refused process is tried again after so long.
     private static let retryAfter: Duration = .seconds(60)
+    /// What is there without the library for so long is no short-lived one, nor one between fork and exec.
+    private static let settlingTime: Duration = .seconds(1)
 
     init(lifecycle: CommandLifecycle, outside: OutsideWatch, surroundings: Surroundings) {
         self.lifecycle = lifecycle
@@ -106,13 +108,13 @@ final class WatchReporter: @unchecked Sendable {
             selection.includes(process: $0) ? surroundings.hasLibrary($0) : true
         }
         let present = surroundings.watched()
-        if root != newest.pid { newest = (root, now) }
-        if WatchReport.isListDue(startedAt: newest.since, listedAt: listedAt, at: now) {
+        if root != rootProcess.pid { rootProcess = (root, now) }
+        if WatchReport.isListDue(startedAt: rootProcess.since, listedAt: listedAt, at: now) {
             listedAt = now
             examineTree(below: root, Set(present.map(\.pid)), selection, at: now)
         }
-        if now - silenceAt >= WatchReport.patience {
-            silenceAt = now
+        if now - silenceCheckedAt >= WatchReport.patience {
+            silenceCheckedAt = now
             reportSilence(below: root, Set(present.lazy.filter { !$0.loops.isEmpty }.map(\.pid)))
         }
         reportShortage()
@@ -161,17 +163,24 @@ final class WatchReporter: @unchecked Sendable {
             switch observations[id] {
             case .isOthers: continue
             case .hasLibrary, .hasBlindLibrary: examineBlind(id, at: now)
-            case .failed(_, let time) where now - time < Self.retryAfter: continue
+            case .failed(_, let time) where now - time < retryTime(of: time): continue
             case .withoutLibrary where surroundings.hasLibrary(pid) == true: observations[id] = .hasLibrary
+            case .withoutLibrary(let since) where now - since < Self.settlingTime: continue
             case .withoutLibrary, .failed:
                 let isBlind = surroundings.hasLibrary(pid) == true
                 watchFromOutside(id, isNew: !isRefused(id), because: isBlind ? Self.blindness : nil, at: now)
-            case nil, .notSelected: observations[id] = surroundings.hasLibrary(pid) == true ? .hasLibrary : .withoutLibrary
+            case nil, .notSelected:
+                observations[id] = surroundings.hasLibrary(pid) == true ? .hasLibrary : .withoutLibrary(since: now)
             }
         }
         observations = observations.filter { seen.contains($0.key) }
         let refused = observations.values.compactMap { if case .failed(let unwatched, _) = $0 { unwatched } else { nil } }
         unwatchedNow.withLock { $0 = refused.sorted { $0.pid < $1.pid } }
+    }
+
+    /// What a start refuses it may permit a moment later.
+    private func retryTime(of time: MonotonicTime) -> Duration {
+        time - rootProcess.since < WatchReport.patience ? WatchReport.patience : Self.retryAfter
     }
 
     private func isRefused(_ id: ProcessID) -> Bool { if case .failed = observations[id] { true } else { false } }

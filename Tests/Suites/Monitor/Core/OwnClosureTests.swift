@@ -32,13 +32,15 @@ struct OwnClosureTests {
     /// A static program has its libraries in its own file.
     @Test func `code without lines is not own where own code has them`() {
         func origin(_ module: String, line: Bool = false, without: Bool = false) -> FrameBuilder.Origin {
-            .init(module: module, hasLine: line, isWithout: without)
+            .init(module: module, hasLine: line, lacksLines: without)
         }
-        let sleeping = [origin("app", without: true), nil, origin("app", line: true), origin("other", without: true)]
-        #expect(FrameBuilder.compiledElsewhere(sleeping) == [0])
+        let sleeping = [origin("app", without: true), nil, origin("app", line: true), origin("[vdso]", without: true)]
+        #expect(FrameBuilder.framesWithoutLines(sleeping) == [0, 3])
+        // It has its C library from elsewhere.
+        #expect(FrameBuilder.framesWithoutLines(sleeping + [origin("libc.so.6")]).isEmpty)
         // Lines that did not come in time, and a program without any.
-        #expect(FrameBuilder.compiledElsewhere([origin("app"), origin("app", line: true)]).isEmpty)
-        #expect(FrameBuilder.compiledElsewhere([origin("app", without: true), origin("app", without: true)]).isEmpty)
+        #expect(FrameBuilder.framesWithoutLines([origin("app"), origin("app", line: true)]).isEmpty)
+        #expect(FrameBuilder.framesWithoutLines([origin("app", without: true), origin("app", without: true)]).isEmpty)
     }
 
     @Test func `a template that does not call what it was made for`() {

@@ -89,11 +89,12 @@ struct QuietRuleTests {
     @Test func `who was asked to end and waits for its own workers keeps no one waiting`() {
         #expect(Self.rule(.ending, pending: true).isQuiet && !Self.rule(.ending, pending: true).isProved)
         let end = EndRequest()
-        #expect(!end.isAsked(ofOneSince: 0, at: 7))
+        #expect(!end.mayBeEnd(since: 0, at: 7))
         end.record(at: MonotonicTime(nanoseconds: 1000))
-        #expect(end.isAsked(ofOneSince: 900, at: 1000))
-        // Started since, or it has gone on.
-        #expect(!end.isAsked(ofOneSince: 1001, at: 2000) && !end.isAsked(ofOneSince: 900, at: 91_000_000_000))
+        #expect(end.mayBeEnd(since: 1000, at: 1000) && end.mayBeEnd(since: 1_900_000_000, at: 9_000_000_000))
+        // A stall that had begun before, a loop that serves on, and an end that takes long.
+        #expect(!end.mayBeEnd(since: 999, at: 2000))
+        #expect(!end.mayBeEnd(since: 2_000_001_000, at: 2_000_002_000) && !end.mayBeEnd(since: 1000, at: 10_000_001_000))
     }
 
     @Test func `a question to the user, or a loop after a start, is a rest while nothing is pending`() {

@@ -194,20 +194,25 @@ struct LoopPlacesTests {
     /// Of a small loop, which waits for one descriptor itself.
     @Test func `a library that waits for several descriptors again and again is within its handler`() throws {
         let lines = try Self.lines("clients-library", .run)
-        #expect(lines.count == 1 && lines.first.map { Self.functions($0).contains("handler_that_asks_often") } == true, "\(lines)")
+        #expect(
+            lines.count == 1 && lines.first.map { Self.functions($0).contains("handler_that_asks_often") } == true,
+            "\(lines)"
+        )
         #expect(lines.first.flatMap { $0["duration_ms"] as? Double } ?? 0 >= 500, "\(lines)")
     }
 
     @Test func `who was asked to end waits for its workers, which is no stall`() throws {
         // By itself it is one.
-        let lines = try Self.lines("ends", .run)
+        let lines = try Self.lines("ends-with-worker", .run)
         #expect(
             lines.count == 1 && lines.first.map { Self.functions($0).contains("handler_that_waits_for_a_child") } == true,
             "\(lines)"
         )
         try withFolder { folder in
             let output = folder + "/stalls"
-            let run = try RunningProbe([ProbeRun.lagmond, "run", "--output", output, "--", ProbeRun.probe, "places", "ends"])
+            let run = try RunningProbe([
+                ProbeRun.lagmond, "run", "--output", output, "--", ProbeRun.probe, "places", "ends-with-worker",
+            ])
             _ = try run.complaint(containing: "watching main of ForeignProbe")
             kill(run.pid, SIGTERM)
             let end = try run.end()
