@@ -44,7 +44,8 @@ let layers: [Target.Dependency] = [
     "CLibunwind", "LagModel", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis", "LagOutput",
 ]
 let core = cEdge + layers
-let remote: [Target.Dependency] = ["CLagRemote", "LagRemote"]
+let monitor = core + ["LagMonitor"]
+let remote = monitor + ["CLagRemote", "LagRemote"]
 // Adapters that need nothing but the toolchain are products.
 let products: [Product] = [
     "LagMonitorFoundation", "LagMonitorConcurrency", "LagMonitorDelivery", "LagMonitorOTLP", "LagMonitorTestKit", "LagSymbols",
@@ -147,7 +148,7 @@ let package = Package(
 
         // lagmond. LagSymbols: files and lines from a kept llvm-symbolizer.
         .target(name: "LagSymbols", dependencies: cEdge + ["CLagRemote", "LagModel", "LagDiagnosis"]),
-        .target(name: "LagRemote", dependencies: core + ["CLagRemote", "LagMonitor"]),
+        .target(name: "LagRemote", dependencies: monitor + ["CLagRemote"]),
         .target(name: "LagReader", dependencies: ["CZlib", "LagModel"]),
         // Linked as Embedded Swift is, which leaves the Swift runtime out; by lld, which imports nothing for the parts of CLagBeacon that
         // it drops (gold does, and other C libraries lack some of it).
@@ -164,8 +165,8 @@ let package = Package(
         ),
         .executableTarget(
             name: "lagmond",
-            dependencies: core + remote + [
-                "LagMonitor", "LagMonitorDelivery", "LagMonitorOTLP", "LagSymbols", "LagReader", "LagWorkload", argumentParser,
+            dependencies: remote + [
+                "LagMonitorDelivery", "LagMonitorOTLP", "LagSymbols", "LagReader", "LagWorkload", argumentParser,
             ] + ["NIOCore", "NIOPosix", "NIOHTTP1"].map { .product(name: $0, package: "swift-nio") },
             exclude: ["Workload"],
             // In the program itself: lagmond is one file that can be copied.
@@ -179,20 +180,16 @@ let package = Package(
         evaluation("lagdiagnosis", ["LagMonitor", "LagOutput", "StallFixtures", argumentParser]),
         .executableTarget(
             name: "lagfuzz",
-            dependencies: core + ["TestSupport", "LagMonitor", "LagMonitorDelivery", "LagReader"],
+            dependencies: monitor + ["TestSupport", "LagMonitorDelivery", "LagReader"],
             path: "Evaluation/Fuzz",
             exclude: ["Corpus", "README.md"]
         ),
         // Tests
         support("TestSupport", ["LagMonitor"]),
         support("StallFixtures", [], [withoutFramePointer]),
-        // Has a malloc of its own, and must not be linked into anything else.
-        support("CountingMalloc"),
-        probe("CaptureProbe", core + ["LagMonitor", "StallFixtures"]),
-        probe(
-            "MonitorProbe",
-            core + remote + ["LagMonitor", "LagMonitorConcurrency", "LagMonitorOTLP", "LagSymbols", "StallFixtures"]
-        ),
+        support("CountingMalloc"),  // Has a malloc of its own: never linked into anything else.
+        probe("CaptureProbe", monitor + ["StallFixtures"]),
+        probe("MonitorProbe", remote + ["LagMonitorConcurrency", "LagMonitorOTLP", "LagSymbols", "StallFixtures"]),
         probe("AllocationProbe", cEdge + ["LagMonitor", "LagCapture", "LagDiagnosis", "CountingMalloc"]),
         // Who runs the main queue is the program's choice: an asynchronous one is another program.
         probe("FoundationProbe", ["LagModel", "LagMonitor", "LagMonitorConcurrency", "LagMonitorFoundation"]),
@@ -220,9 +217,9 @@ let package = Package(
         suite(
             "LagMonitorTests",
             "Monitor",
-            core + [
-                "LagMonitor", "LagReader", "LagMonitorDelivery", "LagMonitorTestKit", "MonitorProbe", "AllocationProbe",
-                "MainActorProbe", "FoundationProbe",
+            monitor + [
+                "LagReader", "LagMonitorDelivery", "LagMonitorTestKit", "MonitorProbe", "AllocationProbe", "MainActorProbe",
+                "FoundationProbe",
             ]
         ),
         suite(
@@ -233,27 +230,19 @@ let package = Package(
                 "LagMonitorDelivery", "LagMonitorOTLP", "LagMonitorTestKit", "LagMonitorNIO", "LagMonitorLogging",
                 "LagMonitorMetrics", "LagMonitorLifecycle", "LagMonitorConfiguration", "LagMonitorTracing",
                 "LagMonitorHummingbird", "LagMonitorGRPC", "LagSymbols", "StallFixtures", "FoundationProbe", "MonitorProbe",
-                logging,
-                lifecycle, configuration, tracing, hummingbird, httpTypes, grpc,
+                logging, lifecycle, configuration, tracing, hummingbird, httpTypes, grpc,
                 product("MetricsTestKit", of: "swift-metrics", with: "Metrics"),
                 product("ServiceLifecycleTestKit", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
                 product("UnixSignals", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
             ] + nio
         ),
-        suite("LagRemoteTests", "Remote", core + remote + ["LagMonitor", "LagMonitorOTLP", "MonitorProbe", "ForeignProbe"]),
+        suite("LagRemoteTests", "Remote", remote + ["LagMonitorOTLP", "MonitorProbe", "ForeignProbe"]),
         suite(
             "lagmondTests",
             "lagmond",
-            core + remote + [
-                "lagmond", "LagMonitor", "LagMonitorDelivery", "LagSymbols", "LagReader", "LagWorkload", "MonitorProbe",
-                "ForeignProbe",
-            ]
+            remote + ["lagmond", "LagMonitorDelivery", "LagSymbols", "LagReader", "LagWorkload", "MonitorProbe", "ForeignProbe"]
         ),
-        suite(
-            "EvaluationTests",
-            "Evaluation",
-            layers + ["lagbench", "lagaccuracy", "lagdiagnosis", "lagfuzz", "LagMonitor", "LagWorkload"]
-        ),
+        suite("EvaluationTests", "Evaluation", monitor + ["lagbench", "lagaccuracy", "lagdiagnosis", "lagfuzz", "LagWorkload"]),
     ]
 )
 
