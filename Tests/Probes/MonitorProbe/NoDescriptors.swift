@@ -32,7 +32,10 @@ enum NoDescriptors {
         }
         monitor.stop()
         // A host closes what is not its own, and gets the number again, for the same file perhaps: that is its own then.
-        let (_, again, _) = try Probe.watchedThread()
+        let (idle, again, another) = try Probe.watchedThread()
+        // It has no file open for a moment then, as at its start: a number of such a one cannot be known from the host's.
+        another.perform { napWithoutDescriptors() }
+        guard eventually({ idle.records.count == 1 }) else { Probe.fail("no record before the host closes all") }
         closefrom(3)
         let own = (0..<number).map { open($0 % 2 == 0 ? "/dev/null" : "/proc/self/maps", O_RDONLY | O_CLOEXEC) }
         again.stop()
