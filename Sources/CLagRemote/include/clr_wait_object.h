@@ -97,7 +97,8 @@ int clr_wait_asks_user(pid_t pid, const cll_thread_syscall *call, const clr_wait
 // what is its own (pipes, signals, timers): who waits while it is at work is the one who asked. A connection that the process made itself (a
 // broker's, an X server's), a second one, or a listening socket anywhere make a loop. Or pipes and signals alone, in a child of the same program: a
 // helper of a server, which does what it has to do by the clock. What cannot be seen makes a loop. Of such a child an instance without
-// a member does not show what it is for: a handler may have taken all out, as servers that read their configuration again do. 10 µs, and some for each descriptor of such a process.
+// a member does not show what it is for: a handler may have taken all out, as servers that read their configuration again do. 10 µs, and some for
+// each descriptor of such a process.
 enum { CLR_SERVES_LOOP = 0, CLR_SERVES_ONE_PEER = 1, CLR_SERVES_ITSELF = 2, CLR_SERVES_UNKNOWN = 3 };
 int clr_service(int pidfd, pid_t pid, int32_t epoll);
 

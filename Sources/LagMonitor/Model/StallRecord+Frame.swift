@@ -31,7 +31,7 @@ extension StallRecord {
         public var skipped: Int?
         /// ``offset`` of the function's first byte, where there is no ``symbol`` that says as much. In no line.
         package var functionOffset: UInt64?
-        /// What tells functions of this symbol apart, for grouping: which lambda of its function, which instance of a
+        /// What distinguishes functions of this symbol, for grouping: which lambda of its function, which instance of a
         /// template. In no line.
         package var variant: String?
         /// Code of the C library, the loader or a language's runtime. In no line.

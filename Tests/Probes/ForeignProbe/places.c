@@ -193,9 +193,13 @@ static void watch(int descriptor, uint32_t events) {
     if (epoll_ctl(set, EPOLL_CTL_ADD, descriptor, &interest) != 0) _exit(3);
 }
 
-__attribute__((noinline)) void handler_that_waits_for_a_child(int child) {
-    while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
+static int status_of(pid_t child) {
+    int status = 1;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    return WEXITSTATUS(status);
 }
+
+__attribute__((noinline)) void handler_that_waits_for_a_child(int child) { status_of(child); }
 
 // As libraries of clients do, for a connection and what wakes them.
 __attribute__((noinline)) void handler_that_asks_often(int ms) {
@@ -577,9 +581,7 @@ int run_places(int count, char **arguments) {
             turn_epoll(20);
             _exit(0);
         }
-        int status = 1;
-        while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-        return WEXITSTATUS(status);
+        return status_of(child);
     } else if (strcmp(name, "reload") == 0) {
         // A server's only worker: it takes all out of its set while it reads its configuration again.
         pid_t child = fork();
@@ -591,9 +593,7 @@ int run_places(int count, char **arguments) {
             turn_epoll(20);
             _exit(0);
         }
-        int status = 1;
-        while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-        return WEXITSTATUS(status);
+        return status_of(child);
     } else if (strcmp(name, "ends-with-worker") == 0) {
         // Waits for its worker when it is asked to end, or by itself; what somebody sent meanwhile waits.
         struct sigaction action = {.sa_handler = end_soon};
