@@ -44,13 +44,21 @@ int cll_poller_attach_wake(int epoll_fd, cll_wake *wake) {
     return 0;
 }
 
+void cll_poller_lose_wake(cll_wake *wake) {
+    wake->event_fd = -1;
+    wake->expected_writes = 0;
+}
+
 void cll_poller_detach_wake(cll_wake *wake) {
     if (wake->event_fd < 0) return;
     uint32_t arrived = 0;
-    while (arrived != wake->expected_writes) {
+    while ((int32_t)(wake->expected_writes - arrived) > 0) {
         uint64_t value = 0;
-        if (read(wake->event_fd, &value, sizeof(value)) == (ssize_t)sizeof(value)) arrived += (uint32_t)value;
-        if (arrived != wake->expected_writes) sched_yield();
+        ssize_t length = read(wake->event_fd, &value, sizeof(value));
+        if (length == (ssize_t)sizeof(value)) arrived += (uint32_t)value;
+        // Closed by the host: what was written to it does not arrive any more.
+        else if (length >= 0 || (errno != EAGAIN && errno != EINTR)) return cll_poller_lose_wake(wake);
+        if ((int32_t)(wake->expected_writes - arrived) > 0) sched_yield();
     }
     close(wake->event_fd);
     wake->event_fd = -1;
@@ -88,6 +96,7 @@ static int cll_collect(const struct epoll_event *events, int count, const cll_wa
 int cll_poller_poll(int epoll_fd, const cll_wake *wake, cll_ready *ready, int capacity) {
     struct epoll_event events[MAXIMUM_EVENTS];
     int count = epoll_wait(epoll_fd, events, capacity < MAXIMUM_EVENTS ? capacity : MAXIMUM_EVENTS, 0);
+    if (count < 0) return errno == EBADF || errno == EINVAL ? -1 : 0;
     return cll_collect(events, count, wake, ready);
 }
 
@@ -123,7 +132,7 @@ int cll_poller_sleep(int epoll_fd, cll_wake *wake, uint64_t deadline_ns, cll_rea
                 count = cll_collect(events, count, wake, ready);
                 if (count > 0) break;
             } else if (count < 0 && errno != EINTR) {
-                count = 0;
+                count = errno == EBADF || errno == EINVAL ? -1 : 0;
                 break;
             }
             count = 0;

@@ -16,10 +16,23 @@ typedef struct start {
     void *argument;
 } start;
 
+static _Thread_local void *thread_loop;
+static _Thread_local void (*thread_finish)(void *);
+static pthread_key_t finish_key;
+static int has_key;
+static pthread_once_t finish_once = PTHREAD_ONCE_INIT;
+
+static void cll_finish_thread_loop(void *loop) {
+    if (thread_finish != NULL) thread_finish(loop);
+    thread_loop = NULL;
+}
+
 static void *cll_run(void *argument) {
     start begun = *(start *)argument;
     free(argument);
     begun.body(begun.argument);
+    // A process has 1024 keys. Where others have taken them all, the threads that are made here can do without.
+    if (thread_loop != NULL && !has_key) cll_finish_thread_loop(thread_loop);
     return NULL;
 }
 
@@ -47,17 +60,7 @@ int cll_thread_set_nice(int nice_value) {
 
 int cll_thread_nice(void) { return getpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid)); }
 
-static _Thread_local void *thread_loop;
-static _Thread_local void (*thread_finish)(void *);
-static pthread_key_t finish_key;
-static pthread_once_t finish_once = PTHREAD_ONCE_INIT;
-
-static void cll_finish_thread_loop(void *loop) {
-    if (thread_finish != NULL) thread_finish(loop);
-    thread_loop = NULL;
-}
-
-static void cll_make_key(void) { pthread_key_create(&finish_key, cll_finish_thread_loop); }
+static void cll_make_key(void) { has_key = pthread_key_create(&finish_key, cll_finish_thread_loop) == 0; }
 
 void *cll_thread_loop(void) { return thread_loop; }
 
@@ -65,7 +68,7 @@ void cll_thread_set_loop(void *loop, void (*finish)(void *)) {
     pthread_once(&finish_once, cll_make_key);
     thread_loop = loop;
     thread_finish = finish;
-    if (finish != NULL) pthread_setspecific(finish_key, loop);
+    if (finish != NULL && has_key) pthread_setspecific(finish_key, loop);
 }
 
 // glibc registers a robust list for every thread it makes; its head is a part of struct pthread. 0: it is not known.

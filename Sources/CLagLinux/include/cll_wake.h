@@ -26,6 +26,11 @@ enum {
     CLL_WORK_ITEMS = 8,    // items or modes changed
     CLL_WORK_PINGS = 16,   // a ping waits to be answered
     CLL_WORK_TIMERS = 32,  // a timer came, went, or was set to another time
+    CLL_WORK_WAITING = 64,  // the loop has taken work that waits behind the callout in progress
+    // To be looked for, be there any or not.
+    CLL_WORK_SEARCH_SOURCES = 128,
+    CLL_WORK_SEARCH_PORTS = 256,
+    CLL_WORK_SEARCH_BLOCKS = 512,
 };
 
 typedef struct cll_wake {

@@ -28,6 +28,15 @@ final class Attachment: Sendable {
         case invalid
     }
 
+    /// Its place in a mode.
+    struct ModePlace: Sendable {
+        let mode: RunLoopMode
+        let sequence: UInt64
+    }
+
+    /// The modes that it is in, the set of common ones being one, but for a timer's. Guarded by the lock of the registry of its loop.
+    nonisolated(unsafe) var places: [ModePlace] = []
+
     private let ownership = PthreadMutex(Ownership())
     private let valid = Atomic<Bool>(true)
 
@@ -62,8 +71,12 @@ final class Attachment: Sendable {
             guard ownership.owner === loop else { return }
             ownership.owner = nil
             ownership.isOrphaned = ended
+            places = []
         }
     }
+
+    /// When it was added to a mode; nil: it is not in it. With the registry of its loop locked.
+    func sequence(in mode: RunLoopMode) -> UInt64? { places.first { $0.mode == mode }?.sequence }
 
     /// Makes the item invalid for good.
     /// - Returns: whether this was the first time, and the loop that it is in, which has to take it out.

@@ -15,8 +15,17 @@ final class LoopSignals: @unchecked Sendable {
         static let items = Work(rawValue: UInt32(CLL_WORK_ITEMS))
         static let pings = Work(rawValue: UInt32(CLL_WORK_PINGS))
         static let timers = Work(rawValue: UInt32(CLL_WORK_TIMERS))
-        /// What concerns one mode more than another. A ping is for any.
-        static let ofModes: Work = [.sources, .ports, .blocks, .items, .timers]
+        /// The loop's thread has taken work that waits behind the callout in progress.
+        static let waiting = Work(rawValue: UInt32(CLL_WORK_WAITING))
+        // What is to be looked for, be there any or not.
+        private static let searchSources = Work(rawValue: UInt32(CLL_WORK_SEARCH_SOURCES))
+        private static let searchPorts = Work(rawValue: UInt32(CLL_WORK_SEARCH_PORTS))
+        private static let searchBlocks = Work(rawValue: UInt32(CLL_WORK_SEARCH_BLOCKS))
+        static let anySources: Work = [.sources, .searchSources]
+        static let anyPorts: Work = [.ports, .searchPorts]
+        static let anyBlocks: Work = [.blocks, .searchBlocks]
+        /// For a run in another mode: what was passed over in the last one may be for this one. A ping is for any.
+        static let ofModes: Work = [.searchSources, .searchPorts, .searchBlocks, .items, .timers]
     }
 
     let raw: UnsafeMutablePointer<cll_wake>
@@ -48,7 +57,7 @@ final class LoopSignals: @unchecked Sendable {
     /// thread; one system call where the loop watches descriptors. (Of a loop that is just ending the answer may be another descriptor's.)
     var pendingWork: PendingWork {
         // One by one: a list of them would allocate. Pings are the monitor's own.
-        if has(.sources) || has(.ports) || has(.blocks) { return .pending }
+        if has(.sources) || has(.ports) || has(.blocks) || has(.waiting) { return .pending }
         let descriptor = epoll.load(ordering: .acquiring)
         if descriptor == Self.unaskable { return .unknown }
         return descriptor >= 0 && cll_poller_is_ready(descriptor) != 0 ? .pending : .none

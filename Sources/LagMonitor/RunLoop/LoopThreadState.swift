@@ -22,6 +22,8 @@ final class LoopThreadState {
     var timers = TimerTable.Plan()
     /// Submitted work that the loop has fetched and not begun.
     var work = WorkQueue()
+    /// Whether work that this thread has taken waits behind the callout in progress, as published.
+    var hasWaiting = false
     /// The number of the last service in a run for one source at a time; see `Attachment.lastTurn`.
     var turn: UInt64 = 0
     /// A used-up list of ports, kept for its memory.

@@ -1,9 +1,9 @@
 /// What is in one mode, but for its timers. A value: the loop's thread works on its own copy, without a lock.
 struct ModeItems: Sendable {
-    var observers: [RunLoopObserver] = []
-    var sources: [RunLoopSource] = []
-    var ports: [RunLoopPort] = []
-    var descriptors: [RunLoopDescriptorSource] = []
+    var observers = ItemList<RunLoopObserver>()
+    var sources = ItemList<RunLoopSource>()
+    var ports = ItemList<RunLoopPort>()
+    var descriptors = ItemList<RunLoopDescriptorSource>()
 
     /// Whether nothing in it could ever wake a loop. Observers do not count: who looks on must not keep a run going.
     var hasNothingToWaitFor: Bool { sources.isEmpty && ports.isEmpty && descriptors.isEmpty }
@@ -12,54 +12,42 @@ struct ModeItems: Sendable {
     var observedActivities: RunLoopActivities { observers.reduce(into: []) { $0.formUnion($1.activities) } }
 }
 
-/// All modes of a loop; guarded by the loop's lock.
+/// All modes of a loop; guarded by the loop's lock. The items that are given to it are the loop's own: which modes one is in is noted at the item
+/// (``Attachment/places``), so that it is known without a search.
 struct ModeRegistry: Sendable {
+    typealias List<Item: RunLoopItem> = WritableKeyPath<ModeItems, ItemList<Item>>
+
     var modes: [RunLoopMode: ModeItems] = [:]
     var commonModes: [RunLoopMode] = [.default]
     var commonItems = ModeItems()
     var timers = TimerTable()
+    var epoll = EpollRemovals()
     /// Set when the thread ended: nothing is taken any more.
     var isFinished = false
+    private var lastSequence: UInt64 = 0
 
     /// What a run in `mode` works with.
     func items(of mode: RunLoopMode) -> ModeItems { modes[mode] ?? ModeItems() }
 
     /// Adds to one mode, or to the common items and every member mode. The modes it is new in; nil when refused.
-    mutating func add<Item: RunLoopItem>(_ item: Item, to mode: RunLoopMode, in list: WritableKeyPath<ModeItems, [Item]>)
-        -> [RunLoopMode]
-    {
-        guard mode == .common else {
-            return modes[mode, default: ModeItems()][keyPath: list].insert(item: item) ? [mode] : []
-        }
-        guard commonItems[keyPath: list].insert(item: item) else { return [] }
-        return commonModes.filter { modes[$0, default: ModeItems()][keyPath: list].insert(item: item) }
+    mutating func add<Item: RunLoopItem>(_ item: Item, to mode: RunLoopMode, in list: List<Item>) -> [RunLoopMode] {
+        lastSequence += 1
+        guard insert(item, into: mode, in: list, lastSequence) else { return [] }
+        guard mode == .common else { return [mode] }
+        // The same number in each: a run in one of them after a run in another one has nothing to change for it.
+        return commonModes.filter { insert(item, into: $0, in: list, lastSequence) }
     }
 
     /// Removes from one mode, or from the common items and every member mode. The modes it left.
-    mutating func remove<Item: RunLoopItem>(
-        _ item: Item,
-        from mode: RunLoopMode,
-        in list: WritableKeyPath<ModeItems, [Item]>
-    ) -> [RunLoopMode] {
-        guard mode == .common else {
-            return modes[mode]?[keyPath: list].remove(item: item) == true ? [mode] : []
-        }
-        guard commonItems[keyPath: list].remove(item: item) else { return [] }
-        return commonModes.filter { modes[$0]?[keyPath: list].remove(item: item) == true }
+    mutating func remove<Item: RunLoopItem>(_ item: Item, from mode: RunLoopMode, in list: List<Item>) -> [RunLoopMode] {
+        guard take(item, outOf: mode, in: list) else { return [] }
+        guard mode == .common else { return [mode] }
+        return commonModes.filter { take(item, outOf: $0, in: list) }
     }
 
     /// Removes from everywhere. The modes it left.
-    mutating func removeEverywhere<Item: RunLoopItem>(
-        _ item: Item,
-        in list: WritableKeyPath<ModeItems, [Item]>
-    ) -> [RunLoopMode] {
-        _ = commonItems[keyPath: list].remove(item: item)
-        return modes.keys.filter { modes[$0]?[keyPath: list].remove(item: item) == true }
-    }
-
-    func contains<Item: RunLoopItem>(_ item: Item, in list: WritableKeyPath<ModeItems, [Item]>) -> Bool {
-        commonItems[keyPath: list].contains(item: item)
-            || modes.values.contains { $0[keyPath: list].contains(item: item) }
+    mutating func removeEverywhere<Item: RunLoopItem>(_ item: Item, in list: List<Item>) -> [RunLoopMode] {
+        item.attachment.places.map(\.mode).filter { take(item, outOf: $0, in: list) && $0 != .common }
     }
 
     /// Makes `mode` a member of the common modes and puts every common item in it. The manual sources new in it; nil
@@ -67,13 +55,41 @@ struct ModeRegistry: Sendable {
     mutating func addCommonMode(_ mode: RunLoopMode) -> [RunLoopSource]? {
         guard !commonModes.contains(mode) else { return nil }
         commonModes.append(mode)
-        var items = modes[mode] ?? ModeItems()
-        for item in commonItems.observers { _ = items.observers.insert(item: item) }
-        for item in commonItems.ports { _ = items.ports.insert(item: item) }
-        for item in commonItems.descriptors { _ = items.descriptors.insert(item: item) }
+        func insert<Item: RunLoopItem>(_ item: Item, _ list: List<Item>) -> Bool {
+            item.attachment.sequence(in: .common).map { self.insert(item, into: mode, in: list, $0) } ?? false
+        }
+        for item in commonItems.observers { _ = insert(item, \.observers) }
+        for item in commonItems.ports { _ = insert(item, \.ports) }
+        for item in commonItems.descriptors { _ = insert(item, \.descriptors) }
         timers.addCommonMode(mode)
-        let scheduled = commonItems.sources.filter { items.sources.insert(item: $0) }
-        modes[mode] = items
-        return scheduled
+        return commonItems.sources.filter { insert($0, \.sources) }
+    }
+
+    private mutating func insert<Item: RunLoopItem>(
+        _ item: Item,
+        into mode: RunLoopMode,
+        in list: List<Item>,
+        _ sequence: UInt64
+    ) -> Bool {
+        guard item.attachment.sequence(in: mode) == nil else { return false }
+        item.attachment.places.append(Attachment.ModePlace(mode: mode, sequence: sequence))
+        if mode == .common {
+            commonItems[keyPath: list].insert(item, sequence: sequence)
+        } else {
+            modes[mode, default: ModeItems()][keyPath: list].insert(item, sequence: sequence)
+        }
+        return true
+    }
+
+    private mutating func take<Item: RunLoopItem>(_ item: Item, outOf mode: RunLoopMode, in list: List<Item>) -> Bool {
+        guard let sequence = item.attachment.sequence(in: mode) else { return false }
+        item.attachment.places.removeAll { $0.mode == mode }
+        if mode == .common {
+            commonItems[keyPath: list].remove(item, sequence: sequence)
+        } else {
+            modes[mode]?[keyPath: list].remove(item, sequence: sequence)
+        }
+        if let descriptor = item.watchedDescriptor, item.attachment.places.isEmpty { epoll.forget(descriptor) }
+        return true
     }
 }

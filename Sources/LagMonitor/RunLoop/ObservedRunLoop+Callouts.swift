@@ -39,7 +39,7 @@ extension ObservedRunLoop {
         let version = own.version
         for observer in own.items.observers where !observer.activities.isDisjoint(with: wanted) {
             refreshItems()
-            guard own.version == version || own.items.observers.contains(item: observer) else { continue }
+            guard own.version == version || isStillServed(observer) else { continue }
             guard observer.isValid, !observer.isCalling.load(ordering: .relaxed) else { continue }
             if !observer.repeats { observer.invalidate() }
             observer.isCalling.store(true, ordering: .relaxed)
@@ -51,7 +51,7 @@ extension ObservedRunLoop {
     /// Step 4. Whether any source was performed.
     /// - Parameter onlyOne: equals take turns. The rest stays marked; the next run checks everything when it begins.
     func performSources(onlyOne: Bool) -> Bool {
-        guard signals.take(.sources) else { return false }
+        guard signals.take(.anySources) else { return false }
         refreshItems()
         if onlyOne {
             guard mayCallOut, let source = own.items.sources.next(where: { $0.isValid && $0.isSignalled }) else { return false }
@@ -60,19 +60,45 @@ extension ObservedRunLoop {
                 signals.add(.sources)
                 return false
             }
+            setWaiting(own.items.sources.contains { $0.isSignalled })
             callOutInTurn(source) { source.perform() }
+            setWaiting(false)
             return true
         }
         let version = own.version
         var handled = false
-        for source in own.items.sources {
+        func perform(_ source: RunLoopSource) {
             refreshItems()
-            guard own.version == version || own.items.sources.contains(item: source) else { continue }
-            guard mayCallOut, source.isValid, source.takeSignal() else { continue }
+            guard own.version == version || isStillServed(source) else { return }
+            guard mayCallOut, source.isValid, source.takeSignal() else { return }
             callOut { source.perform() }
             handled = true
         }
+        var sources = own.items.sources.makeIterator()
+        while let source = sources.next() {
+            guard source.isSignalled else { continue }
+            // Looked for before the callout, so that it is known whether one waits; after it once more, as it may signal others.
+            var others = sources
+            var isOtherSignalled = false
+            while !isOtherSignalled, let other = others.next() { isOtherSignalled = other.isSignalled }
+            setWaiting(isOtherSignalled)
+            perform(source)
+        }
+        setWaiting(false)
         return handled
+    }
+
+    /// Whether an item is in the present mode yet, after something has changed.
+    private func isStillServed(_ item: some RunLoopItem) -> Bool {
+        guard let mode = own.mode else { return false }
+        return registry.withLock { _ in item.attachment.isOwned(by: self) && item.attachment.sequence(in: mode) != nil }
+    }
+
+    /// Publishes whether there is work behind the callout that begins: of what this thread has taken, nothing else says so.
+    func setWaiting(_ isWaiting: Bool) {
+        guard own.hasWaiting != isWaiting else { return }
+        own.hasWaiting = isWaiting
+        if isWaiting { signals.add(.waiting) } else { _ = signals.take(.waiting) }
     }
 
     /// Serves an item in a run for one source at a time: among equals, all others come before it now, also where it leaves the loop and comes
@@ -87,14 +113,18 @@ extension ObservedRunLoop {
 
     /// Step 5. Whether a port of the mode has a message.
     func arePortsReady() -> Bool {
-        guard signals.take(.ports) else { return false }
+        guard signals.take(.anyPorts) else { return false }
         refreshItems()
-        return own.items.ports.contains { $0.pendingMessages > 0 }
+        let isReady = own.items.ports.contains { $0.pendingMessages > 0 }
+        // Timers come first.
+        setWaiting(isReady)
+        return isReady
     }
 
     /// Step 9. Handles messages, of ports of one order by turns; those that arrive meanwhile wait for the next turn. Whether there was one.
     func handlePorts(known: Bool, onlyOne: Bool) -> Bool {
-        guard signals.take(.ports) || known else { return false }
+        guard signals.take(.anyPorts) || known else { return false }
+        defer { setWaiting(false) }
         refreshItems()
         if onlyOne {
             guard mayCallOut, let port = own.items.ports.next(where: { $0.isValid && $0.pendingMessages > 0 }) else {
@@ -105,6 +135,7 @@ extension ObservedRunLoop {
                 signals.add(.ports)
                 return false
             }
+            setWaiting(own.items.ports.contains { $0.pendingMessages > 0 })
             callOutInTurn(port) { port.handle(message) }
             return true
         }
@@ -126,8 +157,11 @@ extension ObservedRunLoop {
         // Taken, so that a nested run has a list of its own.
         var ports = own.sparePorts
         own.sparePorts = []
+        var left = 0
         for port in own.items.ports where port.pendingMessages > 0 {
-            port.dueMessages.store(port.pendingMessages, ordering: .relaxed)
+            let count = port.pendingMessages
+            port.dueMessages.store(count, ordering: .relaxed)
+            left += count
             ports.append(port)
         }
         var handled = false
@@ -140,7 +174,8 @@ extension ObservedRunLoop {
                 var kept = begin
                 for index in begin..<end {
                     let port = ports[index]
-                    guard handleOne(of: port, unchangedSince: version) else { continue }
+                    guard handleOne(of: port, unchangedSince: version, hasMore: left > 1) else { continue }
+                    left -= 1
                     handled = true
                     ports[kept] = port
                     kept += 1
@@ -158,12 +193,14 @@ extension ObservedRunLoop {
     private static let keptPorts = 256
 
     /// False when nothing is left of what the turn has found in the port; a nested run may have handled it.
-    private func handleOne(of port: RunLoopPort, unchangedSince version: UInt64) -> Bool {
+    /// - Parameter hasMore: whether messages of other ports wait.
+    private func handleOne(of port: RunLoopPort, unchangedSince version: UInt64, hasMore: Bool = false) -> Bool {
         guard port.dueMessages.load(ordering: .relaxed) > 0 else { return false }
         refreshItems()
-        guard own.version == version || own.items.ports.contains(item: port), port.isValid else { return false }
+        guard own.version == version || isStillServed(port), port.isValid else { return false }
         guard mayCallOut, let message = port.takeMessage() else { return false }
         port.dueMessages.subtract(1, ordering: .relaxed)
+        setWaiting(hasMore || port.pendingMessages > 0)
         callOut { port.handle(message) }
         return true
     }
@@ -174,9 +211,12 @@ extension ObservedRunLoop {
         guard own.poller.hasReadySources else { return false }
         var ready = own.poller.takeReadySources()[...]
         var handled = false
+        let version = own.poller.readyVersion
         if onlyOne {
             refreshItems()
-            let next = ready.next { $0.isValid && $0.hasReadyEvents && own.items.descriptors.contains(item: $0) }
+            let next = ready.next {
+                $0.isValid && $0.hasReadyEvents && (own.version == version || isStillServed($0))
+            }
             // The rule is level-triggered: what is passed over now is found again by the next poll.
             for source in ready where source !== next { _ = source.takeReady() }
             ready = next.map { [$0] } ?? []
@@ -185,7 +225,7 @@ extension ObservedRunLoop {
             refreshItems()
             let events = source.takeReady()
             guard !events.isEmpty else { continue }
-            guard mayCallOut, source.isValid, own.items.descriptors.contains(item: source) else { continue }
+            guard mayCallOut, source.isValid, own.version == version || isStillServed(source) else { continue }
             if onlyOne {
                 callOutInTurn(source) { source.handler(source, events) }
             } else {
@@ -235,14 +275,22 @@ extension ObservedRunLoop {
     func reloadItems() {
         guard let mode = own.mode else { return }
         _ = signals.take([.items, .timers])
+        // What only the poller holds yet may call anything when it ends: not with the lock.
+        let earlier = own.poller.sources
+        defer { withExtendedLifetime(earlier) {} }
+        if own.poller.takeLossOfMainQueue() { own.mainQueue = nil }
         let (items, isCommonMode, timers) = registry.withLock { registry in
-            (registry.items(of: mode), registry.commonModes.contains(mode), registry.timers.plan(for: mode))
+            let items = registry.items(of: mode)
+            // With the lock: whoever takes a source out finds its descriptor watched, or not yet.
+            own.poller.update(items.descriptors, after: registry.epoll.takeForgotten())
+            registry.epoll.instance = own.poller.instance
+            registry.epoll.wake = own.poller.wakeDescriptor
+            return (items, registry.commonModes.contains(mode), registry.timers.plan(for: mode))
         }
         own.items = items
         own.isCommonMode = isCommonMode
         own.observed = items.observedActivities
         own.timers = timers
         own.version &+= 1
-        own.poller.update(items.descriptors)
     }
 }

@@ -11,6 +11,7 @@ extension ObservedRunLoop {
     func finish() {
         let (modes, commonItems, timers) = registry.withLock { registry in
             registry.isFinished = true
+            registry.epoll.instance = -1
             let (modes, commonItems) = (registry.modes, registry.commonItems)
             registry.modes = [:]
             registry.commonItems = ModeItems()

@@ -56,7 +56,7 @@ extension ObservedRunLoop {
     /// Removes a port; its messages stay in it.
     public func remove(_ port: RunLoopPort, from mode: RunLoopMode) { take(port, from: mode, in: \.ports) }
 
-    /// Removes a file descriptor.
+    /// Removes a file descriptor. When it is in no other mode, it may be closed after this.
     public func remove(_ descriptor: RunLoopDescriptorSource, from mode: RunLoopMode) {
         take(descriptor, from: mode, in: \.descriptors)
     }
@@ -73,7 +73,7 @@ extension ObservedRunLoop {
     private func insert<Item: RunLoopItem>(
         _ item: Item,
         to mode: RunLoopMode,
-        in list: WritableKeyPath<ModeItems, [Item]>
+        in list: ModeRegistry.List<Item>
     ) -> [RunLoopMode]? {
         let modes = registry.withLock { registry -> [RunLoopMode]? in
             guard !registry.isFinished, item.attachment.attach(to: self) else { return nil }
@@ -88,11 +88,12 @@ extension ObservedRunLoop {
     private func take<Item: RunLoopItem>(
         _ item: Item,
         from mode: RunLoopMode,
-        in list: WritableKeyPath<ModeItems, [Item]>
+        in list: ModeRegistry.List<Item>
     ) -> [RunLoopMode] {
-        let modes = registry.withLock { registry in
+        let modes = registry.withLock { registry -> [RunLoopMode] in
+            guard item.attachment.isOwned(by: self) else { return [] }
             let modes = registry.remove(item, from: mode, in: list)
-            if !registry.contains(item, in: list) { item.attachment.detach(from: self) }
+            if item.attachment.places.isEmpty { item.attachment.detach(from: self) }
             return modes
         }
         itemsChanged()
@@ -101,8 +102,9 @@ extension ObservedRunLoop {
 
     /// Takes an item that has become invalid out of every mode. The modes it left.
     @discardableResult
-    func removeEverywhere<Item: RunLoopItem>(_ item: Item, in list: WritableKeyPath<ModeItems, [Item]>) -> [RunLoopMode] {
-        let modes = registry.withLock { registry in
+    func removeEverywhere<Item: RunLoopItem>(_ item: Item, in list: ModeRegistry.List<Item>) -> [RunLoopMode] {
+        let modes = registry.withLock { registry -> [RunLoopMode] in
+            guard item.attachment.isOwned(by: self) else { return [] }
             let modes = registry.removeEverywhere(item, in: list)
             item.attachment.detach(from: self)
             return modes

@@ -134,19 +134,21 @@ extension ObservedRunLoop {
     /// Answers a ping before it; that is nothing handled.
     func runPerforms() -> Bool {
         // One check for both: a loop that is not pinged pays nothing for pings.
-        let work = signals.takeEach([.blocks, .pings])
+        let work = signals.takeEach([.anyBlocks, .pings])
         if work.isEmpty { return false }
         if work.contains(.pings) { beacon.pong() }
-        guard work.contains(.blocks), own.mode != nil else { return false }
+        guard !work.isDisjoint(with: .anyBlocks), own.mode != nil else { return false }
         refreshItems()
         performs.withLock { own.work.fetch(from: &$0) }
         let end = own.work.end
         var ran = false
         // When the loop ends, the rest stays in line, where the end finds it and notifies the waiting threads.
         while mayCallOut, let mode = workMode, let item = own.work.takeNext(for: mode, before: end) {
+            setWaiting(own.work.hasNext(before: end))
             callOut(item.work)
             ran = true
         }
+        setWaiting(false)
         return ran
     }
 

@@ -65,6 +65,7 @@ extension ObservedRunLoop {
 
         let outerMode = own.mode
         let outerActivity = own.activity
+        let outerWaiting = own.hasWaiting
         own.mode = mode
         own.clock = clb_now_ns()
         // What another mode's run has examined and passed over may be for this one.
@@ -72,7 +73,7 @@ extension ObservedRunLoop {
         reloadItems()
         // A run that finds nothing to do is none: whoever asks for it in a loop is still in the same stretch of work.
         var entered = false
-        defer { leave(to: outerMode, doing: outerActivity, entered: entered) }
+        defer { leave(to: outerMode, doing: outerActivity, waiting: outerWaiting, entered: entered) }
         if isModeEmpty { return .finished }
         entered = true
 
@@ -119,7 +120,7 @@ extension ObservedRunLoop {
             // 5. Is a port ready? Then skip the sleep. After handled work poll once, without sleeping, for what else is ready.
             let portsReady = arePortsReady()
             if portsReady || handledSource || neverSleeps || isMainQueueDue {
-                own.poller.poll()
+                own.poller.poll(in: own.version)
             } else {
                 // 6. Notify the observers that the loop is about to sleep.
                 publish(.beforeWaiting)
@@ -160,7 +161,7 @@ extension ObservedRunLoop {
         refreshItems()
         let end = min(deadline, own.timers.latestFire)
         let mayRest = !frame.isStopped && !signals.isWakePending && own.clock < end
-        if pollsFirst || !mayRest { own.poller.poll() }
+        if pollsFirst || !mayRest { own.poller.poll(in: own.version) }
         guard mayRest, !own.poller.hasReadySources, !isMainQueueDue else {
             signals.takeWake()
             own.clock = clb_now_ns()
@@ -170,7 +171,7 @@ extension ObservedRunLoop {
         own.activity = .waiting
         beacon.begin(.waiting, at: before)
         if own.spin.shouldSpin { _ = cll_wake_spin(signals.raw, before, min(SpinPolicy.budgetNanoseconds, end - before)) }
-        own.poller.sleep(until: end)
+        own.poller.sleep(until: end, in: own.version)
         own.clock = clb_now_ns()
         // How soon the wake was asked for, not how long this thread took to come back from its sleep.
         let asked = cll_wake_asked_ns(signals.raw)
@@ -179,9 +180,15 @@ extension ObservedRunLoop {
     }
 
     /// Back to the run this one was nested in, or to rest.
-    private func leave(to outerMode: RunLoopMode?, doing outerActivity: LoopActivity, entered: Bool) {
+    private func leave(
+        to outerMode: RunLoopMode?,
+        doing outerActivity: LoopActivity,
+        waiting outerWaiting: Bool,
+        entered: Bool
+    ) {
         own.mode = outerMode
         own.activity = outerActivity
+        setWaiting(outerWaiting)
         guard let outerMode else {
             own.reset()
             beacon.setMode(0)

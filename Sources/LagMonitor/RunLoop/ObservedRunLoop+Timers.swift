@@ -77,9 +77,9 @@ extension ObservedRunLoop {
         refreshItems()
         guard own.timers.nextFire <= own.clock, let mode = own.mode else { return }
         let clock = own.clock
-        while mayCallOut, let timer = registry.withLock({ $0.timers.beginFiring(in: mode, at: clock) }) {
+        while mayCallOut, let (timer, date) = registry.withLock({ $0.timers.beginFiring(in: mode, at: clock) }) {
             beacon.begin(own.activity, at: own.clock)
-            timer.fire {
+            timer.fire(for: date) {
                 own.clock = clb_now_ns()
                 return own.clock
             }

@@ -8,26 +8,29 @@ internal import Glibc
 /// Timers need no timerfd: both ways of sleeping take a deadline in nanoseconds, which saves a system call a turn.
 final class Poller {
     private struct Watch {
-        var events: RunLoopDescriptorSource.Events = []
         var sources: [RunLoopDescriptorSource] = []
-        var isAlwaysReady = false
-        var isFailed = false
     }
 
     private static let capacity = 64
 
     private let signals: LoopSignals
-    private var epoll: Int32 = -1
+    /// The epoll instance; -1: there is none.
+    private(set) var instance: Int32 = -1
     private var ready: UnsafeMutablePointer<cll_ready>?
     private var watches: [Int32: Watch] = [:]
-    private var updatedTo: [RunLoopDescriptorSource] = []
-    private var alwaysReady: [Int32] = []
-    /// Whether a descriptor could not be watched: the next update tries again.
-    private var hasFailed = false
+    /// What the descriptors of are watched.
+    private(set) var sources = ItemList<RunLoopDescriptorSource>()
+    private var alwaysReady: Set<Int32> = []
+    /// What could not be watched: the next update tries again.
+    private var failed: Set<Int32> = []
     private var mainQueueDescriptor: Int32 = -1
+
+    private var hasLostMainQueue = false
 
     /// Sources found ready and not yet handled.
     private var readySources: [RunLoopDescriptorSource] = []
+    /// The version of the loop's items in which the first of them was found.
+    private(set) var readyVersion: UInt64 = 0
     /// Whether the main dispatch queue has asked to be drained.
     var isMainQueueReady = false
 
@@ -36,60 +39,82 @@ final class Poller {
     /// Whether there is anything but the wake word to wait for.
     var watchesDescriptors: Bool { !watches.isEmpty || mainQueueDescriptor >= 0 }
 
-    /// Watches exactly the descriptors of `sources` from now on.
-    func update(_ sources: [RunLoopDescriptorSource]) {
-        if !hasFailed, sources.elementsEqual(updatedTo, by: ===) { return }
-        updatedTo = sources
-        var wanted: [Int32: Watch] = [:]
-        for source in sources where source.isValid {
-            wanted[source.descriptor, default: Watch()].events.formUnion(source.events)
-            wanted[source.descriptor, default: Watch()].sources.append(source)
+    /// Watches exactly the descriptors of `sources` from now on. With the lock of the loop's registry: who takes a source out takes its descriptor
+    /// out of epoll, too, and must not be overtaken. As many steps as there are changes, and a list of n sources has n / 256 pieces.
+    /// - Parameter forgotten: what was taken out of epoll since the last update.
+    func update(_ sources: ItemList<RunLoopDescriptorSource>, after forgotten: Set<Int32>) {
+        var changed = failed.union(forgotten)
+        let (removed, added) = sources.difference(from: self.sources)
+        self.sources = sources
+        for source in removed {
+            // What it was found ready for is not for the present mode, or not for this file any more.
+            _ = source.takeReady()
+            watches[source.descriptor]?.sources.removeAll { $0 === source }
+            changed.insert(source.descriptor)
         }
-        for descriptor in watches.keys where wanted[descriptor] == nil { cll_poller_unwatch(epoll, descriptor) }
-        for (descriptor, watch) in wanted {
-            // The same number may be another file by now: only the very same sources prove that nothing changed.
-            if let old = watches[descriptor], !old.isFailed, old.events == watch.events,
-                old.sources.elementsEqual(watch.sources, by: ===)
-            {
-                wanted[descriptor]?.isAlwaysReady = old.isAlwaysReady
-                continue
-            }
-            let error = start() ?? cll_poller_watch(epoll, descriptor, watch.events.rawValue, 0)
-            // For good: what is ready for one thread alone may still be there when the descriptor is not.
-            if error == 0, cll_poller_may_ask(descriptor) == 0 { signals.publish(epoll: LoopSignals.unaskable) }
-            wanted[descriptor]?.isAlwaysReady = error == EPERM
-            wanted[descriptor]?.isFailed = error != 0 && error != EPERM
-            for source in watch.sources { source.setWatchError(error == EPERM ? 0 : error) }
+        for source in added where source.isValid {
+            watches[source.descriptor, default: Watch()].sources.append(source)
+            changed.insert(source.descriptor)
         }
-        watches = wanted
-        alwaysReady = wanted.filter(\.value.isAlwaysReady).map(\.key)
-        hasFailed = wanted.values.contains { $0.isFailed }
+        // Before any of them is watched: what the host has closed may have left it one of their numbers.
+        if !watches.isEmpty { _ = start() }
+        for descriptor in changed { watch(descriptor) }
+    }
+
+    private func watch(_ descriptor: Int32) {
+        guard let watch = watches[descriptor] else { return }
+        alwaysReady.remove(descriptor)
+        failed.remove(descriptor)
+        let isOwn = descriptor == instance || descriptor == wakeDescriptor
+        guard !watch.sources.isEmpty else {
+            watches[descriptor] = nil
+            return isOwn ? () : cll_poller_unwatch(instance, descriptor)
+        }
+        let events = watch.sources.reduce(into: RunLoopDescriptorSource.Events()) { $0.formUnion($1.events) }
+        let error = isOwn ? EBADF : start() ?? cll_poller_watch(instance, descriptor, events.rawValue, 0)
+        // For good: what is ready for one thread alone may still be there when the descriptor is not.
+        if error == 0, cll_poller_may_ask(descriptor) == 0 { signals.publish(epoll: LoopSignals.unaskable) }
+        if error == EPERM { alwaysReady.insert(descriptor) }
+        if error != 0, error != EPERM { failed.insert(descriptor) }
+        for source in watch.sources { source.setWatchError(error == EPERM ? 0 : error) }
     }
 
     /// Watches the main dispatch queue's descriptor. Edge-triggered: libdispatch writes to it for every wake-up.
     /// - Returns: whether it is watched now.
     func watchMainQueue(_ descriptor: Int32) -> Bool {
         guard mainQueueDescriptor < 0, descriptor >= 0, start() == nil else { return false }
-        guard cll_poller_watch(epoll, descriptor, UInt32(CLL_POLL_READABLE), 1) == 0 else { return false }
+        guard cll_poller_watch(instance, descriptor, UInt32(CLL_POLL_READABLE), 1) == 0 else { return false }
         mainQueueDescriptor = descriptor
         isMainQueueReady = true
         return true
     }
 
+    /// Of the eventfd that ends a sleep on descriptors; -1: there is none.
+    var wakeDescriptor: Int32 { signals.raw.pointee.event_fd }
+
+    /// Whether the main dispatch queue is not watched any more, since the last question.
+    func takeLossOfMainQueue() -> Bool {
+        defer { hasLostMainQueue = false }
+        return hasLostMainQueue
+    }
+
     /// Notes what is ready, without waiting.
-    func poll() {
-        guard watchesDescriptors, let ready else { return }
-        recordReady(Int(cll_poller_poll(epoll, signals.raw, ready, Int32(Poller.capacity))))
+    /// - Parameter version: of the loop's items.
+    func poll(in version: UInt64) {
+        if readySources.isEmpty { readyVersion = version }
+        guard watchesDescriptors, instance >= 0, let ready else { return }
+        recordReady(Int(cll_poller_poll(instance, signals.raw, ready, Int32(Poller.capacity))))
     }
 
     /// Sleeps until woken, until a watched descriptor is ready, or until `deadline` (nanoseconds of the monotonic clock).
-    func sleep(until deadline: UInt64) {
-        guard watchesDescriptors, let ready else { return cll_wake_sleep(signals.raw, deadline) }
+    func sleep(until deadline: UInt64, in version: UInt64) {
+        if readySources.isEmpty { readyVersion = version }
+        guard watchesDescriptors, instance >= 0, let ready else { return cll_wake_sleep(signals.raw, deadline) }
         if !alwaysReady.isEmpty {
             signals.takeWake()
-            return poll()
+            return poll(in: version)
         }
-        recordReady(Int(cll_poller_sleep(epoll, signals.raw, deadline, ready, Int32(Poller.capacity))))
+        recordReady(Int(cll_poller_sleep(instance, signals.raw, deadline, ready, Int32(Poller.capacity))))
     }
 
     var hasReadySources: Bool { !readySources.isEmpty }
@@ -104,18 +129,18 @@ final class Poller {
     func close() {
         cll_poller_detach_wake(signals.raw)
         signals.publish(epoll: -1)
-        if epoll >= 0 { _ = Glibc.close(epoll) }
-        epoll = -1
+        if instance >= 0 { _ = Glibc.close(instance) }
+        instance = -1
         ready?.deallocate()
         ready = nil
         watches = [:]
-        updatedTo = []
+        sources = ItemList()
         readySources = []
     }
 
     /// Makes the epoll instance at its first use. Nil, or an `errno`.
     private func start() -> Int32? {
-        if epoll >= 0 { return nil }
+        if instance >= 0 { return nil }
         let created = cll_poller_create()
         guard created >= 0 else { return errno }
         let error = cll_poller_attach_wake(created, signals.raw)
@@ -123,15 +148,27 @@ final class Poller {
             _ = Glibc.close(created)
             return error
         }
-        epoll = created
+        instance = created
         signals.publish(epoll: created)
-        ready = .allocate(capacity: Poller.capacity)
+        ready = ready ?? .allocate(capacity: Poller.capacity)
         return nil
     }
 
+    /// The host has closed the loop's descriptors, as programs do that close all they know nothing of. Their numbers may be others' by now; the
+    /// loop watches anew with others.
+    private func lose() {
+        signals.publish(epoll: -1)
+        cll_poller_lose_wake(signals.raw)
+        hasLostMainQueue = mainQueueDescriptor >= 0
+        (instance, mainQueueDescriptor) = (-1, -1)
+        failed = Set(watches.keys)
+        signals.add(.items)
+    }
+
     private func recordReady(_ count: Int) {
+        guard count >= 0 else { return lose() }
         guard let ready else { return }
-        for index in 0..<max(0, count) { recordReady(ready[index].fd, ready[index].events) }
+        for index in 0..<count { recordReady(ready[index].fd, ready[index].events) }
         for descriptor in alwaysReady { recordReady(descriptor, UInt32.max) }
     }
 

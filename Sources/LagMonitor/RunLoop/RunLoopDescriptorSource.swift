@@ -64,6 +64,8 @@ public final class RunLoopDescriptorSource: Sendable, RunLoopItem {
 
     // The loop's thread only, from here on.
 
+    var watchedDescriptor: Int32? { descriptor }
+
     func addReadyEvents(_ events: UInt32) { ready.store(ready.load(ordering: .relaxed) | events, ordering: .relaxed) }
 
     var hasReadyEvents: Bool { ready.load(ordering: .relaxed) != 0 }

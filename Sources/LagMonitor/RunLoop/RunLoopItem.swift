@@ -5,23 +5,12 @@ protocol RunLoopItem: AnyObject, Sendable {
     var attachment: Attachment { get }
     /// Lower runs earlier; equal ones in the order they were added.
     var order: Int { get }
+    /// What epoll watches for it.
+    var watchedDescriptor: Int32? { get }
 }
 
-extension Array where Element: RunLoopItem {
-    func contains(item: Element) -> Bool { contains { $0 === item } }
-
-    /// Keeps the list sorted by `order`. False when the item is in it already.
-    mutating func insert(item: Element) -> Bool {
-        if contains(item: item) { return false }
-        insert(item, at: firstIndex { $0.order > item.order } ?? endIndex)
-        return true
-    }
-
-    mutating func remove(item: Element) -> Bool {
-        guard let index = firstIndex(where: { $0 === item }) else { return false }
-        remove(at: index)
-        return true
-    }
+extension RunLoopItem {
+    var watchedDescriptor: Int32? { nil }
 }
 
 extension Sequence where Element: RunLoopItem {

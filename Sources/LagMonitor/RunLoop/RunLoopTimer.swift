@@ -37,9 +37,8 @@ public final class RunLoopTimer: Sendable {
     /// Set while its handler runs: with the registry of its loop locked. Cleared by the loop's thread.
     let isFiring = Atomic<Bool>(false)
     let purpose: Purpose
-    /// The heap that it is in, and whether that counts it as one with a tolerance. Guarded by the lock of the registry of its loop.
+    /// The heap that it is in. Guarded by the lock of the registry of its loop.
     nonisolated(unsafe) var heap: TimerHeap?
-    nonisolated(unsafe) var countedAsTolerant = false
     /// Its place in that heap. Guarded by the same lock; an atomic number because the runtime does not check that for exclusive access, in the loop that
     /// moves timers about.
     let heapPlace = Atomic<Int>(noPlace)
@@ -168,11 +167,9 @@ public final class RunLoopTimer: Sendable {
 
     var belongsToTicker: Bool { if case .ticker = purpose { true } else { false } }
 
-    var hasTolerance: Bool { toleranceNanoseconds.load(ordering: .relaxed) > 0 }
-
     /// Calls the handler, then moves to the next point of the grid (after `now()`), or ends a one-shot timer.
-    func fire(now: () -> UInt64) {
-        let served = nextFire
+    /// - Parameter served: the date that it fires for.
+    func fire(for served: UInt64, now: () -> UInt64) {
         guard let handler = content.withLock({ $0.handler }) else { return }
         handler(self)
         // Also after a one-shot timer: what the loop does next begins now.

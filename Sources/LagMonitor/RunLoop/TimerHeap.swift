@@ -11,6 +11,8 @@ final class TimerHeap: @unchecked Sendable {
         var due: UInt64
         /// Among those due at the same time, the order in which they were set.
         var sequence: UInt64
+        /// Until when the loop may sleep on account of this timer and of those below it in the heap.
+        var latestWake: UInt64 = .max
         /// Unmanaged, because a move within the heap must not cost a pair of atomic operations: the heap retains a timer when it comes in
         /// and releases it when it goes out.
         let timer: Unmanaged<RunLoopTimer>
@@ -24,8 +26,6 @@ final class TimerHeap: @unchecked Sendable {
     let modes: TimerModes
 
     private var entries: [Entry] = []
-    /// How many have a tolerance. Without any, the first entry says until when the loop may sleep.
-    private var tolerantTimers = 0
     /// How many belong to tickers.
     private var tickers = 0
     private static let keptCapacity = 256
@@ -45,9 +45,9 @@ final class TimerHeap: @unchecked Sendable {
     func insert(_ timer: RunLoopTimer, due: UInt64, sequence: UInt64) {
         entries.append(Entry(due: due, sequence: sequence, timer: Unmanaged.passRetained(timer)))
         count(timer, 1)
-        timer.countedAsTolerant = timer.hasTolerance
-        if timer.countedAsTolerant { tolerantTimers += 1 }
-        siftUp(entries.count - 1)
+        let last = entries.count - 1
+        siftUp(last)
+        updateLatestWakes(from: last)
     }
 
     /// Takes a timer out that is in here.
@@ -57,6 +57,7 @@ final class TimerHeap: @unchecked Sendable {
         let place = timer.heapPlace.load(ordering: .relaxed)
         let entry = entries[place]
         let last = entries.removeLast()
+        updateLatestWakes(from: (entries.count - 1) / 2)
         if place < entries.count {
             entries[place] = last
             restore(place)
@@ -64,7 +65,6 @@ final class TimerHeap: @unchecked Sendable {
         // A burst leaves no memory behind.
         if entries.isEmpty, entries.capacity > Self.keptCapacity { entries = [] }
         count(timer, -1)
-        if timer.countedAsTolerant { tolerantTimers -= 1 }
         timer.heapPlace.store(RunLoopTimer.noPlace, ordering: .relaxed)
         // The caller holds the timer: this is not its end.
         entry.timer.release()
@@ -76,30 +76,30 @@ final class TimerHeap: @unchecked Sendable {
         let place = timer.heapPlace.load(ordering: .relaxed)
         entries[place].due = due
         entries[place].sequence = sequence
-        if timer.countedAsTolerant != timer.hasTolerance {
-            timer.countedAsTolerant.toggle()
-            tolerantTimers += timer.countedAsTolerant ? 1 : -1
-        }
         restore(place)
     }
 
-    /// Until when the loop may sleep on account of these timers, in nanoseconds.
-    ///
-    /// O(1) when none has a tolerance, otherwise as many steps as timers that the loop can serve with that wake.
-    var latestWake: UInt64 {
-        guard let first = entries.first else { return .max }
-        if tolerantTimers == 0 || first.due == .max { return first.due }
-        var latest = UInt64.max
-        lowerLatest(&latest, from: 0)
-        return latest
-    }
+    /// Until when the loop may sleep on account of these timers, in nanoseconds. O(1).
+    var latestWake: UInt64 { entries.first?.latestWake ?? .max }
 
-    /// Only what is due before that can make it earlier, and all below an entry are due later than it is.
-    private func lowerLatest(_ latest: inout UInt64, from place: Int) {
-        guard place < entries.count, entries[place].due < latest else { return }
-        latest = min(latest, entries[place].timer._withUnsafeGuaranteedRef { $0.latestFire })
-        lowerLatest(&latest, from: 2 * place + 1)
-        lowerLatest(&latest, from: 2 * place + 2)
+    /// After a change at `place`: of that and of all above it.
+    private func updateLatestWakes(from place: Int) {
+        entries.withUnsafeMutableBufferPointer { entries in
+            var place = place
+            while place < entries.count {
+                // While its handler runs its next date is not known.
+                let isFiring = entries[place].due == .max
+                // Of one that is being set by another thread, its date may be ahead of its place here.
+                let due = entries[place].due
+                var latest = isFiring ? .max : max(due, entries[place].timer._withUnsafeGuaranteedRef { $0.latestFire })
+                for child in (2 * place + 1)..<min(2 * place + 3, max(entries.count, 2 * place + 1)) {
+                    latest = min(latest, entries[child].latestWake)
+                }
+                entries[place].latestWake = latest
+                if place == 0 { break }
+                place = (place - 1) / 2
+            }
+        }
     }
 
     private func count(_ timer: RunLoopTimer, _ difference: Int) {
@@ -107,7 +107,9 @@ final class TimerHeap: @unchecked Sendable {
     }
 
     private func restore(_ place: Int) {
-        if place > 0, entries[place] < entries[(place - 1) / 2] { siftUp(place) } else { siftDown(place) }
+        let lowest = place > 0 && entries[place] < entries[(place - 1) / 2] ? place : siftDown(place)
+        if lowest == place { siftUp(place) }
+        updateLatestWakes(from: lowest)
     }
 
     private func siftUp(_ start: Int) {
@@ -124,7 +126,8 @@ final class TimerHeap: @unchecked Sendable {
         }
     }
 
-    private func siftDown(_ start: Int) {
+    /// - Returns: its new place.
+    private func siftDown(_ start: Int) -> Int {
         entries.withUnsafeMutableBufferPointer { entries in
             let entry = entries[start]
             var place = start
@@ -137,6 +140,7 @@ final class TimerHeap: @unchecked Sendable {
                 place = child
             }
             Self.put(entry, at: place, in: entries)
+            return place
         }
     }
 

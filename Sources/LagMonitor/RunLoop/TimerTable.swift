@@ -102,8 +102,8 @@ struct TimerTable: Sendable {
         return plan
     }
 
-    /// The earliest timer of `mode` that is due at `clock`, which is being fired from now on.
-    mutating func beginFiring(in mode: RunLoopMode, at clock: UInt64) -> RunLoopTimer? {
+    /// The earliest timer of `mode` that is due at `clock`, which is being fired from now on, and the date that it is due for.
+    mutating func beginFiring(in mode: RunLoopMode, at clock: UInt64) -> (timer: RunLoopTimer, date: UInt64)? {
         servedUntil = max(servedUntil, clock)
         var earliest: (entry: TimerHeap.Entry, heap: TimerHeap)?
         for heap in heaps where heap.modes.contains(mode) {
@@ -113,9 +113,11 @@ struct TimerTable: Sendable {
         }
         guard let (entry, heap) = earliest else { return nil }
         let timer = entry.timer.takeUnretainedValue()
+        // Another thread may be about to set it to a later one, which waits for the lock to move it.
+        let date = min(timer.nextFire, clock)
         timer.isFiring.store(true, ordering: .relaxed)
         heap.move(timer, due: .max, sequence: entry.sequence)
-        return timer
+        return (timer, date)
     }
 
     /// The delayed work that `matches`, and has not begun.

@@ -52,6 +52,9 @@ struct WorkQueue {
         return nil
     }
 
+    /// Whether a piece that was not examined yet comes before the place `end`: nearly always one for the present mode.
+    func hasNext(before end: Int) -> Bool { front < end && !waiting.isEmpty }
+
     /// Whether there is any for `mode`.
     mutating func hasWork(for mode: Mode) -> Bool {
         reexamine(in: mode)

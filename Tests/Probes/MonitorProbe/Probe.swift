@@ -14,6 +14,7 @@ import TestSupport
         case "stop-signal": try StopSignal.check()
         case "across-stop": try AcrossStop.check()
         case "no-descriptors": try NoDescriptors.check()
+        case "closed-loop": try ClosedLoop.check()
         case "quota": try ShortOfQuota.check()
         case "debugger": try Debugger.check()
         case "slow-symbolizer": try SlowSymbolizer.check()

@@ -194,14 +194,27 @@ struct TimerTableTests {
             expected.sort { ($0.due, $0.sequence) < ($1.due, $1.sequence) }
             #expect(table.plan(for: .default).nextFire == expected.first?.due ?? .max)
             while let next = expected.first, next.due <= clock {
-                let timer = table.beginFiring(in: .default, at: clock)
-                #expect(timer === next.timer)
+                let fired = table.beginFiring(in: .default, at: clock)
+                #expect(fired?.timer === next.timer)
                 _ = table.remove(next.timer)
                 expected.removeFirst()
             }
-            #expect(table.beginFiring(in: .default, at: clock) == nil)
+            #expect(table.beginFiring(in: .default, at: clock)?.timer == nil)
         }
         #expect(table.removeAll().count == expected.count)
+    }
+
+    /// Between the choice of a timer that is due and the call of its handler.
+    @Test func `a date set by another thread as the timer is about to fire is obeyed`() throws {
+        var table = TimerTable()
+        let timer = RunLoopTimer(fireDate: MonotonicTime(nanoseconds: 10), interval: .nanoseconds(60)) { _ in }
+        _ = table.add(timer, to: .default, common: [.default])
+        let firing = table.beginFiring(in: .default, at: 20)
+        let (fired, date) = try #require(firing)
+        #expect(fired === timer && date == 10)
+        timer.fireDate = MonotonicTime(nanoseconds: 500)
+        timer.fire(for: date) { 30 }
+        #expect(timer.fireDate.nanoseconds == 500)
     }
 
     @Test func `tolerances let the loop sleep as long as the first that must fire allows`() {
