@@ -50,7 +50,9 @@ uint32_t clb_context_begin(clb_contexts *table) {
 
 uint32_t clb_context_search(clb_contexts *table, uint32_t first) {
     for (uint32_t attempt = 1; attempt <= CLB_CONTEXT_ATTEMPTS; attempt++) {
-        uint32_t index = (first + attempt) % CLB_CONTEXTS;
+        // Those next to it; where a thread has come to what another one has filled, further on.
+        uint32_t distance = attempt <= CLB_CONTEXT_NEXT ? attempt : (attempt - CLB_CONTEXT_NEXT) * CLB_CONTEXT_JUMP;
+        uint32_t index = (first + distance) % CLB_CONTEXTS;
         uint64_t state;
         if (!clb_context_claim(&table->cells[index], &state)) continue;
         return index;

@@ -46,6 +46,8 @@ public final class StallMonitor: Sendable {
     public let configuration: StallMonitorConfiguration
     let core: MonitorCore
     let engine: MonitorEngine
+    /// One start or stop at a time. What a stop waits for, a sink or a handler, may ask this monitor something meanwhile, which takes `state` alone.
+    private let lifecycle = PthreadMutex(())
     let state = PthreadMutex(State())
     // It is never posted: waiting for it is a sleep on the monotonic clock.
     private let sleepSemaphore = WakeSemaphore()
@@ -118,6 +120,21 @@ public final class StallMonitor: Sendable {
             let allowed = "\(RecordFormat.native); others after \(DeliveryParts.remedy)"
             throw .invalidConfiguration(key: "format", value: "\(configuration.format)", allowed: allowed)
         }
+        var streams: [@Sendable () -> Void] = []
+        defer { for finish in streams { finish() } }
+        try lifecycle.withLock { _ throws(StallMonitorError) in
+            try begin()
+            do throws(StallMonitorError) {
+                try watchDeferred()
+            } catch {
+                // The next start needs them again.
+                streams = end()
+                throw error
+            }
+        }
+    }
+
+    private func begin() throws(StallMonitorError) {
         try state.withLock { state throws(StallMonitorError) in
             guard state.parts == nil else { return }
             if let last = state.unfinished, last.registry.holds(anythingOf: core) {
@@ -133,51 +150,54 @@ public final class StallMonitor: Sendable {
             }
             if wantsContexts { _ = clb_contexts_want() }
         }
+    }
+
+    private func watchDeferred() throws(StallMonitorError) {
         let deferred = state.withLock { $0.deferred }
-        do throws(StallMonitorError) {
-            for watch in deferred { try self.watch(watch.loop, rules: watch.rules) }
-        } catch {
-            // The next start needs them again.
-            stop()
-            throw error
-        }
+        for watch in deferred { try self.watch(watch.loop, rules: watch.rules) }
         state.withLock { state in state.deferred.removeAll { kept in deferred.contains { $0.loop === kept.loop } } }
     }
 
     /// Ends every watch; nothing happens if it does not run. Stalls in progress become `abandoned` lines; what is on
     /// its way is written within about a second, without files and lines that are not known within a quarter of it; what a sink
-    /// does not take by then is counted as dropped. Up to four seconds where a sink or a queue's pings hang. Afterwards no
-    /// thread, signal handler, descriptor or loop is held.
+    /// does not take by then is counted as dropped, at the latest when the sink returns. Up to four seconds where a sink or a
+    /// queue's pings hang. Afterwards no thread, signal handler, descriptor or loop is held.
     public func stop() {
-        let streams = state.withLock { state -> [@Sendable () -> Void] in
-            guard let parts = state.parts else { return [] }
-            let now = clb_now_ns()
-            let deadline = now + Self.drainNanoseconds
-            let lineDeadline = now + Self.lineNanoseconds
-            parts.reporter.limitWaiting(until: lineDeadline)
-            core.limitWaiting(until: deadline)
-            // First, so that it adds none meanwhile.
-            parts.workers?.removeAll(of: core)
-            _ = parts.registry.endAll(of: core)
-            parts.watchdog.wake()
-            // The reporter lets go of the entries after it has written their last lines.
-            // Checked once more after the deadline: the process may have been stopped in between.
-            var drained = !parts.registry.holds(anythingOf: core)
-            while !drained, clb_now_ns() < deadline + Self.countingNanoseconds {
-                _ = sleepSemaphore.wait(until: clb_now_ns() + 1_000_000)
-                drained = !parts.registry.holds(anythingOf: core)
-            }
-            core.recordPauses(parts.watchdog.processPauses)
-            core.close(announcing: drained)
-            if !drained { state.unfinished = parts }
-            state.parts = nil
-            if wantsContexts { clb_contexts_unwant() }
-            engine.release()
-            parts.reporter.liftWaitLimit(lineDeadline)
-            return core.subscriptions.takeAll()
-        }
         // Outside of the lock: resuming a task may run code of its executor, which may call this monitor.
-        for finish in streams { finish() }
+        for finish in lifecycle.withLock({ _ in end() }) { finish() }
+    }
+
+    /// - Returns: what ends the sequences of records.
+    private func end() -> [@Sendable () -> Void] {
+        let running = state.withLock { state -> MonitorEngine.Parts? in
+            guard let parts = state.parts else { return nil }
+            (state.parts, state.unfinished) = (nil, parts)
+            return parts
+        }
+        guard let parts = running else { return [] }
+        let now = clb_now_ns()
+        let deadline = now + Self.drainNanoseconds
+        let lineDeadline = now + Self.lineNanoseconds
+        parts.reporter.limitWaiting(until: lineDeadline)
+        core.limitWaiting(until: deadline)
+        // First, so that it adds none meanwhile.
+        parts.workers?.removeAll(of: core)
+        _ = parts.registry.endAll(of: core)
+        parts.watchdog.wake()
+        // The reporter lets go of the entries after it has written their last lines.
+        // Checked once more after the deadline: the process may have been stopped in between.
+        var drained = !parts.registry.holds(anythingOf: core)
+        while !drained, clb_now_ns() < deadline + Self.countingNanoseconds {
+            _ = sleepSemaphore.wait(until: clb_now_ns() + 1_000_000)
+            drained = !parts.registry.holds(anythingOf: core)
+        }
+        core.recordPauses(parts.watchdog.processPauses)
+        core.close(announcing: drained)
+        if drained { state.withLock { $0.unfinished = nil } }
+        if wantsContexts { clb_contexts_unwant() }
+        engine.release()
+        parts.reporter.liftWaitLimit(lineDeadline)
+        return core.subscriptions.takeAll()
     }
 
     /// Ends the watch of a loop for a while; of every loop that this monitor watches now, when `loop` is nil. A stall in progress
@@ -196,30 +216,6 @@ public final class StallMonitor: Sendable {
         }
     }
 
-    /// Runs `body` on the calling thread, whose loop is expected to block meanwhile: that is no stall. What comes after it is
-    /// a stretch of work of its own. Some 50 ns on a run loop, 0.2 µs elsewhere, and 100 ns for each queue, event loop and pool that can be watched.
-    ///
-    /// The loop is the ``ObservedRunLoop`` that runs here, and whatever else this thread works for: a serial queue (``PingedQueue``), an event loop
-    /// of SwiftNIO, the concurrency pool, of which no answer is expected while one of its threads is in such a scope, nor is the job that runs
-    /// here too long. Of a concurrent queue it is not known, and a `FoundationLoop` has a method of this name. Where it is none of these, `body`
-    /// is run and nothing else happens.
-    @discardableResult
-    public static func expectingBlock<Result, Failure: Error>(
-        _ body: () throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        let scopes = ExpectedBlockScope.here
-        for scope in scopes { scope.begin() }
-        defer { for scope in scopes { scope.end() } }
-        guard let loop = ObservedRunLoop.running else { return try ExpectedBlocks.run(body) }
-        return try loop.expectingBlock(body)
-    }
-
-    /// Ticks a second that a loop reached in the last full second; nil when it is not watched by ``StallRules/frame``, or not for long
-    /// enough. Any thread.
-    public func frameRate(of loop: any ObservableLoop) -> Double? {
-        state.withLock { $0.parts?.registry.ticks(of: loop, by: core)?.rate }
-    }
-
     /// Ends the watch of a loop; nothing happens if it is not watched. A stall in progress becomes an `abandoned` line.
     public func unwatch(_ loop: any ObservableLoop) {
         state.withLock { state in
@@ -234,7 +230,7 @@ public final class StallMonitor: Sendable {
     /// process is ended that may hang (SIGTERM, a liveness kill). A stall that has such a line already gets no other; its end is
     /// reported as ever. Only stalls of at least the threshold count; one that has begun and is shorter is reported when it reaches that.
     ///
-    /// Any thread, but no signal handler: it takes a lock, and waits while ``start()`` or ``stop()`` runs. Else it returns at once; the line is
+    /// Any thread, but no signal handler: it takes a lock, and waits while ``start()`` runs. Else it returns at once; the line is
     /// written by the reporter thread.
     public func reportStallsInProgress() { reportStalls(begunBefore: .now) }
 

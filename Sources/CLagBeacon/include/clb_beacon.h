@@ -198,6 +198,9 @@ static inline void clb_beacon_rearm(clb_beacon *beacon, uint32_t armed) {
 }
 // Stretches of this length or more are recorded from now on; of several requests the lowest counts. Any thread.
 void clb_beacon_limit(clb_beacon *beacon, uint64_t limit_ns);
+
+// That length; 0: nothing is recorded.
+static inline uint64_t clb_beacon_recorded_ns(const clb_beacon *beacon) { return __atomic_load_n(&beacon->limit_ns, __ATOMIC_RELAXED); }
 static inline uint16_t clb_beacon_stretch_count(const clb_beacon *beacon) {
     return __atomic_load_n(&beacon->stretch_count, __ATOMIC_ACQUIRE);
 }

@@ -20,7 +20,9 @@
 enum {
     CLB_CONTEXTS = 4096,              // a server with more requests in flight keeps those that came first
     CLB_CONTEXT_STRIDE = 16,          // cells that are a thread's own to begin with: threads that open at once do not meet
-    CLB_CONTEXT_ATTEMPTS = 32,        // cells that are tried for a free one
+    CLB_CONTEXT_ATTEMPTS = 128,       // cells that are tried for a free one
+    CLB_CONTEXT_NEXT = 16,            // of them those that lie next to each other
+    CLB_CONTEXT_JUMP = 257,           // between the others. Odd: its multiples lie all over the table
     CLB_CONTEXT_NAME_BYTES = 64,
     CLB_CONTEXT_TEXT_BYTES = 192,     // the name, then the attributes: a length and a text for the name, the same for the value
     CLB_CONTEXT_VALUE_BYTES = 64,     // of an attribute's name or value

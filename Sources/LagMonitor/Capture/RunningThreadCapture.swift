@@ -12,7 +12,7 @@ package enum RunningThreadAnswer {
     /// Whether no signal may be sent to the thread; not whether it failed to answer one.
     var cannotBeAsked: Bool {
         switch self {
-        case .failed(.signalsBlocked), .failed(.noFreeSignal), .failed(.stackNearlyFull): true
+        case .failed(.signalsBlocked), .failed(.noFreeSignal), .failed(.stackNearlyFull), .failed(.stackUnknown): true
         default: false
         }
     }

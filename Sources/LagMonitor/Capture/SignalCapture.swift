@@ -31,10 +31,11 @@ package struct SignalCapture: RunningThreadCapture {
     package func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningThreadAnswer {
         let signal = cll_signal_choose(state.blockedSignals)
         guard signal != 0 else { return .failed(cll_signal_choose(0) == 0 ? .noFreeSignal : .signalsBlocked) }
+        guard target.stackLow != 0 else { return .failed(.stackUnknown) }
         // A signal on a stack without room for it would kill the process. Where the stack pointer of a running thread
         // is, no call says; that it never was near the end is known where the pages there were never touched. (That they hold zeros says
         // nothing: a probe of a stack's depth leaves zeros, so does a buffer that is cleared.)
-        if target.stackLow != 0, cll_memory_is_untouched(target.stackLow, cll_signal_stack_need()) == 0 {
+        if cll_memory_is_untouched(target.stackLow, cll_signal_stack_need()) == 0 {
             return .failed(.stackNearlyFull)
         }
         let answer = cll_signal_capture(

@@ -26,7 +26,10 @@ public struct StallRules: Sendable, Equatable {
         }
 
         /// From what duration on it is a stall.
-        public var threshold: Duration { interval * timeouts }
+        public var threshold: Duration {
+            // What is out of range is refused later; until then its product must not trap.
+            min(max(interval, .zero), .seconds(1 << 40)) * min(max(timeouts, 0), 1 << 20)
+        }
     }
 
     /// Ticks at a fixed rate.

@@ -30,7 +30,7 @@ struct CaptureProbe {
     /// What a capture needs once. Before the thread stalls: its stall may be a short one.
     static func prepare(_ capture: ThreadCapture) -> FrameBuffer {
         let frames = FrameBuffer(capacity: 256)
-        capture.warmUp(ThreadIdentity(tid: gettid(), stackLow: 0, stackHigh: 0), into: frames)
+        capture.warmUp(.current, into: frames)
         return frames
     }
 

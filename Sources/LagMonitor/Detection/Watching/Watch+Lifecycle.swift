@@ -30,6 +30,9 @@ extension Watch {
         cold.pointee.condition = .quiet
         cold.pointee.hold = Hold()
         hot.pointee.lastWord = .max
+        // What was recorded meanwhile: what the ring still has is replayed, and ignored by its times; of the rest nothing is known.
+        let count = clb_beacon_stretch_count(hot.pointee.beacon)
+        hot.pointee.stretchCount = count &- min(count &- hot.pointee.stretchCount, UInt16(CLB_BEACON_STRETCHES) - 1)
         hot.pointee.hasUnreportedFastPoll = false
         return true
     }

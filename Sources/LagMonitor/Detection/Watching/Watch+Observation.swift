@@ -198,9 +198,11 @@ extension Watch {
         }
     }
 
-    /// Stalls of which nothing is known but that they were.
+    /// Stalls of which nothing is known but that they were: where the loop records nothing that is none, for a watch with a lower threshold.
     private func recordLost(_ count: UInt64) {
-        guard count > 0 else { return }
+        guard count > 0, let rule = cold.pointee.detector.rules.callout,
+            clb_beacon_recorded_ns(hot.pointee.beacon) >= rule.thresholdNanoseconds
+        else { return }
         cold.pointee.stalls.add(count, ordering: .relaxed)
         cold.pointee.dropped.add(count, ordering: .relaxed)
     }

@@ -41,6 +41,16 @@ extension Watch {
         if isFirst, running.findContext() { episode.running.addOpen(running.context) }
     }
 
+    /// Puts the suspended callers behind a stack that came late: its thread may have gone on, and be at another task.
+    func addAsyncCallers(toLate outcome: inout CaptureOutcome) {
+        let reading = self.reading
+        // Of another kind of stall the callout may be another one by now.
+        guard cold.pointee.detector.activeStall?.lead == .callout, reading.beaconWord == hot.pointee.lastWord, readRunning(),
+            let running = services.running, isStillStalled(.callout, as: reading)
+        else { return }
+        addAsyncCallers(running, &outcome)
+    }
+
     private func addAsyncCallers(_ running: RunningReader, _ outcome: inout CaptureOutcome) {
         guard outcome.method != .none, running.hasTask, outcome.stored == outcome.total else { return }
         let added = running.addAsyncCallers(to: services.scratch, from: outcome.stored, services.capture)

@@ -44,9 +44,16 @@ extension Watch {
         guard let loop = cold.pointee.unpinned else { return }
         let tid = loop.presentThread
         guard tid != cold.pointee.target.tid else { return }
-        let process = services.capture.process
-        cold.pointee.target =
-            tid == 0 ? ThreadIdentity(tid: 0, process: process, stackLow: 0, stackHigh: 0) : services.capture.identity(of: tid)
+        var target = ThreadIdentity(tid: 0, process: services.capture.process, stackLow: 0, stackHigh: 0)
+        if tid != 0 {
+            target = services.capture.identity(of: tid)
+            // A thread that was made after the maps were read.
+            if target.stackLow == 0 {
+                services.refreshModules()
+                target = services.capture.identity(of: tid)
+            }
+        }
+        cold.pointee.target = target
         // What was known of another thread says nothing of this one.
         cold.pointee.earlier = nil
         cold.pointee.recording?.timesAtLastSample = nil

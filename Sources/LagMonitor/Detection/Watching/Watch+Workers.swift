@@ -30,12 +30,10 @@ extension Watch {
                 continue
             }
             let target = services.capture.identity(of: tid)
-            // This thread was not given to the monitor: by a signal only where that is certain to fit on its stack.
             var outcome = services.capture.capture(
                 target,
                 earlier: nil,
                 into: services.scratch,
-                bySignal: target.stackLow != 0,
                 budget: tally.sampleCount == 0 && number == 1 ? .full : .brief
             )
             guard isStillStalled(kind, as: reading) else {

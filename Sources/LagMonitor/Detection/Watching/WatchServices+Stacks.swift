@@ -110,7 +110,9 @@ extension WatchServices {
                 late.asked >= recording.sinceNanoseconds
             {
                 if isRemote { queue.episodes[episode].running.add(capture.task, capture.context, at: late.asked) }
-                _ = queue.episodes[episode].tally.add(late.outcome, scratch, key: key(of: late.outcome), at: late.asked)
+                var outcome = late.outcome
+                Watch(index, self).addAsyncCallers(toLate: &outcome)
+                _ = queue.episodes[episode].tally.add(outcome, scratch, key: key(of: outcome), at: late.asked)
                 cold.pointee.recording?.timesAtLastSample = nil
             }
             index += 1
@@ -172,15 +174,8 @@ extension WatchServices {
             var outcome = CaptureOutcome.failed(.noFreeSlot)
             // The other loops wait meanwhile. This thread was not sampled before: it has to be found quiet first.
             if number <= StackTally.ownerStacks, clock() &- begun < Self.ownersNanoseconds {
-                // One that computes is to blame most. A signal needs room on its stack; another process's thread is stopped.
-                let mayRun = isRemote || identity.stackLow != 0
-                outcome = capture.capture(
-                    identity,
-                    earlier: nil,
-                    into: scratch,
-                    bySignal: mayRun,
-                    budget: .brief
-                )
+                // One that computes is to blame most.
+                outcome = capture.capture(identity, earlier: nil, into: scratch, budget: .brief)
                 // What it has done since it gave the lock away is another matter.
                 if isRemote, !chain.isStillHeld(number - 1) { outcome = .failed(.threadKeptMoving) }
             }

@@ -53,6 +53,43 @@ extension MonitorTests {
             #expect(line.phase == "end")
         }
 
+        /// More than the loop's own memory of them holds.
+        @Test func `stalls in a pause are not counted as lost after it`() throws {
+            let watched = try Watched()
+            defer { watched.end() }
+            watched.monitor.pause(watched.thread.loop)
+            for _ in 0..<6 { watched.stall(milliseconds: 200) }
+            watched.monitor.resume(watched.thread.loop)
+            watched.stall()
+            #expect(eventually { watched.sink.records.count == 1 })
+            let statistics = watched.monitor.statistics
+            #expect(statistics.stalls == 1 && statistics.dropped == 0, "\(statistics)")
+        }
+
+        /// The loop goes on to record what only the earlier watch had asked for.
+        @Test func `what only a watch with a lower threshold would count is no lost stall`() throws {
+            let watched = try Watched()
+            defer { watched.end() }
+            watched.monitor.unwatch(watched.thread.loop)
+            var rules = StallRules.empty
+            rules.callout = .init(interval: .milliseconds(1), timeouts: 1)
+            try watched.monitor.watch(watched.thread.loop, rules: rules)
+            watched.monitor.unwatch(watched.thread.loop)
+            try watched.monitor.watch(watched.thread.loop)
+            let before = watched.monitor.statistics
+            let calls = Atomic<Int>(0)
+            for _ in 0..<150 {
+                watched.thread.perform {
+                    blockForTheTest(milliseconds: 2)
+                    calls.add(1, ordering: .relaxed)
+                }
+            }
+            #expect(eventually { calls.load(ordering: .relaxed) == 150 })
+            watched.stall()
+            #expect(eventually { watched.monitor.statistics.stalls > before.stalls })
+            #expect(watched.monitor.statistics.dropped == before.dropped)
+        }
+
         @Test func `a pause in a stall abandons it`() throws {
             let watched = try Watched()
             defer { watched.end() }

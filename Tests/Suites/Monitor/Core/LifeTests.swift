@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import LagMonitor
+import Synchronization
 import TestSupport
 import Testing
 
@@ -96,6 +97,26 @@ extension MonitorTests {
             #expect(eventually { injected.isOver })
             #expect(Double(injected.nanoseconds) > line.number("duration_ms") * 1e6)
             watched.end()
+        }
+
+        @Test func `a sink may ask the monitor while it stops`() throws {
+            let sink = AskingSink()
+            let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [sink])
+            sink.monitor.withLock { $0 = monitor }
+            defer { sink.monitor.withLock { $0 = nil } }
+            let thread = try KeepAliveThread(name: "worker")
+            try monitor.start()
+            try monitor.watch(thread.loop)
+            let end = DispatchSemaphore(value: 0)
+            let injected = Injected(on: thread) { blockForTheTest(until: end) }
+            #expect(eventually { monitor.statistics.stalls == 1 })
+            monitor.stop()
+            end.signal()
+            #expect(eventually { injected.isOver })
+            #expect(sink.answers.load(ordering: .acquiring) >= 1)
+            #expect(monitor.statistics.reported == 1 && monitor.statistics.dropped == 0)
+            thread.stop()
+            thread.join()
         }
 
         @Test func `a stop that the reporter hangs in leaves the counts`() throws {

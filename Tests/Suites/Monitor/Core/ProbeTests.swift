@@ -5,7 +5,7 @@ import Testing
 struct ProbeTests {
     @Test(arguments: [
         "leftovers", "unwinder", "cycles", "stop-signal", "across-stop", "debugger", "slow-symbolizer", "queue-threads",
-        "quota", "no-descriptors",
+        "quota", "no-descriptors", "closed-loop",
     ])
     func `a quiet process`(check: String) throws { try run("MonitorProbe", [check]) }
 

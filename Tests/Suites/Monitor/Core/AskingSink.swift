@@ -1,0 +1,18 @@
+import LagModel
+import LagMonitor
+import Synchronization
+
+/// Asks its monitor something for each line.
+final class AskingSink: RecordSink {
+    let name = "asking"
+    let monitor = PthreadMutex<StallMonitor?>(nil)
+    let answers = Atomic<Int>(0)
+
+    func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {
+        guard let monitor = monitor.withLock({ $0 }) else { return }
+        _ = (monitor.statistics, monitor.isRunning)
+        answers.add(1, ordering: .acquiringAndReleasing)
+    }
+
+    func close() {}
+}
