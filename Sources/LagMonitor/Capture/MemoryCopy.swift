@@ -31,6 +31,7 @@ package final class MemoryCopy: @unchecked Sendable {
     private var lastHit = 0
     private var reads = 0
     private var deadline: UInt64 = 0
+    private var halfTime: UInt64 = 0
     private var isOpen = false
     private var snapshot: UnsafePointer<cll_snapshot>?
 
@@ -56,7 +57,8 @@ package final class MemoryCopy: @unchecked Sendable {
         pieces.removeAll(keepingCapacity: true)
         (used, lastHit, reads, isOpen) = (0, 0, 0, true)
         self.snapshot = snapshot
-        deadline = Self.processorNanoseconds().saturatingSum(nanoseconds)
+        let now = Self.processorNanoseconds()
+        (halfTime, deadline) = (now.saturatingSum(nanoseconds / 2), now.saturatingSum(nanoseconds))
     }
 
     package func close(_ snapshot: UnsafePointer<cll_snapshot>?) {
@@ -82,6 +84,9 @@ package final class MemoryCopy: @unchecked Sendable {
     package var hasRoom: Bool {
         isOpen && reads < Self.maximumReads && used < Self.capacityBytes && Self.processorNanoseconds() < deadline
     }
+
+    /// Whether what is to be copied may still be looked for: not with the time that it takes to copy it.
+    package var mayLookOn: Bool { isOpen && Self.processorNanoseconds() < halfTime }
 
     /// Copies as many of these bytes as can be read, in one piece.
     package func prefetch(_ address: UInt64, _ count: Int) { _ = fetch(address, count, isWhole: false) }

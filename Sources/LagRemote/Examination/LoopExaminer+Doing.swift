@@ -8,6 +8,7 @@ extension LoopExaminer {
     /// What the thread does now, for ``QuietRule``.
     func doing(
         limit: UInt64,
+        in stretch: UInt64,
         isEnding: Bool,
         isYoung: Bool,
         isServing: Bool,
@@ -27,7 +28,8 @@ extension LoopExaminer {
         // An instance identifies its loop, however young. And who is in a handler, and waits for nothing that loops wait for but what its own loop does, is in no
         // other one: a `sleep` of Ruby's main thread polls an eventfd of the loop's.
         if isYoung, let object, object.epoll == nil, isLoops(call) {
-            guard !isForProof, isInHandler(call, isServing: isServing, &state), !isLoops(call, besides: object) else {
+            guard !isForProof, isInHandler(call, in: stretch, isServing: isServing, &state), !isLoops(call, besides: object)
+            else {
                 return .waitingElsewhere
             }
             return .waiting(isFurtherOut: false)
@@ -39,7 +41,8 @@ extension LoopExaminer {
         case CLR_CALL_RESTS:
             .waiting(
                 isFurtherOut: call.sp > limit
-                    && (isForProof || isOnFirstStack(limit, &state) && !isInHandler(call, isServing: isServing, &state))
+                    && (isForProof
+                        || isOnFirstStack(limit, &state) && !isInHandler(call, in: stretch, isServing: isServing, &state))
             )
         case CLR_CALL_SLEEPS: .sleeping
         default: .working
@@ -59,12 +62,27 @@ extension LoopExaminer {
     }
 
     /// Whether a thread that sleeps in this call is in a handler by the calls of its language; false: the C stack says where it is.
-    private func isInHandler(_ call: cll_thread_syscall, isServing: Bool, _ state: inout State) -> Bool {
+    /// - Parameter stretch: of work since its loop's last wait, in which it does not come back from a handler.
+    private func isInHandler(_ call: cll_thread_syscall, in stretch: UInt64, isServing: Bool, _ state: inout State) -> Bool {
         guard let rest = state.readCalls else { return false }
-        // One that goes on meanwhile is where its process says.
-        guard let calls = state.calls.read(), isAsleep(in: call) else { return isServing }
-        return calls.isHandler(of: rest)
+        var call = call
+        for _ in 0..<Self.mostReadings {
+            let calls = state.calls.read()
+            let isUnmoved = isAsleep(in: call)
+            if let calls, isUnmoved {
+                let isHandler = calls.isHandler(of: rest)
+                state.handlerStretch = isHandler ? stretch : nil
+                return isHandler
+            }
+            if isUnmoved { break }
+            // It has gone on meanwhile: of a handler of many short waits, which lasts as long as none of its looks says otherwise, into the next.
+            guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), call.number >= 0 else { break }
+        }
+        // One that keeps going on is where it was, or where its process says.
+        return (stretch != 0 && state.handlerStretch == stretch) || isServing
     }
+
+    private static let mostReadings = 4
 
     /// Whether a thread that sleeps in this call waits for what loops wait for, besides what `known` is for.
     private func isLoops(_ call: cll_thread_syscall, besides known: WaitObject? = nil) -> Bool {

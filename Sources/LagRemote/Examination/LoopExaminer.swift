@@ -23,6 +23,8 @@ package final class LoopExaminer: Sendable {
         var events: UInt64?
         /// In which calls of its language the thread was there.
         var readCalls: CallChain?
+        /// The stretch of work in which the thread was last found in a handler by those calls.
+        var handlerStretch: UInt64?
         var calls: CallChainReader
         var glib: LibrarySearch
         /// The epoll instance that the kernel has shown the thread to wait on.
@@ -252,6 +254,7 @@ package final class LoopExaminer: Sendable {
                 pending: pending,
                 doing: doing(
                     limit: limit,
+                    in: stretch,
                     isEnding: process.end.mayBeEnd(since: begin, at: now),
                     isYoung: isYoung,
                     isServing: isServing,

@@ -23,6 +23,9 @@ struct CallChainReader {
     private var known: Known?
     /// An interpreter may be loaded, or begin, later than the first wait.
     private var search = SeldomSearch(first: 16, most: 1024)
+    /// Readings since the interpreter last said where the thread is. Now and then it does not, such as while it begins to wait.
+    private var failures = 0
+    private static let mostFailures = 16
 
     init(process: Int32, tid: Int32) {
         self.process = process
@@ -34,9 +37,11 @@ struct CallChainReader {
         guard tid == process, search.isDue() else { return nil }
         if known == nil { known = recognise() }
         guard let known, let place = known.runtime.prepare(tid: tid, innerTid: known.innerTid) else {
-            search.wasInVain()
+            failures += 1
+            if known == nil || failures >= Self.mostFailures { search.wasInVain() }
             return nil
         }
+        failures = 0
         let thread = RuntimeThread(tid: tid, innerTid: known.innerTid, place: place, registers: RuntimeRegisters())
         func once() -> [UInt64]? {
             known.memory.open(nil, within: Self.readNanoseconds)

@@ -41,7 +41,8 @@ struct PerlStack {
     }
 
     /// Innermost first, up to the first that cannot be read; whether these are all.
-    private func calls() -> (calls: [Call], areAll: Bool) {
+    /// - Parameter mayGoOn: whether there is time for more of them.
+    private func calls(while mayGoOn: () -> Bool = { true }) -> (calls: [Call], areAll: Bool) {
         memory.prefetch(interpreter, Int(layout.currentStack) + 8)
         guard var operation: UInt64 = memory.load(interpreter &+ layout.currentOperation),
             var statement: UInt64 = memory.load(interpreter &+ layout.currentStatement),
@@ -61,7 +62,8 @@ struct PerlStack {
             while next >= 0 {
                 let count = min(next + 1, Self.contextsAtOnce)
                 let begin = first &+ UInt64(next + 1 - count) &* layout.callBytes
-                guard left > 0, calls.count < Self.maximumCalls, let contexts = memory.bytes(begin, count * Int(layout.callBytes))
+                guard left > 0, calls.count < Self.maximumCalls, calls.isEmpty || mayGoOn(),
+                    let contexts = memory.bytes(begin, count * Int(layout.callBytes))
                 else { return (calls, false) }
                 for index in (0..<count).reversed() {
                     let offset = index * Int(layout.callBytes)
@@ -140,7 +142,7 @@ struct PerlStack {
     /// While the thread cannot go on: what ``groups()`` reads, and ``PerlFunction``. Innermost calls first: when the time is over, the outer ones are left out. Outer
     /// calls of a deep recursion are of the same few functions.
     func copy() {
-        let calls = calls().calls
+        let calls = calls { memory.mayLookOn }.calls
         var known: Set<UInt64> = [0]
         for begin in stride(from: 0, to: calls.count, by: Self.copiedAtOnce) {
             let some = calls[begin...].prefix(Self.copiedAtOnce)

@@ -90,7 +90,8 @@ final class V8Runtime: LanguageRuntime {
         while let saved = word(place) {
             if saved > place, saved < end, saved % 8 == 0 { collect(saved) }
             place &+= 8
-            if place % Self.stackBytesBetweenChecks == 0, !memory.hasRoom { break }
+            // The innermost come first.
+            if place % Self.stackBytesBetweenChecks == 0, !memory.mayLookOn { break }
         }
         memory.prefetch(functions, Self.functionBytes)
         // Types are compared afterwards: maps stay as well.
