@@ -3,9 +3,9 @@ internal import Glibc
 
 /// Which requests are made again, and when: the rules of OTLP over HTTP (OpenTelemetry Protocol 1.x, "Failures").
 ///
-/// 429, 502, 503 and 504 and a connection that failed may pass; every other answer above 299 will not. `Retry-After`, in seconds or as a
-/// date, is kept to, up to ``longestDelay``; without it the delay doubles from ``firstDelay`` on, up to half of it less by chance, so that
-/// many hosts do not come back at once.
+/// 429, 502, 503 and 504 and a connection that failed may pass; every other answer above 299 will not. The delay doubles from
+/// ``firstDelay`` on, up to half of it less by chance, so that many hosts do not come back at once. `Retry-After`, in seconds or as
+/// a date, makes it longer, up to ``longestDelay``, and never shorter.
 public struct OTLPRetryRule: Sendable, Equatable {
     /// Requests for the same lines in all; at least 1.
     public var attempts = 6
@@ -36,7 +36,8 @@ public struct OTLPRetryRule: Sendable, Equatable {
         guard attempt < attempts else { return .lost }
         let longest = longestDelay / .seconds(1)
         let doubled = firstDelay / .seconds(1) * pow(2, Double(min(attempt, 40) - 1))
-        let seconds = asked ?? min(longest, doubled) * (1 - jitter / 2)
+        // A receiver may ask for no delay at all, or for a time that is past by this host's clock.
+        let seconds = max(asked ?? 0, min(longest, doubled) * (1 - jitter / 2))
         // Up to 292 years: what is more has no place in the number.
         let nanoseconds = max(0, min(longest, seconds)) * 1e9
         return .retry(afterNanoseconds: nanoseconds < 0x1p63 ? UInt64(nanoseconds) : UInt64(Int64.max))

@@ -89,7 +89,9 @@ public final class OTLPSink: ReturningSink {
         }
     }
 
+    /// Without the user and the password of the endpoint, if it has them.
     public let name: String
+    package let destination: String
     public let format: RecordFormat? = .otlp
     private let rule: OTLPRetryRule
     private let makeTransport: @Sendable () -> any OTLPTransport
@@ -110,18 +112,28 @@ public final class OTLPSink: ReturningSink {
         timeout: Duration = .seconds(10),
         rule: OTLPRetryRule = OTLPRetryRule()
     ) throws(SinkError) {
+        let name = Self.name(of: endpoint)
         guard let url = Self.url(endpoint) else {
             let detail = "no URL with a host, and without a query (allowed: otlp:http://HOST:PORT, otlp:https://HOST/PATH)"
-            throw SinkError(.cannotOpen, path: "otlp:\(endpoint)", code: EINVAL, detail: detail)
+            throw SinkError(.cannotOpen, path: name, code: EINVAL, detail: detail)
         }
         if let obstacle = HTTPTransport.obstacle() {
-            throw SinkError(.cannotOpen, path: "otlp:\(endpoint)", code: ELIBACC, detail: obstacle)
+            throw SinkError(.cannotOpen, path: name, code: ELIBACC, detail: obstacle)
         }
-        self.init(name: "otlp:\(endpoint)", rule: rule) { HTTPTransport(url: url, headers: headers, timeout: timeout) }
+        self.init(name: name, destination: "otlp:\(endpoint)", rule: rule) {
+            HTTPTransport(url: url, headers: headers, timeout: timeout)
+        }
     }
 
-    init(name: String, rule: OTLPRetryRule, makeTransport: @escaping @Sendable () -> any OTLPTransport) {
+    /// - Parameter destination: names the file of a spool; nil: the name does.
+    init(
+        name: String,
+        destination: String? = nil,
+        rule: OTLPRetryRule,
+        makeTransport: @escaping @Sendable () -> any OTLPTransport
+    ) {
         self.name = name
+        self.destination = destination ?? name
         self.rule = rule
         self.makeTransport = makeTransport
         state = Mutex(State(transport: makeTransport()))
@@ -268,14 +280,5 @@ public final class OTLPSink: ReturningSink {
                 sendNext(&state)
             }
         }
-    }
-
-    static func url(_ endpoint: String) -> URL? {
-        guard let url = URL(string: endpoint), let scheme = url.scheme, ["http", "https"].contains(scheme),
-            let host = url.host, !host.isEmpty, !endpoint.contains(where: \.isWhitespace), url.query == nil, url.fragment == nil
-        else { return nil }
-        var text = url.absoluteString
-        while text.hasSuffix("/") { text.removeLast() }
-        return URL(string: text.hasSuffix("/v1/logs") ? text : text + "/v1/logs")
     }
 }

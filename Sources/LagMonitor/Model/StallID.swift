@@ -19,6 +19,9 @@ public struct StallID: Sendable, Hashable, Comparable, CustomStringConvertible {
         low = 0x8000_0000_0000_0000 | (randomLow & 0x3fff_ffff_ffff_ffff)
     }
 
+    /// An id from its two halves, which are those of another id.
+    package init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
+
     /// An id from the stall's start, its random bits from `generator`.
     public init(startRealtimeNanoseconds: Int64, using generator: inout some RandomNumberGenerator) {
         self.init(

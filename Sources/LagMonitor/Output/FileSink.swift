@@ -12,6 +12,9 @@ internal import LagModel
 /// There is never a header. One process a file: two can damage each other's lines where a write is short.
 ///
 /// With a ``FileRotation`` the file does not grow beyond a size: it becomes `path.1`, `path.1` becomes `path.2`, and so on.
+/// Where the path is a symbolic link, the link stays, and the files are where it leads. Of several processes one at a time
+/// rotates. A path that names an open descriptor (`/dev/stdout`, `/dev/fd/3`) is not rotated: it leads to the same file under
+/// its new name, too.
 ///
 /// A file that is created has mode 0600, or that of its ``FilePermissions``; what takes the place of a file (rotation, a file that was moved away)
 /// has that one's permissions. A file that is there already keeps its mode. A symbolic link at the end of the path is followed if this user or
@@ -27,6 +30,9 @@ public final class FileSink: RecordSink {
         /// The line's, which owns it.
         var descriptor: Int32 = -1
         var isFile = false
+        /// ``LineFile/Opened/isByDescriptor``
+        var isByDescriptor = false
+        /// When it was opened.
         var permissions: mode_t = 0
         var abandoned: UInt64 = 0
         var isClosed = false
@@ -86,7 +92,11 @@ public final class FileSink: RecordSink {
                     if state.line == nil || Self.hasNoName(state) { throw error }
                 }
             }
-            if let rotation, state.isFile, rotation.isDue(state.descriptor, adding: line.count), rotation.rotate(name) {
+            // Of a file that was opened by descriptor a new one would be the old one again.
+            if let rotation, state.isFile, !state.isByDescriptor,
+                rotation.isDue(state.descriptor, adding: line.count),
+                rotation.rotate(name, state.descriptor) || Self.pathMoved(name, from: state)
+            {
                 // Where that fails lines go on to the old file, which is path.1 now, and the next line tries again.
                 try? reopen(&state, deadline: deadline)
             }
@@ -129,7 +139,7 @@ public final class FileSink: RecordSink {
     /// Opens the path; on success the old file's last line is finished and the old file released.
     private func reopen(_ state: inout State, deadline: WriteDeadline) throws(SinkError) {
         var fresh = State()
-        try Self.open(name, choice, as: state.isFile ? state.permissions : permissions.mode, into: &fresh)
+        try Self.open(name, choice, as: Self.permissions(of: state) ?? permissions.mode, into: &fresh)
         Self.release(&state, path: name, deadline: deadline)
         fresh.abandoned = state.abandoned
         state = fresh
@@ -149,8 +159,9 @@ public final class FileSink: RecordSink {
         as mode: mode_t?,
         into state: inout State
     ) throws(SinkError) {
-        let (descriptor, isNew) = try LineFile.open(path, choice)
-        if isNew, let mode { fchmod(descriptor, mode) }
+        let opened = try LineFile.open(path, choice)
+        let descriptor = opened.descriptor
+        if opened.isNew, let mode { fchmod(descriptor, mode) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
             let code = errno
@@ -162,6 +173,7 @@ public final class FileSink: RecordSink {
         state.line = LineDescriptor(owning: descriptor, kind: isFile ? .file : .nonBlocking, needsNewline: needsNewline)
         state.descriptor = descriptor
         state.isFile = isFile
+        state.isByDescriptor = opened.isByDescriptor
         state.permissions = status.st_mode & 0o777
         state.device = status.st_dev
         state.inode = status.st_ino
@@ -175,6 +187,13 @@ public final class FileSink: RecordSink {
         defer { _ = Glibc.close(descriptor) }
         var last: UInt8 = 0
         return pread(descriptor, &last, 1, size - 1) == 1 && last == UInt8(ascii: "\n")
+    }
+
+    /// Of a file as they are now, while it is open: the process that made it may have set them after it was opened here.
+    private static func permissions(of state: borrowing State) -> mode_t? {
+        guard state.isFile else { return nil }
+        var status = stat()
+        return state.line != nil && fstat(state.descriptor, &status) == 0 ? status.st_mode & 0o777 : state.permissions
     }
 
     private static func hasNoName(_ state: borrowing State) -> Bool {

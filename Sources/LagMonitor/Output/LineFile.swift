@@ -14,13 +14,23 @@ package enum LineFile {
         case byDefault
     }
 
+    /// What was opened.
+    package struct Opened {
+        /// In non-blocking mode; the caller's.
+        package let descriptor: Int32
+        /// Whether the file was created.
+        package var isNew = false
+        /// Whether a link of the kernel led to it (`/dev/stdout`, `/proc/self/fd/3`). Then the path leads to this file under
+        /// whatever name it has: once it is renamed, opening the path opens it again.
+        package var isByDescriptor = false
+    }
+
     private static let mode: mode_t = 0o600
     private static let attempts = 3
 
-    /// - Returns: a descriptor in non-blocking mode, and whether the file was created. Opening a pipe without a reader is then an error
-    ///   instead of a wait without end.
+    /// Opening a pipe without a reader is an error instead of a wait without end.
     /// - Throws: ``SinkError/Reason/cannotOpen`` with the path and the reason.
-    package static func open(_ path: String, _ choice: Choice = .named) throws(SinkError) -> (descriptor: Int32, isNew: Bool) {
+    package static func open(_ path: String, _ choice: Choice = .named) throws(SinkError) -> Opened {
         let flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         var code: Int32 = 0
         // Files come and go meanwhile.
@@ -28,7 +38,7 @@ package enum LineFile {
             let folderRefusal = choice == .byDefault ? folderRefusal(path) : nil
             if folderRefusal == nil {
                 let made = Glibc.open(path, flags | O_NOFOLLOW | O_CREAT | O_EXCL, mode)
-                if made >= 0 { return (made, true) }
+                if made >= 0 { return Opened(descriptor: made, isNew: true) }
                 code = errno
                 guard code == EEXIST else { break }
             }
@@ -40,10 +50,10 @@ package enum LineFile {
                     close(found)
                     throw SinkError(.cannotOpen, path: path, code: EPERM, detail: refusal)
                 }
-                return (found, false)
+                return Opened(descriptor: found)
             }
             code = errno
-            if code == ELOOP { return (try follow(path, flags, choice), false) }
+            if code == ELOOP { return try follow(path, flags, choice) }
             guard code == ENOENT else { break }
             if let folderRefusal { throw SinkError(.cannotOpen, path: path, code: EPERM, detail: folderRefusal) }
         }
@@ -51,7 +61,11 @@ package enum LineFile {
     }
 
     /// Each link is opened itself, and then is the one that was looked at, whatever takes its name meanwhile.
-    private static func follow(_ path: String, _ flags: Int32, _ choice: Choice) throws(SinkError) -> Int32 {
+    private static func follow(
+        _ path: String,
+        _ flags: Int32,
+        _ choice: Choice
+    ) throws(SinkError) -> Opened {
         guard choice == .named else {
             throw SinkError(.cannotOpen, path: path, code: ELOOP, detail: "it is a symbolic link; name the file that it leads to")
         }
@@ -61,9 +75,16 @@ package enum LineFile {
             let link = openat(folder, name, pathOnly | O_NOFOLLOW | O_CLOEXEC)
             // Nothing is there: it is created, as a file is that a link leads to.
             guard link >= 0 || errno == ENOENT else { throw SinkError(.cannotOpen, path: path, code: errno) }
-            defer { if link >= 0 { close(link) } }
+            if link < 0 {
+                let made = openat(folder, name, flags | O_NOFOLLOW | O_CREAT | O_EXCL, mode)
+                if made >= 0 { return Opened(descriptor: made, isNew: true) }
+                // It has come meanwhile.
+                guard errno == EEXIST else { throw SinkError(.cannotOpen, path: path, code: errno) }
+                continue
+            }
+            defer { close(link) }
             var status = stat()
-            let isLink = link >= 0 && fstat(link, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+            let isLink = fstat(link, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
             if isLink, !isTrusted(status) {
                 throw SinkError(
                     .cannotOpen,
@@ -75,7 +96,7 @@ package enum LineFile {
             // Links of the kernel (/dev/stdout leads to one) say no path, and no one can replace them.
             if !isLink || isOfKernel(status) {
                 let descriptor = openat(folder, name, flags | O_CREAT | (isLink ? 0 : O_NOFOLLOW), mode)
-                if descriptor >= 0 { return descriptor }
+                if descriptor >= 0 { return Opened(descriptor: descriptor, isByDescriptor: isLink) }
                 // It has become one meanwhile.
                 guard errno == ELOOP else { throw SinkError(.cannotOpen, path: path, code: errno) }
                 continue

@@ -138,9 +138,11 @@ package struct RecordOutput: Sendable {
             abandonedTotal &+= abandoned
             countDropped(abandoned, reason: .sinkFailed)
         }
-        // These are part of the total since they were lost.
         for notice in sink.takeAbandonedNotices() {
-            if let loss = notice.loss { addPending(loss.count, loss.reason) }
+            guard case .dropped(let count, let reason, let total) = notice.content else { continue }
+            // What was reported once is part of the total since it was lost. What an earlier process left is not, and was never
+            // taken here.
+            if total == 0 { countDropped(count, reason: reason) } else { addPending(count, reason) }
         }
     }
 }

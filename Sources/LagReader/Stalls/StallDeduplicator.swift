@@ -34,6 +34,8 @@ package final class StallDeduplicator: Sendable {
 
     private let boxes = (0..<shards).map { _ in Box() }
 
+    // Of all shards: ids that come by chance do not fill them evenly.
+    private let openLineCount = Atomic<Int>(0)
     private let openBytes = Atomic<Int>(0)
 
     package init() {}
@@ -46,12 +48,12 @@ package final class StallDeduplicator: Sendable {
         boxes[Int(hash >> 58)].shard.withLock { shard in
             guard isBegin else {
                 if !shard.open.isEmpty, let line = shard.open.removeValue(forKey: hash) {
-                    openBytes.subtract(line.count, ordering: .relaxed)
+                    release(line.count)
                 }
                 return shard.ended.insert(hash) ? .count : .ignore
             }
             if shard.open[hash] != nil || shard.ended.contains(hash) { return .ignore }
-            guard shard.open.count < Self.maximumOpenLines / Self.shards, reserve(line.count) else {
+            guard reserve(line.count) else {
                 return shard.ended.insert(hash) ? .count : .ignore
             }
             shard.open[hash] = Array(line)
@@ -59,10 +61,18 @@ package final class StallDeduplicator: Sendable {
         }
     }
 
+    /// Room for one more line.
     private func reserve(_ bytes: Int) -> Bool {
-        if openBytes.add(bytes, ordering: .relaxed).newValue <= Self.maximumOpenBytes { return true }
-        openBytes.subtract(bytes, ordering: .relaxed)
+        let lines = openLineCount.add(1, ordering: .relaxed).newValue
+        let sum = openBytes.add(bytes, ordering: .relaxed).newValue
+        if lines <= Self.maximumOpenLines, sum <= Self.maximumOpenBytes { return true }
+        release(bytes)
         return false
+    }
+
+    private func release(_ bytes: Int) {
+        openLineCount.subtract(1, ordering: .relaxed)
+        openBytes.subtract(bytes, ordering: .relaxed)
     }
 
     /// The `begin` lines whose end has not come.

@@ -75,7 +75,10 @@ struct ReportData {
     }
 
     /// How many bytes some JSON has in the page.
-    static func size(_ json: [UInt8]) -> Int { json.reduce(json.count) { $0 + ($1 == UInt8(ascii: "<") ? 5 : 0) } }
+    static func size(_ json: [UInt8]) -> Int {
+        // Of plain text, which most of it is, nothing becomes longer.
+        json.allSatisfy { $0 < 0x7f && $0 != UInt8(ascii: "<") } ? json.count : sanitized(json).count
+    }
 
     /// Text that has at most so many bytes in the page, and an ellipsis where it was longer.
     private static func cut(_ text: String, _ most: Int) -> String {

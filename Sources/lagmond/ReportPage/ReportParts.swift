@@ -22,7 +22,8 @@ struct ReportParts: Sendable {
     /// When the last stall ended, as far as known.
     private(set) var lastEnd = Int64.min
     private(set) var abandonedCount: UInt64 = 0
-    /// Lines that the monitors say they lost, by the notice that says so: a notice may come twice.
+    /// Lines that the monitors say they lost, by the notice that says so: a notice may come twice, and one announcement has a
+    /// notice for each reason, all with the same total.
     private var lost: [UInt64: UInt64] = [:]
 
     var lostLines: UInt64 { lost.values.reduce(0) { $0 &+ $1 } }
@@ -85,7 +86,7 @@ struct ReportParts: Sendable {
 
     private mutating func addNotice(_ line: borrowing LineScanner) {
         guard line.has(.event, "dropped"), let count = line.count(.dropped), lost.count < Self.maximumNotices else { return }
-        let fields: [StallField] = [.hostName, .bootID, .pid, .droppedTotal]
+        let fields: [StallField] = [.hostName, .bootID, .pid, .droppedTotal, .reason, .mono]
         let hash = fields.reduce(UInt64(1)) { hash, field in
             guard let span = line.span(field) else { return hash &* 31 }
             return ByteHash.hash(line.bytes(of: span), seed: hash)

@@ -48,7 +48,18 @@ final class HealthTrackingSink: RecordSink {
         return lines
     }
 
-    func takeAbandonedNotices() -> [Notice] { sink.takeAbandonedNotices() }
+    func takeAbandonedNotices() -> [Notice] {
+        let notices = sink.takeAbandonedNotices()
+        // A total of 0: what an earlier process left. Another notice is about losses that were reported when they came about.
+        let inherited = notices.reduce(0 as UInt64) { sum, notice in
+            if case .dropped(let count, _, 0) = notice.content { sum + count } else { sum }
+        }
+        if inherited > 0 {
+            state.withLock { $0.loss = "\(name): \(inherited) lines that an earlier process left did not arrive" }
+        }
+        return notices
+    }
+
     var keptLines: Int? { sink.keptLines }
 
     var unsettledLines: Int {
@@ -65,9 +76,12 @@ final class HealthTrackingSink: RecordSink {
         state.withLock { $0.busySince = .now }
         do throws(SinkError) {
             try body()
+            let isSettled = sink.unsettledLines == 0
             state.withLock { state in
                 state.busySince = nil
                 state.refusal = nil
+                // A file never has lines that wait: there a line that was written is one that arrived.
+                if isSettled, state.unsettled == 0 { state.loss = nil }
             }
         } catch {
             state.withLock { state in

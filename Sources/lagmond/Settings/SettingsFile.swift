@@ -20,28 +20,52 @@ struct SettingsFile {
         self.path = path
         switch Self.contents(of: path) {
         case .success(let bytes): read(bytes)
-        case .failure(let code):
-            reject("", "cannot be read: \(Diagnostics.reason(code.number))", "a readable file with a JSON object")
+        case .failure(let failure):
+            reject("", "cannot be read: \(failure.reason)", "a readable file with a JSON object")
         }
     }
 
-    private struct ErrorNumber: Error { let number: Int32 }
+    /// Far more than anybody writes: a device, or another file.
+    private static let maximumMebibytes = 4
+    /// Of a pipe's writer, as with `--config <(…)`.
+    private static let secondsToRead = 10
 
-    private static func contents(of path: String) -> Result<[UInt8], ErrorNumber> {
+    private struct ReadFailure: Error {
+        let reason: String
+    }
+
+    /// A pipe without a writer is empty; one whose writer is slow is waited for.
+    private static func contents(of path: String) -> Result<[UInt8], ReadFailure> {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return .failure(ErrorNumber(number: errno)) }
+        guard descriptor >= 0 else { return .failure(ReadFailure(reason: Diagnostics.reason(errno))) }
         defer { close(descriptor) }
+        let deadline = MonotonicTime.now + .seconds(secondsToRead)
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = Glibc.read(descriptor, &buffer, buffer.count)
+            let code = errno
             if count == 0 { return .success(bytes) }
             if count > 0 {
                 bytes.append(contentsOf: buffer[..<count])
-            } else if errno != EINTR {
-                return .failure(ErrorNumber(number: errno))
+                guard bytes.count <= maximumMebibytes << 20 else {
+                    return .failure(ReadFailure(reason: "it has more than \(maximumMebibytes) MiB"))
+                }
+            } else if code == EAGAIN {
+                guard isReadable(descriptor, until: deadline) else {
+                    return .failure(ReadFailure(reason: "no end of it came within \(secondsToRead) s"))
+                }
+            } else if code != EINTR {
+                return .failure(ReadFailure(reason: Diagnostics.reason(code)))
             }
         }
+    }
+
+    /// Waits; false: not until then.
+    private static func isReadable(_ descriptor: Int32, until deadline: MonotonicTime) -> Bool {
+        let milliseconds = (deadline - MonotonicTime.now) / .milliseconds(1)
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return milliseconds > 0 && poll(&entry, 1, Int32(milliseconds.rounded(.up))) != 0
     }
 
     /// Checks a document that is already in memory; `path` is for messages.

@@ -6,15 +6,15 @@ enum Diagnostics {
     /// The prefix of every message: the name by which the program was started.
     private static let program = ProcessArguments.all.first?.split(separator: "/").last.map(String.init) ?? "lagmond"
 
+    /// Of a message whose reader is behind, where stderr is in non-blocking mode: the work does not stop for good because of it.
+    private static let longestWaitMilliseconds: Int32 = 1000
+
     /// Writes one line to stderr, with one `write` where the kernel accepts it whole. Any thread.
     ///
     /// Names in the message may be a watched program's choice: they are shown without what changes a terminal (``PlainText``).
     static func report(_ message: String) {
-        var line = Array("\(PlainText.sanitized("\(program): \(message)"))\n".utf8)[...]
-        while !line.isEmpty {
-            let count = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
-            if count > 0 { line = line.dropFirst(count) } else if errno != EINTR { return }
-        }
+        let line = Array("\(PlainText.sanitized("\(program): \(message)"))\n".utf8)
+        _ = WholeWrite.write(line, to: STDERR_FILENO, waitMilliseconds: longestWaitMilliseconds)
     }
 
     /// The text of an error number.

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import FoundationEssentials
+internal import Glibc
 internal import LagModel
 internal import LagMonitor
 internal import LagReader
@@ -20,6 +21,24 @@ struct InputOptions: ParsableArguments {
         if files.count(where: { $0 == InputFile.stdin }) > 1 {
             throw ValidationError("-: stdin can be read once; allowed: one -")
         }
+    }
+
+    /// Whether one of the files, under whatever name, is the regular file `target`.
+    static func contains(_ target: stat, in files: [String]) -> Bool {
+        guard target.st_mode & S_IFMT == S_IFREG else { return false }
+        return files.contains { file in
+            var source = stat()
+            let result = file == InputFile.stdin ? fstat(STDIN_FILENO, &source) : stat(file, &source)
+            return result == 0 && source.st_dev == target.st_dev && source.st_ino == target.st_ino
+        }
+    }
+
+    /// For commands that write while they read: a file that grows by what is read from it has no end.
+    /// - Throws: ``StartFailure`` where stdout is one of the files.
+    static func refuseStandardOutput(among files: [String]) throws(StartFailure) {
+        var target = stat()
+        guard fstat(STDOUT_FILENO, &target) == 0, contains(target, in: files) else { return }
+        throw StartFailure(status: ExitStatus.usage, message: "stdout: is read as well; allowed: another file, or a pipe")
     }
 
     /// Opens all files and reports what cannot be read.

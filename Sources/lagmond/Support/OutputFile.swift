@@ -10,11 +10,8 @@ enum OutputFile {
         guard !isThere || status.st_mode & S_IFMT == S_IFREG else { return try writeThrough(bytes, to: path, status) }
         // To where a link leads, so that the link stays.
         let target = isThere ? resolved(path) ?? path : path
-        let draft = "\(target).\(getpid()).part"
-        let mode = isThere ? status.st_mode & 0o777 : 0o666
-        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
-        guard descriptor >= 0 else { throw failure("cannot create", path, errno) }
-        var code = put(bytes, descriptor)
+        let (draft, descriptor) = try createDraft(of: target, for: path, mode: isThere ? status.st_mode & 0o777 : 0o666)
+        var code = WholeWrite.write(bytes, to: descriptor)
         // Before the move, so that the name never leads to an empty file after a crash.
         if code == 0, fsync(descriptor) != 0 { code = errno }
         if close(descriptor) != 0, code == 0 { code = errno }
@@ -25,23 +22,33 @@ enum OutputFile {
         }
     }
 
+    private static let draftNames = 8
+
+    /// A new file beside the target. What an interrupted run left may have the first name: in a container, processes have the same
+    /// numbers again.
+    private static func createDraft(
+        of target: String,
+        for path: String,
+        mode: mode_t
+    ) throws(StartFailure) -> (path: String, descriptor: Int32) {
+        var draft = "\(target).\(getpid()).part"
+        var code = EEXIST
+        for _ in 0..<draftNames where code == EEXIST {
+            let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+            if descriptor >= 0 { return (draft, descriptor) }
+            code = errno
+            if code == EEXIST { draft = "\(target).\(getpid()).\(UInt32.random(in: 0 ... .max)).part" }
+        }
+        throw failure("cannot create \(draft) for", path, code)
+    }
+
     private static func writeThrough(_ bytes: [UInt8], to path: String, _ status: stat) throws(StartFailure) {
         guard status.st_mode & S_IFMT != S_IFDIR else { throw failure("cannot write", path, EISDIR) }
         let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else { throw failure("cannot open", path, errno) }
-        let code = put(bytes, descriptor)
+        let code = WholeWrite.write(bytes, to: descriptor)
         close(descriptor)
         if code != 0 { throw failure("cannot write", path, code) }
-    }
-
-    /// - Returns: 0, or the error's number.
-    private static func put(_ bytes: [UInt8], _ descriptor: Int32) -> Int32 {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count > 0 { rest = rest.dropFirst(count) } else if count == 0 || errno != EINTR { return count == 0 ? EIO : errno }
-        }
-        return 0
     }
 
     private static func resolved(_ path: String) -> String? {

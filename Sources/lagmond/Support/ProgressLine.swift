@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LagModel
 internal import LagReader
 internal import Synchronization
 
@@ -19,7 +20,7 @@ final class ProgressLine: Sendable {
 
     /// - Parameter isStreaming: whether output comes while it reads: a line of progress in the middle of that would be in the way.
     init(_ files: [InputFile], isStreaming: Bool = false) {
-        progress = ReadProgress(total: files.reduce(0) { $0 + ($1.bytes ?? 0) })
+        progress = ReadProgress(total: files.reduce(0 as UInt64) { $0.saturatingSum($1.bytes ?? 0) })
         guard isatty(STDERR_FILENO) == 1, !isStreaming || isatty(STDOUT_FILENO) == 0 else { return }
         try? HelperThread.start("progress") { [weak self] in
             usleep(Self.firstMicroseconds)
@@ -49,9 +50,13 @@ final class ProgressLine: Sendable {
 
     private func text(_ work: String?) -> String {
         if let work { return work }
-        let done = progress.bytes
-        let share = progress.total > 0 ? "\(min(100, done * 100 / progress.total)) % of " : ""
-        return "reading: \(share)\((share.isEmpty ? done : progress.total) / 1_000_000) MB"
+        return Self.text(done: progress.bytes, of: progress.total)
+    }
+
+    /// - Parameter total: bytes, as large as a sparse file may say it is; 0: not known.
+    static func text(done: UInt64, of total: UInt64) -> String {
+        guard total > 0 else { return "reading: \(done / 1_000_000) MB" }
+        return "reading: \(Int(min(100, Double(done) / Double(total) * 100))) % of \(total / 1_000_000) MB"
     }
 
     private static func write(_ text: String) { _ = Glibc.write(STDERR_FILENO, text, text.utf8.count) }

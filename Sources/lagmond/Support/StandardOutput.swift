@@ -5,17 +5,12 @@ internal import Glibc
 enum StandardOutput {
     /// - Throws: the exit code, when stdout accepts no more: success when its reader went away, because nothing is missing then.
     static func write(_ bytes: [UInt8]) throws(ExitCode) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if errno == EPIPE {
-                throw ExitCode(ExitStatus.success)
-            } else if errno != EINTR {
-                Diagnostics.report("cannot write to stdout: \(Diagnostics.reason(errno))")
-                throw ExitCode(ExitStatus.systemError)
-            }
+        switch WholeWrite.write(bytes, to: STDOUT_FILENO) {
+        case 0: return
+        case EPIPE: throw ExitCode(ExitStatus.success)
+        case let code:
+            Diagnostics.report("cannot write to stdout: \(Diagnostics.reason(code))")
+            throw ExitCode(ExitStatus.systemError)
         }
     }
 }

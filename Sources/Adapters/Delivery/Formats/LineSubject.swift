@@ -84,6 +84,7 @@ extension StallID {
             case .begin: 1
             case .abandoned: 2
             }
-        return StallID(startRealtimeNanoseconds: Int64(milliseconds) * 1_000_000, randomHigh: high, randomLow: low ^ number)
+        // The bits, not the time: an id that was read may have a time that 64 bits of nanoseconds cannot express.
+        return StallID(high: high, low: low ^ number)
     }
 }

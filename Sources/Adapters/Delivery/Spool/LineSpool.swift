@@ -5,6 +5,14 @@ internal import LagOutput
 ///
 /// Several processes may have one destination, so a file has one of some names, and is locked. Without lines there is no file. One thread at a time.
 struct LineSpool {
+    /// Records that will not arrive any more.
+    struct Loss {
+        /// Taken by this process.
+        var own: UInt64 = 0
+        /// Taken by an earlier one: none of them was ever counted as taken here.
+        var inherited: UInt64 = 0
+    }
+
     private let place: UnfinishedPath
     private let capacity: Int
     /// The oldest first; lines are appended to the last one.
@@ -30,13 +38,13 @@ struct LineSpool {
     /// Takes what earlier processes left. What another process has is left to it.
     /// - Parameter lost: one more for each file that cannot be read.
     /// - Throws: ``SinkError/Reason/cannotOpen`` for a file that is not this user's own.
-    mutating func open(_ lost: inout UInt64) throws(SinkError) {
+    mutating func open(_ lost: inout Loss) throws(SinkError) {
         guard !isOpen else { return }
         isOpen = true
         for path in place.candidates {
             do throws(SpoolFile.Obstacle) {
                 let file = try SpoolFile.adopt(path)
-                lost += file.isUnreadable ? 1 : 0
+                lost.inherited += file.isUnreadable ? 1 : 0
                 if file.isEmpty { file.remove() } else { files.append(file) }
             } catch {
                 if case .failed(let code, let detail) = error {
@@ -62,7 +70,7 @@ struct LineSpool {
 
     /// The first lines, up to a number of lines and of bytes, at least one.
     /// - Parameter lost: so many records more where the first file is damaged, and given up.
-    mutating func first(_ count: Int, maxBytes: Int, _ lost: inout UInt64) -> [SpoolFile.Entry] {
+    mutating func first(_ count: Int, maxBytes: Int, _ lost: inout Loss) -> [SpoolFile.Entry] {
         removeEmptyFiles()
         guard let file = files.first else { return [] }
         var entries: [SpoolFile.Entry] = []
@@ -74,11 +82,21 @@ struct LineSpool {
                 entries.append(entry)
             }
         } catch  where entries.isEmpty {
-            lost += file.records
+            let inherited = min(file.inheritedRecords, file.records)
+            lost.inherited += inherited
+            lost.own += file.records - inherited
             file.removeAll()
             removeEmptyFiles()
         } catch {}
         return entries
+    }
+
+    /// Removes the first line, which no destination will ever take.
+    mutating func giveUp(_ entry: SpoolFile.Entry, _ lost: inout Loss) {
+        if entry.isRecord {
+            if let file = files.first, file.inheritedRecords > 0 { lost.inherited += 1 } else { lost.own += 1 }
+        }
+        remove([entry])
     }
 
     /// Removes lines that ``first(_:maxBytes:_:)`` gave, from the first one on.

@@ -2,12 +2,19 @@ package import LagOutput
 
 /// A sink that gives lines back which it took and could not bring to its destination, so that somebody else keeps them.
 package protocol ReturningSink: RecordSink {
+    /// What distinguishes this destination from every other; its name, as by default, where that says all of it.
+    var destination: String { get }
+
     /// From now on a line that may still arrive some day is given back instead of given up: where a request is to be made again, and at the end.
     func returnsUndelivered()
 
     /// Lines that are given back, oldest first, since the last call. What was on its way with them may have arrived: then it arrives twice.
     /// - Parameter all: also those that wait or are on their way.
     func takeReturned(all: Bool) -> ReturnedLines
+}
+
+extension ReturningSink {
+    package var destination: String { name }
 }
 
 /// Lines that a ``ReturningSink`` gives back.

@@ -30,6 +30,8 @@ final class SpoolFile {
 
     var lines: Int { Int(clamping: positions.lines) }
     var records: UInt64 { positions.records }
+    /// Of the records those that an earlier process wrote, which are the first.
+    private(set) var inheritedRecords: UInt64
     var isEmpty: Bool { positions.usedBytes == 0 }
     /// It has something in it, and it is not known what.
     let isUnreadable: Bool
@@ -37,6 +39,7 @@ final class SpoolFile {
     private init(_ descriptor: Int32, _ path: String, _ content: SpoolLayout.Content, isUnreadable: Bool = false) {
         (self.descriptor, self.path, capacity) = (descriptor, path, content.capacity)
         (generation, positions) = (content.generation, content.positions)
+        inheritedRecords = content.positions.records
         self.isUnreadable = isUnreadable
     }
 
@@ -122,7 +125,9 @@ final class SpoolFile {
         var next = positions
         next.head = last.end
         next.lines = next.lines.saturatingDifference(UInt64(entries.count))
-        next.records = next.records.saturatingDifference(UInt64(entries.count { $0.isRecord }))
+        let records = UInt64(entries.count { $0.isRecord })
+        next.records = next.records.saturatingDifference(records)
+        inheritedRecords = inheritedRecords.saturatingDifference(records)
         // Where it cannot be written, they are sent again after a restart.
         if !commit(next) { positions = next }
     }
@@ -131,6 +136,7 @@ final class SpoolFile {
     func removeAll() {
         let end = SpoolLayout.Positions(head: positions.tail, tail: positions.tail)
         if !commit(end) { positions = end }
+        inheritedRecords = 0
     }
 
     /// Deletes the file, unless another one took its place.

@@ -27,8 +27,7 @@ public final class SpooledSink: RecordSink {
         /// The first lines of the spool, which the sink within has and may still give back.
         var onTheirWay: [SpoolFile.Entry] = []
         var retry = RetryDelay()
-        /// Records alone.
-        var abandoned: UInt64 = 0
+        var lost = LineSpool.Loss()
         var isClosed = false
     }
 
@@ -62,10 +61,11 @@ public final class SpooledSink: RecordSink {
             let detail = "lines cannot be kept in that folder: \(String(cString: strerror(code)))"
             throw SinkError(.cannotOpen, path: settings.folder, code: code, detail: detail)
         }
-        var spool = LineSpool(folder: settings.folder, destination: sink.name, capacity: settings.maxBytes)
-        var lost: UInt64 = 0
+        let destination = (sink as? any ReturningSink)?.destination ?? sink.name
+        var spool = LineSpool(folder: settings.folder, destination: destination, capacity: settings.maxBytes)
+        var lost = LineSpool.Loss()
         try spool.open(&lost)
-        state = Mutex(State(spool: spool, abandoned: lost))
+        state = Mutex(State(spool: spool, lost: lost))
         returning?.returnsUndelivered()
     }
 
@@ -120,7 +120,7 @@ public final class SpooledSink: RecordSink {
         try state.withLock { state throws(SinkError) in
             guard state.isClosed else { return }
             state.isClosed = false
-            try state.spool.open(&state.abandoned)
+            try state.spool.open(&state.lost)
         }
     }
 
@@ -149,16 +149,24 @@ public final class SpooledSink: RecordSink {
     /// Sends what is kept, if it is time.
     public func takeAbandonedLines() -> UInt64 {
         let own: UInt64 = state.withLock { state in
-            defer { state.abandoned = 0 }
-            guard !state.isClosed else { return state.abandoned }
+            defer { state.lost.own = 0 }
+            guard !state.isClosed else { return state.lost.own }
             settle(&state)
             sendKept(&state)
-            return state.abandoned
+            return state.lost.own
         }
         return own + sink.takeAbandonedLines()
     }
 
-    public func takeAbandonedNotices() -> [Notice] { sink.takeAbandonedNotices() }
+    /// Also what an earlier process left and cannot be sent: a notice with a total of 0, for it is part of no total yet.
+    public func takeAbandonedNotices() -> [Notice] {
+        let inherited: UInt64 = state.withLock { state in
+            defer { state.lost.inherited = 0 }
+            return state.lost.inherited
+        }
+        let notices = sink.takeAbandonedNotices()
+        return inherited == 0 ? notices : notices + [Notice.dropped(inherited, .sinkFailed, total: 0, time: .now())]
+    }
 
     public var unsettledLines: Int {
         state.withLock { state in state.spool.lines + (state.onTheirWay.isEmpty ? sink.unsettledLines : 0) }
@@ -179,7 +187,7 @@ public final class SpooledSink: RecordSink {
         guard !returned.lines.isEmpty else { return }
         if state.onTheirWay.isEmpty {
             for line in returned.lines where !state.spool.append(line.bytes, isRecord: line.isRecord) && line.isRecord {
-                state.abandoned += 1
+                state.lost.own += 1
             }
         } else {
             // These are the last of them, and on disk.
@@ -194,7 +202,7 @@ public final class SpooledSink: RecordSink {
         guard state.onTheirWay.isEmpty, !state.spool.isEmpty else { return }
         let start = clock()
         guard state.retry.allows(at: start) else { return }
-        for entry in state.spool.first(Self.batchLines, maxBytes: Self.batchBytes, &state.abandoned) {
+        for entry in state.spool.first(Self.batchLines, maxBytes: Self.batchBytes, &state.lost) {
             let line = LateMark.marked(entry.line)
             do throws(SinkError) {
                 try line.span.withUnsafeBufferPointer { buffer throws(SinkError) in
@@ -208,8 +216,7 @@ public final class SpooledSink: RecordSink {
                 }
                 // It was of another format; with lines on their way before it, it is its turn later.
                 guard state.onTheirWay.isEmpty else { return }
-                state.spool.remove([entry])
-                if entry.isRecord { state.abandoned += 1 }
+                state.spool.giveUp(entry, &state.lost)
                 continue
             }
             state.onTheirWay.append(entry)

@@ -39,6 +39,9 @@ public protocol RecordSink: AnyObject, Sendable {
 
     /// The `dropped` lines that were taken but could not be finished after all, since the last call: what they report will be reported
     /// again. A line of ``takeAbandonedLines()`` is not one of these. None, as by default, where such lines count as records.
+    ///
+    /// A notice with a total of 0 reports records that an earlier process left and that this sink could not bring to the destination:
+    /// they count as lost from then on, and not as taken before.
     func takeAbandonedNotices() -> [Notice]
 
     /// Lines that were taken and may still be given up after this, without a further call. 0, as by default: none ever are.

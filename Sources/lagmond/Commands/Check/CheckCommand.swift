@@ -25,6 +25,7 @@ struct CheckCommand: ParsableCommand {
 
     func run() throws {
         signal(SIGPIPE, SIG_IGN)
+        try InputOptions.refuseStandardOutput(among: input.files)
         let (files, status) = input.open()
         var total = CheckSummary()
         let line = ProgressLine(files)

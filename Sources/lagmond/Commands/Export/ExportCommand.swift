@@ -59,6 +59,7 @@ struct ExportCommand: ParsableCommand {
 
     func run() throws {
         signal(SIGPIPE, SIG_IGN)
+        try InputOptions.refuseStandardOutput(among: input.files)
         let range = try times.range(now: TimeOptions.now)
         let filter = try filters.filter()
         var (files, status) = input.open()

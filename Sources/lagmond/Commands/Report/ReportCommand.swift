@@ -87,12 +87,10 @@ struct ReportCommand: ParsableCommand {
 
     /// A name too few on the command line, and the records would be gone.
     private func refuseInputAsOutput() throws(StartFailure) {
-        var (target, source) = (stat(), stat())
-        guard output != Self.stdout, stat(output, &target) == 0, target.st_mode & S_IFMT == S_IFREG else { return }
-        for file in input.files where file != InputFile.stdin && stat(file, &source) == 0 {
-            guard source.st_dev == target.st_dev, source.st_ino == target.st_ino else { continue }
-            throw StartFailure(status: ExitStatus.usage, message: "--output: \(output) is read as well; allowed: another file")
-        }
+        if output == Self.stdout { return try InputOptions.refuseStandardOutput(among: input.files) }
+        var target = stat()
+        guard stat(output, &target) == 0, InputOptions.contains(target, in: input.files) else { return }
+        throw StartFailure(status: ExitStatus.usage, message: "--output: \(output) is read as well; allowed: another file")
     }
 
     /// Each has a tree, cells and lines of its own.

@@ -58,6 +58,7 @@ struct SymbolizeCommand: ParsableCommand {
     func run() throws {
         // The end of stdout's reader is an answer to a write.
         signal(SIGPIPE, SIG_IGN)
+        try InputOptions.refuseStandardOutput(among: files)
         if let symbolizer, !SymbolizerProgram.isProgram(symbolizer) {
             let message = "\(symbolizer): not a program; allowed: an llvm-symbolizer"
             throw StartFailure(status: ExitStatus.unavailable, message: message)

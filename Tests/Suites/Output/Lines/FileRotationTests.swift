@@ -72,7 +72,10 @@ struct FileRotationTests {
         let scratch = try ScratchDirectory()
         for number in 1...3 { try Data("\(number)".utf8).write(to: URL(fileURLWithPath: scratch.path + "/log.\(number)")) }
         let rotation = try FileRotation(maxBytes: 4096, maxFiles: 3)
-        for _ in 0..<5 { #expect(!rotation.rotate(scratch.path + "/log")) }
+        let descriptor = open(scratch.path + "/log", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(descriptor) }
+        unlink(scratch.path + "/log")
+        for _ in 0..<5 { #expect(!rotation.rotate(scratch.path + "/log", descriptor)) }
         for number in 1...3 { #expect(try scratch.text("log.\(number)") == "\(number)") }
     }
 
@@ -81,11 +84,80 @@ struct FileRotationTests {
         for name in ["log", "log.1", "log.3", "log.rotating"] {
             try Data(name.utf8).write(to: URL(fileURLWithPath: scratch.path + "/" + name))
         }
-        #expect(try FileRotation(maxBytes: 4096, maxFiles: 4).rotate(scratch.path + "/log"))
+        let descriptor = open(scratch.path + "/log", O_WRONLY | O_CLOEXEC)
+        defer { close(descriptor) }
+        #expect(try FileRotation(maxBytes: 4096, maxFiles: 4).rotate(scratch.path + "/log", descriptor))
         // What an ended process left was older than the live file.
         #expect(try names(scratch) == ["log.1", "log.2", "log.3", "log.4"])
         #expect(try scratch.text("log.1") == "log" && scratch.text("log.2") == "log.rotating")
         #expect(try scratch.text("log.3") == "log.1" && scratch.text("log.4") == "log.3")
+    }
+
+    @Test func `several that write one file lose no line`() throws {
+        let scratch = try ScratchDirectory()
+        let rotation = try FileRotation(maxBytes: 4096, maxFiles: 1000)
+        let sinks = try (0..<4).map { _ in try FileSink(path: scratch.path + "/log", rotation: rotation) }
+        let rest = String(repeating: "x", count: 150) + "\n"
+        DispatchQueue.concurrentPerform(iterations: sinks.count) { sink in
+            for number in 0..<500 { try? sinks[sink].put("\(sink)-\(number)-\(rest)") }
+        }
+        let lines = try names(scratch).flatMap { try scratch.text($0).split(separator: "\n") }
+        #expect(lines.count == 2000 && Set(lines).count == 2000)
+    }
+
+    /// Another process's lock is as one of another descriptor.
+    @Test func `a file that another process rotates is left alone`() throws {
+        let scratch = try ScratchDirectory()
+        let path = scratch.path + "/log"
+        let sink = try FileSink(path: path, rotation: FileRotation(maxBytes: 4096))
+        let other = open(path, O_WRONLY | O_CLOEXEC)
+        defer { close(other) }
+        #expect(flock(other, LOCK_EX | LOCK_NB) == 0)
+        try sink.put(line("a", 4096))
+        try sink.put(line("b", 4096))
+        #expect(try names(scratch) == ["log"] && scratch.text("log") == line("a", 4096) + line("b", 4096))
+        // It has moved the file, and is about to number it: the new one goes nowhere before.
+        #expect(rename(path, path + ".rotating") == 0)
+        try sink.put(line("c", 4096))
+        try sink.put(line("d", 4096))
+        #expect(try names(scratch) == ["log", "log.rotating"])
+        #expect(try scratch.text("log") == line("c", 4096) + line("d", 4096))
+        #expect(flock(other, LOCK_UN) == 0)
+        try sink.put(line("e", 4096))
+        #expect(try names(scratch) == ["log", "log.1", "log.2"])
+        #expect(try scratch.text("log") == line("e", 4096) && scratch.text("log.2") == line("a", 4096) + line("b", 4096))
+    }
+
+    @Test func `a link stays and what it leads to is rotated`() throws {
+        let scratch = try ScratchDirectory()
+        let target = scratch.path + "/disk/real"
+        try #require(mkdir(scratch.path + "/disk", 0o700) == 0 && symlink("disk/real", scratch.path + "/log") == 0)
+        try Data().write(to: URL(fileURLWithPath: target))
+        try #require(chmod(target, 0o640) == 0)
+        let sink = try FileSink(path: scratch.path + "/log", rotation: FileRotation(maxBytes: 4096))
+        try sink.put(line("a", 4096))
+        try sink.put(line("b", 4096))
+        #expect(try names(scratch) == ["disk", "log"])
+        var status = stat()
+        #expect(lstat(scratch.path + "/log", &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
+        #expect(try scratch.text("disk/real.1") == line("a", 4096) && scratch.text("log") == line("b", 4096))
+        #expect(stat(target, &status) == 0 && status.st_mode & 0o777 == 0o640)
+    }
+
+    /// The kernel's link leads to the file under its new name, too: each line would give it one more number.
+    @Test(arguments: [false, true]) func `what is named by a descriptor is not rotated`(isLinked: Bool) throws {
+        let scratch = try ScratchDirectory()
+        let descriptor = open(scratch.path + "/log", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        let name = "/proc/self/fd/\(descriptor)"
+        // As /dev/stdout is one.
+        let link = scratch.path + "/stdout"
+        if isLinked { try #require(symlink(name, link) == 0) }
+        let sink = try FileSink(path: isLinked ? link : name, rotation: FileRotation(maxBytes: 4096))
+        for letter: Character in ["a", "b", "c"] { try sink.put(line(letter, 4096)) }
+        #expect(try names(scratch) == (isLinked ? ["log", "stdout"] : ["log"]))
+        #expect(try scratch.text("log") == line("a", 4096) + line("b", 4096) + line("c", 4096))
     }
 
     @Test func `without a size the file grows`() throws {

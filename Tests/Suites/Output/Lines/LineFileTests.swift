@@ -15,9 +15,9 @@ struct LineFileTests {
     }
 
     private func open(_ path: String, _ choice: LineFile.Choice) throws -> Bool {
-        let (descriptor, isNew) = try LineFile.open(path, choice)
-        close(descriptor)
-        return isNew
+        let opened = try LineFile.open(path, choice)
+        close(opened.descriptor)
+        return opened.isNew
     }
 
     private func refusal(_ path: String, _ choice: LineFile.Choice) -> String {

@@ -32,6 +32,11 @@ private final class LateSink: RecordSink {
             return state.notices
         }
     }
+    /// An earlier process left so many records, which are lost.
+    func inherit(_ count: UInt64) {
+        let time = OutputTime(realtimeNanoseconds: 0, monotonicNanoseconds: 0)
+        state.withLock { $0.notices.append(.dropped(count, .sinkFailed, total: 0, time: time)) }
+    }
     func settle(arrived: Bool) {
         state.withLock { state in
             for notice in state.waiting where !arrived {
@@ -155,6 +160,19 @@ struct RecordOutputTests {
         sink.settle(arrived: true)
         #expect(output.retryAnnouncement(now: at(9)) == .max)
         #expect(output.droppedTotal == 1 && output.unannounced == 0)
+    }
+
+    @Test func `what an earlier process left is lost without having been taken`() throws {
+        let sink = LateSink()
+        var output = output(sink)
+        try output.write(Sample.record(), now: now)
+        sink.inherit(3)
+        try output.announce(now: now)
+        #expect(output.droppedTotal == 3 && output.abandonedTotal == 0 && output.unannounced == 0)
+        // Its notice is one of this process, and counts no second time.
+        sink.settle(arrived: false)
+        try output.announce(now: now)
+        #expect(output.droppedTotal == 4 && output.abandonedTotal == 1 && output.unannounced == 0)
     }
 
     @Test func `notice keeps the limit`() throws {

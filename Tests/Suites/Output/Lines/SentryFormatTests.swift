@@ -53,6 +53,16 @@ struct SentryFormatTests {
         #expect(ids.count == 3)
     }
 
+    /// 48 bits of milliseconds reach further than 64 bits of nanoseconds.
+    @Test func `an id of any time makes an event id`() throws {
+        var record = Sample.record()
+        record.id = try #require(StallID("ffffffff-ffff-7fff-bfff-ffffffffffff"))
+        record.phase = .end
+        #expect(try parsed(record)["event_id"] as? String == "ffffffffffff7fffbfffffffffffffff")
+        record.phase = .begin
+        #expect(try parsed(record)["event_id"] as? String == "ffffffffffff7fffbffffffffffffffe")
+    }
+
     @Test(arguments: [(StallRecord.Severity.warning, "warning"), (.error, "error"), (.critical, "fatal")])
     func `levels are sentrys`(severity: StallRecord.Severity, level: String) throws {
         var record = Sample.record()

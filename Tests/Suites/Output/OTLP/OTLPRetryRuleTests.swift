@@ -59,12 +59,17 @@ struct OTLPRetryRuleTests {
     }
 
     @Test(arguments: [
-        ("7", 7), ("0", 0), (" 3 ", 3), ("86400", 60), ("Sat, 21 Nov 2026 12:00:09 GMT", 9), ("Sat, 21 Nov 2026 11:00:00 GMT", 0),
-        // Neither: as without.
-        ("soon", 1), ("-5", 1), ("", 1),
+        ("7", 7), (" 3 ", 3), ("86400", 60), ("Sat, 21 Nov 2026 12:00:09 GMT", 9),
+        // At once, in the past, and neither: as without.
+        ("0", 1), ("Sat, 21 Nov 2026 11:00:00 GMT", 1), ("soon", 1), ("-5", 1), ("", 1),
     ])
     func `what the receiver asks for is kept to`(retryAfter: String, seconds: UInt64) {
         #expect(verdict(503, retryAfter: retryAfter) == .retry(afterNanoseconds: seconds * 1_000_000_000))
+    }
+
+    @Test func `a receiver cannot make the delays shorter`() {
+        #expect(verdict(503, retryAfter: "0", attempt: 4) == .retry(afterNanoseconds: 8_000_000_000))
+        #expect(verdict(503, retryAfter: "5", attempt: 4, jitter: 0.5) == .retry(afterNanoseconds: 6_000_000_000))
     }
 
     @Test(arguments: [

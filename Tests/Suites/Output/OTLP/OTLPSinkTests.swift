@@ -223,6 +223,21 @@ struct OTLPSinkTests {
         #expect(error?.description.hasPrefix("cannot open otlp:\(endpoint): no URL with a host") == true)
     }
 
+    @Test(arguments: [
+        ("http://u:secret@c:1/otlp", "otlp:http://c:1/otlp"), ("https://u@c", "otlp:https://c"),
+        ("http://u:se%40cret@[::1]:1", "otlp:http://[::1]:1"), ("http://c/a@b", "otlp:http://c/a@b"),
+        ("http://c:4318", "otlp:http://c:4318"), ("ftp://u:se/cret@c", "otlp:ftp://c"), ("u:secret@c", "otlp:c"),
+    ])
+    func `a name holds no password`(endpoint: String, name: String) { #expect(OTLPSink.name(of: endpoint) == name) }
+
+    /// A spool's file is named by it: lines that wait in it must be found again.
+    @Test func `a destination is the whole endpoint`() throws {
+        let endpoint = "http://u:secret@127.0.0.1:9"
+        let sink = try OTLPSink(endpoint: endpoint)
+        #expect(sink.name == "otlp:http://127.0.0.1:9" && sink.destination == "otlp:\(endpoint)")
+        #expect(self.sink(ScriptedTransport()).destination == "otlp:test")
+    }
+
     /// What the encoder makes is what the sink takes.
     @Test func `real lines are taken`() throws {
         let transport = ScriptedTransport()

@@ -43,6 +43,21 @@ struct GroupTests {
         #expect(grouped(begins + ends).table.groups[0].count == UInt64(count))
     }
 
+    /// As many as are documented, however their ids are spread.
+    @Test func `so many begin lines are kept before one counts at once`() {
+        let deduplicator = StallDeduplicator()
+        let line = Array("{}".utf8)
+        func admit(_ hash: Int, isBegin: Bool = true) -> StallDeduplicator.Decision {
+            line.withUnsafeBytes { deduplicator.admit(UInt64(hash), isBegin: isBegin, line: $0) }
+        }
+        let most = StallDeduplicator.maximumOpenLines
+        #expect((1...most).allSatisfy { admit($0) == .ignore })
+        #expect(admit(most + 1) == .count && deduplicator.openLines().count == most)
+        // Room is given back.
+        #expect(admit(1, isBegin: false) == .count)
+        #expect(admit(most + 2) == .ignore && deduplicator.openLines().count == most)
+    }
+
     @Test func `a window does not part the lines of a stall`() {
         let early = Samples.line(phase: "begin", milliseconds: "5000.000", time: "2026-11-21T17:59:59.999Z")
         let late = Samples.line(milliseconds: "7000.000", time: "2026-11-21T18:00:00.001Z")

@@ -60,5 +60,17 @@ final class LagmondProcess {
         }
     }
 
+    /// Runs a command of the shell in the directory, for redirections; stderr goes into `err`. What takes too long ends with 124.
+    static func shell(_ command: String, in directory: TemporaryDirectory) throws -> Int32 {
+        let shell = Process()
+        shell.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        shell.arguments = ["timeout", "60", "bash", "-c", #"exec 2>err; lagmond() { "$0" "$@"; }; "# + command, binary.path]
+        shell.currentDirectoryURL = URL(fileURLWithPath: directory.path)
+        shell.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("LAGMONITOR_") }
+        try shell.run()
+        shell.waitUntilExit()
+        return shell.terminationStatus
+    }
+
     deinit { if process.isRunning { kill(pid, SIGKILL) } }
 }

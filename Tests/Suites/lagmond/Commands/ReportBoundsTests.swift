@@ -39,6 +39,18 @@ struct ReportBoundsTests {
         #expect(report.withoutDetails > 0)
     }
 
+    /// What `sanitized` makes longer: marks of direction and control characters become six bytes, bytes that are no UTF-8 three.
+    @Test(arguments: ["<", "\u{202e}", "\u{9b}", "\u{7f}", "a", "ä"]) func `the size is that in the page`(text: String) {
+        let bytes = Array(text.utf8)
+        #expect(ReportData.size(bytes) == ReportData.sanitized(bytes).count)
+        #expect(ReportData.size([0xff]) == 3)
+        let name = String(repeating: text, count: 2000)
+        let lines = (0..<600).map { StallLines.line($0, fingerprint: "v1:\($0)", more: ",\"activity\":\"\(name)\"") }
+        let report = Report(aggregate(lines), title: "wide", inputs: ["a"], inputErrors: [], top: 200)
+        let page = ReportPage(report: report, version: "0").bytes()
+        #expect(page.count < 5_000_000, "\(page.count)")
+    }
+
     @Test func `incidents of any number and size have a bounded list`() {
         let name = String(repeating: "<.", count: 300)
         let lines = (0..<1000).map { number in

@@ -24,6 +24,18 @@ struct ReportOutputTests {
         }
     }
 
+    /// In a container every run has the same number.
+    @Test func `what an interrupted run left is in nobody's way`() throws {
+        try TemporaryDirectory.with { directory in
+            let left = "page.html.\(getpid()).part"
+            directory.write("half", to: left)
+            try OutputFile.write(Array("whole".utf8), to: directory.file("page.html"))
+            #expect(directory.read("page.html") == "whole" && directory.read(left) == "half")
+            let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+            #expect(Set(names) == ["page.html", left])
+        }
+    }
+
     @Test(arguments: [
         ("gone/page.html", "No such file or directory"), ("folder", "Is a directory"), ("/dev/full", "No space left"),
     ])
@@ -46,6 +58,21 @@ struct ReportOutputTests {
             #expect(lagmond.wait() == 64)
             #expect(lagmond.errors == "lagmond: --output: link is read as well; allowed: another file\n")
             #expect(directory.read("a") == StallLines.line(1))
+        }
+    }
+
+    @Test func `what is read from stdin is not overwritten`() throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(StallLines.line(1), to: "a")
+            let status = try LagmondProcess.shell("lagmond report -o a <a", in: directory)
+            #expect(status == 64)
+            #expect(directory.read("err") == "lagmond: --output: a is read as well; allowed: another file\n")
+            let first = try LagmondProcess.shell("lagmond report -o - a >>a", in: directory)
+            #expect(first == 64)
+            #expect(directory.read("a") == StallLines.line(1))
+            let second = try LagmondProcess.shell("lagmond report -o page.html <a", in: directory)
+            #expect(second == 0)
+            #expect(directory.read("page.html").hasPrefix("<!doctype html>"))
         }
     }
 

@@ -56,6 +56,15 @@ struct ReportTests {
         }
     }
 
+    @Test func `losses of each reason count, and each once`() throws {
+        func notice(_ reason: String, _ count: Int) -> String {
+            #"{"schema":"lagmonitor.stall.v1","event":"dropped","host_name":"a","pid":1,"mono_us":12,"reason":"\#(reason)","#
+                + #""dropped":\#(count),"dropped_total":8}"# + "\n"
+        }
+        let notices = notice("sink_failed", 5) + notice("sink_slow", 3)
+        #expect(try page(lines + notices + notices).contains("lost by monitors: 8"))
+    }
+
     @Test func `what goes on and what was abandoned is said`() throws {
         let page = try page(lines + StallLines.line(5, phase: "abandoned", milliseconds: "7000.000"))
         #expect(page.contains("Stalls without an end: <b>1</b>."))

@@ -1,0 +1,64 @@
+internal import Foundation
+import Glibc
+internal import TestSupport
+internal import Testing
+
+@testable internal import lagmond
+
+struct StandardOutputTests {
+    private static func isFull(_ descriptor: Int32) -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        return poll(&entry, 1, 0) == 0
+    }
+
+    /// As a shell or a service manager leaves it that reads without blocking.
+    private static func nonBlockingPipe() -> Pipe {
+        let pipe = Pipe()
+        let descriptor = pipe.fileHandleForWriting.fileDescriptor
+        // A program that another test starts shall not keep it open.
+        #expect(fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 && fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0)
+        return pipe
+    }
+
+    @Test func `a pipe in non-blocking mode gets everything`() throws {
+        try TemporaryDirectory.with { directory in
+            directory.write((1...300).map { StallLines.line($0) }.joined(), to: "a")
+            let arguments = ["export", "--format", "sentry", "a"]
+            let whole = try LagmondProcess(arguments, in: directory)
+            #expect(whole.wait() == 0)
+            let expected = whole.output
+            let pipe = Self.nonBlockingPipe()
+            let lagmond = try LagmondProcess(arguments, in: directory, stdout: pipe.fileHandleForWriting)
+            #expect(eventually { Self.isFull(pipe.fileHandleForWriting.fileDescriptor) })
+            try pipe.fileHandleForWriting.close()
+            let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
+            #expect(lagmond.wait() == 0, "\(lagmond.errors)")
+            #expect(output.count > 100_000 && output == Data(expected.utf8))
+        }
+    }
+
+    @Test func `a message waits for its reader within a bound`() throws {
+        let pipe = Self.nonBlockingPipe()
+        let descriptor = pipe.fileHandleForWriting.fileDescriptor
+        let bytes = [UInt8](repeating: UInt8(ascii: "a"), count: 4096)
+        #expect(WholeWrite.write(bytes, to: descriptor) == 0)
+        var code: Int32 = 0
+        // The pipe takes 64 KiB by default, and 4 KiB at the least.
+        for _ in 0..<1000 where code == 0 { code = WholeWrite.write(bytes, to: descriptor, waitMilliseconds: 1) }
+        #expect(code == EAGAIN)
+    }
+
+    /// A file that grows by what is read from it would fill the disk.
+    @Test(arguments: ["symbolize", "check", "export --format perf"])
+    func `a file that is read gets no output`(command: String) throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(StallLines.line(1), to: "a")
+            for redirected in ["\(command) a >>a", "\(command) <a >>a"] {
+                let status = try LagmondProcess.shell("lagmond \(redirected)", in: directory)
+                #expect(status == 64)
+                #expect(directory.read("err") == "lagmond: stdout: is read as well; allowed: another file, or a pipe\n")
+                #expect(directory.read("a") == StallLines.line(1))
+            }
+        }
+    }
+}
