@@ -17,9 +17,21 @@ void clb_waker_post(clb_waker *waker) {
     errno = saved;
 }
 
+static int process_filters;
+static _Thread_local int thread_filters __attribute__((tls_model("initial-exec")));
+
+int clb_makes_no_calls(void) { return thread_filters > 0 || __atomic_load_n(&process_filters, __ATOMIC_RELAXED) > 0; }
+
+void clb_count_filters(int is_threads_own, int change) {
+    if (is_threads_own) thread_filters += change;
+    else __atomic_fetch_add(&process_filters, change, __ATOMIC_SEQ_CST);
+}
+
 void clb_waker_post_shared(clb_waker *waker) {
     int saved = errno;
     __atomic_fetch_add(&waker->posts, 1, __ATOMIC_SEQ_CST);
+    // What was published is found at the waiter's next check.
+    if (clb_makes_no_calls()) return;
     // Always: whether a thread waits is another process's claim.
     syscall(SYS_futex, &waker->posts, FUTEX_WAKE, 1, NULL, NULL, 0);
     errno = saved;

@@ -155,6 +155,12 @@ int clb_loop_table_read(const clb_loop_table *table, uint32_t index, clb_loop_ta
     return 1;
 }
 
+uint64_t clb_loop_table_unfinished(const clb_loop_table *table, uint32_t index) {
+    clb_loop_table_entry loop;
+    uint64_t claim = clb_loop_table_claim(table, index);
+    return clb_claim_state(claim) == CLB_SLOT_FREE || clb_loop_table_read(table, index, &loop) ? 0 : claim;
+}
+
 void clb_loop_table_wait_place(const clb_loop_table *table, uint32_t index, uint64_t *sp, int32_t *object) {
     const clb_loop_table_slot *slot = clb_loop_table_slot_at(table, index);
     *sp = __atomic_load_n(&slot->wait_sp, __ATOMIC_RELAXED);

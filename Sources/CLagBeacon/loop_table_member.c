@@ -100,6 +100,7 @@ int32_t clb_loop_table_claim_slot(clb_loop_table *table, uint32_t kind, int32_t 
         slot->beacon.waker = &table->waker;
         __atomic_store_n(&slot->beacon.word, sequence << 8 | CLB_ACTIVITY_NOT_RUNNING, __ATOMIC_RELAXED);
         *claim = mine;
+        clb_loop_table_post(table);
         return (int32_t)index;
     }
     __atomic_fetch_add(&table->refused, 1, __ATOMIC_RELAXED);

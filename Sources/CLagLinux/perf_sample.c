@@ -4,6 +4,7 @@
 #include "clb_beacon.h"
 #include "cll_procfs.h"
 #include "cll_procfs_text.h"
+#include "cll_spare.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -90,12 +91,19 @@ static int cll_await_sample(int event, uint64_t deadline_ns) {
     }
 }
 
+static int cll_visit_filter(char *line, void *context) {
+    if (strncmp(line, "Seccomp:\t", 9) != 0) return 0;
+    *(int *)context = line[9] != '0';
+    return 1;
+}
+
 // What a filter does with a call that it does not allow is not known before: systemd's end the process.
 int cll_perf_is_filtered(void) {
-    char text[4096];
-    if (cll_procfs_read(getpid(), (pid_t)syscall(SYS_gettid), "status", text, sizeof(text)) < 0) return 1;
-    const char *mode = cll_status_field(text, "\nSeccomp:\t");
-    return mode != NULL && *mode != '0';
+    int is_filtered = 0, fd = cll_procfs_open(getpid(), (pid_t)syscall(SYS_gettid), "status");
+    if (fd < 0) return 1;
+    int result = cll_lines_each(fd, cll_visit_filter, &is_filtered);
+    cll_spare_close(fd);
+    return result < 0 || is_filtered;
 }
 
 // Whether this process was refused samples in the kernel. Any thread.

@@ -139,27 +139,6 @@ uint64_t cll_parse_number(const char **text, int base) {
     return value;
 }
 
-const char *cll_status_field(const char *text, const char *name) {
-    const char *at = strstr(text, name);
-    return at ? at + strlen(name) : NULL;
-}
-
-int cll_procfs_status(pid_t pid, pid_t tid, cll_thread_status *status) {
-    char text[4096];
-    long length = cll_procfs_read(pid, tid, "status", text, sizeof(text));
-    if (length < 0) return (int)-length;
-    memset(status, 0, sizeof(*status));
-    const char *at = cll_status_field(text, "\nState:\t");
-    status->state = at ? *at : '?';
-    if ((at = cll_status_field(text, "\nSigBlk:\t"))) status->blocked_signals = cll_parse_number(&at, 16);
-    if ((at = cll_status_field(text, "\nSigCgt:\t"))) status->caught_signals = cll_parse_number(&at, 16);
-    if ((at = cll_status_field(text, "\nSigPnd:\t"))) status->pending_signals = cll_parse_number(&at, 16);
-    if ((at = cll_status_field(text, "\nShdPnd:\t"))) status->pending_signals |= cll_parse_number(&at, 16);
-    if ((at = cll_status_field(text, "\nvoluntary_ctxt_switches:\t"))) status->voluntary_switches = cll_parse_number(&at, 10);
-    if ((at = cll_status_field(text, "\nnonvoluntary_ctxt_switches:\t"))) status->involuntary_switches = cll_parse_number(&at, 10);
-    return 0;
-}
-
 int cll_parse_syscall(const char *text, cll_thread_syscall *result) {
     const char *at = text;
     if (*at == 'r') return CLL_SYSCALL_RUNNING;

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "clb_beacon.h"
@@ -13,41 +12,85 @@
 #include "cll_procfs_text.h"
 
 enum {
-    MOST_MEMBERS = 2048,
-    ANSWER_NS = 1000000000,  // reading the list takes about 1 µs a member
+    MOST_DESCRIPTORS = 512,  // 3 µs each, for which the watchdog waits
+    ANSWER_NS = 1000000000,
 };
 
-static int clr_visit_member(const clr_epoll_member *member, void *context) {
+// Whether what a descriptor refers to gives the same answer to whoever asks, and however often. A file of /proc or /sys reports a change (of
+// the mounts, of the host's name, a pressure) once, to the first who asks, and so does a perf event.
+static int clr_may_be_asked(const char *link, int blocks_signals) {
+    static const char *const known[] = {
+        "eventfd]", "timerfd]", "pidfd]", "io_uring]", "fanotify]", "userfaultfd]", "eventpoll]",
+    };
+    if (clr_is_signalfd(link)) return !blocks_signals;
+    // By the name of the folder that they are mounted at, of a container's root, too (/srv/root/proc/…); under another name
+    // they are not known. Any other file below a folder of that name counts as one: an instance is then asked member by member,
+    // which holds for it, too.
+    if (*link == '/') return strstr(link, "/proc/") == NULL && strstr(link, "/sys/") == NULL;
+    if (!clr_begins(link, "anon_inode:")) return 1;
+    if (clr_begins(link, "anon_inode:inotify")) return 1;
+    if (!clr_begins(link, "anon_inode:[")) return 0;
+    for (size_t index = 0; index < sizeof(known) / sizeof(known[0]); index++) {
+        if (strcmp(link + sizeof("anon_inode:[") - 1, known[index]) == 0) return 1;
+    }
+    return 0;
+}
+
+typedef struct clr_risk_search {
+    pid_t pid;
+    int blocks_signals, risk;
+} clr_risk_search;
+
+static int clr_visit_descriptor(unsigned descriptor, void *context) {
+    const clr_risk_search *search = context;
     char link[LINK_BYTES];
-    if (clr_link(*(const pid_t *)context, member->descriptor, link) < 0) return 0;
-    return clr_is_signalfd(link) || clr_is_epoll(link);
+    return clr_link(search->pid, (int)descriptor, link) >= 0 && !clr_may_be_asked(link, search->blocks_signals);
 }
 
-// How many descriptors the process has open, since Linux 6.2; else 0.
-static uint64_t clr_open_descriptors(pid_t pid) {
-    char path[40] = "/proc/";
-    memcpy(cll_append_number(path + 6, (unsigned)pid), "/fd", 4);
-    struct stat folder;
-    return stat(path, &folder) == 0 ? (uint64_t)folder.st_size : 0;
+// Of an instance within the instance nothing is known.
+static int clr_visit_member(const clr_epoll_member *member, void *context) {
+    clr_risk_search *search = context;
+    char link[LINK_BYTES];
+    if (clr_link(search->pid, member->descriptor, link) < 0) return 0;
+    if (!clr_is_epoll(link) && clr_may_be_asked(link, search->blocks_signals)) return 0;
+    search->risk = clr_is_epoll(link) || clr_is_signalfd(link) ? CLR_MEMBERS_SIGNALS : CLR_MEMBERS_OTHERS;
+    return 1;
 }
 
-// A signalfd in use has its signals blocked in the thread that reads it, so most programs need no list of their members. And an answer holds for a
-// while: who begins to use a signalfd blocks its signals before, and opens it.
-int clr_may_have_signalfd(pid_t pid, pid_t tid, int32_t epoll, clr_signal_members *known) {
+// Most programs have no descriptor at all that may not be asked, so that their instances need no list. One with very many has connections
+// mostly: its instances are asked, unless they may have a signalfd.
+static int clr_risk_of(pid_t pid, pid_t tid, int32_t epoll, uint64_t descriptors, int blocks_signals) {
+    clr_risk_search search = {.pid = pid, .blocks_signals = blocks_signals};
+    // The thread's own: those of a main thread that has ended are not shown.
+    char folder[24] = "task/";
+    memcpy(cll_append_number(folder + 5, (unsigned)tid), "/fd", 4);
+    int found = descriptors > MOST_DESCRIPTORS ? -2 : cll_procfs_each(pid, folder, MOST_DESCRIPTORS, clr_visit_descriptor, &search);
+    if (found == 0 || (found == -2 && !blocks_signals)) return CLR_MEMBERS_HARMLESS;
+    found = clr_epoll_members_each(pid, epoll, CLR_MEMBERS_MAX, clr_visit_member, &search);
+    return found == 0 ? CLR_MEMBERS_HARMLESS : search.risk != 0 ? search.risk : CLR_MEMBERS_SIGNALS;
+}
+
+// Whether an answer still holds. A signalfd in use has its signals blocked in the thread that reads it: who begins to use one
+// blocks its signals before, and opens it. For a thread that blocks none only what else may not be asked counts, which hardly a
+// program has; how many descriptors are open does not matter then, as that differs at each poll of a server with connections
+// that come and go.
+static int clr_holds(const clr_signal_members *known, uint64_t now_ns, int32_t epoll, uint64_t blocked, uint64_t descriptors) {
+    if (known->asked_ns == 0 || now_ns - known->asked_ns >= ANSWER_NS) return 0;
+    return known->epoll == epoll && known->blocked == blocked && (blocked == 0 || known->descriptors == descriptors);
+}
+
+int clr_members_risk(pid_t pid, pid_t tid, int32_t epoll, clr_signal_members *known) {
     cll_thread_status status;
-    if (cll_procfs_status(pid, tid, &status) != 0) return 1;
-    if (status.blocked_signals == 0) return 0;
+    if (cll_procfs_status(pid, tid, &status) != 0) return CLR_MEMBERS_SIGNALS;
     uint64_t now_ns = clb_now_ns(), descriptors = clr_open_descriptors(pid);
-    if (known != NULL && known->asked_ns != 0 && now_ns - known->asked_ns < ANSWER_NS && known->epoll == epoll
-        && known->blocked == status.blocked_signals && known->descriptors == descriptors)
-        return known->may_have;
-    int may_have = clr_epoll_members_each(pid, epoll, MOST_MEMBERS, clr_visit_member, &pid) != 0;
+    if (known != NULL && clr_holds(known, now_ns, epoll, status.blocked_signals, descriptors)) return known->risk;
+    int risk = clr_risk_of(pid, tid, epoll, descriptors, status.blocked_signals != 0);
     if (known != NULL) {
         *known = (clr_signal_members){
-            .asked_ns = now_ns, .blocked = status.blocked_signals, .descriptors = descriptors, .epoll = epoll, .may_have = may_have,
+            .asked_ns = now_ns, .blocked = status.blocked_signals, .descriptors = descriptors, .epoll = epoll, .risk = risk,
         };
     }
-    return may_have;
+    return risk;
 }
 
 typedef struct clr_member_search {

@@ -2,7 +2,7 @@
 #include "wait_restart.h"
 
 #include "clb_beacon.h"
-#include "cll_procfs_text.h"
+#include "cll_procfs.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -25,13 +25,8 @@ enum {
 
 // Whether a signal waits that the thread does not block, or whether that cannot be known.
 static int clr_has_signal(pid_t tid) {
-    char text[4096];
-    if (cll_procfs_read(tid, 0, "status", text, sizeof(text)) <= 0) return 1;
-    const char *own = cll_status_field(text, "\nSigPnd:\t"), *shared = cll_status_field(text, "\nShdPnd:\t");
-    const char *blocked = cll_status_field(text, "\nSigBlk:\t");
-    if (own == NULL || shared == NULL || blocked == NULL) return 1;
-    uint64_t pending = cll_parse_number(&own, 16) | cll_parse_number(&shared, 16);
-    return (pending & ~cll_parse_number(&blocked, 16)) != 0;
+    cll_thread_status status;
+    return cll_procfs_status(tid, 0, &status) != 0 || (status.pending_signals & ~status.blocked_signals) != 0;
 }
 
 // Whether the wait has no end of its own: -1, or no time at all. Of what waits on a socket its time is not seen.

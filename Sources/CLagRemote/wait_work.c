@@ -24,9 +24,11 @@ static clr_work clr_poll_epoll(int pidfd, pid_t pid, pid_t tid, int32_t epoll, c
         return clr_unknown(CLR_UNKNOWN_REFUSED, CLR_OBJECT_UNKNOWN);
     }
     if (!clr_is_epoll(link)) return (clr_work){.kind = CLR_OBJECT_GONE};
-    if (clr_may_have_signalfd(pid, tid, epoll, known)) {
+    int risk = clr_members_risk(pid, tid, epoll, known);
+    if (risk != CLR_MEMBERS_HARMLESS) {
         int state = clr_members_state(pidfd, pid, tid, epoll);
-        return state == CLR_WORK_UNKNOWN ? clr_unknown(CLR_UNKNOWN_SIGNALFD, CLR_OBJECT_LOOP) : (clr_work){.state = state, .kind = CLR_OBJECT_LOOP};
+        int reason = risk == CLR_MEMBERS_SIGNALS ? CLR_UNKNOWN_SIGNALFD : CLR_UNKNOWN_DESCRIPTORS;
+        return state == CLR_WORK_UNKNOWN ? clr_unknown(reason, CLR_OBJECT_LOOP) : (clr_work){.state = state, .kind = CLR_OBJECT_LOOP};
     }
     int duplicate = clr_duplicate(pidfd, epoll);
     if (duplicate < 0) return clr_unknown(CLR_UNKNOWN_REFUSED, CLR_OBJECT_LOOP);

@@ -21,6 +21,8 @@ typedef union hot_page {
     struct {
         // The number of the present process; 0: forked just now, or there is no table.
         uint32_t process;
+        // The kernel's number of it, once there is one above.
+        int32_t pid;
         // The functions behind ours; NULL: not resolved yet.
         void *functions[REAL_COUNT];
     };

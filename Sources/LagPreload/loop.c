@@ -23,6 +23,7 @@ void loop_begin_process(const loop_thread *thread) {
     if (number == 0) number = 1;
     last_process = number;
     loop_forget_claims();
+    __atomic_store_n(&hot.pid, (int32_t)getpid(), __ATOMIC_RELAXED);
     uint32_t wiped = 0;
     __atomic_compare_exchange_n(&hot.process, &wiped, number, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
@@ -84,7 +85,9 @@ static loop_thread *rest(loop_thread *thread) {
 
 // `state` is CLB_SLOT_LIVE or CLB_SLOT_PROVISIONAL. Of a provisional claim the thread knows no place: so each of its waits is considered.
 static loop_thread *claim_slot(loop_thread *thread, uint32_t state, int32_t object, int rank, uint64_t address, uint64_t sp) {
-    int32_t index = clb_loop_table_claim_slot(loop_table, CLB_LOOP_FROM_PRELOAD, getpid(), 0, clb_now_ns(), &thread->claim);
+    // Numbers are to be asked for, and lagmond to be woken.
+    int32_t index = clb_makes_no_calls()
+        ? -1 : clb_loop_table_claim_slot(loop_table, CLB_LOOP_FROM_PRELOAD, getpid(), 0, clb_now_ns(), &thread->claim);
     if (index < 0) {
         if (state == CLB_SLOT_LIVE) thread->other_waits = LOOP_WAITS - LOOP_RETRY_WAITS;
         return NULL;
@@ -268,7 +271,10 @@ __attribute__((noinline)) loop_thread *loop_consider(
     loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp, int purpose
 ) {
     if (!__atomic_load_n(&loop_is_active, __ATOMIC_ACQUIRE)) return NULL;
-    if (thread->process == 0 || !loop_is_same_process(thread)) begin_thread(thread);
+    if (thread->process == 0 || !loop_is_same_process(thread)) {
+        if (clb_makes_no_calls()) return NULL;
+        begin_thread(thread);
+    }
     if (thread->is_over) return NULL;
     uint32_t state = clb_claim_state(thread->claim);
     if (state == CLB_SLOT_LIVE && object != LOOP_OTHER_OBJECT && loop_is_made_anew(thread, object, address, sp)) {

@@ -110,7 +110,11 @@ extension SharedLoopTableWatch {
         case .found, .gone: return free(loop)
         case .unknown: return refuse(loop, "the kernel does not let us read it")
         }
-        if let watched = processes[loop.process], watched.startTicks != owner.startTicks { end(loop.process) }
+        if let watched = processes[loop.process],
+            watched.startTicks != owner.startTicks || !watched.runs(ProgramImage(of: loop.process))
+        {
+            end(loop.process)
+        }
         do throws(StallMonitorError) {
             let watched: Watched
             if let known = processes[loop.process] {

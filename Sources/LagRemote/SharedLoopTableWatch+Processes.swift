@@ -1,4 +1,5 @@
 internal import CLagBeacon
+internal import Glibc
 internal import LagActivity
 internal import LagDetection
 internal import LagMonitor
@@ -15,7 +16,8 @@ extension SharedLoopTableWatch {
             if let image, image.isKnown, image == watched.image, watched.handle.isAlive { continue }
             switch table.owner(of: process, stackPointer: 0) {
             case .found(let owner) where owner.startTicks == watched.startTicks && owner.mapsTable:
-                processes[process]?.image = image
+                // What has the table now may be another program, which was given it as well.
+                if watched.runs(image) { processes[process]?.image = image } else { end(process) }
             case .unknown: continue
             case .found(let owner):
                 end(process)
@@ -54,8 +56,32 @@ extension SharedLoopTableWatch {
         }
     }
 
+    /// Those that have been so since the last check, and are nobody's any more. A thread that is only late keeps its place: it goes on
+    /// writing there.
+    func freeUnfinishedClaims() {
+        let before = unfinished
+        unfinished = table.unfinishedClaims
+        var hasTable: [Int32: Bool] = [:]
+        for (index, claim) in unfinished where before[index] == claim {
+            let process = clb_claim_pid(claim)
+            if hasTable[process] == nil {
+                hasTable[process] =
+                    switch table.owner(of: process, stackPointer: 0) {
+                    case .found(let owner): owner.mapsTable && process != getpid()
+                    case .unknown: true
+                    case .gone: false
+                    }
+            }
+            // The program after an exec ends what the one before had claimed.
+            let isOver = [CLB_SLOT_ENDED, CLB_SLOT_WITHDRAWN].contains(Int(clb_claim_state(claim)))
+            if isOver || hasTable[process] == false { table.free(claim, at: index) }
+        }
+    }
+
     func make(_ process: Int32, startTicks: UInt64) throws(StallMonitorError) -> Watched {
         let semaphore = WakeSemaphore()
+        // Before its name: another program's is noticed then.
+        let image = ProgramImage(of: process)
         let context = configuration.context(of: process)
         let monitor = configuration.makeMonitor(
             of: context,
@@ -71,7 +97,8 @@ extension SharedLoopTableWatch {
             semaphore: semaphore,
             startTicks: startTicks,
             handle: ProcessHandle(process, end: end),
-            name: context.processName
+            name: context.processName,
+            image: image
         )
     }
 

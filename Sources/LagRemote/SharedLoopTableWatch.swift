@@ -27,6 +27,12 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
         var hasLoops = false
         /// Since when it has no loop.
         var idleSince: UInt64?
+
+        /// Whether it still is that program, as far as is known: an exec keeps the process's number and its start.
+        func runs(_ image: ProgramImage?) -> Bool {
+            guard let image, image.isKnown, let known = self.image, known.isKnown else { return true }
+            return image == known
+        }
     }
 
     package let table: SharedLoopTable
@@ -43,6 +49,8 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     var refusalLinesLeft = 20
     /// Processes that have slots and no loop to be watched: their end would not be noticed otherwise.
     var unwatched: Set<Int32> = []
+    /// Slots that were taken at the last check and showed no loop.
+    var unfinished: [UInt32: UInt64] = [:]
     let past = Mutex(StallMonitorStatistics())
     let watching = Mutex<[StallMonitor]>([])
     private let present = Mutex<[WatchedProcess]>([])
@@ -181,6 +189,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
                 checked = now
                 table.checkClock()
                 endExitedProcesses()
+                freeUnfinishedClaims()
                 forgetSelection()
                 endIdleProcesses(at: now, after: Self.idleNanoseconds)
             }
@@ -189,7 +198,9 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
             loopCount.store(counted, ordering: .relaxed)
             publishProcesses()
             probe.answer(call, by: .manager)
-            let isIdle = processes.isEmpty && unwatched.isEmpty && !slots.values.contains(where: \.isToBeTriedAgain)
+            let isIdle =
+                processes.isEmpty && unwatched.isEmpty && !slots.values.contains(where: \.isToBeTriedAgain)
+                && table.unfinishedClaims.isEmpty
             _ = semaphore.wait(until: min(settlingDeadline, isIdle ? .max : checked &+ Self.checkNanoseconds))
             // Whoever has the table can have a scan made whenever it likes.
             let next = now &+ Self.scanDistanceNanoseconds

@@ -4,10 +4,11 @@ internal import LagModel
 package struct StatusFile {
     private let text: String
 
-    private static let longest = 8192
+    /// One line names each supplementary group: 65,536 at most (NGROUPS_MAX), of eleven characters.
+    package static let longestBytes = 1 << 20
 
     /// Empty where it cannot be read.
-    package init(process: Int32) { text = ProcFile.text(at: "/proc/\(process)/status", limit: Self.longest) ?? "" }
+    package init(process: Int32) { text = ProcFile.text(at: "/proc/\(process)/status", limit: Self.longestBytes) ?? "" }
 
     var isEmpty: Bool { text.isEmpty }
 

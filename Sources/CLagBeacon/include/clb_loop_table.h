@@ -163,6 +163,8 @@ typedef struct clb_loop_table_entry {
 
 // 1, or 0 when no loop is there (free, being filled, or nonsense).
 int clb_loop_table_read(const clb_loop_table *table, uint32_t index, clb_loop_table_entry *loop);
+// The claim of a slot that is taken and shows no loop: it is being filled, who claimed it died meanwhile, or it is nonsense. Else 0.
+uint64_t clb_loop_table_unfinished(const clb_loop_table *table, uint32_t index);
 // Where its loop waits now, and on what: the slot's wait_sp and wait_object.
 void clb_loop_table_wait_place(const clb_loop_table *table, uint32_t index, uint64_t *sp, int32_t *object);
 // Whether its thread serves a connection that it has accepted since its last wait.
@@ -192,13 +194,17 @@ clb_loop_table *clb_loop_table_open(const char *path);
 clb_waker *clb_loop_table_waker_of(const clb_beacon *beacon);
 
 // A slot of one's own, claimed and empty but for pid, kind and claim time; -1 when none is free (counted in `refused`). `hint` is
-// where to begin. Fill it, then clb_loop_table_publish.
+// where to begin. Fill it, then clb_loop_table_publish. Wakes lagmond, which has to find the slot if this process dies before that.
 int32_t clb_loop_table_claim_slot(clb_loop_table *table, uint32_t kind, int32_t pid, uint32_t hint, uint64_t now_ns, uint64_t *claim);
 // The slot counts from now on, as CLB_SLOT_LIVE or CLB_SLOT_PROVISIONAL; wakes lagmond's watchdog.
 void clb_loop_table_publish(clb_loop_table *table, uint32_t index, uint32_t state, uint64_t *claim);
 // The loop's state is another one, of LIVE, PAUSED, UNWATCHED and ENDED (of a provisional claim: WITHDRAWN); wakes lagmond's watchdog. Nothing
 // happens when the slot is not `claim`'s any more (its state aside), or has that state or ended already. Any thread of its process.
 void clb_loop_table_change(clb_loop_table *table, uint32_t index, uint64_t claim, uint32_t state);
+// Filters that this process, or this thread alone, has set for its system calls (seccomp(2)). One may end it for a call that it does not expect: so
+// where there is one nothing is claimed any more, and posts wake nobody. A child of fork has the filters, and this, too.
+int clb_makes_no_calls(void);
+void clb_count_filters(int is_threads_own, int change);
 // The loop is over.
 static inline void clb_loop_table_end(clb_loop_table *table, uint32_t index, uint64_t claim) {
     clb_loop_table_change(table, index, claim, CLB_SLOT_ENDED);

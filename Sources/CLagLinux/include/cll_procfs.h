@@ -15,7 +15,7 @@ typedef struct cll_thread_status {
     uint64_t pending_signals;      // SigPnd of the thread, ShdPnd of the process
 } cll_thread_status;
 
-// 0, or an errno (ESRCH when the thread is gone).
+// 0, or an errno: ESRCH when the thread is gone, ENODATA where the kernel leaves one of them out.
 int cll_procfs_status(pid_t pid, pid_t tid, cll_thread_status *status);
 
 typedef struct cll_thread_syscall {

@@ -15,6 +15,13 @@ uint64_t cll_parse_number(const char **text, int base);
 // The value of a field of a `status` file, which ends with its line; NULL when the file lacks it. `name` has the form "\nNAME:\t".
 const char *cll_status_field(const char *text, const char *name);
 
+// Gives each line of a file from where it stands, ended by a NUL, to `visit`, until that returns something other than 0, which is the result then.
+// Of a line longer than 4 KB only so much is given. 0: that were all; or a negative errno. Async-signal-safe, no allocation.
+int cll_lines_each(int fd, int (*visit)(char *line, void *context), void *context);
+
+// As cll_procfs_status, of a `status` file that is open.
+int cll_status_read(int fd, cll_thread_status *status);
+
 // The text of a thread's `syscall`: as cll_procfs_syscall.
 int cll_parse_syscall(const char *text, cll_thread_syscall *result);
 

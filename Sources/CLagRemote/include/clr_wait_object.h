@@ -4,9 +4,10 @@
 // uses. Afterwards it is asked for by duplicates (pidfd_getfd(2)) of the process's descriptors and poll(2) with time-out 0, which consumes
 // no event, whether it is level-triggered, edge-triggered or one-shot. A duplicate lives for one poll: none keeps open what the program closes.
 //
-// A signalfd is never asked, nor an epoll instance that may watch one: whether it is ready depends on who asks (signalfd(2)), and the kernel takes
-// an item that is not ready for the asker off the instance's list. The program would miss its signal. Of such an instance the members are asked
-// one by one, and the signals that wait for the thread.
+// A signalfd is never asked, nor an epoll instance that may watch one: whether it is ready depends on who asks (signalfd(2)), and the kernel
+// takes an item that is not ready for the asker off the instance's list. The program would miss its signal. Of such an instance the
+// members are asked one by one, and the signals that wait for the thread. So is one that watches a file of /proc or /sys, a perf event,
+// or what is not known: these are not asked at all, as some give their event to the first who asks.
 #pragma once
 
 #include <stdint.h>
@@ -69,17 +70,24 @@ typedef struct clr_work {
     uint32_t fetched;  // of a ring: how many completions the program has taken from it so far, as it says itself
 } clr_work;
 
-// Whether an epoll instance may watch a signalfd, as it was found a moment ago. Zeroed: not known yet.
+// Whether an epoll instance may watch what must not be asked, as it was found a moment ago. Zeroed: not known yet.
 typedef struct clr_signal_members {
     uint64_t asked_ns;     // then
     uint64_t blocked;      // what has changed otherwise since begins it anew: signals that the thread blocks,
-    uint64_t descriptors;  // how many descriptors are open
+    uint64_t descriptors;  // and, if it blocks any, how many descriptors are open
     int32_t epoll;
-    int32_t may_have;
+    int32_t risk;          // CLR_MEMBERS_…, signal_members.h
 } clr_signal_members;
 
 // Asks. `tid` is the thread whose wait it is. `known`, if not NULL, is kept from one call to the next. Never waits. 4 µs for epoll, some 3 µs for
 // each descriptor of a set.
+//
+// For epoll the process's descriptors are searched for what must not be asked: some 3 µs each, 512 at most (1.5 ms; a process
+// with more is not searched), and where one is found, or more are open than that and the thread blocks signals, the list of the
+// instance's members as well (0.6 ms for 1,024, some 3 µs more for each). With `known` that is once a second for each instance
+// of a thread that blocks no signals; of one that does, also whenever the number of open descriptors has changed. Without
+// `known` it is every call. What a thread that blocks none adds to its instance meanwhile (a file of /proc) may be asked once
+// or more within that second.
 void clr_wait_object_poll(int pidfd, pid_t pid, pid_t tid, const clr_wait_object *object, clr_signal_members *known, clr_work *work);
 
 // Whether a thread that sleeps in `call` waits there for all that `object` is: a loop within a handler (a modal dialog), which fetches it. By poll

@@ -19,6 +19,8 @@ struct AttachPermission {
         // Without memory of its own.
         guard status.value("VmSize") != nil else { throw .kernelThread(process) }
         try checkPatiently()
+        // Afterwards: only who may trace it may read its file.
+        if ProgramFormat.is32Bit(process) { throw .program32Bit(process) }
         for loop in loops where access("/proc/\(process)/task/\(loop)", F_OK) != 0 { throw .noThread(loop, of: process) }
     }
 

@@ -6,6 +6,8 @@ package enum AttachRefusal: Error, Equatable, CustomStringConvertible {
     case ended(Int32)
     case itself
     case kernelThread(Int32)
+    /// Its system calls have other numbers.
+    case program32Bit(Int32)
     /// The number is that of a thread.
     case thread(Int32, of: Int32)
     case noThread(Int32, of: Int32)
@@ -20,6 +22,7 @@ package enum AttachRefusal: Error, Equatable, CustomStringConvertible {
         case .ended(let pid): "process \(pid): it has ended"
         case .itself: "lagmond itself (allowed: another process)"
         case .kernelThread(let pid): "process \(pid): a thread of the kernel (allowed: a process)"
+        case .program32Bit(let pid): "process \(pid): a 32-bit program (allowed: a 64-bit program)"
         case .thread(let tid, let pid): "\(tid) is a thread of process \(pid) (allowed: --pid \(pid) --loop \(tid))"
         case .noThread(let tid, let pid): "--loop \(tid): process \(pid) has no such thread"
         case .notPermitted(let pid, let reason, let remedy): "process \(pid): not permitted: \(reason): \(remedy)"

@@ -143,7 +143,13 @@ package final class AttachWatch: @unchecked Sendable {
                 continue
             }
             // An exec makes another program of it, with other loops and another map.
+            let before = image
             image = ProgramImage(of: process) ?? image
+            if ProgramFormat.is32Bit(process) {
+                if image != before { reportError("\(AttachRefusal.program32Bit(process)): nothing is watched so far") }
+                passOver()
+                continue
+            }
             watchImage(image)
         }
         hasEnded.store(true, ordering: .releasing)
@@ -151,13 +157,17 @@ package final class AttachWatch: @unchecked Sendable {
 
     /// A process that is not selected may get a name that is, by exec or otherwise.
     private func passOver(_ round: Int) {
-        probe.answer(probe.present, by: .manager)
-        probe.answer(probe.present, by: .relay)
         if round == Self.roundsUnselected {
             let name = ProcessContext.processName(of: process) ?? "unknown"
             let patterns = configuration.selection.shown
             reportError("process \(process): its name, \(name), is not selected (\(patterns)): nothing is watched so far")
         }
+        passOver()
+    }
+
+    private func passOver() {
+        probe.answer(probe.present, by: .manager)
+        probe.answer(probe.present, by: .relay)
         semaphore.drain()
         waitForEnd(Self.roundNanoseconds)
     }

@@ -12,5 +12,7 @@ int main(int count, char **arguments) {
     if (strcmp(name, "deny") == 0) return run_denied(count - 1, arguments + 1);
     if (strcmp(name, "forge") == 0) return run_forge(count - 1, arguments + 1);
     if (strcmp(name, "context") == 0) return run_thread_context(count - 1, arguments + 1);
+    if (strcmp(name, "sandbox") == 0) return run_sandboxed(count - 1, arguments + 1);
+    if (strcmp(name, "plugin") == 0) return run_plugin(count - 1, arguments + 1);
     return run_wrapped(count, arguments);
 }

@@ -19,6 +19,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/signalfd.h>
@@ -406,6 +407,15 @@ static int accept_one(int listener) {
     return accept(listener, NULL, NULL);
 }
 
+// More descriptors than whose instances are listed, all of them watched.
+static void open_many(void) {
+    struct rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    for (int count = 0; count < 1100; count++) watch(eventfd(0, EFD_CLOEXEC), EPOLLIN);
+}
+
 // `object KIND`: an instance that watches a descriptor. With each line on stdin it does what that says.
 static int be_object(const char *kind) {
     int descriptor = ends[0];
@@ -424,6 +434,8 @@ static int be_object(const char *kind) {
         printf("%d %d\n", set < 0 ? -1 : ring.descriptor, descriptor);
     } else if (strcmp(kind, "input") == 0) descriptor = STDIN_FILENO;
     else if (strcmp(kind, "listener") == 0) descriptor = listen_with(0);
+    if (strcmp(kind, "mounts") == 0) watch(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC), EPOLLPRI);
+    if (strcmp(kind, "many") == 0) open_many();
     if (strcmp(kind, "ring") != 0) watch(descriptor, strcmp(kind, "edge") == 0 ? EPOLLIN | EPOLLET : strcmp(kind, "once") == 0 ? EPOLLIN | EPOLLONESHOT : EPOLLIN);
     if (strcmp(kind, "ring") != 0) printf("%d %d\n", set, descriptor);
     fflush(stdout);

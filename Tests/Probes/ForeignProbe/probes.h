@@ -15,6 +15,10 @@ int run_denied(int count, char **arguments);
 int run_forge(int count, char **arguments);
 // context HOW [NAMING] [SCHEMA]: publishes OpenTelemetry's contexts.
 int run_thread_context(int count, char **arguments);
+// sandbox WHEN HOW: a loop that sets a filter, early or late, by prctl or by syscall.
+int run_sandboxed(int count, char **arguments);
+// plugin LIBRARY: calls what a library has that is loaded for a plugin alone.
+int run_plugin(int count, char **arguments);
 int run_wrapped(int count, char **arguments);
 
 enum { LISTENING_NAME_BYTES = sizeof(sa_family_t) + 6 };

@@ -25,7 +25,18 @@ struct ChildEnvironment {
         let present = value(of: "LD_PRELOAD")
         set("LD_PRELOAD", to: present.isEmpty ? Self.bytes(library) : present + Self.bytes(":" + library))
         set(SettingKey.sharedLoopTableName, to: Self.bytes(loopTable))
+        allowLibraryBeforeAddressSanitizer()
         return true
+    }
+
+    /// The shared runtime of AddressSanitizer (GCC's default) ends a program in which another library is loaded before it, as a
+    /// preloaded one is: calls might miss its interceptors. Ours passes each call on to the next library, which is then the runtime.
+    /// What the user has set stays.
+    private mutating func allowLibraryBeforeAddressSanitizer() {
+        let (name, option) = ("ASAN_OPTIONS", "verify_asan_link_order")
+        let present = value(of: name)
+        guard !String(decoding: present.map { UInt8(bitPattern: $0) }, as: UTF8.self).contains(option) else { return }
+        set(name, to: present + Self.bytes((present.isEmpty ? "" : ":") + option + "=0"))
     }
 
     /// The value of a variable; empty when there is none.

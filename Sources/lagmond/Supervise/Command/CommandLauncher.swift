@@ -8,6 +8,8 @@ struct CommandLauncher: @unchecked Sendable {
     let command: WrappedCommand
     /// Why the preloaded library will not publish the command's loops; `nil`: it will.
     let obstacle: String?
+    /// Whether the command cannot be watched from outside either: its system calls are not this machine's own.
+    let isOfOtherArchitecture: Bool
     /// Why it will not publish those of any program that the command starts either.
     let libraryObstacle: String?
 
@@ -45,6 +47,7 @@ struct CommandLauncher: @unchecked Sendable {
         }
         // The program's own first: it says more.
         let own = loopTable.isShared ? program.obstacle() : nil
+        isOfOtherArchitecture = program.obstacle() == .anotherArchitecture
         if let own { obstacle = "\(program.path) \(own)" } else { obstacle = libraryObstacle }
         self.environment = changed
     }

@@ -103,10 +103,14 @@ final class CommandWatch: Sendable {
     private func watchFromOutside(_ process: WrappedProcess, _ obstacle: String) throws(StartFailure) {
         // By its file: the kernel names it a moment after its start.
         guard outside.selection.includes(processName: launcher.programName) else { return }
-        guard case .failed(let failure) = outside.watch(process.pid) else {
+        let text: String
+        if launcher.isOfOtherArchitecture {
+            text = obstacle
+        } else if case .failed(let failure) = outside.watch(process.pid) {
+            text = "\(obstacle); nor from outside: \(failure)"
+        } else {
             return lifecycle.say("watched from outside: \(obstacle)")
         }
-        let text = "\(obstacle); nor from outside: \(failure)"
         guard requiresWatch else { return lifecycle.say("not watched: \(text)") }
         process.send(SIGKILL)
         while process.ended() == nil { usleep(Self.pollMicroseconds) }

@@ -174,6 +174,6 @@ extension HangMeter.Reading {
     }
 
     private static func text(_ process: pid_t, _ thread: pid_t, _ name: String) -> String {
-        ProcFile.text(at: "/proc/\(process)/task/\(thread)/\(name)", limit: 8192) ?? ""
+        ProcFile.text(at: "/proc/\(process)/task/\(thread)/\(name)", limit: StatusFile.longestBytes) ?? ""
     }
 }

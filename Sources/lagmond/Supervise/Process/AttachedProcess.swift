@@ -58,7 +58,7 @@ extension AttachRefusal {
     /// lagmond's exit status.
     var status: Int32 {
         switch self {
-        case .notPermitted, .hidden: ExitStatus.notPermitted
+        case .notPermitted, .hidden, .program32Bit: ExitStatus.notPermitted
         default: ExitStatus.noInput
         }
     }

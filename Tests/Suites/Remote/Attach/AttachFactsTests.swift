@@ -1,4 +1,5 @@
-internal import Glibc
+internal import Foundation
+internal import LagModel
 internal import Testing
 
 @testable import LagMonitor
@@ -30,5 +31,24 @@ internal import Testing
     @Test func `who is there and who is not is said`() {
         #expect(throws: AttachRefusal.noProcess(Int32.max)) { try AttachPermission(process: .max).check(loops: []) }
         #expect(throws: AttachRefusal.itself) { try AttachPermission(process: getpid()).check(loops: []) }
+    }
+
+    @Test func `a 32-bit program is known by its file`() throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("format-\(getpid())")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let program = try Data(#require(ProcFile.bytes(at: "/proc/self/exe", limit: 64)))
+        try program.write(to: file)
+        #expect(!ProgramFormat.is32Bit(file: file.path) && !ProgramFormat.is32Bit(getpid()))
+        var narrow = Data(program)
+        narrow[4] = 1
+        try narrow.write(to: file)
+        #expect(ProgramFormat.is32Bit(file: file.path))
+        // No ELF file; cut short; none.
+        for other in [Data([0x7f, 0x45, 0x4c, 0x45, 1]), Data(program.prefix(4))] {
+            try other.write(to: file)
+            #expect(!ProgramFormat.is32Bit(file: file.path))
+        }
+        #expect(!ProgramFormat.is32Bit(file: "/nowhere") && !ProgramFormat.is32Bit(.max))
+        #expect("\(AttachRefusal.program32Bit(5))" == "process 5: a 32-bit program (allowed: a 64-bit program)")
     }
 }

@@ -30,6 +30,33 @@ internal import Testing
         #expect(try probe.ask("t") == 1)
     }
 
+    /// The kernel reports a change to the first who asks: the program would not hear of it.
+    @Test func `an instance that watches a file of proc is not asked itself`() throws {
+        let probe = try ObjectProbe("mounts")
+        #expect(probe.look() == WaitObject.Work(pending: .unknown, kind: .loop, obstacle: .descriptors))
+        // What else it watches is.
+        #expect(try probe.ask("w") == 1)
+        #expect(probe.look().pending == .pending)
+    }
+
+    /// The probe opens 1100 beside some others, and raises its own limit to the hard one.
+    private static let allowsManyDescriptors: Bool = {
+        var limit = rlimit()
+        return getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 && limit.rlim_max >= 1200
+    }()
+
+    /// The kernel would hold its lock for as long as it makes the list.
+    @Test(.enabled(if: allowsManyDescriptors, "the machine allows fewer descriptors"))
+    func `an instance of very many members is asked and not listed`() throws {
+        let probe = try ObjectProbe("many")
+        let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(probe.pid)/fd").count
+        try #require(open > 1024)
+        #expect(probe.look() == WaitObject.Work(pending: .none, kind: .loop))
+        #expect(try probe.ask("w") == 1)
+        #expect(probe.look().pending == .pending)
+        #expect(!probe.makeExaminer().hasClient(at: probe.number))
+    }
+
     @Test func `an instance that the program has closed is gone and nothing keeps it open`() throws {
         let probe = try ObjectProbe("level")
         let before = probe.descriptors

@@ -17,9 +17,19 @@ struct WrapPartsTests {
         #expect(
             environment.entries == [
                 strange, Self.chars("NOVALUE"), Self.chars("LD_PRELOAD=/a.so /b.so:/lib/p.so"),
-                Self.chars("\(CLB_LOOP_TABLE_VARIABLE)=/proc/1/fd/9"),
+                Self.chars("\(CLB_LOOP_TABLE_VARIABLE)=/proc/1/fd/9"), Self.chars("ASAN_OPTIONS=verify_asan_link_order=0"),
             ]
         )
+    }
+
+    @Test(arguments: [
+        ("detect_leaks=0", "detect_leaks=0:verify_asan_link_order=0"), ("verify_asan_link_order=1:color=never", nil),
+        ("", "verify_asan_link_order=0"),
+    ])
+    func `a program with AddressSanitizer starts, and the user's options stay`(options: String, changed: String?) {
+        var environment = ChildEnvironment(entries: [Self.chars("ASAN_OPTIONS=\(options)")])
+        let isThere = environment.preload("/lib/p.so", loopTable: "x")
+        #expect(isThere && environment.value(of: "ASAN_OPTIONS") == Self.chars(changed ?? options))
     }
 
     @Test(arguments: ["/a b/p.so", "/a:b/p.so", "/$LIB/p.so"])

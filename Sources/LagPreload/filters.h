@@ -1,0 +1,9 @@
+// Filters that a program sets for its own system calls.
+#pragma once
+
+#pragma GCC visibility push(hidden)
+
+// Finds what stands behind the calls that set them.
+void filters_begin(void);
+
+#pragma GCC visibility pop

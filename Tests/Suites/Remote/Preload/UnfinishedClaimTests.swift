@@ -1,0 +1,98 @@
+internal import CLagBeacon
+internal import Foundation
+internal import Testing
+
+@testable import LagMonitor
+@testable internal import LagRemote
+
+/// Slots whose process died between the claim and its publication, or wrote nonsense.
+struct UnfinishedClaimTests {
+    private let table: SharedLoopTable
+    private let watch: SharedLoopTableWatch
+
+    /// The watch's thread is not started: this one checks.
+    init() throws {
+        table = try SharedLoopTable()
+        watch = SharedLoopTableWatch(
+            table: table,
+            configuration: RemoteConfiguration(StallMonitorConfiguration()),
+            sink: MemorySink()
+        ) { Issue.record("\($0)") }
+    }
+
+    private func claim(for process: Int32) throws -> (index: UInt32, claim: UInt64) {
+        var claim: UInt64 = 0
+        let index = clb_loop_table_claim_slot(table.raw, UInt32(CLB_LOOP_FROM_PRELOAD), process, 0, clb_now_ns(), &claim)
+        return (try #require(UInt32(exactly: index)), claim)
+    }
+
+    private func isFree(_ index: UInt32) -> Bool {
+        clb_claim_state(clb_loop_table_claim(table.raw, index)) == UInt32(CLB_SLOT_FREE)
+    }
+
+    /// It lives until ``end(_:)``, and has no table.
+    private func startWithoutTable() throws -> Process {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sleep")
+        process.arguments = ["600"]
+        try process.run()
+        return process
+    }
+
+    private func end(_ process: Process) {
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+
+    @Test func `what a dead process has claimed is free at the second check`() throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/true")
+        try process.run()
+        process.waitUntilExit()
+        let living = try startWithoutTable()
+        defer { end(living) }
+        // As many as there are.
+        let claims = try (0..<SharedLoopTable.slotCount).map {
+            try claim(for: $0 == 0 ? living.processIdentifier : process.processIdentifier)
+        }
+        #expect(table.unfinishedClaims.count == SharedLoopTable.slotCount)
+        watch.freeUnfinishedClaims()
+        #expect(!claims.contains { isFree($0.index) })
+        watch.freeUnfinishedClaims()
+        #expect(claims.allSatisfy { isFree($0.index) } && table.unfinishedClaims.isEmpty)
+    }
+
+    @Test func `one that another has claimed meanwhile is checked anew`() throws {
+        let living = try startWithoutTable()
+        defer { end(living) }
+        let first = try claim(for: living.processIdentifier)
+        watch.freeUnfinishedClaims()
+        table.free(first.claim, at: first.index)
+        let second = try claim(for: living.processIdentifier)
+        #expect(second.index == first.index && second.claim != first.claim)
+        watch.freeUnfinishedClaims()
+        #expect(!isFree(second.index))
+    }
+
+    @Test func `who has the table may be late`() throws {
+        let remote = try RemoteProcess(["signals"])
+        defer { remote.end() }
+        #expect(remote.nextLine() == "ready")
+        var claim: UInt64 = 0
+        let place = clb_loop_table_claim_slot(
+            remote.table.raw,
+            UInt32(CLB_LOOP_FROM_PRELOAD),
+            remote.pid,
+            0,
+            clb_now_ns(),
+            &claim
+        )
+        let index = try #require(UInt32(exactly: place))
+        // Its thread checks once a second.
+        sleep(3)
+        #expect(remote.table.unfinishedClaims[index] == claim)
+        clb_loop_table_slot_at(remote.table.raw, index).pointee.tid = remote.pid
+        clb_loop_table_publish(remote.table.raw, index, UInt32(CLB_SLOT_LIVE), &claim)
+        #expect(remote.table.loop(at: index)?.process == remote.pid)
+    }
+}
