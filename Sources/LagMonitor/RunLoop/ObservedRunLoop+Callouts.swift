@@ -67,13 +67,6 @@ extension ObservedRunLoop {
         }
         let version = own.version
         var handled = false
-        func perform(_ source: RunLoopSource) {
-            refreshItems()
-            guard own.version == version || isStillServed(source) else { return }
-            guard mayCallOut, source.isValid, source.takeSignal() else { return }
-            callOut { source.perform() }
-            handled = true
-        }
         var sources = own.items.sources.makeIterator()
         while let source = sources.next() {
             guard source.isSignalled else { continue }
@@ -82,7 +75,11 @@ extension ObservedRunLoop {
             var isOtherSignalled = false
             while !isOtherSignalled, let other = others.next() { isOtherSignalled = other.isSignalled }
             setWaiting(isOtherSignalled)
-            perform(source)
+            refreshItems()
+            guard own.version == version || isStillServed(source) else { continue }
+            guard mayCallOut, source.isValid, source.takeSignal() else { continue }
+            callOut { source.perform() }
+            handled = true
         }
         setWaiting(false)
         return handled

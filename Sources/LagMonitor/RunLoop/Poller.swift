@@ -7,18 +7,14 @@ internal import Glibc
 /// one. The first watched descriptor makes one epoll instance and one eventfd, kept until the end.
 /// Timers need no timerfd: both ways of sleeping take a deadline in nanoseconds, which saves a system call a turn.
 final class Poller {
-    private struct Watch {
-        var sources: [RunLoopDescriptorSource] = []
-    }
-
     private static let capacity = 64
 
     private let signals: LoopSignals
     /// The epoll instance; -1: there is none.
     private(set) var instance: Int32 = -1
     private var ready: UnsafeMutablePointer<cll_ready>?
-    private var watches: [Int32: Watch] = [:]
-    /// What the descriptors of are watched.
+    private var watches: [Int32: [RunLoopDescriptorSource]] = [:]
+    /// All that are watched.
     private(set) var sources = ItemList<RunLoopDescriptorSource>()
     private var alwaysReady: Set<Int32> = []
     /// What could not be watched: the next update tries again.
@@ -49,34 +45,35 @@ final class Poller {
         for source in removed {
             // What it was found ready for is not for the present mode, or not for this file any more.
             _ = source.takeReady()
-            watches[source.descriptor]?.sources.removeAll { $0 === source }
+            watches[source.descriptor]?.removeAll { $0 === source }
             changed.insert(source.descriptor)
         }
         for source in added where source.isValid {
-            watches[source.descriptor, default: Watch()].sources.append(source)
+            watches[source.descriptor, default: []].append(source)
             changed.insert(source.descriptor)
         }
         // Before any of them is watched: what the host has closed may have left it one of their numbers.
-        if !watches.isEmpty { _ = start() }
-        for descriptor in changed { watch(descriptor) }
+        let obstacle = watches.isEmpty ? nil : start()
+        for descriptor in changed { watch(descriptor, unless: obstacle) }
     }
 
-    private func watch(_ descriptor: Int32) {
-        guard let watch = watches[descriptor] else { return }
+    /// - Parameter obstacle: why there is no epoll instance.
+    private func watch(_ descriptor: Int32, unless obstacle: Int32?) {
+        guard let sources = watches[descriptor] else { return }
         alwaysReady.remove(descriptor)
         failed.remove(descriptor)
         let isOwn = descriptor == instance || descriptor == wakeDescriptor
-        guard !watch.sources.isEmpty else {
+        guard !sources.isEmpty else {
             watches[descriptor] = nil
             return isOwn ? () : cll_poller_unwatch(instance, descriptor)
         }
-        let events = watch.sources.reduce(into: RunLoopDescriptorSource.Events()) { $0.formUnion($1.events) }
-        let error = isOwn ? EBADF : start() ?? cll_poller_watch(instance, descriptor, events.rawValue, 0)
+        let events = sources.reduce(into: RunLoopDescriptorSource.Events()) { $0.formUnion($1.events) }
+        let error = isOwn ? EBADF : obstacle ?? cll_poller_watch(instance, descriptor, events.rawValue, 0)
         // For good: what is ready for one thread alone may still be there when the descriptor is not.
         if error == 0, cll_poller_may_ask(descriptor) == 0 { signals.publish(epoll: LoopSignals.unaskable) }
         if error == EPERM { alwaysReady.insert(descriptor) }
         if error != 0, error != EPERM { failed.insert(descriptor) }
-        for source in watch.sources { source.setWatchError(error == EPERM ? 0 : error) }
+        for source in sources { source.setWatchError(error == EPERM ? 0 : error) }
     }
 
     /// Watches the main dispatch queue's descriptor. Edge-triggered: libdispatch writes to it for every wake-up.
@@ -174,8 +171,8 @@ final class Poller {
 
     private func recordReady(_ descriptor: Int32, _ events: UInt32) {
         if descriptor == mainQueueDescriptor { isMainQueueReady = true }
-        guard let watch = watches[descriptor] else { return }
-        for source in watch.sources {
+        guard let sources = watches[descriptor] else { return }
+        for source in sources {
             let wanted = source.events.rawValue | (events == .max ? 0 : UInt32(CLL_POLL_HANGUP))
             guard events & wanted != 0 else { continue }
             source.addReadyEvents(events & wanted)
