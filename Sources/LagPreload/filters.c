@@ -1,5 +1,5 @@
 // When a program sets a filter of its own for system calls (seccomp(2)): from then on a call that it does not expect may end it. So this
-// library makes none any more: it claims no slot, and what it publishes wakes nobody. Loops that have a slot go on; lagmond finds what they
+// library makes none any more: it claims no slot, and what it publishes wakes no thread. Loops that have a slot go on; lagmond finds what they
 // answer by itself, a second later at most.
 //
 // A filter is set by `syscall` or `prctl`, as libseccomp does; one that a program sets by an instruction of its own is not seen.

@@ -56,7 +56,7 @@ extension SharedLoopTableWatch {
         }
     }
 
-    /// Those that have been so since the last check, and are nobody's any more. A thread that is only late keeps its place: it goes on
+    /// Those that have been so since the last check, and belong to no process any more. A thread that is only late keeps its place: it goes on
     /// writing there.
     func freeUnfinishedClaims() {
         let before = unfinished

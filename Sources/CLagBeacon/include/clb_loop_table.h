@@ -202,7 +202,7 @@ void clb_loop_table_publish(clb_loop_table *table, uint32_t index, uint32_t stat
 // happens when the slot is not `claim`'s any more (its state aside), or has that state or ended already. Any thread of its process.
 void clb_loop_table_change(clb_loop_table *table, uint32_t index, uint64_t claim, uint32_t state);
 // Filters that this process, or this thread alone, has set for its system calls (seccomp(2)). One may end it for a call that it does not expect: so
-// where there is one nothing is claimed any more, and posts wake nobody. A child of fork has the filters, and this, too.
+// where there is one nothing is claimed any more, and posts wake no thread. A child of fork has the filters, and this, too.
 int clb_makes_no_calls(void);
 void clb_count_filters(int is_threads_own, int change);
 // The loop is over.

@@ -45,7 +45,7 @@ extension FileRotation {
     /// Numbers what an ended process left. False: another process is just numbering it, or it cannot be numbered.
     private func numberLeft(_ moving: String, _ path: String) -> Bool {
         let left = open(moving, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-        // Nobody who writes the same file would have made one that cannot be opened.
+        // No process that writes the same file would have made one that cannot be opened.
         guard left >= 0 else { return errno != ENOENT && number(moving, path) }
         defer { close(left) }
         return Self.lock(left) && UnfinishedFile.isLinked(left, at: moving) && number(moving, path)

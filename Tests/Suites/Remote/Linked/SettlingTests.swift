@@ -20,11 +20,8 @@ struct SettlingTests {
         ) { Issue.record("\($0)") }
         // This process itself is never watched.
         let process = getppid()
-        var claim: UInt64 = 0
-        let index = clb_loop_table_claim_slot(table.raw, UInt32(CLB_LOOP_FROM_PRELOAD), process, 0, clb_now_ns(), &claim)
-        let place = UInt32(try #require(index >= 0 ? index : nil))
-        clb_loop_table_slot_at(table.raw, place).pointee.tid = process
-        clb_loop_table_publish(table.raw, place, UInt32(CLB_SLOT_PROVISIONAL), &claim)
+        var (place, claim) = try table.claimSlot(for: process)
+        table.publish(&claim, at: place, of: process, as: Int(CLB_SLOT_PROVISIONAL))
         watch.scan()
         let deadline = watch.settlingDeadline
         #expect(deadline != .max && watch.slots.values.allSatisfy { $0.unselected == nil })

@@ -47,18 +47,8 @@ struct ManyProcessesTests {
         defer { remote.end() }
         #expect(remote.nextLine() == "ready")
         for _ in 0..<2 {
-            var claim: UInt64 = 0
-            let place = clb_loop_table_claim_slot(
-                remote.table.raw,
-                UInt32(CLB_LOOP_FROM_MONITOR),
-                remote.pid,
-                0,
-                clb_now_ns(),
-                &claim
-            )
-            let index = try #require(UInt32(exactly: place))
-            clb_loop_table_slot_at(remote.table.raw, index).pointee.tid = remote.pid
-            clb_loop_table_publish(remote.table.raw, index, UInt32(CLB_SLOT_LIVE), &claim)
+            var (index, claim) = try remote.table.claimSlot(for: remote.pid, as: Int(CLB_LOOP_FROM_MONITOR))
+            remote.table.publish(&claim, at: index, of: remote.pid)
             #expect(eventually { remote.watch.watchedProcesses.map(\.pid) == [remote.pid] })
             clb_loop_table_end(remote.table.raw, index, claim)
             #expect(eventually { remote.watch.watchedProcesses.first?.loops.isEmpty ?? true })

@@ -20,12 +20,6 @@ struct UnfinishedClaimTests {
         ) { Issue.record("\($0)") }
     }
 
-    private func claim(for process: Int32) throws -> (index: UInt32, claim: UInt64) {
-        var claim: UInt64 = 0
-        let index = clb_loop_table_claim_slot(table.raw, UInt32(CLB_LOOP_FROM_PRELOAD), process, 0, clb_now_ns(), &claim)
-        return (try #require(UInt32(exactly: index)), claim)
-    }
-
     private func isFree(_ index: UInt32) -> Bool {
         clb_claim_state(clb_loop_table_claim(table.raw, index)) == UInt32(CLB_SLOT_FREE)
     }
@@ -53,7 +47,7 @@ struct UnfinishedClaimTests {
         defer { end(living) }
         // As many as there are.
         let claims = try (0..<SharedLoopTable.slotCount).map {
-            try claim(for: $0 == 0 ? living.processIdentifier : process.processIdentifier)
+            try table.claimSlot(for: $0 == 0 ? living.processIdentifier : process.processIdentifier)
         }
         #expect(table.unfinishedClaims.count == SharedLoopTable.slotCount)
         watch.freeUnfinishedClaims()
@@ -65,10 +59,10 @@ struct UnfinishedClaimTests {
     @Test func `one that another has claimed meanwhile is checked anew`() throws {
         let living = try startWithoutTable()
         defer { end(living) }
-        let first = try claim(for: living.processIdentifier)
+        let first = try table.claimSlot(for: living.processIdentifier)
         watch.freeUnfinishedClaims()
         table.free(first.claim, at: first.index)
-        let second = try claim(for: living.processIdentifier)
+        let second = try table.claimSlot(for: living.processIdentifier)
         #expect(second.index == first.index && second.claim != first.claim)
         watch.freeUnfinishedClaims()
         #expect(!isFree(second.index))
@@ -78,21 +72,11 @@ struct UnfinishedClaimTests {
         let remote = try RemoteProcess(["signals"])
         defer { remote.end() }
         #expect(remote.nextLine() == "ready")
-        var claim: UInt64 = 0
-        let place = clb_loop_table_claim_slot(
-            remote.table.raw,
-            UInt32(CLB_LOOP_FROM_PRELOAD),
-            remote.pid,
-            0,
-            clb_now_ns(),
-            &claim
-        )
-        let index = try #require(UInt32(exactly: place))
+        var (index, claim) = try remote.table.claimSlot(for: remote.pid)
         // Its thread checks once a second.
         sleep(3)
         #expect(remote.table.unfinishedClaims[index] == claim)
-        clb_loop_table_slot_at(remote.table.raw, index).pointee.tid = remote.pid
-        clb_loop_table_publish(remote.table.raw, index, UInt32(CLB_SLOT_LIVE), &claim)
+        remote.table.publish(&claim, at: index, of: remote.pid)
         #expect(remote.table.loop(at: index)?.process == remote.pid)
     }
 }

@@ -25,7 +25,7 @@ struct ReportOutputTests {
     }
 
     /// In a container every run has the same number.
-    @Test func `what an interrupted run left is in nobody's way`() throws {
+    @Test func `what an interrupted run left is not in the way`() throws {
         try TemporaryDirectory.with { directory in
             let left = "page.html.\(getpid()).part"
             directory.write("half", to: left)
