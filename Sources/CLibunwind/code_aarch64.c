@@ -120,9 +120,9 @@ int clu_keeps_frame_record(const memory_view *view, uint64_t function, uint64_t 
     return !clu_frame_layout_of(view, function, pc, &layout) || layout.has_record;
 }
 
-uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64_t function) {
+uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64_t function, uint64_t pc) {
     clu_frame_layout layout;
-    if (!clu_frame_layout_of(view, function, 0, &layout) || !layout.sets_frame_pointer) return 0;
+    if (!clu_frame_layout_of(view, function, pc, &layout) || !layout.sets_frame_pointer) return 0;
     return sp + (layout.below_cfa - layout.record_below);
 }
 

@@ -9,8 +9,9 @@ typedef enum { CALL_NONE = 0, CALL_ELSEWHERE, CALL_INDIRECT, CALL_DIRECT } clu_c
 // The call before a return address; CALL_DIRECT where it leads to `function`, also through a table.
 clu_call_kind clu_call_before(const memory_view *view, uint64_t return_address, uint64_t function);
 
-// The frame pointer of a function that has called something, by its own prologue and its stack pointer; 0 where the code begins in another way.
-uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64_t function);
+// The frame pointer of a function at `pc`, by what its code does up to there, or to its first jump or call, and its stack pointer; 0 where that cannot be
+// followed, or sets no frame pointer.
+uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64_t function, uint64_t pc);
 
 #if defined(__aarch64__)
 // What a function's code has done to its frame by the time it is at some address.

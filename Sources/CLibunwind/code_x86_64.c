@@ -5,11 +5,14 @@
 #if defined(__x86_64__)
 
 #include "cll_memory.h"
+#include "instruction_x86_64.h"
 
 #include <string.h>
 
+enum { CLU_PROLOGUE_BYTES = 256 };
+
 static const uint8_t endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa};
-static const uint8_t set_frame[4] = {0x55, 0x48, 0x89, 0xe5};  // push rbp; mov rbp, rsp
+static const uint8_t set_frame[3] = {0x48, 0x89, 0xe5};  // mov rbp, rsp
 
 // Where a jump through a table (a PLT stub, with or without endbr64 and bnd) leads; 0 when `code` is no such jump.
 static uint64_t clu_stub_target(const memory_view *view, uint64_t code) {
@@ -98,31 +101,30 @@ uint64_t clu_frame_record_caller(const memory_view *view, uint64_t sp, uint64_t 
     return clu_is_plausible_return_address(view, caller) ? caller : 0;
 }
 
-// The frame pointer as the function's own prologue says it: `push rbp; mov rbp, rsp`, pushes of callee-saved registers,
-// `sub rsp, size`. At a call the stack pointer is then exactly so far below (unless arguments were pushed or the frame
-// grew since: then the record that is found there will not be one). 0 where the code begins in another way.
-uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64_t function) {
-    uint8_t code[48];
-    if (function == 0 || cll_memory_read(view->pid, function, code, sizeof(code)) != sizeof(code)) return 0;
-    size_t at = memcmp(code, endbr64, 4) == 0 ? 4 : 0;
-    if (memcmp(code + at, set_frame, 4) != 0) return 0;
-    uint64_t below = 0;
-    for (at += 4; at + 7 <= sizeof(code);) {
-        const uint8_t *instruction = code + at;
-        if ((instruction[0] & 0xf8) == 0x50) {  // push rax…rdi
-            below += 8;
-            at += 1;
-        } else if (instruction[0] == 0x41 && (instruction[1] & 0xf8) == 0x50) {  // push r8…r15
-            below += 8;
-            at += 2;
-        } else if (instruction[0] == 0x48 && instruction[1] == 0x83 && instruction[2] == 0xec) {  // sub rsp, imm8
-            return sp + below + instruction[3];
-        } else if (instruction[0] == 0x48 && instruction[1] == 0x81 && instruction[2] == 0xec) {  // sub rsp, imm32
-            uint32_t size;
-            memcpy(&size, instruction + 3, 4);
-            return sp + below + size;
-        } else {
-            return sp + below;
+// The frame pointer as the function's own code says it: `push rbp`, `mov rbp, rsp`, then what it pushes and takes of the stack, among other
+// instructions. At a call the stack pointer is then exactly so far below (unless arguments were pushed or the frame grew since: then the record that is
+// found there will not be one). Jumps before the record is made are those of calls that need none.
+uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64_t function, uint64_t pc) {
+    uint8_t code[CLU_PROLOGUE_BYTES];
+    if (function == 0) return 0;
+    size_t count = cll_memory_read(view->pid, function, code, sizeof(code));
+    int has_record = 0;
+    int64_t below = -1;  // the record; -1: rbp is not pushed
+    clu_instruction instruction;
+    for (size_t at = 0; clu_decode(code + at, count - at, &instruction); at += instruction.length) {
+        if (function + at == pc || instruction.flow == CLU_FLOW_LEAVES || (instruction.flow == CLU_FLOW_BRANCH && has_record)) {
+            return has_record ? sp + (uint64_t)below : 0;
+        }
+        if (instruction.moves_stack) return 0;
+        if (instruction.saves_frame && !has_record) {
+            below = 0;
+        } else if (below >= 0) {
+            below += instruction.grows;
+            if (below < 0) return 0;
+        }
+        if (instruction.sets_frame) {
+            if (below != 0) return 0;
+            has_record = 1;
         }
     }
     return 0;

@@ -95,8 +95,8 @@ static uint64_t clu_search_upward(const memory_view *view, uint64_t sp, uint64_t
     return best;
 }
 
-uint64_t clu_frame_record_search(const memory_view *view, uint64_t sp, uint64_t function) {
-    uint64_t expected = clu_prologue_frame_pointer(view, sp, function), return_address;
+uint64_t clu_frame_record_search(const memory_view *view, uint64_t sp, uint64_t function, uint64_t pc) {
+    uint64_t expected = clu_prologue_frame_pointer(view, sp, function, pc), return_address;
     clu_call_kind kind = CALL_NONE;
     if (expected != 0 && (expected & 15) == 0 && clu_memory_view_return_address(view, expected + 8, &return_address) && clu_is_executable(view, return_address)) {
         kind = clu_call_before(view, return_address, function);

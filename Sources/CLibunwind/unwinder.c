@@ -88,7 +88,7 @@ static int clu_access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_
         unw_proc_info_t info;
         memset(&info, 0, sizeof(info));
         uint64_t function = clu_look_up(unwinder, unwinder->frame_code, &info, 0) == 0 ? info.start_ip : 0;
-        unwinder->frame_pointer = clu_frame_record_search(&unwinder->view, unwinder->frame_sp, function);
+        unwinder->frame_pointer = clu_frame_record_search(&unwinder->view, unwinder->frame_sp, function, unwinder->frame_code);
         if (unwinder->frame_pointer == 0) return -UNW_EBADREG;
         unwinder->frame_pointer_recovered = 1;
     }

@@ -5,6 +5,7 @@ import java.io.InputStream;
 import java.io.PrintWriter;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
@@ -67,9 +68,33 @@ public class Stalls {
         }
     }
 
+    // Both are native methods, which the interpreter calls.
+    static void readChannel(long milliseconds) throws Exception {
+        try (ServerSocketChannel server = ServerSocketChannel.open().bind(new InetSocketAddress("127.0.0.1", 0));
+            SocketChannel client = SocketChannel.open(server.getLocalAddress()); SocketChannel peer = server.accept()) {
+            new Thread(() -> answer(peer, milliseconds)).start(); // @stall channel Stalls.readChannel
+            client.read(ByteBuffer.allocate(8)); // @stall channel Stalls.readChannel
+        }
+    }
+
+    static void answer(SocketChannel peer, long milliseconds) {
+        try {
+            Thread.sleep(milliseconds);
+            peer.write(ByteBuffer.allocate(8));
+        } catch (Exception stopped) {
+            sink++;
+        }
+    }
+
+    static void await(long milliseconds) throws Exception {
+        synchronized (LOCK) { // @stall wait Stalls.await
+            LOCK.wait(milliseconds + 1); // @stall wait Stalls.await
+        }
+    }
+
     static void pause(long milliseconds) {
         Runnable wait = () -> {
-            for (long end = end(milliseconds); System.nanoTime() < end; ) sink++; // @stall lambda Stalls.lambda$pause$1
+            for (long end = end(milliseconds); System.nanoTime() < end; ) sink++; // @stall lambda Stalls.lambda$pause$2
         };
         wait.run();
     }
@@ -124,6 +149,8 @@ public class Stalls {
             case "sleep": doze(milliseconds); break;
             case "monitor": enter(milliseconds); break;
             case "pipe": readPipe(milliseconds); break;
+            case "channel": readChannel(milliseconds); break;
+            case "wait": await(milliseconds); break;
             case "lambda": pause(milliseconds); break;
             case "regex": match(milliseconds); break;
             case "texts": join(milliseconds); break;

@@ -120,6 +120,13 @@ enum Scenario {
                 return result
             }
         },
+        "scheduled-prologue": {
+            try stall(sleeping: true) { thread in
+                thread.setReady()
+                fixture_sleep_in_scheduled_code()
+                return 0
+            }
+        },
         "generated-sleeping": {
             try stall(sleeping: true) { thread in
                 thread.setReady()

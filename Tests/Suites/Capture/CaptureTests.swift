@@ -42,6 +42,19 @@ import Testing
         #expect(run.frames.last?.hasPrefix("clone") == true)
     }
 
+    /// What was passed over could be the culprit, and frames further out hold together better.
+    @Test func `frames of optimised functions with frame pointers below one without are all there`() throws {
+        let run = try ProbeRun("scheduled-prologue")
+        #expect(run["end"] == "complete" && run["method"] == "passive")
+        let sleep = try #require(run.index(of: "fixture_scheduled_sleep"))
+        #expect(run.index(of: "fixture_scheduled_middle") == sleep + 1, "\(run.frames)")
+        #expect(run.index(of: "fixture_scheduled_outer") == sleep + 2, "\(run.frames)")
+        #expect(
+            run.index(of: "fixture_sleep_in_scheduled_code") != nil && run.frames.last?.hasPrefix("clone") == true,
+            "\(run.frames)"
+        )
+    }
+
     @Test func `the caller of code without unwind information is there`() throws {
         let run = try ProbeRun("timed-semaphore")
         #expect(run["end"] == "complete" && run["method"] == "passive")

@@ -11,8 +11,9 @@ struct HotSpotLayout: Sendable {
         "Abstract_VM_Version", "AbstractInterpreter", "CodeBlob", "CodeCache", "CodeHeap", "CompiledMethod", "ConstMethod",
         "ConstantPool",
         "GenericGrowableArray", "GrowableArray<int>", "GrowableArrayBase", "HeapBlock", "HeapBlock::Header", "InstanceKlass",
-        "JavaCallWrapper", "JavaFrameAnchor", "Klass", "Method", "PcDesc", "StubQueue", "StubRoutines", "Symbol", "VirtualSpace",
-        "nmethod",
+        "JavaCallWrapper", "JavaFrameAnchor", "JavaThread", "Klass", "Method", "OSThread", "PcDesc", "StubQueue", "StubRoutines",
+        "Symbol",
+        "Thread", "Threads", "ThreadsList", "ThreadsSMRSupport", "VirtualSpace", "nmethod",
     ]
 
     /// The code that it makes, in heaps.
@@ -67,9 +68,23 @@ struct HotSpotLayout: Sendable {
         let wrapper, anchor, anchorStack, anchorFrame, anchorCode: UInt64
     }
 
+    /// The machine's threads.
+    struct Threads: Sendable {
+        /// An array, which is replaced when a thread comes or goes. Before Java 17 they are chained.
+        enum List: Sendable {
+            case array(at: UInt64, count: UInt64, items: UInt64)
+            case chain(first: UInt64, next: UInt64)
+        }
+
+        let list: List
+        /// Of a thread what the kernel knows of it, of which the number; and where it left Java.
+        let system, number, anchor: UInt64
+    }
+
     let code: Code
     let blob: Blob
     let compiled: Compiled
+    let threads: Threads
     let method: Method
     let frames: Frames
     /// What the bytes of a number are counted from (``HotSpotNumbers``): 1 from Java 20 on.
@@ -81,9 +96,9 @@ struct HotSpotLayout: Sendable {
             for name in names { if let value = tables.fields[name] { return value } }
             throw Mismatch(name: names[0])
         }
-        // The largest object that is read has some hundred bytes.
+        // The largest object that is read is a thread, of some 2000 bytes.
         func offset(_ name: String, _ others: String...) throws(Mismatch) -> UInt64 {
-            for name in [name] + others { if let value = tables.fields[name], value <= 1024 { return value } }
+            for name in [name] + others { if let value = tables.fields[name], value <= 4096 { return value } }
             throw Mismatch(name: name)
         }
         func size(_ name: String) throws(Mismatch) -> UInt64 {
@@ -164,6 +179,18 @@ struct HotSpotLayout: Sendable {
             fileOfClass: tables.fields["InstanceKlass::_source_file_name_index"],
             textBytes: try offset("Symbol::_length"),
             text: try offset("Symbol::_body[0]")
+        )
+        let list: Threads.List =
+            if let array = tables.fields["ThreadsSMRSupport::_java_thread_list"] {
+                .array(at: array, count: try offset("ThreadsList::_length"), items: try offset("ThreadsList::_threads"))
+            } else {
+                .chain(first: try value("Threads::_thread_list"), next: try offset("JavaThread::_next"))
+            }
+        threads = Threads(
+            list: list,
+            system: try offset("JavaThread::_osthread", "Thread::_osthread"),
+            number: try offset("OSThread::_thread_id"),
+            anchor: try offset("JavaThread::_anchor")
         )
         excluded = release >= 20 ? 1 : 0
         // The slots below are in this order in every release (`frame_x86.hpp`).

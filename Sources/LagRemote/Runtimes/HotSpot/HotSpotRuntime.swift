@@ -15,6 +15,7 @@ final class HotSpotRuntime: LanguageRuntime {
     let copiesFrames = true
     private let memory: RemoteMemory
     private let layout: HotSpotLayout
+    private let threads: HotSpotThreads
     /// Modules of functions that call Java first; nil: the machine is a part of another program, which may be at work in any.
     private let callers: Set<Int>?
 
@@ -25,6 +26,7 @@ final class HotSpotRuntime: LanguageRuntime {
         callers =
             isLaunched ? Set(image.modules.filter { Self.launcher.contains(String($0.name)) }.map(\.index)).union([module]) : nil
         self.layout = layout
+        threads = HotSpotThreads(image.memory, layout.threads)
     }
 
     static func recognise(_ image: ProcessImage) -> RuntimeRecognition {
@@ -49,43 +51,72 @@ final class HotSpotRuntime: LanguageRuntime {
         #endif
     }
 
-    /// Any thread may run Java.
-    func prepare(tid: Int32, innerTid: Int32) -> UInt64? { 0 }
+    /// Any thread may run Java. 0: it is none of the machine's, or not known.
+    func prepare(tid: Int32, innerTid: Int32) -> UInt64? { threads.thread(innerTid) ?? 0 }
 
-    /// The stack comes with the snapshot.
-    func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {}
+    /// The stack comes with the snapshot; what is missing is where Java was left.
+    func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
+        guard let anchor = anchor(of: thread) else { return }
+        for part in [layout.frames.anchorStack, layout.frames.anchorFrame, layout.frames.anchorCode] {
+            _ = memory.load(anchor &+ part, as: UInt64.self)
+        }
+    }
+
+    private func anchor(of thread: RuntimeThread) -> UInt64? {
+        thread.place == 0 ? nil : thread.place &+ layout.threads.anchor
+    }
+
+    /// Whether the thread has left Java for C.
+    private func hasLeft(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Bool {
+        anchor(of: thread).flatMap { memory.load($0 &+ layout.frames.anchorStack, as: UInt64.self) } ?? 0 != 0
+    }
 
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {
-        guard let memory, stack.contains(where: { isNameless($0) }), let code = HotSpotCode(self.memory, layout) else {
-            return stack
-        }
+        guard let memory, hasLeft(thread, memory) || stack.contains(where: { isNameless($0) }),
+            let code = HotSpotCode(self.memory, layout)
+        else { return stack }
         let walker = HotSpotStack(live: self.memory, layout: layout, code: code, stack: memory, bytecode: thread.registers.r13)
+        // From there on the machine knows its frames. The unwinder may not: nothing says how the interpreter's code leads to its caller.
+        var left = anchor(of: thread).flatMap { walker.left(at: $0) }
         var merged: [StackEntry] = []
         var (place, walks) = (0, 0)
-        while place < stack.count {
-            guard case .native(let native) = stack[place], isNameless(stack[place]), code.holds(native.address),
-                walks < Self.maximumWalks,
-                let walk = walker.walk(from: HotSpotStack.Place(native))
-            else {
+        while place < stack.count || left != nil {
+            var walk: HotSpotStack.Walk?
+            if let known = left, place == stack.count || isFurtherOut(stack[place], than: known) {
+                walk = walker.walk(from: known)
+                left = nil
+                if walk == nil { continue }
+            } else if case .native(let native) = stack[place], isNameless(stack[place]), code.holds(native.address),
+                walks < Self.maximumWalks
+            {
+                walk = walker.walk(from: HotSpotStack.Place(native))
+            }
+            guard let walk else {
                 merged.append(stack[place])
                 place += 1
                 continue
             }
             merged += walk.frames.map { .language($0) }
-            place += 1
             walks = walk.isCut ? Self.maximumWalks : walks + 1
+            if let known = left, known.stackPointer < walk.stackPointer { left = nil }
+            // What the unwinder found of the same frames.
+            while place < stack.count, case .native(let passed) = stack[place], passed.stackPointer < walk.stackPointer {
+                place += 1
+            }
             // What called Java first is the machine's start of the thread, of which the unwinder finds now this much and now that.
             if walk.isFirst, callers != nil, stack[place...].allSatisfy({ isStart($0) }), var last = walk.frames.last {
                 last.isOutermost = true
                 merged[merged.count - 1] = .language(last)
                 break
             }
-            // What the unwinder found of the same frames.
-            while place < stack.count, case .native(let passed) = stack[place], passed.stackPointer < walk.stackPointer {
-                place += 1
-            }
         }
         return merged
+    }
+
+    /// Whether a frame is the one that Java was left in, or one further out.
+    private func isFurtherOut(_ entry: StackEntry, than left: HotSpotStack.Place) -> Bool {
+        guard case .native(let native) = entry else { return false }
+        return native.stackPointer >= left.stackPointer
     }
 
     private func isStart(_ entry: StackEntry) -> Bool {

@@ -123,8 +123,11 @@ struct HotSpotStack {
     private func isFirst(_ place: Place) -> Bool { anchor(ofEntry: place)?.stackPointer == 0 }
 
     /// The Java code that was left for C, which has entered Java again.
-    private func caller(ofEntry place: Place) -> Place? {
-        guard let (anchor, stackPointer) = anchor(ofEntry: place), stackPointer != 0,
+    private func caller(ofEntry place: Place) -> Place? { anchor(ofEntry: place).flatMap { left(at: $0.address) } }
+
+    /// Where Java code was left for C, by what is kept of that; nil: it was not.
+    func left(at anchor: UInt64) -> Place? {
+        guard let stackPointer = word(anchor &+ layout.frames.anchorStack), stackPointer != 0,
             let framePointer = word(anchor &+ layout.frames.anchorFrame), let address = word(anchor &+ layout.frames.anchorCode),
             let programCounter = address != 0 ? address : word(stackPointer &- Self.wordBytes)
         else { return nil }

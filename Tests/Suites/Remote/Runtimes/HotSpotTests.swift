@@ -40,7 +40,7 @@ struct HotSpotTests {
         // Where it is absent, there is another place, or no file.
         let optional: Set = ["ConstantPool::_source_file_name_index"]
         for release in HotSpotLayout.releases {
-            let tables = Self.tables(hasSeparateData: release >= 25)
+            let tables = Self.tables(hasSeparateData: release >= 25, hasArray: release >= 17)
             _ = try HotSpotLayout(tables, release: release)
             for name in tables.fields.keys where !optional.contains(name) {
                 var less = tables
@@ -75,18 +75,7 @@ struct HotSpotTests {
                 Self.tables(hasSeparateData: hasSeparateData, in: wild),
                 release: hasSeparateData ? 25 : 17
             )
-            // A list of one heap, which is all of that memory; its table of segments is in it, too.
-            let list = 8192
-            wild.store(wild.address(list), at: 0)
-            wild.store(1, at: list)
-            wild.store(wild.address(list + 64), at: list + 8)
-            wild.store(wild.address(list + 128), at: list + 64)
-            wild.store(wild.address(0), at: list + 128 + 24)
-            wild.store(wild.address(WildMemory.bytes - 8), at: list + 128 + 32)
-            wild.store(wild.address(1 << 16), at: list + 128 + 136)
-            wild.store(7, at: list + 128 + 256)
-            wild.store(wild.address(list + 512), at: 8)
-            let code = try #require(HotSpotCode(memory, layout))
+            let code = try Self.code(wild, layout)
             for _ in 0..<50 {
                 copy.open(nil, within: 1_000_000_000)
                 let walker = HotSpotStack(live: memory, layout: layout, code: code, stack: copy, bytecode: wild.anyAddress)
@@ -105,12 +94,92 @@ struct HotSpotTests {
         }
     }
 
-    private static let statics = ["CodeCache::_heaps", "AbstractInterpreter::_code", "StubRoutines::_call_stub_return_address"]
+    @Test(arguments: [false, true]) func `a thread has one number`(hasArray: Bool) throws {
+        let wild = WildMemory(seed: 1)
+        let tables = Self.tables(hasSeparateData: false, hasArray: hasArray, in: wild)
+        let layout = try HotSpotLayout(tables, release: hasArray ? 17 : 11).threads
+        let (list, items, threads, systems) = (4096, 4608, [8192, 12288], [16384, 20480])
+        wild.store(wild.address(hasArray ? list : threads[0]), at: 3 * 8)
+        wild.store(2 << 32, at: list)
+        wild.store(wild.address(items), at: list + 16)
+        for (index, thread) in threads.enumerated() {
+            wild.store(wild.address(thread), at: items + index * 8)
+            wild.store(index == 0 ? wild.address(threads[1]) : 0, at: thread + 784)
+            wild.store(wild.address(systems[index]), at: thread + 560)
+            wild.store(UInt64(4711 + index), at: systems[index] + 208)
+        }
+        let found = HotSpotThreads(RemoteMemory(process: getpid()), layout)
+        #expect(found.thread(4711) == wild.address(threads[0]) && found.thread(4712) == wild.address(threads[1]))
+        #expect(found.thread(4713) == nil)
+        // It ended, and another one has its number.
+        wild.store(4712, at: systems[0] + 208)
+        wild.store(0, at: threads[1] + 560)
+        #expect(found.thread(4712) == wild.address(threads[0]) && found.thread(4711) == nil)
+    }
+
+    @Test(arguments: 0..<20 as Range<UInt64>) func `threads in wild memory end`(seed: UInt64) throws {
+        for hasArray in [false, true] {
+            let wild = WildMemory(seed: seed)
+            let tables = Self.tables(hasSeparateData: false, hasArray: hasArray, in: wild)
+            let layout = try HotSpotLayout(tables, release: hasArray ? 17 : 11).threads
+            let found = HotSpotThreads(RemoteMemory(process: getpid()), layout)
+            for _ in 0..<20 {
+                wild.store(wild.anyAddress, at: 3 * 8)
+                _ = found.thread(77)
+            }
+        }
+    }
+
+    @Test func `where Java was left says the thread, the code also by the return address`() throws {
+        let wild = WildMemory(seed: 1)
+        let layout = try HotSpotLayout(Self.tables(hasSeparateData: false, in: wild), release: 17)
+        let code = try Self.code(wild, layout)
+        let copy = try #require(MemoryCopy(process: getpid()))
+        copy.open(nil, within: 1_000_000_000)
+        let walker = HotSpotStack(live: RemoteMemory(process: getpid()), layout: layout, code: code, stack: copy)
+        let (anchor, stack) = (32768, 40960)
+        for (offset, word) in [0, wild.address(0) + 99, wild.address(7)].enumerated() {
+            wild.store(word, at: anchor + offset * 8)
+        }
+        #expect(walker.left(at: wild.address(anchor)) == nil)
+        copy.open(nil, within: 1_000_000_000)
+        wild.store(wild.address(stack), at: anchor)
+        let left = try #require(walker.left(at: wild.address(anchor)))
+        #expect(left.stackPointer == wild.address(stack) && left.programCounter == wild.address(0) + 99)
+        #expect(left.framePointer == wild.address(7) && left.isReturnAddress)
+        copy.open(nil, within: 1_000_000_000)
+        wild.store(0, at: anchor + 8)
+        wild.store(0x1234, at: stack - 8)
+        #expect(walker.left(at: wild.address(anchor))?.programCounter == 0x1234)
+    }
+
+    private static let statics = [
+        "CodeCache::_heaps", "AbstractInterpreter::_code", "StubRoutines::_call_stub_return_address",
+        "ThreadsSMRSupport::_java_thread_list", "Threads::_thread_list",
+    ]
+
+    /// A list of one heap, which is all of that memory; its table of segments is in it, too.
+    private static func code(_ wild: WildMemory, _ layout: HotSpotLayout) throws -> HotSpotCode {
+        let list = 8192
+        wild.store(wild.address(list), at: 0)
+        wild.store(1, at: list)
+        wild.store(wild.address(list + 64), at: list + 8)
+        wild.store(wild.address(list + 128), at: list + 64)
+        wild.store(wild.address(0), at: list + 128 + 24)
+        wild.store(wild.address(WildMemory.bytes - 8), at: list + 128 + 32)
+        wild.store(wild.address(1 << 16), at: list + 128 + 136)
+        wild.store(7, at: list + 128 + 256)
+        wild.store(wild.address(list + 512), at: 8)
+        return try #require(HotSpotCode(RemoteMemory(process: getpid()), layout))
+    }
 
     /// Places as of no machine: 8 bytes for each.
-    private static func tables(hasSeparateData: Bool, in wild: WildMemory? = nil) -> HotSpotStructs {
+    private static func tables(hasSeparateData: Bool, hasArray: Bool = true, in wild: WildMemory? = nil) -> HotSpotStructs {
         var tables = HotSpotStructs()
-        for (index, name) in statics.enumerated() { tables.fields[name] = wild?.address(index * 8) ?? UInt64(index * 8 + 4096) }
+        for (index, name) in statics.dropLast(2).enumerated() {
+            tables.fields[name] = wild?.address(index * 8) ?? UInt64(index * 8 + 4096)
+        }
+        tables.fields[statics[hasArray ? 3 : 4]] = wild?.address(3 * 8) ?? 8192
         var names = [
             "VirtualSpace::_low": 16, "VirtualSpace::_high": 24, "CodeHeap::_memory": 8, "CodeHeap::_segmap": 120,
             "CodeHeap::_log2_segment_size": 256,
@@ -129,8 +198,10 @@ struct HotSpotTests {
             "Symbol::_length": 4,
             "Symbol::_body[0]": 6, "JavaCallWrapper::_anchor": 32, "JavaFrameAnchor::_last_Java_sp": 0,
             "JavaFrameAnchor::_last_Java_pc": 8,
-            "JavaFrameAnchor::_last_Java_fp": 16,
+            "JavaFrameAnchor::_last_Java_fp": 16, "JavaThread::_osthread": 560, "JavaThread::_anchor": 656,
+            "OSThread::_thread_id": 208,
         ]
+        names.merge(hasArray ? ["ThreadsList::_length": 4, "ThreadsList::_threads": 16] : ["JavaThread::_next": 784]) { $1 }
         let further =
             hasSeparateData
             ? [

@@ -11,6 +11,10 @@ extern "C" {
 // Calls back through code without frame pointers that uses the frame pointer's register for its own arithmetic.
 int64_t fixture_frameless_call(void (*callback)(void *), void *argument, int64_t seed);
 
+// Sleeps for 400 ms in `fixture_scheduled_sleep`, called by `fixture_scheduled_middle`, both with frame pointers that other instructions stand around,
+// called by `fixture_scheduled_outer`, which has a number in the frame pointer's register.
+void fixture_sleep_in_scheduled_code(void);
+
 // Calls code made at run time, which has frame records and no unwind information, from code that keeps a number in the frame pointer's
 // register: a function that calls another one, which calls back, or loops until the byte at `flag` is set. x86-64; elsewhere nothing.
 void fixture_generated_call(void *page, void (*callback)(void *), void *argument);

@@ -1,0 +1,170 @@
+#include "instruction_x86_64.h"
+
+#if defined(__x86_64__)
+
+#include <string.h>
+
+// Sizes, locks and repetition, segments.
+static const uint8_t prefixes[] = {0x66, 0x67, 0xf0, 0xf2, 0xf3, 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65};
+
+enum { REX_W = 8, REX_R = 4, REX_X = 2, REX_B = 1, RSP = 4, RBP = 5 };
+
+// Opcodes of one byte with an operand byte (ModRM), and with constants of one byte and of four.
+static int clu_has_operands(uint8_t opcode) {
+    if (opcode < 0x40) return (opcode & 7) < 4;
+    return opcode == 0x63 || opcode == 0x69 || opcode == 0x6b || (opcode >= 0x80 && opcode <= 0x8f) || opcode == 0xc0 || opcode == 0xc1 ||
+           opcode == 0xc6 || opcode == 0xc7 || (opcode >= 0xd0 && opcode <= 0xd3) || (opcode >= 0xd8 && opcode <= 0xdf) ||
+           opcode == 0xf6 || opcode == 0xf7 || opcode >= 0xfe;
+}
+
+static size_t clu_constant_bytes(uint8_t opcode, int wide, int half, uint8_t operands) {
+    size_t word = half ? 2 : 4;
+    if (opcode < 0x40) return (opcode & 7) == 4 ? 1 : (opcode & 7) == 5 ? word : 0;
+    if (opcode >= 0x70 && opcode <= 0x7f) return 1;
+    if (opcode >= 0xb0 && opcode <= 0xb7) return 1;
+    if (opcode >= 0xb8 && opcode <= 0xbf) return wide ? 8 : word;
+    switch (opcode) {
+        case 0x6a: case 0x6b: case 0x80: case 0x83: case 0xa8: case 0xc0: case 0xc1: case 0xc6: case 0xcd: case 0xeb: return 1;
+        case 0xe0: case 0xe1: case 0xe2: case 0xe3: case 0xe4: case 0xe5: case 0xe6: case 0xe7: return 1;
+        case 0x68: case 0x69: case 0x81: case 0xa9: case 0xc7: return word;
+        case 0xe8: case 0xe9: return 4;
+        case 0xc2: case 0xca: return 2;
+        case 0xc8: return 3;
+        case 0xa0: case 0xa1: case 0xa2: case 0xa3: return 8;
+        case 0xf6: return (operands & 0x30) == 0 ? 1 : 0;
+        case 0xf7: return (operands & 0x30) == 0 ? word : 0;
+        default: return 0;
+    }
+}
+
+// Of two bytes, the first of which is 0f.
+static int clu_has_operands_0f(uint8_t opcode) {
+    return !((opcode >= 0x05 && opcode <= 0x0b) || (opcode >= 0x30 && opcode <= 0x37) || opcode == 0x77 || (opcode >= 0x80 && opcode <= 0x8f) ||
+             (opcode >= 0xa0 && opcode <= 0xa2) || (opcode >= 0xa8 && opcode <= 0xaa) || (opcode >= 0xc8 && opcode <= 0xcf));
+}
+
+static size_t clu_constant_bytes_0f(uint8_t opcode) {
+    if (opcode >= 0x80 && opcode <= 0x8f) return 4;
+    switch (opcode) {
+        case 0x70: case 0x71: case 0x72: case 0x73: case 0xa4: case 0xac: case 0xba: case 0xc2: case 0xc4: case 0xc5: case 0xc6: return 1;
+        default: return 0;
+    }
+}
+
+// The operand byte with what follows it; 0: not all of it is there.
+static size_t clu_operand_bytes(const uint8_t *code, size_t size) {
+    if (size < 1) return 0;
+    int mod = code[0] >> 6, rm = code[0] & 7;
+    if (mod == 3) return 1;
+    if (rm != 4) return 1 + (mod == 1 ? 1 : mod == 2 || rm == 5 ? 4 : 0);
+    if (size < 2) return 0;
+    return 2 + (mod == 1 ? 1 : mod == 2 || (code[1] & 7) == 5 ? 4 : 0);
+}
+
+static int64_t clu_constant(const uint8_t *code, size_t bytes) {
+    if (bytes == 1) return (int8_t)code[0];
+    int32_t value;
+    memcpy(&value, code, sizeof(value));
+    return value;
+}
+
+// What one of one byte does, whose operands and constant are at hand.
+static void clu_find_effect(clu_instruction *found, uint8_t opcode, int rex, const uint8_t *operands, const uint8_t *constant, size_t constant_bytes) {
+    if ((opcode & 0xf0) == 0x50) {
+        int reg = (opcode & 7) | (rex & REX_B ? 8 : 0);
+        found->grows = opcode < 0x58 ? 8 : -8;
+        found->saves_frame = opcode < 0x58 && reg == RBP;
+        found->moves_stack = opcode >= 0x58 && reg == RSP;
+    } else if (opcode == 0x68 || opcode == 0x6a) {
+        found->grows = 8;
+    } else if ((opcode >= 0x70 && opcode <= 0x7f) || (opcode >= 0xe0 && opcode <= 0xe3)) {
+        found->flow = CLU_FLOW_BRANCH;
+    } else if (opcode == 0xe8 || opcode == 0xe9 || opcode == 0xeb || opcode == 0xc2 || opcode == 0xc3 || opcode == 0xcc || opcode == 0xf4) {
+        found->flow = CLU_FLOW_LEAVES;
+    } else if (opcode == 0x9c || opcode == 0x9d || opcode == 0xc8 || opcode == 0xc9) {
+        found->moves_stack = 1;  // pushf, popf, enter, leave
+    } else if (opcode == 0xff || opcode == 0x8f) {
+        int kind = operands[0] >> 3 & 7;
+        if (opcode == 0xff && kind >= 2 && kind <= 5) found->flow = CLU_FLOW_LEAVES;
+        if (opcode == 0xff && kind == 6) found->grows = 8;
+        if (opcode == 0x8f) found->grows = -8;
+    }
+    if (operands == NULL) return;
+    int isRegister = operands[0] >> 6 == 3;
+    int reg = (operands[0] >> 3 & 7) | (rex & REX_R ? 8 : 0), rm = (operands[0] & 7) | (rex & REX_B ? 8 : 0);
+    if ((rex & REX_W) && isRegister && ((opcode == 0x89 && reg == RSP && rm == RBP) || (opcode == 0x8b && reg == RBP && rm == RSP))) {
+        found->sets_frame = 1;
+        return;
+    }
+    if (isRegister && rm == RSP && (opcode == 0x81 || opcode == 0x83)) {
+        int kind = operands[0] >> 3 & 7;  // add, or, adc, sbb, and, sub, xor, cmp
+        if ((rex & REX_W) && kind == 5) found->grows = clu_constant(constant, constant_bytes);
+        else if ((rex & REX_W) && kind == 0) found->grows = -clu_constant(constant, constant_bytes);
+        else if (kind != 7) found->moves_stack = 1;
+    } else if (opcode == 0x8d && reg == RSP) {
+        // lea rsp, [rsp + constant]
+        int mod = operands[0] >> 6;
+        if ((rex & REX_W) && (rex & (REX_X | REX_B)) == 0 && (operands[0] & 7) == 4 && operands[1] == 0x24 && (mod == 1 || mod == 2))
+            found->grows = -clu_constant(operands + 2, mod == 1 ? 1 : 4);
+        else
+            found->moves_stack = 1;
+    } else if (opcode < 0x40 && (opcode & 7) < 4 && opcode < 0x38) {
+        // The lower bit but one says which of the two is written to.
+        if ((opcode & 1) && (opcode & 2 ? reg == RSP : isRegister && rm == RSP)) found->moves_stack = 1;
+    } else if ((opcode == 0x89 && isRegister && rm == RSP) || (opcode == 0x8b && reg == RSP) || (opcode == 0x87 && isRegister && (rm == RSP || reg == RSP))) {
+        found->moves_stack = 1;
+    } else if (opcode == 0xc7 && isRegister && rm == RSP) {
+        found->moves_stack = 1;
+    }
+}
+
+int clu_decode(const uint8_t *code, size_t size, clu_instruction *found) {
+    memset(found, 0, sizeof(*found));
+    size_t at = 0;
+    int half = 0, rex = 0;
+    for (; at < size; at++) {
+        if (memchr(prefixes, code[at], sizeof(prefixes)) == NULL) break;
+        if (code[at] == 0x66) half = 1;
+    }
+    if (at < size && (code[at] & 0xf0) == 0x40) rex = code[at++];
+    if (at >= size) return 0;
+    uint8_t opcode = code[at++];
+    int map = 0;  // of opcodes: one byte, 0f, 0f 38, 0f 3a
+    if (opcode == 0x62 || opcode == 0xc4 || opcode == 0xc5) {  // vectors: the map is in the prefix
+        size_t prefix = opcode == 0x62 ? 3 : opcode == 0xc4 ? 2 : 1;
+        if (at + prefix >= size) return 0;
+        map = prefix == 1 ? 1 : code[at] & 7;
+        if (map < 1 || map > 3) return 0;
+        at += prefix;
+        opcode = code[at++];
+    } else if (opcode == 0x0f) {
+        if (at >= size) return 0;
+        opcode = code[at++];
+        map = opcode == 0x38 ? 2 : opcode == 0x3a ? 3 : 1;
+        if (map > 1) {
+            if (at >= size) return 0;
+            opcode = code[at++];
+        }
+    } else if (opcode == 0x06 || opcode == 0x07 || opcode == 0x0e || opcode == 0x16 || opcode == 0x17 || opcode == 0x1e || opcode == 0x1f ||
+               (opcode < 0x40 && (opcode & 7) >= 6) || opcode == 0x60 || opcode == 0x61 || opcode == 0x82 || opcode == 0x9a || opcode == 0xce ||
+               opcode == 0xd6 || opcode == 0xea) {
+        return 0;  // not in this mode
+    }
+    const uint8_t *operands = NULL;
+    if (map == 0 ? clu_has_operands(opcode) : map > 1 || clu_has_operands_0f(opcode)) {
+        size_t bytes = clu_operand_bytes(code + at, size - at);
+        if (bytes == 0 || at + bytes > size) return 0;
+        operands = code + at;
+        at += bytes;
+    }
+    size_t constant = map == 0 ? clu_constant_bytes(opcode, rex & REX_W, half, operands ? operands[0] : 0)
+                    : map == 1 ? clu_constant_bytes_0f(opcode) : map == 3;
+    if (at + constant > size) return 0;
+    found->length = at + constant;
+    if (map == 0) clu_find_effect(found, opcode, rex, operands, code + at, constant);
+    else if (map == 1 && opcode >= 0x80 && opcode <= 0x8f && !operands) found->flow = CLU_FLOW_BRANCH;
+    else if (map == 1 && opcode == 0x0b) found->flow = CLU_FLOW_LEAVES;
+    return 1;
+}
+
+#endif

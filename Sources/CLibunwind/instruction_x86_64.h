@@ -1,0 +1,24 @@
+// How long an instruction of x86-64 is, and what it does to the stack pointer. Enough to follow code that is run from one to the next.
+// Private to this target.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum {
+    CLU_FLOW_ON,      // the next one follows
+    CLU_FLOW_BRANCH,  // a jump that is taken or not
+    CLU_FLOW_LEAVES,  // a call, a jump, a return, or what stops
+} clu_flow;
+
+typedef struct clu_instruction {
+    size_t length;
+    clu_flow flow;
+    int64_t grows;          // how far down the stack pointer goes
+    int moves_stack;        // it goes elsewhere: ``grows`` says nothing
+    int saves_frame;        // push rbp
+    int sets_frame;         // mov rbp, rsp
+} clu_instruction;
+
+// 0: none that is known, or not all of it is there. Lengths: AMD64 Architecture Programmer's Manual, volume 3, appendix A.
+int clu_decode(const uint8_t *code, size_t size, clu_instruction *instruction);

@@ -1,0 +1,49 @@
+internal import LagModel
+
+/// The threads of a machine by the kernel's numbers.
+///
+/// They are read while the process runs, so the list may change meanwhile; what is found is a thread only while it has that number.
+final class HotSpotThreads: Sendable {
+    /// More are not looked through. Each costs two reads of some 0.5 µs, once.
+    private static let maximumThreads = 4096
+
+    private let memory: RemoteMemory
+    private let layout: HotSpotLayout.Threads
+    private let known = PthreadMutex<[Int32: UInt64]>([:])
+
+    init(_ memory: RemoteMemory, _ layout: HotSpotLayout.Threads) {
+        self.memory = memory
+        self.layout = layout
+    }
+
+    /// The machine's thread of a number, as the process itself knows it; nil: it is none of the machine's.
+    func thread(_ tid: Int32) -> UInt64? {
+        if let found = known.withLock({ $0[tid] }), number(of: found) == tid { return found }
+        var present: [Int32: UInt64] = [:]
+        for thread in threads() { if let number = number(of: thread) { present[number] = thread } }
+        known.withLock { $0 = present }
+        return present[tid]
+    }
+
+    private func number(of thread: UInt64) -> Int32? {
+        memory.load(thread &+ layout.system).flatMap { $0 == 0 ? nil : memory.load($0 &+ layout.number) }
+    }
+
+    private func threads() -> [UInt64] {
+        switch layout.list {
+        case .array(let place, let count, let items):
+            guard let list: UInt64 = memory.load(place), let count: UInt32 = memory.load(list &+ count), count > 0,
+                let first: UInt64 = memory.load(list &+ items)
+            else { return [] }
+            let bytes = memory.bytes(first, min(Int(count), Self.maximumThreads) * 8) ?? []
+            return stride(from: 0, to: bytes.count, by: 8).compactMap { bytes.number(at: $0) }
+        case .chain(let first, let next):
+            var (found, thread): ([UInt64], UInt64) = ([], memory.load(first) ?? 0)
+            while thread != 0, found.count < Self.maximumThreads {
+                found.append(thread)
+                thread = memory.load(thread &+ next) ?? 0
+            }
+            return found
+        }
+    }
+}
