@@ -13,6 +13,12 @@ clu_call_kind clu_call_before(const memory_view *view, uint64_t return_address, 
 // followed, or sets no frame pointer.
 uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64_t function, uint64_t pc);
 
+#if defined(__x86_64__)
+// Where code at `pc`, whose stack pointer is `sp`, has its return address, by what it takes from the stack before it returns; and in `frame` where its
+// caller's frame pointer is, 0: in its register. 0: the code ends in another way, or is longer than is read.
+uint64_t clu_return_slot_of_epilogue(const memory_view *view, uint64_t pc, uint64_t sp, uint64_t *frame);
+#endif
+
 #if defined(__aarch64__)
 // What a function's code has done to its frame by the time it is at some address.
 typedef struct clu_frame_layout {

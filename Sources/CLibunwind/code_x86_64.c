@@ -9,7 +9,11 @@
 
 #include <string.h>
 
-enum { CLU_PROLOGUE_BYTES = 256 };
+enum {
+    CLU_PROLOGUE_BYTES = 256,
+    EPILOGUE_PIECE_BYTES = 1024,
+    EPILOGUE_BYTES = 32 * 1024,  // loops that were written out are long
+};
 
 static const uint8_t endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa};
 static const uint8_t set_frame[3] = {0x48, 0x89, 0xe5};  // mov rbp, rsp
@@ -112,7 +116,7 @@ uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64
     int64_t below = -1;  // the record; -1: rbp is not pushed
     clu_instruction instruction;
     for (size_t at = 0; clu_decode(code + at, count - at, &instruction); at += instruction.length) {
-        if (function + at == pc || instruction.flow == CLU_FLOW_LEAVES || (instruction.flow == CLU_FLOW_BRANCH && has_record)) {
+        if (function + at == pc || instruction.flow >= CLU_FLOW_LEAVES || (instruction.flow == CLU_FLOW_BRANCH && has_record)) {
             return has_record ? sp + (uint64_t)below : 0;
         }
         if (instruction.moves_stack) return 0;
@@ -126,6 +130,33 @@ uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64
             if (below != 0) return 0;
             has_record = 1;
         }
+    }
+    return 0;
+}
+
+uint64_t clu_return_slot_of_epilogue(const memory_view *view, uint64_t pc, uint64_t sp, uint64_t *frame) {
+    uint8_t code[EPILOGUE_PIECE_BYTES];
+    uint64_t at = pc, end = pc + EPILOGUE_BYTES;
+    int64_t taken = 0;
+    int is_known = 1;
+    *frame = 0;
+    while (at < end) {
+        size_t count = cll_memory_read(view->pid, at, code, sizeof(code)), used = 0;
+        clu_instruction instruction;
+        for (; at < end && clu_decode(code + used, count - used, &instruction); used += instruction.length, at += instruction.length) {
+            if (instruction.flow == CLU_FLOW_RETURNS) return is_known && taken >= 0 ? sp + (uint64_t)taken : 0;
+            if (instruction.flow != CLU_FLOW_ON) {
+                // What follows is come to from elsewhere: in the middle of the function the stack pointer is mostly the same.
+                taken = 0;
+                is_known = 1;
+                *frame = 0;
+                continue;
+            }
+            if (instruction.moves_stack) is_known = 0;
+            if (instruction.restores_frame && taken + instruction.restored_from >= 0) *frame = sp + (uint64_t)(taken + instruction.restored_from);
+            taken -= instruction.grows;
+        }
+        if (used == 0) return 0;
     }
     return 0;
 }

@@ -75,12 +75,15 @@ static void clu_find_effect(clu_instruction *found, uint8_t opcode, int rex, con
         found->grows = opcode < 0x58 ? 8 : -8;
         found->saves_frame = opcode < 0x58 && reg == RBP;
         found->moves_stack = opcode >= 0x58 && reg == RSP;
+        found->restores_frame = opcode >= 0x58 && reg == RBP;
     } else if (opcode == 0x68 || opcode == 0x6a) {
         found->grows = 8;
     } else if ((opcode >= 0x70 && opcode <= 0x7f) || (opcode >= 0xe0 && opcode <= 0xe3)) {
         found->flow = CLU_FLOW_BRANCH;
-    } else if (opcode == 0xe8 || opcode == 0xe9 || opcode == 0xeb || opcode == 0xc2 || opcode == 0xc3 || opcode == 0xcc || opcode == 0xf4) {
+    } else if (opcode == 0xe8 || opcode == 0xe9 || opcode == 0xeb || opcode == 0xc2 || opcode == 0xcc || opcode == 0xf4) {
         found->flow = CLU_FLOW_LEAVES;
+    } else if (opcode == 0xc3) {
+        found->flow = CLU_FLOW_RETURNS;
     } else if (opcode == 0x9c || opcode == 0x9d || opcode == 0xc8 || opcode == 0xc9) {
         found->moves_stack = 1;  // pushf, popf, enter, leave
     } else if (opcode == 0xff || opcode == 0x8f) {
@@ -90,30 +93,35 @@ static void clu_find_effect(clu_instruction *found, uint8_t opcode, int rex, con
         if (opcode == 0x8f) found->grows = -8;
     }
     if (operands == NULL) return;
-    int isRegister = operands[0] >> 6 == 3;
+    int is_register = operands[0] >> 6 == 3;
     int reg = (operands[0] >> 3 & 7) | (rex & REX_R ? 8 : 0), rm = (operands[0] & 7) | (rex & REX_B ? 8 : 0);
-    if ((rex & REX_W) && isRegister && ((opcode == 0x89 && reg == RSP && rm == RBP) || (opcode == 0x8b && reg == RBP && rm == RSP))) {
+    if ((rex & REX_W) && is_register && ((opcode == 0x89 && reg == RSP && rm == RBP) || (opcode == 0x8b && reg == RBP && rm == RSP))) {
         found->sets_frame = 1;
         return;
     }
-    if (isRegister && rm == RSP && (opcode == 0x81 || opcode == 0x83)) {
+    int mod = operands[0] >> 6, is_at_stack = !is_register && (operands[0] & 7) == 4 && operands[1] == 0x24 && (rex & (REX_X | REX_B)) == 0;
+    if (opcode == 0x8b && reg == RBP && (rex & REX_W) && is_at_stack) {
+        found->restores_frame = 1;
+        found->restored_from = mod == 0 ? 0 : clu_constant(operands + 2, mod == 1 ? 1 : 4);
+        return;
+    }
+    if (is_register && rm == RSP && (opcode == 0x81 || opcode == 0x83)) {
         int kind = operands[0] >> 3 & 7;  // add, or, adc, sbb, and, sub, xor, cmp
         if ((rex & REX_W) && kind == 5) found->grows = clu_constant(constant, constant_bytes);
         else if ((rex & REX_W) && kind == 0) found->grows = -clu_constant(constant, constant_bytes);
         else if (kind != 7) found->moves_stack = 1;
     } else if (opcode == 0x8d && reg == RSP) {
         // lea rsp, [rsp + constant]
-        int mod = operands[0] >> 6;
-        if ((rex & REX_W) && (rex & (REX_X | REX_B)) == 0 && (operands[0] & 7) == 4 && operands[1] == 0x24 && (mod == 1 || mod == 2))
+        if ((rex & REX_W) && is_at_stack && mod != 0)
             found->grows = -clu_constant(operands + 2, mod == 1 ? 1 : 4);
         else
             found->moves_stack = 1;
     } else if (opcode < 0x40 && (opcode & 7) < 4 && opcode < 0x38) {
         // The lower bit but one says which of the two is written to.
-        if ((opcode & 1) && (opcode & 2 ? reg == RSP : isRegister && rm == RSP)) found->moves_stack = 1;
-    } else if ((opcode == 0x89 && isRegister && rm == RSP) || (opcode == 0x8b && reg == RSP) || (opcode == 0x87 && isRegister && (rm == RSP || reg == RSP))) {
+        if ((opcode & 1) && (opcode & 2 ? reg == RSP : is_register && rm == RSP)) found->moves_stack = 1;
+    } else if ((opcode == 0x89 && is_register && rm == RSP) || (opcode == 0x8b && reg == RSP) || (opcode == 0x87 && is_register && (rm == RSP || reg == RSP))) {
         found->moves_stack = 1;
-    } else if (opcode == 0xc7 && isRegister && rm == RSP) {
+    } else if (opcode == 0xc7 && is_register && rm == RSP) {
         found->moves_stack = 1;
     }
 }

@@ -8,16 +8,19 @@
 typedef enum {
     CLU_FLOW_ON,      // the next one follows
     CLU_FLOW_BRANCH,  // a jump that is taken or not
-    CLU_FLOW_LEAVES,  // a call, a jump, a return, or what stops
+    CLU_FLOW_LEAVES,  // a call, a jump, or what stops
+    CLU_FLOW_RETURNS,
 } clu_flow;
 
 typedef struct clu_instruction {
     size_t length;
     clu_flow flow;
-    int64_t grows;          // how far down the stack pointer goes
-    int moves_stack;        // it goes elsewhere: ``grows`` says nothing
-    int saves_frame;        // push rbp
-    int sets_frame;         // mov rbp, rsp
+    int64_t grows;         // how far down the stack pointer goes
+    int moves_stack;       // it goes elsewhere: `grows` says nothing
+    int saves_frame;       // push rbp
+    int sets_frame;        // mov rbp, rsp
+    int restores_frame;    // rbp is read from the stack, so far above the stack pointer as it was before
+    int64_t restored_from;
 } clu_instruction;
 
 // 0: none that is known, or not all of it is there. Lengths: AMD64 Architecture Programmer's Manual, volume 3, appendix A.

@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "unwinder.h"
 
+#include "code_at.h"
+
 #if defined(__x86_64__)
 
 #include <string.h>
@@ -41,6 +43,24 @@ static uint64_t clu_replaced_return_address(clu_unwinder *unwinder, uint64_t sp,
     return clu_is_executable(&unwinder->view, address) && clu_look_up(unwinder, address, &info, 0) != 0 ? address : 0;
 }
 
+// The same by how the code ends: what it takes from the stack before it returns. Code that is written by hand, or made at run time, has often neither
+// tables nor a frame record, and is called through pointers. That a call stands before the address which is found there proves it: one through a
+// register, or one of code that has no tables either. In `saved` the caller's frame pointer.
+static uint64_t clu_return_slot_by_end(clu_unwinder *unwinder, const clu_frame_registers *registers, uint64_t *saved) {
+    uint64_t frame, address, pc = unwinder->frame_code;
+    uint64_t slot = clu_return_slot_of_epilogue(&unwinder->view, pc, registers->sp, &frame);
+    if (slot == 0 || slot % 8 != 0 || !clu_memory_view_word(&unwinder->view, slot, &address)) return 0;
+    *saved = registers->fp;
+    if (frame != 0 && !clu_memory_view_word(&unwinder->view, frame, saved)) return 0;
+    if (!clu_is_executable(&unwinder->view, address)) return 0;
+    if (clu_call_before(&unwinder->view, address, 0) == CALL_INDIRECT) return slot;
+    unw_proc_info_t info;
+    memset(&info, 0, sizeof(info));
+    uint64_t function = clu_called_function(&unwinder->view, address);
+    if (function == 0 || clu_module_find(unwinder->view.table, function) != clu_module_find(unwinder->view.table, pc)) return 0;
+    return clu_look_up(unwinder, function, &info, 0) != 0 ? slot : 0;
+}
+
 int clu_go_on_without_tables(clu_unwinder *unwinder, unw_cursor_t *cursor, const clu_frame_registers *registers, int stepped) {
     const uint64_t sp = registers->sp, fp = registers->fp;
     uint64_t caller = 0, saved = 0;
@@ -48,19 +68,25 @@ int clu_go_on_without_tables(clu_unwinder *unwinder, unw_cursor_t *cursor, const
     if (slot != 0 && clu_memory_view_word(&unwinder->view, slot, &caller)) {
         return clu_restart(unwinder, cursor, caller, slot + 8, fp);
     }
-    if (clu_module_find(unwinder->view.table, unwinder->frame_code) >= 0) {
+    const int is_of_module = clu_module_find(unwinder->view.table, unwinder->frame_code) >= 0;
+    // Made at run time: a whole chain of records, each to be checked. The caller of a function that has not made its record
+    // yet is passed over.
+    if (!is_of_module && fp != 0) {
+        caller = clu_frame_record_caller(&unwinder->view, sp, fp, &saved);
+        if (caller == 0) caller = clu_replaced_return_address(unwinder, sp, fp, &saved);
+    }
+    if (caller == 0) slot = clu_return_slot_by_end(unwinder, registers, &saved);
+    if (caller == 0 && slot != 0 && clu_memory_view_word(&unwinder->view, slot, &caller)) {
+        if (!clu_restart(unwinder, cursor, caller, slot + 8, saved)) return 0;
+    } else if (is_of_module) {
         // Only now and then a function of a module has no tables: libunwind also knows what a jump to another module looks like.
         if (stepped <= 0 || clu_libunwind()->get_reg(cursor, UNW_REG_IP, &caller) < 0) return 0;
         if (!clu_is_plausible_return_address(&unwinder->view, caller)
             && (fp == 0 || clu_replaced_return_address(unwinder, 0, fp, &saved) != caller)) {
             return 0;
         }
-    } else {
-        // Made at run time: a whole chain of records, each to be checked. The caller of a function that has not made its record
-        // yet is passed over.
-        caller = fp != 0 ? clu_frame_record_caller(&unwinder->view, sp, fp, &saved) : 0;
-        if (caller == 0 && fp != 0) caller = clu_replaced_return_address(unwinder, sp, fp, &saved);
-        if (caller == 0 || !clu_restart(unwinder, cursor, caller, fp + 16, saved)) return 0;
+    } else if (caller == 0 || !clu_restart(unwinder, cursor, caller, fp + 16, saved)) {
+        return 0;
     }
     unwinder->frame_pointer_recovered = 1;
     return 1;

@@ -7,6 +7,18 @@ import StallFixtures
 import Synchronization
 
 extension Scenario {
+    private static func stall(untilSet loop: @escaping @Sendable (UnsafePointer<UInt8>) -> Void) throws {
+        // Unchecked: the loop reads the byte anew each time, and its only change is one store.
+        nonisolated(unsafe) let flag = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
+        flag.initialize(to: 0)
+        let body: @Sendable (StalledThread) -> Int = { thread in
+            thread.setReady()
+            loop(flag)
+            return 0
+        }
+        try stall(sleeping: false, letGo: { flag.pointee = 1 }, body)
+    }
+
     static let running: [String: Body] = [
         "spin": {
             try stall(sleeping: false) { thread in
@@ -14,17 +26,11 @@ extension Scenario {
                 return spinUntilReleased(thread)
             }
         },
-        "generated-running": {
-            // Unchecked: the loop reads the byte anew each time, and its only change is one store.
-            nonisolated(unsafe) let flag = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
-            flag.initialize(to: 0)
-            let loop: @Sendable (StalledThread) -> Int = { thread in
-                thread.setReady()
-                fixture_generated_loop(flag)
-                return 0
-            }
-            try stall(sleeping: false, letGo: { flag.pointee = 1 }, loop)
-        },
+        "generated-running": { try stall(untilSet: { fixture_generated_loop($0) }) },
+        "handwritten-leaf": { try stall(untilSet: { fixture_call_handwritten(0, $0) }) },
+        "handwritten-pushing": { try stall(untilSet: { fixture_call_handwritten(1, $0) }) },
+        "handwritten-moving": { try stall(untilSet: { fixture_call_handwritten(2, $0) }) },
+        "handwritten-at-run-time": { try stall(untilSet: { fixture_call_handwritten(3, $0) }) },
         "fsync": {
             let path = "probe-\(getpid()).tmp"
             let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)

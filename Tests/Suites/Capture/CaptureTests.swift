@@ -81,6 +81,16 @@ import Testing
             #expect(run.index(of: "fixture_call_without_frame_pointer") == inner + count, "\(run.frames)")
             #expect(run.frames.last?.hasPrefix("clone") == true, "\(run.frames)")
         }
+
+        /// The code's end says where its return address is, and the call before that address that it is one.
+        @Test(arguments: ["leaf", "pushing", "moving", "at-run-time"])
+        func `code written by hand is left by what it does before it returns`(kind: String) throws {
+            let run = try ProbeRun("handwritten-\(kind)")
+            #expect(run["method"] == "signal" && run["end"] == "complete", "\(run.lines)")
+            #expect(run.frames.first == (kind == "at-run-time" ? "?" : "fixture_handwritten_\(kind)"), "\(run.frames)")
+            #expect(run.index(of: "fixture_call_handwritten") == 1, "\(run.frames)")
+            #expect(run.frames.last?.hasPrefix("clone") == true, "\(run.frames)")
+        }
     #endif
 
     /// fsync alternates between running and waiting in the kernel. On a fast disk it may do so at every look: then the record says

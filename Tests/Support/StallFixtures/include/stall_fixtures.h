@@ -15,6 +15,11 @@ int64_t fixture_frameless_call(void (*callback)(void *), void *argument, int64_t
 // called by `fixture_scheduled_outer`, which has a number in the frame pointer's register.
 void fixture_sleep_in_scheduled_code(void);
 
+// Loops until the byte at `flag` is set in code that has neither tables nor frame records: 0: `fixture_handwritten_leaf`, which uses no stack,
+// 1: `fixture_handwritten_pushing`, 2: `fixture_handwritten_moving`, which both use the frame pointer's register, 3: such code made at run time.
+// x86-64; elsewhere nothing.
+void fixture_call_handwritten(int kind, const volatile uint8_t *flag);
+
 // Calls code made at run time, which has frame records and no unwind information, from code that keeps a number in the frame pointer's
 // register: a function that calls another one, which calls back, or loops until the byte at `flag` is set. x86-64; elsewhere nothing.
 void fixture_generated_call(void *page, void (*callback)(void *), void *argument);

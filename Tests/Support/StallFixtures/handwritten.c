@@ -1,0 +1,42 @@
+// Code as it is written by hand, or made at run time: without tables and frame records, called through pointers.
+#define _GNU_SOURCE
+#include "stall_fixtures.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#if defined(__x86_64__)
+typedef void fixture_loop(const volatile uint8_t *flag);
+
+fixture_loop fixture_handwritten_leaf, fixture_handwritten_pushing, fixture_handwritten_moving;
+extern const uint8_t fixture_handwritten_end[];
+
+// Each loops until the byte at its argument is set.
+#define BEGIN(name) ".globl " #name "\n.type " #name ", @function\n" #name ":\n"
+#define END(name) ".size " #name ", . - " #name "\n"
+#define LOOP "1: cmpb $0, (%rdi)\nje 1b\n"
+__asm__(".text\n" BEGIN(fixture_handwritten_leaf) LOOP "ret\n" END(fixture_handwritten_leaf)
+        BEGIN(fixture_handwritten_moving) "sub $64, %rsp\nmov %rbx, (%rsp)\nmov %rbp, 8(%rsp)\nmov $41, %ebp\nmov $42, %ebx\n" LOOP
+        "mov (%rsp), %rbx\nmov 8(%rsp), %rbp\nadd $64, %rsp\nret\n" END(fixture_handwritten_moving)
+        BEGIN(fixture_handwritten_pushing) "push %rbx\npush %rbp\npush %r12\nsub $200, %rsp\nmov $41, %ebp\nmov $42, %ebx\n" LOOP
+        "add $200, %rsp\npop %r12\npop %rbp\npop %rbx\nret\n" END(fixture_handwritten_pushing)
+        "fixture_handwritten_end:\n");
+
+__attribute__((noinline)) void fixture_call_handwritten(int kind, const volatile uint8_t *flag) {
+    fixture_loop *const loops[] = {fixture_handwritten_leaf, fixture_handwritten_pushing, fixture_handwritten_moving};
+    fixture_loop *volatile loop = kind < 3 ? loops[kind] : NULL;
+    if (loop == NULL) {
+        void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (page == MAP_FAILED) abort();
+        const uint8_t *code = (const uint8_t *)fixture_handwritten_pushing;
+        memcpy(page, code, (size_t)(fixture_handwritten_end - code));
+        if (mprotect(page, 4096, PROT_READ | PROT_EXEC) != 0) abort();
+        loop = (fixture_loop *)page;
+    }
+    loop(flag);
+    __asm__ volatile("" ::: "memory");
+}
+#else
+void fixture_call_handwritten(int kind, const volatile uint8_t *flag) {}
+#endif
