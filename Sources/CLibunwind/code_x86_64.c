@@ -136,25 +136,31 @@ uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64
 
 uint64_t clu_return_slot_of_epilogue(const memory_view *view, uint64_t pc, uint64_t sp, uint64_t *frame) {
     uint8_t code[EPILOGUE_PIECE_BYTES];
-    uint64_t at = pc, end = pc + EPILOGUE_BYTES;
-    int64_t taken = 0;
+    const uint64_t end = pc + EPILOGUE_BYTES;
+    // Registers are known of a thread that was found there alone.
+    const cll_snapshot *snapshot = view->snapshot;
+    const uint64_t known = snapshot->registers[CLL_REGISTER_PC] == pc && snapshot->registers[CLL_REGISTER_SP] == sp ? snapshot->known : 0;
+    uint64_t at = pc, place = sp;
     int is_known = 1;
     *frame = 0;
     while (at < end) {
         size_t count = cll_memory_read(view->pid, at, code, sizeof(code)), used = 0;
         clu_instruction instruction;
         for (; at < end && clu_decode(code + used, count - used, &instruction); used += instruction.length, at += instruction.length) {
-            if (instruction.flow == CLU_FLOW_RETURNS) return is_known && taken >= 0 ? sp + (uint64_t)taken : 0;
+            if (instruction.flow == CLU_FLOW_RETURNS) return is_known && place >= sp ? place : 0;
             if (instruction.flow != CLU_FLOW_ON) {
                 // What follows is come to from elsewhere: in the middle of the function the stack pointer is mostly the same.
-                taken = 0;
+                place = sp;
                 is_known = 1;
                 *frame = 0;
                 continue;
             }
-            if (instruction.moves_stack) is_known = 0;
-            if (instruction.restores_frame && taken + instruction.restored_from >= 0) *frame = sp + (uint64_t)(taken + instruction.restored_from);
-            taken -= instruction.grows;
+            if (instruction.moves_stack) {
+                is_known = instruction.stack_from != 0 && (known & 1ull << instruction.stack_from) != 0;
+                if (is_known) place = snapshot->registers[instruction.stack_from] + (uint64_t)instruction.stack_further;
+            }
+            if (instruction.restores_frame) *frame = place + (uint64_t)instruction.restored_from;
+            place -= (uint64_t)instruction.grows;
         }
         if (used == 0) return 0;
     }

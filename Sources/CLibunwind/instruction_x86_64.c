@@ -7,7 +7,7 @@
 // Sizes, locks and repetition, segments.
 static const uint8_t prefixes[] = {0x66, 0x67, 0xf0, 0xf2, 0xf3, 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65};
 
-enum { REX_W = 8, REX_R = 4, REX_X = 2, REX_B = 1, RSP = 4, RBP = 5 };
+enum { REX_W = 8, REX_R = 4, REX_X = 2, REX_B = 1, RBX = 3, RSP = 4, RBP = 5 };
 
 // Opcodes of one byte with an operand byte (ModRM), and with constants of one byte and of four.
 static int clu_has_operands(uint8_t opcode) {
@@ -68,6 +68,13 @@ static int64_t clu_constant(const uint8_t *code, size_t bytes) {
     return value;
 }
 
+// Of those that functions keep for their callers, and some that they may use; -1: another one.
+static void clu_takes_stack(clu_instruction *found, int reg, const uint8_t *constant, size_t bytes) {
+    found->moves_stack = 1;
+    found->stack_from = reg == RBX ? 3 : reg == RBP ? 6 : reg >= 8 ? reg : 0;  // DWARF's numbers (System V ABI, AMD64, 3.6.2)
+    if (bytes > 0) found->stack_further = clu_constant(constant, bytes);
+}
+
 // What one of one byte does, whose operands and constant are at hand.
 static void clu_find_effect(clu_instruction *found, uint8_t opcode, int rex, const uint8_t *operands, const uint8_t *constant, size_t constant_bytes) {
     if ((opcode & 0xf0) == 0x50) {
@@ -84,8 +91,13 @@ static void clu_find_effect(clu_instruction *found, uint8_t opcode, int rex, con
         found->flow = CLU_FLOW_LEAVES;
     } else if (opcode == 0xc3) {
         found->flow = CLU_FLOW_RETURNS;
-    } else if (opcode == 0x9c || opcode == 0x9d || opcode == 0xc8 || opcode == 0xc9) {
-        found->moves_stack = 1;  // pushf, popf, enter, leave
+    } else if (opcode == 0xc9) {  // leave: rsp is rbp, which is popped
+        clu_takes_stack(found, RBP, NULL, 0);
+        found->stack_further = 8;
+        found->restores_frame = 1;
+        found->restored_from = -8;
+    } else if (opcode == 0x9c || opcode == 0x9d || opcode == 0xc8) {
+        found->moves_stack = 1;  // pushf, popf, enter
     } else if (opcode == 0xff || opcode == 0x8f) {
         int kind = operands[0] >> 3 & 7;
         if (opcode == 0xff && kind >= 2 && kind <= 5) found->flow = CLU_FLOW_LEAVES;
@@ -115,13 +127,15 @@ static void clu_find_effect(clu_instruction *found, uint8_t opcode, int rex, con
         if ((rex & REX_W) && is_at_stack && mod != 0)
             found->grows = -clu_constant(operands + 2, mod == 1 ? 1 : 4);
         else
-            found->moves_stack = 1;
+            clu_takes_stack(found, !is_register && mod != 0 && (operands[0] & 7) != 4 && (rex & REX_W) ? rm : -1, operands + 1, mod == 1 ? 1 : 4);
     } else if (opcode < 0x40 && (opcode & 7) < 4 && opcode < 0x38) {
         // The lower bit but one says which of the two is written to.
         if ((opcode & 1) && (opcode & 2 ? reg == RSP : is_register && rm == RSP)) found->moves_stack = 1;
-    } else if ((opcode == 0x89 && is_register && rm == RSP) || (opcode == 0x8b && reg == RSP) || (opcode == 0x87 && is_register && (rm == RSP || reg == RSP))) {
-        found->moves_stack = 1;
-    } else if (opcode == 0xc7 && is_register && rm == RSP) {
+    } else if (opcode == 0x89 && is_register && rm == RSP) {
+        clu_takes_stack(found, rex & REX_W ? reg : -1, NULL, 0);
+    } else if (opcode == 0x8b && reg == RSP) {
+        clu_takes_stack(found, is_register && (rex & REX_W) ? rm : -1, NULL, 0);
+    } else if (is_register && ((opcode == 0x87 && (rm == RSP || reg == RSP)) || (opcode == 0xc7 && rm == RSP))) {
         found->moves_stack = 1;
     }
 }

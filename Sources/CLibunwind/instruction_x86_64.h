@@ -17,6 +17,8 @@ typedef struct clu_instruction {
     clu_flow flow;
     int64_t grows;         // how far down the stack pointer goes
     int moves_stack;       // it goes elsewhere: `grows` says nothing
+    int stack_from;        // to where this register shows, by DWARF's number, and so much further up; 0: that is not known
+    int64_t stack_further;
     int saves_frame;       // push rbp
     int sets_frame;        // mov rbp, rsp
     int restores_frame;    // rbp is read from the stack, so far above the stack pointer as it was before
