@@ -26,6 +26,9 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     /// For so long what another thread has fetched last counts: who has fetched nothing since does not fetch for this one.
     private static let fetchNanoseconds: UInt64 = 250_000_000
 
+    /// The same of one that accepts connections: a server's process may be at one request for as long.
+    private static let acceptNanoseconds: UInt64 = 5_000_000_000
+
     /// For so long a client has waited when what keeps it waiting is a loop's handler, however few waits its thread has had. What a start does before it
     /// first accepts takes less.
     private static let confirmingNanoseconds: UInt64 = 1_000_000_000
@@ -51,6 +54,7 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
         isFromMonitor = loop.isFromMonitor
         modes = loop.modes
         claimedNanoseconds = loop.claimedNanoseconds
+        table.record(self, at: index)
     }
 
     /// As its process says, or as the kernel does of one that keeps clients waiting. The first true answer stays, whatever is written there later; ask before the
@@ -93,7 +97,8 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
             isYoung: isYoung,
             isServing: table.isServing(at: index),
             isHandler: { !isShared && isHandler($0) },
-            isFetched: { isFetched(from: $0, at: now) }
+            isFetched: { isFetched(from: $0, at: now) },
+            others: { others(at: now) }
         )
         quiet.store(found.isQuiet ? word : .max, ordering: .relaxed)
         if isProvisional { confirm(by: found, word: word, at: now) }
@@ -122,10 +127,10 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
             at: now,
             stretch: clb_beacon_word(beacon.raw),
             since: clb_beacon_callout_ns(beacon.raw),
-            isYoung: isYoung
-        ) {
-            isFetched(from: $0, at: now)
-        }
+            isYoung: isYoung,
+            isFetched: { isFetched(from: $0, at: now) },
+            others: { others(at: now) }
+        )
     }
 
     private var isYoung: Bool {
@@ -137,6 +142,12 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     private func isFetched(from epoll: Int32, at now: UInt64) -> Bool {
         let since = max(clb_beacon_woke_ns(beacon.raw), now.saturatingDifference(Self.fetchNanoseconds))
         return table.hasFetcher(besides: index, from: epoll, since: since)
+    }
+
+    /// The loops of the command, of this process and others, that have come back from their waits since this one did, and not long ago.
+    private func others(at now: UInt64) -> [LoopExaminer.Other] {
+        let since = max(clb_beacon_woke_ns(beacon.raw), now.saturatingDifference(Self.acceptNanoseconds))
+        return table.remoteLoops.filter { $0 !== self && clb_beacon_woke_ns($0.beacon.raw) >= since }.map(\.examiner.asOther)
     }
 
     /// Whether another thread has ever come back from a wait on the same instance: a pool, whose threads rest where its loop calls handlers.

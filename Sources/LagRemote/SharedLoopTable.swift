@@ -4,6 +4,7 @@ internal import CLagRemote
 internal import Glibc
 internal import LagActivity
 package import LagMonitor
+internal import Synchronization
 
 /// The table in which the loops of other processes publish what they do (clb_loop_table.h).
 ///
@@ -12,6 +13,12 @@ package import LagMonitor
 package final class SharedLoopTable: @unchecked Sendable {
     let raw: UnsafeMutablePointer<clb_loop_table>
     private let descriptor: Int32
+    /// The loops that are watched, or were, by their places.
+    private let watched = Mutex<[UInt32: WeakLoop]>([:])
+
+    private struct WeakLoop {
+        weak var loop: RemoteLoop?
+    }
 
     /// What a process's environment needs in order to write into the table.
     package let variable: (name: String, value: String)
@@ -157,6 +164,12 @@ package final class SharedLoopTable: @unchecked Sendable {
     package var refusals: UInt64 { clb_loop_table_refused(raw) }
 
     private static func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }
+
+    /// The loop that is watched at that place from now on.
+    func record(_ loop: RemoteLoop, at index: UInt32) { watched.withLock { $0[index] = WeakLoop(loop: loop) } }
+
+    /// Those that are watched.
+    var remoteLoops: [RemoteLoop] { watched.withLock { $0.values.compactMap(\.loop) } }
 
     /// The place can be another loop's from now on.
     func free(_ loop: Loop) { _ = clb_loop_table_free(raw, loop.index, loop.claim) }

@@ -119,6 +119,14 @@ int clr_has_wake_ups_alone(pid_t pid, int32_t epoll);
 // Whether a client waits to be accepted at a listening socket that an epoll instance watches, among its first 256 members. As clr_epoll_accepts.
 int clr_epoll_has_client(int pidfd, pid_t pid, int32_t epoll);
 
+// The listening sockets of an object, of an epoll instance among its first 256 members, that are ready, in `listeners` as a set: 1; 0: there are
+// none, something else is ready as well, or that cannot be seen. 3 µs a descriptor.
+int clr_ready_listeners(int pidfd, pid_t pid, const clr_wait_object *object, clr_wait_object *listeners);
+
+// Whether a wait of another process is for one of these sockets. Where it is a ring, or nothing is known of it, whether the process has one by
+// the same number, as a child inherits it. 1 µs a descriptor.
+int clr_wait_is_for(pid_t pid, const clr_wait_object *object, const clr_wait_object *sockets);
+
 // Whether nothing can come from `object` but new connections, and the process has none that came from there: then no work of a loop on it waits but
 // what is pending there. 3 µs a socket of the process.
 int clr_has_no_client(int pidfd, pid_t pid, const clr_wait_object *object);

@@ -50,6 +50,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     private static let restsToClose = 50
     /// From when on it would have been seen going around, as long as it is watched for that.
     private var watchedNanoseconds: UInt64 = 0
+    private let coverage = TurnCoverage()
 
     /// - Parameters:
     ///   - files: this object's from now on.
@@ -123,6 +124,8 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         let outcome = iterationProbe.poll()
         let wasAtWork = finder.isAtWork
         publish(finder.observe(observation, at: now, seen: seen, withHeld(outcome, trace, at: now)))
+        let hasSlept = isAsleep && last.wasAsleep && !finder.hasMoved
+        coverage.record(wasWatched && outcome == .nothing || hasSlept, at: seen)
         if wasAtWork, finder.isAtWork {
             // The count has the waits of handlers as well. It says more than the stamps where some were lost: the ring was full.
             if isStamped, let trace, trace.firstPass != nil || trace.hasLastPass {
@@ -206,7 +209,14 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     package var quietWord: UInt64 { quiet.load(ordering: .relaxed) ? clb_beacon_word(beacon.raw) : .max }
 
     package func proof(at now: UInt64) -> LoopProof {
-        examiner.proof(limit: limit, at: now, stretch: clb_beacon_word(beacon.raw))
+        guard coverage.isComplete(at: now) else { return LoopProof(isLoop: false, isWorkPending: false) }
+        return examiner.proof(
+            limit: limit,
+            at: now,
+            stretch: clb_beacon_word(beacon.raw),
+            // Of what others of its kind do nothing is known here: a socket that its parent has as well may be theirs.
+            others: { StatusFile(process: thread.process).numbers("PPid").map { .init(process: Int32($0)) } }
+        )
     }
 
     package var waits: PublishedWaits { .samples }
@@ -232,7 +242,11 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     func probeIterations(at now: UInt64) {
         // Its end is wanted exactly from here on.
         recorder.record(calm.isCalm || finder.isOlder(than: hold / 2, at: now))
-        guard iterationProbe.isLight ? finder.isInDoubt(at: now) : finder.mayBeHeld(at: now) else { return iterationProbe.end() }
+        guard
+            iterationProbe.isLight
+                ? finder.isInDoubt(at: now)
+                : finder.mayBeHeld(at: now, isForProof: coverage.isWanted && !iterationProbe.makesManyCalls)
+        else { return iterationProbe.end() }
         let wasWatched = iterationProbe.isWatching
         iterationProbe.begin(at: finder.place, &recorder)
         if !wasWatched { watchedNanoseconds = clb_now_ns() }
@@ -249,7 +263,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
 
     private func recordIteration(_ outcome: IterationProbe.Outcome, until now: UInt64) {
         switch outcome {
-        case .nothing: break
+        case .nothing, .refused: break
         case .iteration(let time): publish(finder.recordIteration(at: time, after: last.nanoseconds, before: now))
         // Whatever its waits had found was overwritten by the next: if it was, there was one.
         case .tooManyCalls:

@@ -220,12 +220,13 @@ struct IterationDetector: Sendable {
     func isInDoubt(at now: UInt64) -> Bool { isOlder(than: Self.doubtNanoseconds, at: now) }
 
     /// Whether it may be held for that: now and then, and not one that would notice, or that sleeps and was not woken since the last sample.
-    mutating func mayBeHeld(at now: UInt64) -> Bool {
+    /// - Parameter isForProof: not now and then, but all the time.
+    mutating func mayBeHeld(at now: UInt64, isForProof: Bool = false) -> Bool {
         guard isAtWork, let last, last.observation.canBeHeld, now >= began.likely &+ holdNanoseconds else { return false }
         if case .blocked = last.observation.doing, !hasMoved { return false }
         // A stall that is known is checked for its end.
         let isOld = now >= began.likely &+ 8 * holdNanoseconds
-        guard !isOld || now >= heldNanoseconds &+ holdNanoseconds else { return false }
+        guard !isOld || isForProof || now >= heldNanoseconds &+ holdNanoseconds else { return false }
         heldNanoseconds = now
         return true
     }

@@ -14,6 +14,8 @@ struct IterationProbe: ~Copyable {
         case iteration(UInt64?)
         /// It makes so many system calls that it was let go before it came by.
         case tooManyCalls
+        /// It could not be held.
+        case refused
     }
 
     private let process: Int32
@@ -28,6 +30,8 @@ struct IterationProbe: ~Copyable {
     /// It had none to give at that time.
     private var isShort = false
     private var check: OpaquePointer?
+    /// The last hold ended after so many calls that the next one would as well.
+    private(set) var makesManyCalls = false
 
     /// - Parameter mayCount: false: the thread is held, also where there are counters.
     init(process: Int32, tid: Int32, mayCount: Bool) {
@@ -79,9 +83,12 @@ struct IterationProbe: ~Copyable {
         guard let ended = check else { return .nothing }
         check = nil
         var seen: UInt64 = 0
-        switch clr_iteration_check_end(ended, &seen) {
+        let result = clr_iteration_check_end(ended, &seen)
+        makesManyCalls = result == Int32(CLR_ITERATION_EXHAUSTED)
+        switch result {
         case Int32(CLR_ITERATION_SEEN): return .iteration(seen)
         case Int32(CLR_ITERATION_EXHAUSTED): return .tooManyCalls
+        case Int32(CLR_ITERATION_REFUSED): return .refused
         default: return .nothing
         }
     }

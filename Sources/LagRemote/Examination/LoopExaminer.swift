@@ -73,6 +73,9 @@ package final class LoopExaminer: Sendable {
         )
     }
 
+    /// What the thread waits on; nil: it was never seen there.
+    var object: WaitObject? { state.withLock { $0.object } }
+
     /// The thread rests at its loop's place.
     /// - Parameters:
     ///   - call: where it sleeps; nil: to be read, if it is time.
@@ -149,6 +152,7 @@ package final class LoopExaminer: Sendable {
     ///   - begin: when that began; 0: it is not known.
     ///   - isHandler: whether by its calls the thread is in a handler, although it sleeps above the limit: asked with where on the stack its wait has its events; nil: elsewhere.
     ///   - isFetched: whether another thread has fetched from that epoll instance just now.
+    ///   - others: loops that may accept the connections that wait at a listening socket of this one's.
     func examine(
         limit: UInt64,
         at now: UInt64,
@@ -158,7 +162,8 @@ package final class LoopExaminer: Sendable {
         isYoung: Bool = false,
         isServing: Bool = false,
         isHandler: (_ events: UInt64?) -> Bool = { _ in false },
-        isFetched: (_ epoll: Int32) -> Bool = { _ in false }
+        isFetched: (_ epoll: Int32) -> Bool = { _ in false },
+        others: () -> [Other] = { [] }
     ) -> LoopExamination {
         var facts = facts(
             limit: limit,
@@ -168,7 +173,8 @@ package final class LoopExaminer: Sendable {
             isProvisional: isProvisional,
             isYoung: isYoung && !isServing,
             isServing: isServing,
-            isFetched
+            isFetched,
+            others
         )
         // What the wait itself has on the stack may be more than all of a handler. (For an action the stack's bytes have to say the same.)
         if facts.isQuietByPlace, !state.withLock({ $0.isShared }), isHandler(state.withLock { $0.events }) {
@@ -191,7 +197,8 @@ package final class LoopExaminer: Sendable {
         stretch: UInt64 = 0,
         since begin: UInt64 = 0,
         isYoung: Bool = false,
-        isFetched: (_ epoll: Int32) -> Bool = { _ in false }
+        isFetched: (_ epoll: Int32) -> Bool = { _ in false },
+        others: () -> [Other] = { [] }
     ) -> LoopProof {
         let facts = facts(
             limit: limit,
@@ -200,7 +207,8 @@ package final class LoopExaminer: Sendable {
             since: begin,
             isYoung: isYoung,
             isForProof: true,
-            isFetched
+            isFetched,
+            others
         )
         guard isDeclared, !isClaimed else {
             let isWitnessed = isClaimed && facts.isProved && isSeen()
@@ -230,9 +238,10 @@ package final class LoopExaminer: Sendable {
         isYoung: Bool = false,
         isServing: Bool = false,
         isForProof: Bool = false,
-        _ isFetched: (_ epoll: Int32) -> Bool
+        _ isFetched: (_ epoll: Int32) -> Bool,
+        _ others: () -> [Other]
     ) -> QuietRule {
-        state.withLock { state in
+        var (rule, object) = state.withLock { state in
             let work =
                 state.object?.work(pidfd: process.descriptor, process: process.pid, tid: tid, signals: &state.signals)
                 ?? WaitObject.Work(
@@ -272,8 +281,11 @@ package final class LoopExaminer: Sendable {
                 rule.hasOtherWaiter = isFetched(epoll) || hasOtherWaiter(epoll, &state, at: now)
                 if rule.hasOtherWaiter { state.isShared = true }
             }
-            return rule
+            return (rule, state.object)
         }
+        // Without the lock: what others wait on is under theirs.
+        if rule.kind == .loop, rule.pending == .pending, let object, isAcceptedByOthers(object, others()) { rule.pending = .none }
+        return rule
     }
 
     private func hasOtherWaiter(_ epoll: Int32, _ state: inout State, at now: UInt64) -> Bool {

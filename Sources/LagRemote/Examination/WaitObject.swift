@@ -65,6 +65,9 @@ package struct WaitObject: Sendable {
 
     package init(epoll: Int32) { raw.epoll = epoll }
 
+    /// One of which nothing is known.
+    init() { raw.epoll = -1 }
+
     /// Whether a thread that sleeps in this call waits there for all of it: in a loop within a handler.
     func isWaited(in call: inout cll_thread_syscall, of process: Int32) -> Bool {
         withUnsafePointer(to: raw) { clr_wait_contains(process, &call, $0) != 0 }
@@ -78,6 +81,20 @@ package struct WaitObject: Sendable {
     /// Whether nothing can come from it but new connections, and the process has none that came from there.
     func hasNoClient(pidfd: Int32, process: Int32) -> Bool {
         withUnsafePointer(to: raw) { clr_has_no_client(pidfd, process, $0) != 0 }
+    }
+
+    /// The listening sockets that are ready, where nothing else of it is; nil: there are none, or something else is.
+    func readyListeners(pidfd: Int32, process: Int32) -> WaitObject? {
+        var listeners = WaitObject()
+        let isFound = withUnsafePointer(to: raw) { clr_ready_listeners(pidfd, process, $0, &listeners.raw) != 0 }
+        return isFound ? listeners : nil
+    }
+
+    /// Whether it, or where nothing is known of it its process, has one of these sockets.
+    func isFor(_ listeners: WaitObject, of process: Int32) -> Bool {
+        withUnsafePointer(to: raw) { raw in
+            withUnsafePointer(to: listeners.raw) { clr_wait_is_for(process, raw, $0) != 0 }
+        }
     }
 
     /// What of it another wait of the same thread is not for.

@@ -35,8 +35,8 @@ struct WrappedCommandRun {
         }
         try output.serve(watch)
         let end = watch.supervise(try watch.startCommand(ownSession: false), ownSession: false) { process in
-            process.supervise {
-                watch.lifecycle.recordEndSignal()
+            process.supervise { signal in
+                watch.lifecycle.recordEndSignal(signal)
             } afterEndSignal: { time in
                 watch.reportStalls(endingAt: time)
             }

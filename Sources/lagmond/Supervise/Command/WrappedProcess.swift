@@ -51,7 +51,7 @@ struct WrappedProcess {
     /// - Parameters:
     ///   - onEndSignal: called for each SIGTERM, SIGINT and SIGQUIT, wherever it came from, before it is forwarded.
     ///   - afterEndSignal: called for each of them when the command has it, with the time when lagmond got it.
-    func supervise(onEndSignal: () -> Void = {}, afterEndSignal: (MonotonicTime) -> Void = { _ in }) -> Termination {
+    func supervise(onEndSignal: (Int32) -> Void = { _ in }, afterEndSignal: (MonotonicTime) -> Void = { _ in }) -> Termination {
         var relay = SignalRelay(child: pid)
         while true {
             if let end = followChanges(&relay) { return end }
@@ -60,7 +60,7 @@ struct WrappedProcess {
             clr_wrap_wait(&event)
             let came = MonotonicTime.now
             let isEndSignal = [SIGTERM, SIGINT, SIGQUIT].contains(event.signal)
-            if isEndSignal { onEndSignal() }
+            if isEndSignal { onEndSignal(event.signal) }
             if event.signal == SIGCONT {
                 continueCommand()
             } else if relay.forwards(signal: event.signal, code: event.code, sender: event.sender) {

@@ -34,12 +34,14 @@ final class CommandLifecycle: Sendable {
         var rule: RestartRule
         var process: WrappedProcess?
         var startedAt = MonotonicTime.now
-        /// Why it is being ended to be started again.
-        var restart: String?
+        /// Since when it is to be started again: when the hang began for which it is being ended, or its start that failed.
+        var restartSince: MonotonicTime?
         /// It is to end for good.
         var isStopping = false
         /// When a signal that ends programs last came.
         var endSignalAt: MonotonicTime?
+        /// The same without SIGQUIT, which also asks a program that hangs for its stacks.
+        var endRequestAt: MonotonicTime?
         /// A thread is ending it, and still uses its descriptor.
         var isBeingEnded = false
     }
@@ -96,7 +98,7 @@ final class CommandLifecycle: Sendable {
     func failedToStart(_ failure: StartFailure) -> Next {
         say(failure.message)
         let (next, text) = state.withLock { state in
-            state.restart = state.restart ?? failure.message
+            state.restartSince = .now
             state.startedAt = .now
             return decide(&state, .exited(failure.status), .now)
         }
@@ -107,9 +109,12 @@ final class CommandLifecycle: Sendable {
     private func decide(_ state: inout State, _ end: WrappedProcess.Termination, _ now: MonotonicTime) -> (Next, String?) {
         state.status.pid = 0
         state.status.lastEnd = end
-        let isAsked = state.restart != nil
-        state.restart = nil
-        let isMeant = state.isStopping || state.endSignalAt.map { now - $0 <= state.policy.stopGrace } ?? false
+        let isAsked = state.restartSince != nil
+        // A hang that lasts since such a signal, or that the signal led to, is how the command does not end as it was asked to.
+        let signalAt = isAsked ? state.endRequestAt : state.endSignalAt
+        let since = state.restartSince ?? now
+        state.restartSince = nil
+        let isMeant = state.isStopping || signalAt.map { since - $0 <= state.policy.stopGrace } ?? false
         guard !isMeant, isAsked || state.policy.restartsOnFailure && end.isFailure else {
             state.status.phase = .ended
             return (.finish(end), nil)
@@ -128,12 +133,13 @@ final class CommandLifecycle: Sendable {
         }
     }
 
-    /// A hang: the command is ended, and started again by who waits for it. Returns when it has ended.
+    /// A hang: the command is ended, and started again by who waits for it, unless it was asked to end. Returns when it has ended.
+    /// - Parameter began: the hang, by the time of whose action the request to end may be long ago.
     /// - Returns: false when there is nothing to end, or it is being ended.
-    func restart(because reason: String) -> Bool {
+    func restart(because reason: String, began: MonotonicTime) -> Bool {
         let found = state.withLock { state -> (WrappedProcess, Duration)? in
             guard let process = state.process, !state.isBeingEnded, !state.isStopping else { return nil }
-            state.restart = reason
+            state.restartSince = began
             state.isBeingEnded = true
             state.status.phase = .ending
             return (process, state.policy.stopGrace)
@@ -144,7 +150,7 @@ final class CommandLifecycle: Sendable {
         return true
     }
 
-    /// Ends it for good. Returns when it has ended; a stop in progress is waited for.
+    /// Ends it for good. Returns when it has ended, at once where another thread is ending it (``isBeingEnded``).
     func stop() {
         let found = state.withLock { state -> (WrappedProcess, Duration)? in
             state.isStopping = true
@@ -157,7 +163,15 @@ final class CommandLifecycle: Sendable {
     }
 
     /// A signal that ends programs came: an end soon after it is intended, whatever the status.
-    func recordEndSignal() { state.withLock { $0.endSignalAt = .now } }
+    func recordEndSignal(_ signal: Int32, at now: MonotonicTime = .now) {
+        state.withLock { state in
+            state.endSignalAt = now
+            if signal != SIGQUIT { state.endRequestAt = now }
+        }
+    }
+
+    /// Whether a thread is ending it, which takes no longer than the grace and some seconds.
+    var isBeingEnded: Bool { state.withLock { $0.isBeingEnded } }
 
     /// Whether ``stop()`` was called.
     var isStopping: Bool { state.withLock { $0.isStopping } }

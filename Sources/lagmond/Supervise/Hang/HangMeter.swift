@@ -38,6 +38,8 @@ struct HangMeter: Sendable {
     let longestGap: Duration
     private var last: Reading?
     private(set) var hung: Duration = .zero
+    /// The first reading of the present callback.
+    private(set) var began = MonotonicTime.now
     /// Whether the kernel alone shows all of ``hung``: the thread slept once, all that time, and work waited for it. The readings' sequence is what
     /// its process says.
     private(set) var isWitnessed = false
@@ -49,8 +51,7 @@ struct HangMeter: Sendable {
     mutating func add(_ reading: Reading) {
         defer { last = reading }
         guard let last, last.sequence == reading.sequence, last.isWorking, reading.isWorking else {
-            isHandled = false
-            hung = .zero
+            (isHandled, hung, began) = (false, .zero, reading.time)
             return
         }
         let sleptOnce = reading.sleeps != nil && last.sleeps == reading.sleeps

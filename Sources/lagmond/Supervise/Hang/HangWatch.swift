@@ -89,16 +89,14 @@ final class HangWatch: @unchecked Sendable {
         let what = "\(process.name) (\(process.pid)) has been hanging in \(loop.name) for \(meter.hung.shown)"
         // What is sampled from outside is nobody's claim, nor is what the kernel shows.
         if action != .report, loop is RemoteLoop, !meter.isWitnessed, let stranger = stranger(to: process.pid, action) {
-            guard refusalLinesLeft > 0 else { return }
-            refusalLinesLeft -= 1
-            return lifecycle.say(
+            return refuse(
                 "\(what), as it seems; nothing is done: process \(stranger.pid) of uid \(stranger.users.min() ?? 0), which "
                     + "may not act on it, can write what says so"
             )
         }
         switch action {
         case .report: break
-        case .restart: _ = lifecycle.restart(because: what)
+        case .restart: restart(process, because: what, began: meter.began)
         case .signal(let signal):
             let pidfd = clr_pidfd_open(process.pid)
             guard pidfd >= 0 else {
@@ -116,6 +114,21 @@ final class HangWatch: @unchecked Sendable {
                 lifecycle.say("\(what): could not send it \(signal): \(Diagnostics.reason(errno))")
             }
         }
+    }
+
+    /// What has left the command, as a daemon does, goes on hanging whatever becomes of the command.
+    private func restart(_ process: WatchedProcess, because what: String, began: MonotonicTime) {
+        if ProcessTree.contains(process.pid, below: lifecycle.status.pid) {
+            _ = lifecycle.restart(because: what, began: began)
+        } else {
+            refuse("\(what); nothing is done: it has left the command, whose restart would not end it")
+        }
+    }
+
+    private func refuse(_ message: String) {
+        guard refusalLinesLeft > 0 else { return }
+        refusalLinesLeft -= 1
+        lifecycle.say(message)
     }
 
     private func stranger(to process: Int32, _ action: CommandPolicy.OnHang) -> TableUsers.Member? {
@@ -144,7 +157,7 @@ extension HangMeter.Reading {
         (computed, waitedForProcessor) = mayHang ? Self.times(process.pid, thread) : (.zero, .zero)
     }
 
-    /// Whether it is stopped, or traced by another process; whether its process has no other thread; how often it has gone to sleep.
+    /// Whether it is stopped, traced by another process, or the kernel writes its memory to a file; whether its process has no other thread; how often it has gone to sleep.
     private static func status(_ process: pid_t, _ thread: pid_t) -> (isHeld: Bool, isAlone: Bool, sleeps: UInt64?) {
         let text = text(process, thread, "status")
         // Gone: what it hung in is over.
@@ -156,6 +169,7 @@ extension HangMeter.Reading {
             switch words[0] {
             case "State:": if "Tt".contains(words[1].first ?? " ") { isHeld = true }
             // lagmond itself traces for some microseconds to read a stack.
+            case "CoreDumping:": if words[1] == "1" { isHeld = true }
             case "TracerPid:": if let tracer = pid_t(words[1]), tracer != 0, !isOwn(tracer) { isHeld = true }
             case "Threads:": isAlone = words[1] == "1"
             case "voluntary_ctxt_switches:": sleeps = UInt64(words[1])

@@ -84,6 +84,7 @@ final class CommandTarget: Target {
     }
 
     private static let pollMilliseconds: Int32 = 100
+    private static let returnWait: Duration = .seconds(10)
 
     private func waitForEnd(of process: WrappedProcess) -> WrappedProcess.Termination {
         while true {
@@ -126,9 +127,11 @@ final class CommandTarget: Target {
 
     func stop() {
         watch.lifecycle.stop()
-        // It has ended; the thread that waits for it is about to return.
-        let deadline = MonotonicTime.now + .seconds(10)
+        // Then the thread that waits for it is about to return.
+        var deadline = MonotonicTime.now + Self.returnWait
         while hasStarted.load(ordering: .acquiring), !hasEnded.load(ordering: .acquiring), MonotonicTime.now < deadline {
+            // By another thread, because of a hang or while it was being started: that has the grace as well.
+            if watch.lifecycle.isBeingEnded { deadline = .now + Self.returnWait }
             usleep(2000)
         }
         isWatched.store(false, ordering: .releasing)

@@ -1,0 +1,96 @@
+// Listening sockets that several loops wait on: whether nothing else is ready for one of them, and which others fetch from there.
+#define _GNU_SOURCE
+#include "clr_wait_object.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "epoll_members.h"
+#include "foreign_descriptor.h"
+
+enum { MOST_MEMBERS = 256 };
+
+typedef struct clr_ready {
+    int pidfd;
+    pid_t pid;
+    clr_wait_object *listeners;
+} clr_ready;
+
+// Takes a descriptor down that is a listening socket, and ready. 1: it is ready, and no such socket, or there is no room for it.
+static int clr_add_ready(const clr_ready *ready, int descriptor, int events) {
+    char link[LINK_BYTES];
+    ssize_t length = clr_link(ready->pid, descriptor, link);
+    if (length < 0 || !clr_may_duplicate(link)) return 0;
+    struct pollfd entry = {.fd = clr_duplicate(ready->pidfd, descriptor), .events = (short)events};
+    if (entry.fd < 0) return 1;
+    int is_ready = poll(&entry, 1, 0) == 1 && entry.revents != 0, listens = 0;
+    socklen_t size = sizeof(listens);
+    if (is_ready && getsockopt(entry.fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0) listens = 0;
+    close(entry.fd);
+    if (!is_ready) return 0;
+    clr_wait_object *found = ready->listeners;
+    if (!listens || found->count == CLR_WAITED_MAX) return 1;
+    found->waited[found->count++] = (clr_waited){.descriptor = descriptor, .events = POLLIN, .identity = clr_identity(link, length)};
+    return 0;
+}
+
+static int clr_visit_ready(const clr_epoll_member *member, void *context) {
+    return clr_add_ready(context, member->descriptor, (int)(member->events & 0xffff));
+}
+
+int clr_ready_listeners(int pidfd, pid_t pid, const clr_wait_object *object, clr_wait_object *listeners) {
+    clr_ready ready = {.pidfd = pidfd, .pid = pid, .listeners = listeners};
+    listeners->epoll = -1;
+    listeners->count = 0;
+    if (object->is_ring) return 0;
+    if (object->epoll >= 0) {
+        if (clr_epoll_members_each(pid, object->epoll, MOST_MEMBERS, clr_visit_ready, &ready) != 0) return 0;
+    } else {
+        if (!object->is_complete) return 0;
+        for (uint32_t index = 0; index < object->count && index < CLR_WAITED_MAX; index++) {
+            if (clr_add_ready(&ready, object->waited[index].descriptor, object->waited[index].events)) return 0;
+        }
+    }
+    return listeners->count > 0;
+}
+
+// MARK: Who else waits there
+
+static int clr_has_identity(const clr_wait_object *sockets, uint64_t identity) {
+    for (uint32_t index = 0; index < sockets->count; index++) {
+        if (sockets->waited[index].identity == identity) return 1;
+    }
+    return 0;
+}
+
+typedef struct clr_search {
+    pid_t pid;
+    const clr_wait_object *sockets;
+} clr_search;
+
+static int clr_visit_same(const clr_epoll_member *member, void *context) {
+    const clr_search *search = context;
+    char link[LINK_BYTES];
+    ssize_t length = clr_link(search->pid, member->descriptor, link);
+    return length >= 0 && clr_has_identity(search->sockets, clr_identity(link, length));
+}
+
+int clr_wait_is_for(pid_t pid, const clr_wait_object *object, const clr_wait_object *sockets) {
+    if (object->epoll >= 0) {
+        clr_search search = {.pid = pid, .sockets = sockets};
+        return clr_epoll_members_each(pid, object->epoll, MOST_MEMBERS, clr_visit_same, &search) == 1;
+    }
+    if (object->count > 0 && !object->is_ring) {
+        for (uint32_t index = 0; index < object->count; index++) {
+            if (clr_has_identity(sockets, object->waited[index].identity)) return 1;
+        }
+        return 0;
+    }
+    for (uint32_t index = 0; index < sockets->count; index++) {
+        char link[LINK_BYTES];
+        ssize_t length = clr_link(pid, sockets->waited[index].descriptor, link);
+        if (length >= 0 && clr_identity(link, length) == sockets->waited[index].identity) return 1;
+    }
+    return 0;
+}
