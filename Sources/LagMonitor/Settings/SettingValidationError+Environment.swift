@@ -7,6 +7,7 @@ extension SettingValidationError {
         let ours =
             environment
             .filter { $0.key.hasPrefix(SettingKey.environmentPrefix) && !SettingKey.reservedNames.contains($0.key) }
+            .filter { known[$0.key] != nil || !isServiceLink($0.key.dropFirst(SettingKey.environmentPrefix.count)) }
             .sorted { $0.key < $1.key }
         return ours.compactMap { name, word in
             guard let key = known[name] else {
@@ -16,5 +17,10 @@ extension SettingValidationError {
             guard let reason = key.validationError(for: key.value(of: word)) else { return nil }
             return SettingValidationError(source: .environment, key: name, reason: reason, allowed: key.allowed)
         }
+    }
+
+    /// Kubernetes gives each container such variables of each service of its namespace: of one with the name `lagmonitor`, too.
+    private static func isServiceLink(_ name: Substring) -> Bool {
+        name == "PORT" || name == "SERVICE_HOST" || name.hasPrefix("PORT_") || name.hasPrefix("SERVICE_PORT")
     }
 }

@@ -8,7 +8,7 @@ internal import Synchronization
 /// One thread samples, another one asks.
 final class TurnCoverage: Sendable {
     /// When the last sample was made that says nothing of the time before it, and the last of all.
-    private let gapNanoseconds = Atomic<UInt64>(.max)
+    private let gapNanoseconds = Atomic<UInt64>(0)
     private let sampledNanoseconds = Atomic<UInt64>(0)
     private let askedNanoseconds = Atomic<UInt64>(0)
 

@@ -44,6 +44,7 @@ struct Lagmond: ParsableCommand {
             try command.run()
         } catch let failure as StartFailure {
             Diagnostics.report(failure.message)
+            Diagnostics.flush()
             Glibc.exit(failure.status)
         } catch let error as SettingsError {
             for problem in error.errors { Diagnostics.report("\(problem)") }

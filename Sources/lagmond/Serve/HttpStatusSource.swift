@@ -25,6 +25,8 @@ struct TargetStatus: Sendable {
     var name: String?
     /// `running`, `waiting`, …
     var phase: String
+    /// lagmond starts it; otherwise it runs already, or is waited for.
+    var isCommand = true
     /// 0: it does not run.
     var pid: Int32 = 0
     var restarts: UInt64 = 0

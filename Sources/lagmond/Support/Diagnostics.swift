@@ -1,20 +1,51 @@
+internal import Dispatch
 internal import Glibc
 internal import LagModel
+internal import LagMonitor
+internal import Synchronization
 
 /// lagmond's messages to people, on stderr. stdout carries records and nothing else.
 enum Diagnostics {
     /// The prefix of every message: the name by which the program was started.
     private static let program = ProcessArguments.all.first?.split(separator: "/").last.map(String.init) ?? "lagmond"
 
-    /// Of a message whose reader is behind, where stderr is in non-blocking mode: the work does not stop for good because of it.
-    private static let longestWaitMilliseconds: Int32 = 1000
+    /// Of a message whose reader is behind, where stderr is in non-blocking mode; and of all of them at the end.
+    private static let longestWait: Duration = .seconds(1)
+
+    /// Whether who reports waits for no reader: one that stands still (a log collector that hangs, a terminal after ^S) blocks a write for good.
+    private static let isQueued = Atomic(false)
+    private static let queue = DispatchQueue(label: "lagmond.messages")
+    private static let queued = Atomic(0)
+    /// Further messages are dropped.
+    private static let mostQueued = 1000
 
     /// Writes one line to stderr, with one `write` where the kernel accepts it whole. Any thread.
     ///
     /// Names in the message may be a watched program's choice: they are shown without what changes a terminal (``PlainText``).
     static func report(_ message: String) {
         let line = Array("\(PlainText.sanitized("\(program): \(message)"))\n".utf8)
-        _ = WholeWrite.write(line, to: STDERR_FILENO, waitMilliseconds: longestWaitMilliseconds)
+        guard isQueued.load(ordering: .relaxed) else { return write(line) }
+        guard queued.add(1, ordering: .relaxed).newValue <= mostQueued else {
+            queued.subtract(1, ordering: .relaxed)
+            return
+        }
+        queue.async {
+            write(line)
+            queued.subtract(1, ordering: .releasing)
+        }
+    }
+
+    private static func write(_ line: [UInt8]) {
+        _ = WholeWrite.write(line, to: STDERR_FILENO, waitMilliseconds: Int32(longestWait / .milliseconds(1)))
+    }
+
+    /// Has a thread of their own write the messages from now on: of a run that supervises. Its signals are blocked by then.
+    static func beginQueueing() { isQueued.store(true, ordering: .relaxed) }
+
+    /// Waits until the messages are written, a second at most: before this process ends.
+    static func flush() {
+        let deadline = MonotonicTime.now + longestWait
+        while queued.load(ordering: .acquiring) > 0, MonotonicTime.now < deadline { usleep(1000) }
     }
 
     /// The text of an error number.

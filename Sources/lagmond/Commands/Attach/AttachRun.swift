@@ -15,6 +15,7 @@ struct AttachRun {
     /// - Throws: ``StartFailure`` before anything has started.
     func execute(_ signals: StopSignals) throws(StartFailure) {
         try settings.rejectUnusedSettings(on: .process)
+        Diagnostics.beginQueueing()
         let configuration = try settings.remoteConfiguration()
         let output = RunOutput(settings, sink: try settings.openOutput())
         try settings.reportUnfinished(to: output.sink)
@@ -27,6 +28,7 @@ struct AttachRun {
         for process in subject.processes { process.watch.stop() }
         output.close()
         Diagnostics.report("\(output.summary(subject.statistics))")
+        Diagnostics.flush()
     }
 
     /// All or none: with one wrong number the others are not watched either.

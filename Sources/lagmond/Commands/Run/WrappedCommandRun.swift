@@ -10,6 +10,7 @@ struct WrappedCommandRun {
     func execute(_ command: WrappedCommand, _ signals: InheritedSignals) throws(StartFailure) -> Never {
         try settings.rejectUnusedSettings(on: .command)
         signals.block()
+        Diagnostics.beginQueueing()
         let launcher = try CommandLauncher(
             command,
             signals: signals,
@@ -41,7 +42,7 @@ struct WrappedCommandRun {
                 watch.reportStalls(endingAt: time)
             }
         } pause: { delay in
-            WrappedProcess.waitWithoutCommand(for: delay).map { .killed($0) }
+            signals.waitWithoutCommand(for: delay).map { .killed($0) }
         }
         watch.stop()
         output.close()

@@ -6,6 +6,8 @@ internal import Glibc
 struct SignalRelay {
     private let child: pid_t
     private var stoppedAtTerminal: UInt64 = 0
+    /// The command is stopped, and lagmond is not.
+    private var isChildHeld = false
     private let now: () -> UInt64
 
     init(child: pid_t, now: @escaping () -> UInt64 = clb_now_ns) {
@@ -37,12 +39,22 @@ struct SignalRelay {
     ///
     /// A stop at the terminal concerns the whole job, and the shell waits for lagmond to stop. A stop by SIGSTOP from another process
     /// is for the monitor to report, unless the command stops itself that way because of the terminal.
-    func stopSignal(childStoppedBy signal: Int32) -> Int32? {
-        switch signal {
-        case SIGTSTP, SIGTTIN, SIGTTOU: signal
-        case SIGSTOP where stoppedAtTerminal != 0 && now() &- stoppedAtTerminal < Self.jobControlNanoseconds: signal
-        default: nil
-        }
+    mutating func stopSignal(childStoppedBy signal: Int32) -> Int32? {
+        let isOfTerminal =
+            switch signal {
+            case SIGTSTP, SIGTTIN, SIGTTOU: true
+            case SIGSTOP: stoppedAtTerminal != 0 && now() &- stoppedAtTerminal < Self.jobControlNanoseconds
+            default: false
+            }
+        isChildHeld = !isOfTerminal
+        return isOfTerminal ? signal : nil
+    }
+
+    mutating func recordContinued() { isChildHeld = false }
+
+    /// Whether lagmond stops by a signal at once: the terminal stops the job, of which the command is stopped already (`kill -STOP $$`).
+    func stopsAlone(signal: Int32, code: Int32) -> Bool {
+        isChildHeld && code == CLR_SIGNAL_OF_KERNEL && [SIGTSTP, SIGTTIN, SIGTTOU].contains(signal)
     }
 
     /// An editor puts the screen in order before it stops.

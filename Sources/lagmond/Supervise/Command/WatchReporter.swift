@@ -300,11 +300,7 @@ final class WatchReporter: @unchecked Sendable {
 
     /// nil: it has ended, or is a zombie.
     private static func identify(_ pid: Int32) -> ProcessID? {
-        var status = cll_thread_status()
-        var startTicks: UInt64 = 0
-        guard cll_procfs_start_ticks(pid, &startTicks) == 0, cll_procfs_status(pid, 0, &status) == 0,
-            status.state != CChar(UInt8(ascii: "Z"))
-        else { return nil }
+        guard let startTicks = ProcessTree.startTicks(of: pid) else { return nil }
         return ProcessID(pid: pid, startTicks: startTicks, image: ProgramImage(of: pid))
     }
 

@@ -63,6 +63,9 @@ struct WrappedProcess {
             if isEndSignal { onEndSignal(event.signal) }
             if event.signal == SIGCONT {
                 continueCommand()
+            } else if relay.stopsAlone(signal: event.signal, code: event.code) {
+                // The command is stopped already: it does not stop once more, which would stop lagmond.
+                stop(by: event.signal)
             } else if relay.forwards(signal: event.signal, code: event.code, sender: event.sender) {
                 _ = clr_wrap_forward(pid, pidfd, &event)
             }
@@ -96,7 +99,7 @@ struct WrappedProcess {
             case Int32(CLR_CHANGE_KILLED): return .killed(value)
             case Int32(CLR_CHANGE_STOPPED):
                 if let signal = relay.stopSignal(childStoppedBy: value) { stop(by: signal) }
-            case Int32(CLR_CHANGE_CONTINUED): continue
+            case Int32(CLR_CHANGE_CONTINUED): relay.recordContinued()
             default: return nil
             }
         }
@@ -131,23 +134,9 @@ struct WrappedProcess {
         return cll_procfs_status(pid, 0, &status) == 0 && status.state == CChar(UInt8(ascii: "T"))
     }
 
-    /// Between two runs of a command, on the thread that supervises.
-    /// - Returns: a signal that asks lagmond to end; nil: the time is over.
-    static func waitWithoutCommand(for time: Duration) -> Int32? {
-        let deadline = MonotonicTime.now + time
-        while true {
-            let left = (deadline - .now).wholeNanoseconds
-            var event = clr_signal_event()
-            clr_wrap_reap_orphans()
-            guard left > 0 else { return nil }
-            if clr_wrap_wait_for(&event, left) != 0, [SIGTERM, SIGINT, SIGHUP, SIGQUIT].contains(event.signal) {
-                return event.signal
-            }
-        }
-    }
-
     /// Ends this process as the command ended: with its exit status, or killed by its signal.
     static func exitProcess(as end: Termination) -> Never {
+        Diagnostics.flush()
         switch end {
         case .exited(let status): _exit(status)
         case .killed(let signal): clr_wrap_die_by(signal)
@@ -168,6 +157,24 @@ struct InheritedSignals: Sendable {
 
     /// Blocks all that may be forwarded in this thread and in those that it starts: before any other exists.
     func block() { clr_wrap_block() }
+
+    /// Between two runs of a command, on the thread that supervises.
+    /// - Returns: a signal that asks lagmond to end, and is not ignored; nil: the time is over.
+    func waitWithoutCommand(for time: Duration) -> Int32? {
+        let deadline = MonotonicTime.now + time
+        while true {
+            let left = (deadline - .now).wholeNanoseconds
+            var event = clr_signal_event()
+            clr_wrap_reap_orphans()
+            guard left > 0 else { return nil }
+            // The kernel keeps a blocked signal, also one that is ignored.
+            if clr_wrap_wait_for(&event, left) != 0, [SIGTERM, SIGINT, SIGHUP, SIGQUIT].contains(event.signal),
+                state.ignored & clr_signal_bit(event.signal) == 0
+            {
+                return event.signal
+            }
+        }
+    }
 }
 
 /// `sh FILE ARGUMENTS…`

@@ -128,8 +128,9 @@ final class CommandLifecycle: Sendable {
             state.status.phase = .givenUp
             let limits = state.policy.restarts
             let often = limits.count == 1 ? "once" : "\(limits.count) times"
-            let bound = limits.count == 0 ? "command.restart_count is 0" : "started again \(often) within \(limits.window.shown)"
-            return (.finish(end), "giving the command up: it \(end), and was \(bound)")
+            let bound =
+                limits.count == 0 ? "command.restart_count is 0" : "was started again \(often) within \(limits.window.shown)"
+            return (.finish(end), "giving the command up: it \(end), and \(bound)")
         }
     }
 

@@ -151,15 +151,16 @@ extension HangMeter.Reading {
         let proof = isWorking ? loop.proof(at: time.nanoseconds) : LoopProof(isLoop: false, isWorkPending: false)
         (isLoop, isWorkPending) = (proof.isLoop, proof.isWorkPending)
         let mayHang = isWorking && (proof.isLoop || isSuspect)
-        let status = mayHang ? Self.status(process.pid, thread) : (isHeld: false, isAlone: false, sleeps: nil)
+        let status =
+            mayHang ? Self.status(in: Self.text(process.pid, thread, "status")) : (isHeld: false, isAlone: false, sleeps: nil)
         (isStoppedOrTraced, sleeps) = (status.isHeld, status.sleeps)
         isWitnessed = proof.isWitnessed && status.isAlone
         (computed, waitedForProcessor) = mayHang ? Self.times(process.pid, thread) : (.zero, .zero)
     }
 
     /// Whether it is stopped, traced by another process, or the kernel writes its memory to a file; whether its process has no other thread; how often it has gone to sleep.
-    private static func status(_ process: pid_t, _ thread: pid_t) -> (isHeld: Bool, isAlone: Bool, sleeps: UInt64?) {
-        let text = text(process, thread, "status")
+    /// - Parameter text: of its `status`.
+    static func status(in text: String) -> (isHeld: Bool, isAlone: Bool, sleeps: UInt64?) {
         // Gone: what it hung in is over.
         guard !text.isEmpty else { return (true, false, nil) }
         var (isHeld, isAlone, sleeps) = (false, false, UInt64?.none)

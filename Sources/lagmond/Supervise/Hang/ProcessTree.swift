@@ -77,13 +77,13 @@ struct ProcessTree: ~Copyable {
     func kill() { for member in members { member.kill() } }
 
     /// nil: it has ended; what is left of it waits for its parent.
-    private static func startTicks(of pid: pid_t) -> UInt64? {
+    static func startTicks(of pid: pid_t) -> UInt64? {
         var status = cll_thread_status()
         var ticks: UInt64 = 0
-        guard cll_procfs_start_ticks(pid, &ticks) == 0, cll_procfs_status(pid, 0, &status) == 0,
-            status.state != CChar(UInt8(ascii: "Z")), status.state != CChar(UInt8(ascii: "X"))
-        else { return nil }
-        return ticks
+        guard cll_procfs_start_ticks(pid, &ticks) == 0, cll_procfs_status(pid, 0, &status) == 0 else { return nil }
+        // The state is the main thread's, which may have ended before the others.
+        let hasMain = status.state != CChar(UInt8(ascii: "Z")) && status.state != CChar(UInt8(ascii: "X"))
+        return hasMain || ProcFile.numbers(in: "/proc/\(pid)/task").count > 1 ? ticks : nil
     }
 
     static func hasEnded(_ pidfd: Int32) -> Bool {

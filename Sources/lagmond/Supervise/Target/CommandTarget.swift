@@ -114,15 +114,18 @@ final class CommandTarget: Target {
         onEnd()
     }
 
-    func change(to settings: TargetSettings) throws(StartFailure) -> Bool {
-        guard case .command(words) = settings.kind else { return false }
+    func accepts(_ settings: TargetSettings) throws(StartFailure) -> Bool {
+        _ = try settings.remoteConfiguration()
+        return settings.kind == .command(words)
+    }
+
+    func change(to settings: TargetSettings) throws(StartFailure) {
         let configuration = try settings.remoteConfiguration()
         let isSame = state.withLock { state in
             defer { (state.settings, state.configuration) = (settings, configuration) }
             return state.configuration == configuration
         }
         try watch.change(isSame ? nil : configuration, settings.policy)
-        return true
     }
 
     func stop() {

@@ -16,6 +16,7 @@ struct Daemon {
         reload: @escaping () throws(SettingsError) -> Settings
     ) throws(StartFailure) -> Never {
         try settings.rejectUnusedSettings(on: .targets)
+        Diagnostics.beginQueueing()
         let output = RunOutput(settings, sink: try CommandOutput(settings: settings).open())
         try settings.reportUnfinished(to: output.sink)
         let list = TargetList()

@@ -143,10 +143,9 @@ struct DaemonControl {
         var fresh: [any Target] = []
         var kept: [(any Target, TargetSettings)] = []
         for settings in next.targets {
-            if let target = present.first(where: { $0.settings.name == settings.name && $0.settings.kind == settings.kind }),
-                target.end == nil
+            if let target = present.first(where: { $0.settings.name == settings.name }), target.end == nil,
+                try target.accepts(settings)
             {
-                _ = try settings.remoteConfiguration()
                 kept.append((target, settings))
             } else {
                 fresh.append(try dependencies.makeTarget(settings))
@@ -157,7 +156,7 @@ struct DaemonControl {
         }
         let gone = present.filter { target in !kept.contains { $0.0 === target } }
         for (target, settings) in kept {
-            do throws(StartFailure) { _ = try target.change(to: settings) } catch { Diagnostics.report(error.message) }
+            do throws(StartFailure) { try target.change(to: settings) } catch { Diagnostics.report(error.message) }
         }
         exchange(gone, for: fresh)
         settings = next
@@ -196,6 +195,7 @@ struct DaemonControl {
         changes.sync {}
         output.close()
         Diagnostics.report("\(output.summary(list.statistics)); lines in \(output.sink.name)")
+        Diagnostics.flush()
         _exit(isFailure ? ExitStatus.targetFailed : ExitStatus.success)
     }
 }

@@ -150,14 +150,12 @@ final class ProcessTarget: Target {
         }
     }
 
-    func change(to settings: TargetSettings) throws(StartFailure) -> Bool {
+    func accepts(_ settings: TargetSettings) throws(StartFailure) -> Bool {
         let configuration = try settings.remoteConfiguration()
-        return state.withLock { state in
-            guard state.settings.kind == settings.kind, configuration == self.configuration else { return false }
-            state.settings = settings
-            return true
-        }
+        return configuration == self.configuration && settings.kind == self.settings.kind
     }
+
+    func change(to settings: TargetSettings) { state.withLock { $0.settings = settings } }
 
     func stop() {
         stopping.store(true, ordering: .releasing)
@@ -170,7 +168,7 @@ final class ProcessTarget: Target {
         let (process, settings, fault, end) = state.withLock { ($0.present, $0.settings, $0.fault, $0.end) }
         if let process { return process.status }
         let phase: CommandLifecycle.Phase = end == nil ? .waiting : .ended
-        return TargetStatus(name: settings.name, phase: phase.rawValue, fault: fault)
+        return TargetStatus(name: settings.name, phase: phase.rawValue, isCommand: false, fault: fault)
     }
 
     /// Not of a command's.

@@ -10,9 +10,11 @@ protocol Target: AnyObject, Sendable {
     /// Returns when it is watched.
     func start() throws(StartFailure)
 
-    /// Takes other settings of the same name up, while it runs.
-    /// - Returns: false when that takes a new target.
-    func change(to settings: TargetSettings) throws(StartFailure) -> Bool
+    /// Whether it can take other settings of the same name up while it runs; otherwise that takes a new target.
+    func accepts(_ settings: TargetSettings) throws(StartFailure) -> Bool
+
+    /// Takes settings up that it accepts.
+    func change(to settings: TargetSettings) throws(StartFailure)
 
     /// Ends it for good, and its watch: stalls in progress become `abandoned` lines. Bounded.
     func stop()

@@ -84,10 +84,21 @@ final class TargetList: HttpStatusSource {
         let stalls = statistics.stalls
         func count(_ number: some BinaryInteger, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
         var text = "\(running) of \(targets.count) targets running, \(count(loops, "loop")) watched, \(count(stalls, "stall"))"
-        let waiting = targets.filter { $0.phase == CommandLifecycle.Phase.waiting.rawValue }.compactMap(\.name)
-        if !waiting.isEmpty { text += "; to be started again: \(waiting.joined(separator: ", "))" }
-        let faults = targets.filter { $0.fault != nil }.compactMap(\.name)
-        if !faults.isEmpty { text += "; given up: \(faults.joined(separator: ", "))" }
+        text += Self.summary(of: targets)
+        return text
+    }
+
+    /// Those that do not run.
+    static func summary(of targets: [TargetStatus]) -> String {
+        var text = ""
+        func add(_ what: String, _ isMeant: (TargetStatus) -> Bool) {
+            let names = targets.filter(isMeant).compactMap(\.name)
+            if !names.isEmpty { text += "; \(what): \(names.joined(separator: ", "))" }
+        }
+        func isWaiting(_ target: TargetStatus) -> Bool { target.phase == CommandLifecycle.Phase.waiting.rawValue }
+        add("to be started again") { isWaiting($0) && $0.isCommand }
+        add("waiting for a process") { isWaiting($0) && !$0.isCommand }
+        add("given up") { $0.fault != nil && !isWaiting($0) }
         return text
     }
 }
