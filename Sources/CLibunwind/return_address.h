@@ -19,11 +19,3 @@ static inline uint64_t clu_return_address_without_code(uint64_t address) {
     return address;
 #endif
 }
-
-enum { CLU_SIGNING_MARKS = 16 };
-
-// Where the tables of the function that libunwind looked up last say that its return address is signed, or is not any more.
-typedef struct clu_signing_marks {
-    uint32_t count;
-    uint64_t places[CLU_SIGNING_MARKS];
-} clu_signing_marks;

@@ -36,15 +36,14 @@ int clu_go_on_without_tables(clu_unwinder *unwinder, unw_cursor_t *cursor, const
     const memory_view *view = &unwinder->view;
     const uint64_t pc = unwinder->frame_code;
     clu_frame_layout layout;
-    unw_proc_info_t info;
-    memset(&info, 0, sizeof(info));
+    clu_function tabled;
     if (registers->lr != 0 && clu_is_plausible_return_address(view, registers->lr)) {
         uint64_t function = clu_function_called_from(view, registers->lr, pc);
         if (function != 0 && clu_frame_layout_of(view, function, pc, &layout) && !layout.saves_return) {
             return clu_restart(unwinder, cursor, registers->lr, registers->sp + layout.below_cfa, registers->fp);
         }
         // A return address in code with tables is not within the present function: that has called nothing so far.
-        if (function == 0 && clu_look_up(unwinder, registers->lr - 4, &info, 0) == 0) {
+        if (function == 0 && clu_find_function(unwinder, registers->lr - 4, &tabled)) {
             if (!clu_restart(unwinder, cursor, registers->lr, registers->sp, registers->fp)) return 0;
             unwinder->sp_is_bound = 1;
             return 1;
@@ -57,22 +56,20 @@ int clu_go_on_without_tables(clu_unwinder *unwinder, unw_cursor_t *cursor, const
 }
 
 int clu_step_by_record(clu_unwinder *unwinder, unw_cursor_t *cursor, const clu_frame_registers *registers) {
-    unw_proc_info_t info;
-    memset(&info, 0, sizeof(info));
+    clu_function tabled;
     // Without tables the step that follows comes to the same.
-    if (registers->fp == 0 || clu_look_up(unwinder, unwinder->frame_code, &info, 0) != 0) return 0;
+    if (registers->fp == 0 || !clu_find_function(unwinder, unwinder->frame_code, &tabled)) return 0;
     clu_frame_layout layout;
-    if (!clu_frame_layout_of(&unwinder->view, info.start_ip, unwinder->frame_code, &layout) || !layout.sets_frame_pointer) return 0;
+    if (!clu_frame_layout_of(&unwinder->view, tabled.start, unwinder->frame_code, &layout) || !layout.sets_frame_pointer) return 0;
     uint64_t saved = 0, caller = clu_frame_record_caller(&unwinder->view, registers->sp, registers->fp, &saved);
-    return caller != 0 && clu_follow_record(unwinder, cursor, registers, info.start_ip, caller, saved);
+    return caller != 0 && clu_follow_record(unwinder, cursor, registers, tabled.start, caller, saved);
 }
 
 // The return address of the first call of `called` in a function; 0: it has none.
 static uint64_t clu_find_call(clu_unwinder *unwinder, uint64_t function, uint64_t called) {
-    unw_proc_info_t info;
-    memset(&info, 0, sizeof(info));
-    if (clu_look_up(unwinder, function, &info, 0) != 0) return 0;
-    uint64_t end = info.end_ip - function < SEARCHED_CODE ? info.end_ip : function + SEARCHED_CODE;
+    clu_function tabled;
+    if (!clu_find_function(unwinder, function, &tabled)) return 0;
+    uint64_t end = tabled.end - function < SEARCHED_CODE ? tabled.end : function + SEARCHED_CODE;
     // Most calls of a function lead to few others.
     uint64_t last_target = 0;
     for (uint64_t at = function; at + 4 <= end; at += 4) {
@@ -90,11 +87,10 @@ static uint64_t clu_find_call(clu_unwinder *unwinder, uint64_t function, uint64_
 // and its code where it calls: where it does so at several places, the first of them is taken for all.
 uint64_t clu_link_register_search(clu_unwinder *unwinder) {
     const memory_view *view = &unwinder->view;
-    unw_proc_info_t info;
-    memset(&info, 0, sizeof(info));
+    clu_function tabled;
     clu_frame_layout layout;
-    if (clu_look_up(unwinder, unwinder->frame_code, &info, 0) != 0) return 0;
-    uint64_t leaf = info.start_ip;
+    if (!clu_find_function(unwinder, unwinder->frame_code, &tabled)) return 0;
+    uint64_t leaf = tabled.start;
     if (!clu_frame_layout_of(view, leaf, unwinder->frame_code, &layout)) memset(&layout, 0, sizeof(layout));
     uint64_t sp = unwinder->frame_sp + layout.below_cfa, high = sp + SEARCH_BYTES;
     if (view->snapshot->stack_high != 0 && high > view->snapshot->stack_high) high = view->snapshot->stack_high;

@@ -6,8 +6,6 @@
 
 #if defined(__x86_64__)
 
-#include <string.h>
-
 // In code without unwind information libunwind goes on by the frame pointer. Where that code keeps no frame record (Swift's overlays are
 // full of small functions of both kinds: DispatchSemaphore.wait(timeout:)), the frame pointer is its caller's, and the caller would be
 // left out. Its return address is then between the stack pointer and that record, right after a call of this very function.
@@ -21,10 +19,8 @@ static uint64_t clu_return_slot(clu_unwinder *unwinder, uint64_t pc, uint64_t sp
         uint64_t function = clu_called_function(&unwinder->view, address);
         if (function == 0 || function > pc || pc - function >= CLU_FUNCTION_BYTES) continue;
         if (clu_module_find(unwinder->view.table, function) != module) continue;
-        unw_proc_info_t info;
-        memset(&info, 0, sizeof(info));
         // With unwind information it would be another function than this one.
-        if (clu_look_up(unwinder, function, &info, 0) == 0 || clu_keeps_frame_record(&unwinder->view, function, pc)) continue;
+        if (clu_find_function(unwinder, function, &(clu_function){0}) || clu_keeps_frame_record(&unwinder->view, function, pc)) continue;
         return slot;
     }
     return 0;
@@ -34,13 +30,11 @@ static uint64_t clu_return_slot(clu_unwinder *unwinder, uint64_t pc, uint64_t sp
 // the begin of its own code there (V8: InterpreterEnterAtNextBytecode). That is of a file and has no tables, and the record leads up the stack.
 static uint64_t clu_replaced_return_address(clu_unwinder *unwinder, uint64_t sp, uint64_t fp, uint64_t *saved) {
     uint64_t address;
-    unw_proc_info_t info;
-    memset(&info, 0, sizeof(info));
     if (fp < sp || fp % 8 != 0) return 0;
     if (!clu_memory_view_word(&unwinder->view, fp, saved) || !clu_memory_view_word(&unwinder->view, fp + 8, &address)) return 0;
     if (*saved <= fp || *saved % 8 != 0) return 0;
     if (clu_module_find(unwinder->view.table, address) < 0 && clu_code_kind(unwinder->view.table, address) != CLU_CODE_OF_FILE) return 0;
-    return clu_is_executable(&unwinder->view, address) && clu_look_up(unwinder, address, &info, 0) != 0 ? address : 0;
+    return clu_is_executable(&unwinder->view, address) && !clu_find_function(unwinder, address, &(clu_function){0}) ? address : 0;
 }
 
 // The same by how the code ends: what it takes from the stack before it returns. Code that is written by hand, or made at run time, has often neither
@@ -54,11 +48,9 @@ static uint64_t clu_return_slot_by_end(clu_unwinder *unwinder, const clu_frame_r
     if (frame != 0 && !clu_memory_view_word(&unwinder->view, frame, saved)) return 0;
     if (!clu_is_executable(&unwinder->view, address)) return 0;
     if (clu_call_before(&unwinder->view, address, 0) == CALL_INDIRECT) return slot;
-    unw_proc_info_t info;
-    memset(&info, 0, sizeof(info));
     uint64_t function = clu_called_function(&unwinder->view, address);
     if (function == 0 || clu_module_find(unwinder->view.table, function) != clu_module_find(unwinder->view.table, pc)) return 0;
-    return clu_look_up(unwinder, function, &info, 0) != 0 ? slot : 0;
+    return clu_find_function(unwinder, function, &(clu_function){0}) ? 0 : slot;
 }
 
 int clu_go_on_without_tables(clu_unwinder *unwinder, unw_cursor_t *cursor, const clu_frame_registers *registers, int stepped) {

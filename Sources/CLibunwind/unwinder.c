@@ -35,26 +35,21 @@ int clu_cached_read(clu_unwinder *unwinder, uint64_t address, void *buffer, size
     return 1;
 }
 
-// What libunwind gets to see of a word (return_address.h): a return address without its code, tables without marks.
-static unw_word_t clu_shown(const clu_unwinder *unwinder, unw_word_t address, unw_word_t value) {
-#if defined(__aarch64__)
-    for (uint32_t index = 0; index < unwinder->signing.count; index++) {
-        uint64_t byte = unwinder->signing.places[index] - address;
-        if (byte < sizeof(value)) value &= ~(UINT64_C(0xff) << byte * 8);  // DW_CFA_nop
-    }
+// What libunwind gets to see of a word of memory: a return address without its code (return_address.h).
+static unw_word_t clu_shown(const clu_unwinder *unwinder, unw_word_t value) {
     uint64_t plain = clu_return_address_without_code(value);
     // Other words may have tags in their upper bits, and keep them.
-    if (plain != value && clu_is_executable(&unwinder->view, plain)) return plain;
-#endif
-    return value;
+    return plain != value && clu_is_executable(&unwinder->view, plain) ? plain : value;
 }
 
 static int clu_access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *value, int write, void *argument) {
     clu_unwinder *unwinder = argument;
     if (write || unwinder->reads >= MAXIMUM_READS) return -UNW_EINVAL;
     unwinder->reads++;
+    if (clu_entries_copy(&unwinder->entries, address, value) == sizeof(*value)) return 0;
     if (!snapshot_word(unwinder->view.snapshot, address, value) && !clu_cached_read(unwinder, address, value, 8)) return -UNW_EINVAL;
-    *value = clu_shown(unwinder, address, *value);
+    *value = clu_shown(unwinder, *value);
+    clu_entries_copy(&unwinder->entries, address, value);
     return 0;
 }
 
@@ -85,10 +80,9 @@ static int clu_access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_
     if (number != CLL_REGISTER_FP || unwinder->lookup_failed || unwinder->only_known) return -UNW_EBADREG;
     if (unwinder->frame_pointer == 0) {
         // Only a missing frame pointer needs to know the function, and only where it is asked for.
-        unw_proc_info_t info;
-        memset(&info, 0, sizeof(info));
-        uint64_t function = clu_look_up(unwinder, unwinder->frame_code, &info, 0) == 0 ? info.start_ip : 0;
-        unwinder->frame_pointer = clu_frame_record_search(&unwinder->view, unwinder->frame_sp, function, unwinder->frame_code);
+        clu_function function;
+        if (!clu_find_function(unwinder, unwinder->frame_code, &function)) function.start = 0;
+        unwinder->frame_pointer = clu_frame_record_search(&unwinder->view, unwinder->frame_sp, function.start, unwinder->frame_code);
         if (unwinder->frame_pointer == 0) return -UNW_EBADREG;
         unwinder->frame_pointer_recovered = 1;
     }
@@ -96,42 +90,59 @@ static int clu_access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_
     return 0;
 }
 
-// The unwind table of the module that holds `ip`: .eh_frame_hdr as the linkers write it (LSB Core, 10.6.2), that is
-// version 1, a pc-relative pointer, a 32-bit count, and a sorted table of 32-bit pairs relative to the header.
-static int clu_search_tables(clu_unwinder *unwinder, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info) {
-    int index = clu_module_find(unwinder->view.table, ip);
-    if (index < 0) return -UNW_ENOINFO;
-    const clu_module *module = &unwinder->view.table->modules[index];
-    uint8_t header[12];
-    if (module->eh_frame_hdr == 0 || !clu_cached_read(unwinder, module->eh_frame_hdr, header, sizeof(header))) return -UNW_ENOINFO;
-    if (header[0] != 1 || header[2] != 0x03 || header[3] != 0x3b) return -UNW_ENOINFO;
-    uint32_t entries;
-    memcpy(&entries, header + 8, 4);
-    unw_dyn_info_t table;
-    memset(&table, 0, sizeof(table));
-    table.format = UNW_INFO_FORMAT_REMOTE_TABLE;
-    table.start_ip = module->start;
-    table.end_ip = module->end;
-    table.u.rti.segbase = module->eh_frame_hdr;
-    table.u.rti.table_data = module->eh_frame_hdr + 12;
-    table.u.rti.table_len = (unw_word_t)entries * 8 / sizeof(unw_word_t);
-    return clu_libunwind()->search_unwind_table(unwinder->space, ip, &table, info, need_unwind_info, unwinder);
+// The same in a table that was made, where the linker made none: its numbers are from the module's start.
+static int clu_find_made_entry(const clu_module *module, uint64_t ip, int32_t pair[2]) {
+    uint32_t low = 0, high = module->made_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (module->made_table[middle].function <= (int64_t)(ip - module->start)) low = middle + 1; else high = middle;
+    }
+    if (low == 0) return 0;
+    pair[0] = module->made_table[low - 1].function;
+    pair[1] = module->made_table[low - 1].entry;
+    return 1;
 }
 
-int clu_look_up(clu_unwinder *unwinder, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info) {
-    unwinder->reading_tables = 1;
-    int result = clu_search_tables(unwinder, ip, info, need_unwind_info);
-    unwinder->reading_tables = 0;
-    return result;
+int clu_find_entry(clu_unwinder *unwinder, uint64_t ip, uint64_t *header, int32_t pair[2]) {
+    int index = clu_module_find(unwinder->view.table, ip);
+    if (index < 0) return 0;
+    const clu_module *module = &unwinder->view.table->modules[index];
+    if (module->eh_frame_hdr == 0) {
+        *header = module->start;
+        return clu_find_made_entry(module, ip, pair);
+    }
+    uint8_t begin[12];
+    *header = unwinder->view.table->modules[index].eh_frame_hdr;
+    if (*header == 0 || !clu_cached_read(unwinder, *header, begin, sizeof(begin))) return 0;
+    if (begin[0] != 1 || begin[2] != 0x03 || begin[3] != 0x3b) return 0;
+    uint32_t low = 0, high;
+    memcpy(&high, begin + 8, 4);
+    const uint64_t table = *header + sizeof(begin);
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (!clu_cached_read(unwinder, table + (uint64_t)middle * 8, pair, 8)) return 0;
+        if ((int64_t)pair[0] <= (int64_t)(ip - *header)) low = middle + 1; else high = middle;
+    }
+    return low != 0 && clu_cached_read(unwinder, table + (uint64_t)(low - 1) * 8, pair, 8);
 }
 
 static int clu_find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info, void *argument) {
     clu_unwinder *unwinder = argument;
-    int result = clu_look_up(unwinder, ip, info, need_unwind_info);
+    int result = -UNW_ENOINFO, index = clu_module_find(unwinder->view.table, ip);
+    uint64_t header;
+    if (index >= 0 && clu_entry_take(unwinder, ip, &header)) {
+        const clu_module *module = &unwinder->view.table->modules[index];
+        unw_dyn_info_t table;
+        memset(&table, 0, sizeof(table));
+        table.format = UNW_INFO_FORMAT_REMOTE_TABLE;
+        table.start_ip = module->start;
+        table.end_ip = module->end;
+        table.u.rti.segbase = header;
+        table.u.rti.table_data = CLU_ENTRY_TABLE;
+        table.u.rti.table_len = 1;  // in words
+        result = clu_libunwind()->search_unwind_table(space, ip, &table, info, need_unwind_info, unwinder);
+    }
     if (result < 0) unwinder->lookup_failed = 1;
-#if defined(__aarch64__)
-    if (result == 0 && need_unwind_info) clu_signing_marks_find(unwinder, ip);
-#endif
     return result;
 }
 
@@ -182,16 +193,14 @@ void clu_unwinder_destroy(clu_unwinder *unwinder) {
 
 void clu_unwinder_forget(clu_unwinder *unwinder) {
     unwinder->epoch = (unwinder->epoch + 1) & ~CONSTANT;
-    clu_libunwind()->flush_cache(unwinder->space, 0, 0);
+    clu_entries_forget(unwinder);
 }
 
 uint64_t clu_unwinder_function(clu_unwinder *unwinder, const clu_module_table *table, uint64_t address) {
     // The walk's own table was its caller's.
     unwinder->view.table = table;
-    unwinder->reads = 0;
-    unw_proc_info_t info;
-    memset(&info, 0, sizeof(info));
-    uint64_t start = clu_look_up(unwinder, address, &info, 0) == 0 ? info.start_ip : 0;
+    clu_function function;
+    int is_found = clu_find_function(unwinder, address, &function);
     unwinder->view.table = NULL;
-    return start;
+    return is_found ? function.start : 0;
 }

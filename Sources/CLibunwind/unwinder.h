@@ -4,12 +4,13 @@
 #include "frame_record_search.h"
 #include "libunwind_calls.h"
 #include "return_address.h"
+#include "unwind_entry.h"
 
 enum {
     PAGE = 4096,
     CACHED_PAGES = 64,
-    // Words that libunwind may read in one walk. It has no limit of its own: an expression of a mapped file's tables can jump back
-    // for ever (DW_OP_skip), and reads each of its bytes by a word. A frame whose tables are not cached takes some hundred; this many take 20 ms.
+    // Words that libunwind may read in one walk. It has no limit of its own, and reads each byte of a table by a word. A frame whose tables are not cached
+    // takes some hundred; this many take 20 ms.
     MAXIMUM_READS = 1 << 20,
 };
 
@@ -33,7 +34,7 @@ struct clu_unwinder {
     uint32_t walk, epoch;           // counted by walks and by changes of the modules, below CONSTANT
     int reading_tables;             // a look-up is under way
     uint64_t *stack_pointers;       // of the frames that a walk stores; NULL: nobody wants them
-    uint32_t reads;                 // of MAXIMUM_READS, in this walk or look-up
+    uint32_t reads;                 // of MAXIMUM_READS, in this walk
     uint64_t *frame_pointers;
     uint64_t frame_sp, frame_code;  // the frame being stepped: where a missing frame pointer is searched
     uint64_t frame_pointer;
@@ -43,7 +44,7 @@ struct clu_unwinder {
     int restarted;      // the walk goes on from these, the only registers that are known then
     uint64_t restart_pc, restart_sp, restart_fp;
     int sp_is_bound;    // of the present frame: its stack pointer is not known, only that it is not lower than this
-    clu_signing_marks signing;
+    clu_entries entries;
     page_cache cache;
 };
 
@@ -56,8 +57,20 @@ typedef struct clu_frame_registers {
 // Reads memory of the process through the cache. 1, or 0 when it cannot be read.
 int clu_cached_read(clu_unwinder *unwinder, uint64_t address, void *buffer, size_t size);
 
-// The function that `ip` lies in, by the unwind tables. 0, or a negative error of libunwind.
-int clu_look_up(clu_unwinder *unwinder, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info);
+// The entry for `ip` in the unwind table of its module: .eh_frame_hdr as the linkers write it (LSB Core, 10.6.2), that is version 1, a pc-relative pointer, a 32-bit
+// count, and a sorted table of 32-bit pairs relative to the header: where a function begins, and its entry. 0: there is none.
+int clu_find_entry(clu_unwinder *unwinder, uint64_t ip, uint64_t *header, int32_t pair[2]);
+
+typedef struct clu_function { uint64_t start, end; } clu_function;
+
+// The function that `ip` lies in, by the unwind tables. 0: they have none there.
+int clu_find_function(clu_unwinder *unwinder, uint64_t ip, clu_function *function);
+
+// Copies and checks the entry for `ip`, which is then the one of CLU_ENTRY_TABLE. 0: there is none that libunwind may see (unwind_entry.h).
+int clu_entry_take(clu_unwinder *unwinder, uint64_t ip, uint64_t *header);
+
+// Forgets all copies, and what libunwind made of them.
+void clu_entries_forget(clu_unwinder *unwinder);
 
 // Lets the walk go on from a caller of whom only these registers are known.
 int clu_restart(clu_unwinder *unwinder, unw_cursor_t *cursor, uint64_t pc, uint64_t sp, uint64_t fp);
@@ -71,7 +84,4 @@ int clu_step_by_record(clu_unwinder *unwinder, unw_cursor_t *cursor, const clu_f
 #if defined(__aarch64__)
 // The return address of a function that has called nothing, where the link register is not known.
 uint64_t clu_link_register_search(clu_unwinder *unwinder);
-
-// Finds the signing marks of the function that holds `ip`, and takes them out of a word of its tables.
-void clu_signing_marks_find(clu_unwinder *unwinder, uint64_t ip);
 #endif
