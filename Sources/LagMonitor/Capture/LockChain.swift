@@ -58,7 +58,7 @@ package final class LockChain {
             let owner = links[count - 1].lock.owner
             guard owner > 0 else { return }
             if let known = position(of: owner) {
-                // While each was read another may have gone on: only threads of which none has run since make a deadlock.
+                // While each was read another may have gone on.
                 cycle = isStill(from: known) ? known : nil
                 return
             }
@@ -115,17 +115,20 @@ package final class LockChain {
         return nil
     }
 
+    /// Whether the threads of a cycle wait for each other at one moment: each lock still has the owner that was read, *after* the last thread's wait was read, and none of the
+    /// threads has run since. (An owner may give a lock away between the reading of that lock and of what it waits for itself, to a thread that is none of these: no
+    /// counter shows it.)
     private func isStill(from first: Int) -> Bool {
-        var index = first
-        while index < count {
-            let link = links[index]
-            var call = cll_thread_syscall()
-            guard cll_procfs_syscall(process, link.tid, &call) == Int32(CLL_SYSCALL_BLOCKED), call.sp == link.call.sp,
-                call.arguments.0 == link.call.arguments.0, let state = ThreadState(tid: link.tid, process: process),
-                state.voluntarySwitches == link.waits
-            else { return false }
-            index += 1
-        }
+        for index in first..<count where !isStillHeld(index) { return false }
+        for index in first..<count where !isStillAsleep(index) { return false }
         return true
+    }
+
+    private func isStillAsleep(_ index: Int) -> Bool {
+        let link = links[index]
+        var call = cll_thread_syscall()
+        return cll_procfs_syscall(process, link.tid, &call) == Int32(CLL_SYSCALL_BLOCKED) && call.sp == link.call.sp
+            && call.arguments.0 == link.call.arguments.0
+            && ThreadState(tid: link.tid, process: process)?.voluntarySwitches == link.waits
     }
 }
