@@ -177,7 +177,7 @@ extension WatchServices {
                 // One that computes is to blame most.
                 outcome = capture.capture(identity, earlier: nil, into: scratch, budget: .brief)
                 // What it has done since it gave the lock away is another matter.
-                if isRemote, !chain.isStillHeld(number - 1) { outcome = .failed(.threadKeptMoving) }
+                if !chain.isStillHeld(number - 1) { outcome = .failed(.threadKeptMoving) }
             }
             var name = cll_name()
             cll_procfs_name(capture.process, link.tid, &name)
