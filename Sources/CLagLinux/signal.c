@@ -27,11 +27,11 @@ enum {
     COPY_GRACE_NS = 100000000, // a handler that has begun is waited for so long (it may be descheduled)
 };
 
-// The request. The watchdog fills it while `state` is IDLE and publishes it with REQUESTED; the handler owns it from
-// COPYING to DONE. The generation distinguishes an answer to this request from a late one to an earlier; it is in the same word as
-// the phase, so that a handler that was put aside between checking and taking cannot take a younger request.
+// The request. The watchdog fills it while `state` is IDLE and publishes it with REQUESTED; the handler owns it from COPYING to DONE. The generation
+// distinguishes an answer to this request from a late one; it is in the same word, so that a handler that was put aside cannot take a younger request.
 static struct {
     uint32_t state;
+    pid_t process;
     uint64_t stack_low, stack_high;
     cll_snapshot *snapshot;
     uint32_t asleep;  // the watchdog sleeps, or is about to: post `answered`
@@ -122,7 +122,8 @@ static void cll_pass_on(int number, siginfo_t *info, void *context) {
 
 static void cll_handle(int number, siginfo_t *info, void *context) {
     int saved = errno;
-    if (info->si_code != SI_QUEUE || info->si_pid != getpid() || info->si_value.sival_ptr != (void *)&request) {
+    // No system call: a thread may have a filter that ends the process for one that it does not need.
+    if (info->si_code != SI_QUEUE || info->si_pid != request.process || info->si_value.sival_ptr != (void *)&request) {
         cll_pass_on(number, info, context);
         errno = saved;
         return;
@@ -146,8 +147,7 @@ static int cll_is_ours(int number) {
 }
 
 int cll_signal_install(void) {
-    // SIGPROF first: it is the one useful signal that Dispatch's workers and the concurrency pool do not block.
-    // The real-time signal is for processes in which a profiler runs.
+    // SIGPROF first: Dispatch's workers and the concurrency pool do not block it. The other is for processes in which a profiler runs.
     const int candidates[SIGNALS] = {SIGPROF, SIGRTMAX - 3};
     int count = 0;
     for (int index = 0; index < SIGNALS; index++) {
@@ -198,6 +198,16 @@ int cll_signal_choose(uint64_t blocked) {
     return 0;
 }
 
+int cll_signal_may_be_in_handler(uint64_t blocked, uint64_t caught) {
+    enum { FEW = 16, LIBC = 31, FAULTS = 1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 30 };  // SIGILL TRAP BUS FPE SEGV SYS
+    uint64_t handled = blocked & caught & ~(UINT64_C(3) << LIBC);  // 32, 33: the C library's own, for a moment
+    for (int index = 0; index < SIGNALS; index++) {
+        if (signals[index].installed) handled &= ~(1ull << (signals[index].number - 1));
+    }
+    // Threads that take no signals of their process, as Dispatch's, block three times as many, and not those.
+    return handled != 0 && ((handled & FAULTS) != 0 || __builtin_popcountll(blocked) <= FEW);
+}
+
 // Whether the answer came before the deadline. A post can be an earlier answer's: only the state says.
 static int cll_wait_until_done(uint32_t done_state, uint64_t deadline_ns) {
     uint64_t end = clb_now_ns() + SPIN_NS;
@@ -222,8 +232,7 @@ static int cll_wait_until_done(uint32_t done_state, uint64_t deadline_ns) {
 // Waits for the answer to the present request. One that does not come is left open: `cll_signal_withdraw` ends it.
 static int cll_await(uint32_t generation, uint64_t deadline_ns) {
     if (!cll_wait_until_done(generation | DONE, deadline_ns)) {
-        // A handler that is at work is waited for. Should even the grace pass, the state says so (BUSY) until it is done; the
-        // caller leaves the snapshot's memory alone meanwhile.
+        // A handler at work is waited for. Should even the grace pass, the state says so (BUSY), and the caller leaves the snapshot alone.
         if (__atomic_load_n(&request.state, __ATOMIC_ACQUIRE) == (generation | REQUESTED)) return CLL_SIGNAL_PENDING;
         if (!cll_wait_until_done(generation | DONE, clb_now_ns() + COPY_GRACE_NS)) return CLL_SIGNAL_TIMED_OUT;
     }
@@ -255,6 +264,7 @@ int cll_signal_capture(pid_t tid, int number, uint64_t stack_low, uint64_t stack
     if (!__atomic_compare_exchange_n(&request.state, &state, generation | IDLE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         return CLL_SIGNAL_BUSY;
     }
+    request.process = getpid();
     request.stack_low = stack_low;
     request.stack_high = stack_high;
     request.snapshot = snapshot;
@@ -265,10 +275,10 @@ int cll_signal_capture(pid_t tid, int number, uint64_t stack_low, uint64_t stack
     info.si_signo = number;
     info.si_code = SI_QUEUE;
     info.si_errno = (int)(generation >> 2);
-    info.si_pid = getpid();
+    info.si_pid = request.process;
     info.si_uid = getuid();
     info.si_value.sival_ptr = (void *)&request;
-    if (syscall(SYS_rt_tgsigqueueinfo, getpid(), tid, number, &info) != 0) {
+    if (syscall(SYS_rt_tgsigqueueinfo, request.process, tid, number, &info) != 0) {
         int error = errno;
         __atomic_store_n(&request.state, generation | IDLE, __ATOMIC_RELEASE);
         return error == ESRCH ? CLL_SIGNAL_NO_THREAD : CLL_SIGNAL_REFUSED;

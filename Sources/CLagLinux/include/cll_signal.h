@@ -18,6 +18,9 @@ void cll_signal_remove(void);
 // A signal of ours that `blocked` (SigBlk) lets through and whose handler is still ours; 0 when no signal does.
 int cll_signal_choose(uint64_t blocked);
 
+// Whether a thread that blocks these signals (SigBlk) in a process that has handlers for those (SigCgt) may be in one of the handlers: it blocks its own signal.
+int cll_signal_may_be_in_handler(uint64_t blocked, uint64_t caught);
+
 enum {
     CLL_SIGNAL_TAKEN = 0,
     CLL_SIGNAL_TIMED_OUT = 1,   // no answer in time; there is no request any more

@@ -48,6 +48,8 @@ package protocol RunningThreadCapture: SendableMetatype {
     var method: CaptureMethod { get }
     var snapshot: Snapshot { get }
 
+    /// A thread that slept had its stack pointer there.
+    func sawAsleep(_ target: ThreadIdentity, at stackPointer: UInt64)
     /// Asks the thread, and waits so long for its answer.
     func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningThreadAnswer
     /// Takes them by a sample of perf_event (cll_perf_sample.h), while the thread runs: it does nothing for it, and no system call of it is cut short.
@@ -65,6 +67,8 @@ package protocol RunningThreadCapture: SendableMetatype {
 }
 
 extension RunningThreadCapture {
+    package func sawAsleep(_ target: ThreadIdentity, at stackPointer: UInt64) {}
+
     package func takeSample(_ target: ThreadIdentity, within nanoseconds: UInt64) -> SampledPlace? {
         var place: Int32 = 0
         guard cll_perf_sample(target.tid, target.stackLow, target.stackHigh, snapshot.raw, nanoseconds, &place) == 0 else {

@@ -11,6 +11,7 @@ package struct SignalCapture: RunningThreadCapture {
     package let snapshot: Snapshot
     /// A sample costs the thread some 40 µs, a signal some 10.
     package let prefersSample = false
+    private let strayed = StrayedThreads()
 
     /// Takes over the signals that have no handler; returns how many. Not from two threads at once.
     @discardableResult
@@ -28,10 +29,18 @@ package struct SignalCapture: RunningThreadCapture {
 
     package func forget() { _ = cll_signal_forget(snapshot.raw) }
 
+    package func sawAsleep(_ target: ThreadIdentity, at stackPointer: UInt64) {
+        guard target.stackLow != 0, stackPointer < target.stackLow || stackPointer >= target.stackHigh else { return }
+        strayed.insert(target.tid)
+    }
+
     package func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningThreadAnswer {
         let signal = cll_signal_choose(state.blockedSignals)
         guard signal != 0 else { return .failed(cll_signal_choose(0) == 0 ? .noFreeSignal : .signalsBlocked) }
-        guard target.stackLow != 0 else { return .failed(.stackUnknown) }
+        // On which stack a handler or a fiber is, and what lies below it, is not known. (Of a fiber that has never slept, nothing is known at all.)
+        guard target.stackLow != 0, !strayed.contains(target.tid),
+            cll_signal_may_be_in_handler(state.blockedSignals, state.caughtSignals) == 0
+        else { return .failed(.stackUnknown) }
         // A signal on a stack without room for it would kill the process. Where the stack pointer of a running thread
         // is, no call says; that it never was near the end is known where the pages there were never touched. (That they hold zeros says
         // nothing: a probe of a stack's depth leaves zeros, so does a buffer that is cleared.)

@@ -36,8 +36,7 @@ package final class ThreadCapture {
 
     /// Loads libunwind, reads the module map and takes the memory for snapshots. Not for the watchdog's steady state.
     /// - Parameters:
-    ///   - process: whose threads are captured; nil: this one. Another one is read from outside.
-    ///   - running: how its threads that run are captured.
+    ///   - process: whose threads are captured; nil: this one.
     ///   - languages: knows the frames of languages; nil: all frames are native ones.
     package init(
         process: Int32? = nil,
@@ -86,9 +85,7 @@ package final class ThreadCapture {
         if modules.refresh() { unwinder.forget() }
     }
 
-    /// Captures a thread of the process, not the calling one.
-    ///
-    /// Bounded by `budget`.
+    /// Captures a thread of the process, not the calling one. Bounded by `budget`.
     /// - Parameters:
     ///   - earlier: the thread's state at the first sign of the stall, if known; a thread that has waited for
     ///     nothing since then may be asked by a signal at once.
@@ -127,6 +124,7 @@ package final class ThreadCapture {
             let seen = passive.take(target) { if copiesFrames { languages?.copySleeping(passive.snapshot.raw) } }
             switch seen {
             case .taken(let call):
+                running.sawAsleep(target, at: call.sp)
                 var outcome = walk(passive.snapshot, method: .passive, into: frames)
                 outcome.state = call.number >= 0 ? .waiting(call) : .faulting
                 return outcome

@@ -31,6 +31,8 @@ package struct ThreadState: Sendable {
     package var isStopped: Bool { status.state == CChar(UInt8(ascii: "T")) }
 
     var blockedSignals: UInt64 { status.blocked_signals }
+    /// Those that the process has handlers for.
+    var caughtSignals: UInt64 { status.caught_signals }
 
     /// Whether the thread waited for nothing between `earlier` and this state.
     func neverWaited(since earlier: ThreadState) -> Bool { voluntarySwitches == earlier.voluntarySwitches }

@@ -139,7 +139,12 @@ import Testing
     @Test(arguments: ["handler-sleeping", "handler-running", "alternate-stack"])
     func `stall inside a signal handler shows both sides of the signal`(scenario: String) throws {
         let run = try ProbeRun(scenario)
-        #expect(run["end"] == "complete", "\(run.lines)")
+        // Where the stack of a handler ends is not known, and the kernel's frame of a signal may lie on what is below: no signal goes there.
+        guard scenario == "handler-sleeping" || Self.canSample else { return #expect(run["failure"] == "stack_unknown") }
+        #expect(
+            run["end"] == "complete" && run["method"] == (scenario == "handler-sleeping" ? "passive" : "perf_event"),
+            "\(run.lines)"
+        )
         #expect(run["undisturbed"] == "yes")
         let handler = try #require(run.index(of: "fixture_signal_handler"))
         let trampoline = try #require(run.index(of: "[signal]"))

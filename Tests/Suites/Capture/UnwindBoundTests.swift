@@ -1,8 +1,7 @@
 import CLagLinux
 import CLibunwind
-import Dispatch
 import Glibc
-import Synchronization
+import TestSupport
 import Testing
 
 /// Unwind tables are a file's content, and whoever maps that file chose it.
@@ -13,7 +12,12 @@ struct UnwindBoundTests {
         static let bytes = 8192
         private static let (header, rule, entry) = (0x200, 0x300, 0x400)
 
-        init(expression: [UInt8]) {
+        convenience init(expression: [UInt8]) { self.init(rules: [0x0f, UInt8(expression.count)] + expression) }
+
+        /// - Parameters:
+        ///   - rules: the instructions for the caller's frame; behind them comes that its return address is below the frame.
+        ///   - column: the number of the register that the return address is in.
+        init(rules: [UInt8], column: UInt8? = nil) {
             let memory = mmap(nil, Self.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)!
             base = UInt64(UInt(bitPattern: memory))
             #if arch(arm64)
@@ -28,9 +32,9 @@ struct UnwindBoundTests {
             // .eh_frame_hdr: one function, from the memory's beginning.
             put([1, 0x1b, 0x03, 0x3b] + word(Self.rule - Self.header - 4) + word(1), at: Self.header)
             put(word(-Self.header) + word(Self.entry - Self.header), at: Self.header + 12)
-            // The common part: "zR", pc-relative; DW_CFA_def_cfa_expression, and the return address below the frame.
-            let program = [0x0f, UInt8(expression.count)] + expression + [0x80 | returnAddress, 1]
-            let common = word(0) + [1, 0x7a, 0x52, 0, 1, 0x78, returnAddress, 1, 0x1b] + program
+            // The common part: "zR", pc-relative.
+            let program = rules + [0x80 | returnAddress, 1]
+            let common = word(0) + [1, 0x7a, 0x52, 0, 1, 0x78, column ?? returnAddress, 1, 0x1b] + program
             put(word(common.count) + common, at: Self.rule)
             let begin = Self.entry + 8
             let function = word(Self.entry + 4 - Self.rule) + word(-begin) + word(0x100) + [0, 0, 0, 0]
@@ -89,19 +93,35 @@ struct UnwindBoundTests {
         #expect(result.stored == 1 && Int(result.end) == Int(CLU_UNWIND_COMPLETE), "\(result)")
     }
 
-    @Test(arguments: [[0x2f, 0xfd, 0xff], [0x30, 0x2f, 0xfc, 0xff], [0x31, 0x28, 0xfc, 0xff, 0x30]] as [[UInt8]])
-    func `an expression that jumps back for ever ends the walk`(expression: [UInt8]) throws {
+    /// What libunwind would jump by for ever, divide by, take for a register's number, or keep a state for each of.
+    @Test(
+        arguments: [
+            [0x0f, 3, 0x2f, 0xfd, 0xff], [0x0f, 4, 0x30, 0x2f, 0xfc, 0xff], [0x0f, 5, 0x31, 0x28, 0xfc, 0xff, 0x30],
+            [0x0f, 12, 0x0e, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x09, 0xff, 0x1b], [0x0f, 3, 0x31, 0x30, 0x1d],
+            [0x16, 3, 3, 0x31, 0x30, 0x1d], [0x09, 3, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f], [0x09, 3, 100],
+            [UInt8](repeating: 0x0a, count: 40), [0x0f, 0xff, 0x7f, 0x30], [0x0f, 2, 0x0e, 0], [0x01],
+        ] as [[UInt8]]
+    )
+    func `an entry that no compiler makes is none`(rules: [UInt8]) throws {
         try Self.prepare()
-        let module = CraftedModule(expression: expression)
-        let isOver = DispatchSemaphore(value: 0)
-        let ended = EndCell()
-        DispatchQueue(label: "walk").async {
-            ended.value.store(module.walk().end, ordering: .releasing)
-            isOver.signal()
+        let result = CraftedModule(rules: rules).walk()
+        #expect(result.stored == 1 && Int(result.end) == Int(CLU_UNWIND_NO_INFO), "\(result)")
+    }
+
+    @Test func `a return address in a register that does not exist makes no entry`() throws {
+        try Self.prepare()
+        let result = CraftedModule(rules: [0x0c, 7, 16], column: 110).walk()
+        #expect(result.stored == 1 && Int(result.end) == Int(CLU_UNWIND_NO_INFO), "\(result)")
+    }
+
+    @Test func `no bytes in place of rules end the process`() throws {
+        try Self.prepare()
+        var random = SeededGenerator(seed: 11)
+        for _ in 0..<5000 {
+            let rules = (0..<Int.random(in: 1...24, using: &random)).map { _ in
+                UInt8.random(in: 0...(Bool.random(using: &random) ? 0x30 : 0xff), using: &random)
+            }
+            #expect(CraftedModule(rules: rules).walk().stored >= 1)
         }
-        try #require(isOver.wait(timeout: .now() + 20) == .success, "the walk goes on")
-        #expect(Int(ended.value.load(ordering: .acquiring)) == Int(CLU_UNWIND_BAD_FRAME))
     }
 }
-
-private final class EndCell: Sendable { let value = Atomic<Int32>(-1) }
