@@ -79,9 +79,9 @@ struct SymbolizerReplies {
         }
         let file = parts.dropLast(2).joined(separator: ":")
         guard !file.hasSuffix(compilerGenerated), !file.isEmpty else { return level }
-        level.hasNoLocation = file == "??"
         // A name alone, without a line, is that of the object file in the symbol table: nothing is known of the source.
-        guard !level.hasNoLocation, line > 0 || file.contains("/") else { return level }
+        level.hasNoLocation = file == "??" || (line == 0 && !file.contains("/"))
+        guard !level.hasNoLocation else { return level }
         level.file = file
         if line > 0 {
             level.line = line

@@ -4,6 +4,13 @@ enum CPlusPlusNameReader {
         "non-virtual thunk to ", "virtual thunk to ", "covariant return thunk to ", "invocation function for block in ",
     ]
 
+    /// Of more than one character, the longer ones first.
+    private static let operators: [StaticString] = [
+        "<=>", "->*", "<<=", ">>=", "->", "++", "--", "&&", "||", "==", "!=", "<=", ">=", "<<", ">>", "+=", "-=", "*=", "/=",
+        "%=",
+        "^=", "&=", "|=",
+    ]
+
     static func simplified(_ name: ArraySlice<UInt8>) -> [UInt8] { read(name).path }
 
     /// What the simplified name leaves out and functions of one name are told apart by: the arguments of templates, and which lambda of its function
@@ -81,6 +88,12 @@ enum CPlusPlusNameReader {
                 variant += name[begin..<cursor.position]
             case UInt8(ascii: "("):
                 cursor.skipParentheses()
+                if path.isEmpty || path.elementsEqual("decltype".utf8) {
+                    // Of the type that is returned: `decltype(auto) f<int>(int)`; one with the name in it: `void (*f<int>(int))(char)`.
+                    path.removeAll()
+                    if cursor.isAt("(") || cursor.isAt("[") { cursor.position = begin + 1 }
+                    continue
+                }
                 _ = cursor.skip(" const")
                 // Arguments end the name, except those of a function that something is local to.
                 if !cursor.isAt("::") { return (path, variant) }
@@ -88,6 +101,11 @@ enum CPlusPlusNameReader {
                 // What stood before was a return type: kept words are only those of an operator.
                 cursor.position += 1
                 guard !cursor.isAt("[") else { continue }
+                path.removeAll()
+                variant.removeAll()
+            case UInt8(ascii: "*"), UInt8(ascii: "&"):
+                // Of a type that is returned, too.
+                cursor.position += 1
                 path.removeAll()
                 variant.removeAll()
             default:
@@ -124,10 +142,10 @@ enum CPlusPlusNameReader {
                 }
             }
         } else {
-            while let byte = ahead.peek(), "+-*/%^&|~!=<>,".utf8.contains(byte) {
-                path.append(byte)
-                ahead.position += 1
-            }
+            // The arguments of a template may follow at once: `operator==<char>`.
+            let begin = ahead.position
+            if !operators.contains(where: { ahead.skip($0) }) { ahead.position += 1 }
+            path += ahead.text[begin..<ahead.position]
             // Before template arguments the printers put a space.
             if ahead.isAt(" <") { ahead.position += 1 }
         }

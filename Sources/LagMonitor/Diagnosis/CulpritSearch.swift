@@ -49,7 +49,7 @@ struct CulpritSearch {
                 // Not by its name: a handler may call what called the loop.
                 if frame.isLoopCode { return .machinery }
                 if let role = known[frame.function] { return role }
-                let role = FrameRole(symbol: frame.symbol)
+                let role = FrameRole(symbol: frame.symbol, hasOwnSource: frame.inApp && frame.hasLine)
                 known[frame.function] = role
                 return role
             }

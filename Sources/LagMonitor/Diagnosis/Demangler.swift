@@ -5,6 +5,8 @@ internal import Glibc
 package struct Demangler: Sendable {
     /// Longer names are left as they are: the demanglers' time and depth grow with them.
     private static let maximumMangledBytes = 8192
+    /// libstdc++'s demangler takes no longer ones; of these the path is read here.
+    private static let maximumCPlusPlusBytes = 1024
 
     private let cxaDemangle: cll_cxa_demangle?
 
@@ -16,8 +18,11 @@ package struct Demangler: Sendable {
         _ = demangle("_Z1fv")
     }
 
-    /// The demangled name and its language; the name itself where it is mangled in no way we know.
+    /// The demangled name (of a very long one of C++ its path) and its language; the name itself where it is mangled in no way we know.
     package func demangle(_ rawName: String) -> (name: String, language: SymbolLanguage) {
+        if rawName.utf8.count > Self.maximumCPlusPlusBytes, let path = ItaniumPathReader.path(of: rawName) {
+            return (path, .cPlusPlus)
+        }
         guard rawName.utf8.count <= Self.maximumMangledBytes else { return (rawName, .c) }
         if Self.looksLikeSwift(rawName), let name = swift(rawName) { return (name, .swift) }
         if rawName.hasPrefix("_Z"), let name = cPlusPlus(rawName) { return (name, .cPlusPlus) }

@@ -43,6 +43,8 @@ enum FileLocation: Equatable {
         "/include/c++/", "/libstdc++-v3/", "/libcxx/", "/libcxxabi/", "/swift/stdlib/", "/swift/include/", "/swift/lib/",
         "/swift-corelibs-", "/rustlib/src/",
         "/rustc/", "/usr/src/rustc-", "/.cargo/registry/", "/.cargo/git/", "/usr/lib/go-", "/usr/local/go/src/", "/pkg/mod/",
+        // Ours, in a program that was built with them.
+        "/Sources/CLagBeacon/", "/Sources/CLagLinux/", "/Sources/CLagRemote/", "/Sources/CLagOTLP/", "/Sources/CLibunwind/",
     ]
 
     /// - Parameters:

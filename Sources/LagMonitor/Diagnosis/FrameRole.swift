@@ -19,15 +19,16 @@ package enum FrameRole: Sendable {
     private static let modulePrefix = "<module> ("
 
     private static let machineryPrefixes = PrefixSet([
-        "LagRunLoop.", "LagMonitor.", "LagActivity.", "LagDetection.", "LagRemote.", "clb_", "cll_", "clu_",
+        "LagRunLoop.", "LagMonitor.", "LagActivity.", "LagDetection.", "LagRemote.",
         "__CFRunLoop", "__CFRUNLOOP_IS_", "CFRunLoopRun", "CoreFoundation.CFRunLoop", "Foundation.RunLoop.",
         "_dispatch_main_queue_", "_dispatch_client_callout", "_dispatch_call_block_and_release", "_dispatch_continuation_",
         "_dispatch_lane_", "_dispatch_queue_", "_dispatch_root_queue_", "_dispatch_worker_thread", "_dispatch_source_invoke",
         "_dispatch_event_loop_", "_dispatch_mgr_", "dispatch_main",
         "swift_job_run", "swift_task_", "swift::runJobInEstablishedExecutorContext", "swift::ProcessOutOfLineJob",
         "NIOPosix.SelectableEventLoop.", "g_main_", "uv_run", "uv__run_", "event_base_loop",
-        "__libc_start_",
     ])
+    /// The same of C, whose names a program's own functions may have.
+    private static let plainMachineryPrefixes = PrefixSet(["clb_", "cll_", "clr_", "clu_", "__libc_start_"])
     private static let machineryNames: Set<String> = [
         "_start", "start_thread", "clone", "clone3", "__clone", "__clone3", "thread_start", "__thread_start",
     ]
@@ -42,18 +43,22 @@ package enum FrameRole: Sendable {
         " completion function for ",
     ]
 
-    /// - Parameter symbol: the simplified name; a frame without one is ``unnamed``.
-    package init(symbol: String?) {
+    /// - Parameters:
+    ///   - symbol: the simplified name; a frame without one is ``unnamed``.
+    ///   - hasOwnSource: it is the program's own, and its source file is known.
+    package init(symbol: String?, hasOwnSource: Bool = false) {
         guard let symbol, !symbol.isEmpty else {
             self = .unnamed
             return
         }
         let owner = InAppRules.owner(symbol)
-        if Self.isThunk(symbol) {
+        if Self.isThunk(symbol) || symbol == Self.scopeless {
             self = .thunk
         } else if symbol.hasPrefix(Self.mergedPrefix) {
             self = .unnamed
-        } else if Self.machineryNames.contains(symbol) || Self.machineryPrefixes.holdsPrefix(of: owner) {
+        } else if Self.machineryPrefixes.holdsPrefix(of: owner) {
+            self = .machinery
+        } else if !hasOwnSource, Self.machineryNames.contains(symbol) || Self.plainMachineryPrefixes.holdsPrefix(of: owner) {
             self = .machinery
         } else if Self.isModule(symbol) {
             self = .entry
@@ -64,6 +69,9 @@ package enum FrameRole: Sendable {
             self = .code
         }
     }
+
+    /// All that gcc's debug information has of a lambda that was inlined where it was written: it says less than the function around it.
+    private static let scopeless = "operator()"
 
     /// Of a function that was merged with others of the same machine code: its name is that of one of them.
     static let mergedPrefix = "merged "

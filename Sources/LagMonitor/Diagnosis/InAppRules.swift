@@ -12,34 +12,41 @@
 package struct InAppRules: Sendable, Hashable {
     /// Base names (beginnings) of libraries of the system and of the toolchain.
     package static let systemModules = [
-        "ld-linux", "ld.so", "libc.so", "libc-", "libm.so", "libm-", "libdl.so", "libdl-", "librt.so", "librt-",
-        "libpthread", "libresolv", "libnss_", "libanl.", "libutil.", "libgcc_s", "libstdc++", "libc++", "libunwind",
-        "liblagmonitor-preload", "libasan", "libtsan", "libubsan", "libswift", "lib_Swift", "lib_String", "libFoundation",
-        "lib_Foundation",
-        "libdispatch", "libBlocksRuntime", "libCoreFoundation", "linux-vdso", "linux-gate", "[vdso]", "[vsyscall]",
-        "libnode", "libjvm", "libcoreclr", "libclrjit", "libhostfxr",
-        "libhostpolicy",
-        "libmono",
+        "ld-linux", "ld.so", "libc.so", "libc-2.", "libm.so", "libm-2.", "libmvec", "libdl.so", "libdl-2.", "librt.so",
+        "librt-2.",
+        "libpthread.so", "libpthread-2.", "libresolv.so", "libresolv-2.", "libnss_", "libanl.so", "libanl-2.", "libutil.so.1",
+        "libutil-2.", "libgcc_s", "libstdc++", "libc++", "libunwind.so", "libunwind-",
+        "liblagmonitor-preload", "libasan.so", "libtsan.so", "libubsan.so",
+        "libswift_", "libswiftCore.", "libswiftDispatch.", "libswiftDistributed.", "libswiftGlibc.", "libswiftObservation.",
+        "libswiftRegexBuilder.", "libswiftRemoteMirror.", "libswiftRuntime.", "libswiftSwiftOnoneSupport.",
+        "libswiftSynchronization.", "lib_Swift", "lib_String", "lib_Internal", "libFoundation", "lib_Foundation",
+        "libdispatch.so", "libBlocksRuntime", "libCoreFoundation", "linux-vdso", "linux-gate", "[vdso]", "[vsyscall]",
+        "libnode.so", "libjvm.so", "libcoreclr.so", "libclrjit", "libhostfxr.so", "libhostpolicy.so",
+        "libmono-", "libmonosgen-", "libmonoboehm-",
     ]
 
     /// Beginnings of names of system code that is linked into the program: the Swift libraries when they are linked
-    /// statically, generic code of theirs, templates of C++ and generic code of Rust that the compiler made for the program, start-up code, and
-    /// our own modules.
+    /// statically, generic code of theirs, and our own modules.
     package static let systemSymbols = [
         "Swift.", "_Concurrency.", "_StringProcessing.", "_RegexParser.", "Synchronization.", "Foundation.",
         "FoundationEssentials.", "FoundationInternationalization.", "FoundationNetworking.", "Dispatch.", "Glibc.",
-        "CoreFoundation.", "_start", "__libc_",
+        "CoreFoundation.",
         "LagModel.", "LagActivity.", "LagRunLoop.", "LagCapture.", "LagDetection.", "LagDiagnosis.", "LagOutput.", "LagMonitor.",
         "LagRemote.", "LagSymbols.", "LagMonitorConcurrency.", "LagMonitorConfiguration.", "LagMonitorDelivery.",
         "LagMonitorFoundation.", "LagMonitorLifecycle.", "LagMonitorLogging.", "LagMonitorMetrics.",
         "LagMonitorNIO.", "LagMonitorOTLP.",
-        "clb_", "cll_", "clu_",
     ]
 
     /// The same of names that a program's own functions and namespaces may have as well: these have a source file, which is no library's.
     package static let sharedNames = [
         "swift_", "_swift_", "__swift_", "_dispatch_", "__CFRunLoop", "__CFRUNLOOP_IS_", "CFRunLoopRun", "swift::", "std::",
         "__gnu_cxx::", "__cxxabiv1::",
+        // Start-up code, and our own modules of C.
+        "_start", "__libc_", "clb_", "cll_", "clr_", "clu_",
+        // What C++ runs on, where it is linked in (`-static-libstdc++ -static-libgcc`).
+        "__cxa_", "__gxx_personality_", "__dynamic_cast", "operator new", "operator delete", "_Unwind_", "uw_frame_state_for",
+        "uw_update_context", "uw_init_context", "uw_install_context", "execute_cfa_program", "read_encoded_value_with_base",
+        "linear_search_fdes", "classify_object_over_fdes", "get_cie_encoding",
         // What calls a program's function, or waits: `dispatch_orders` is anyone's.
         "dispatch_async", "dispatch_sync", "dispatch_after", "dispatch_apply", "dispatch_barrier_", "dispatch_block_",
         "dispatch_group_", "dispatch_main", "dispatch_once", "dispatch_queue_", "dispatch_semaphore_", "dispatch_source_",
@@ -84,7 +91,8 @@ package struct InAppRules: Sendable, Hashable {
 
     /// The same of interpreters, which other libraries call.
     private static let interpreters = [
-        "libpython", "libruby", "libperl", "libphp", "liblua.so", "liblua5", "libluajit", "libtcl8", "libtcl9", "libguile-",
+        "libpython2", "libpython3", "libruby.so", "libruby-", "libperl.so", "libphp.so", "libphp5", "libphp7", "libphp8",
+        "liblua.so", "liblua5", "libluajit", "libtcl8", "libtcl9", "libguile-",
     ]
 
     private static let systemModulePrefixes = PrefixSet(systemModules + interpreters)

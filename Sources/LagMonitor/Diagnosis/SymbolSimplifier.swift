@@ -18,11 +18,36 @@ package enum SymbolSimplifier {
         return harmless(short)
     }
 
+    /// What compilers put a number behind: gcc's and LLVM's clones, parts and functions made local, and bodies of OpenMP's regions.
+    private static let numberedMarks: [StaticString] = [
+        "part", "__part", "isra", "constprop", "cold", "llvm", "__uniq", "lto_priv", "localalias", "simdclone", "specialized",
+        "_omp_fn", "omp_outlined", "omp_outlined_debug__",
+    ]
+    private static let marks: [StaticString] = ["cold", "localalias", "omp_outlined", "omp_outlined_debug__", "resolver", ""]
+
     /// Without the version (`malloc@@GLIBC_2.2.5`), without what compilers add to parts and clones (`run.cold`,
     /// `run.part.0`, `run.llvm.123`), and without the mark of a part of an async function that has a C name (`async_MainTQ0_`).
+    /// Other dots are the name's own: `main.price` of Go and Zig, `camlShop.price_270` of OCaml.
     private static func plainC(_ name: [UInt8]) -> [UInt8] {
-        let end = name.dropFirst().firstIndex { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: ".") }
-        return withoutResumeMark(Array(name[..<(end ?? name.endIndex)]))
+        var rest = name[..<(name.dropFirst().firstIndex(of: UInt8(ascii: "@")) ?? name.endIndex)]
+        while let (word, shorter) = cut(rest) {
+            let isNumber = !word.isEmpty && word.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains)
+            if isNumber {
+                rest = shorter
+                if let (mark, base) = cut(shorter), numberedMarks.contains(where: mark.elementsEqual) { rest = base }
+            } else if marks.contains(where: word.elementsEqual) {
+                rest = shorter
+            } else {
+                break
+            }
+        }
+        return withoutResumeMark(Array(rest))
+    }
+
+    /// What follows the last dot, and what stands before it.
+    private static func cut(_ name: ArraySlice<UInt8>) -> (word: ArraySlice<UInt8>, rest: ArraySlice<UInt8>)? {
+        guard let dot = name.dropFirst().lastIndex(of: UInt8(ascii: ".")) else { return nil }
+        return (name[(dot + 1)...], name[..<dot])
     }
 
     /// `TQ` or `TY`, a number, `_`: "await resume" and "suspend resume partial function" in `Mangling.rst` of the Swift compiler.
@@ -80,10 +105,14 @@ struct NameCursor {
     }
 
     /// Moves over a bracketed stretch that begins here, to its matching end or to the end of the text. The `>` of an arrow
-    /// closes nothing.
+    /// closes nothing, nor does one in parentheses: `enable_if<((4)>(1))>`.
     mutating func skipBrackets(_ open: UInt8, _ close: UInt8) {
         var depth = 0
         while let byte = peek() {
+            if open == UInt8(ascii: "<"), byte == UInt8(ascii: "(") {
+                skipParentheses()
+                continue
+            }
             if byte == open {
                 depth += 1
             } else if byte == close, !(byte == UInt8(ascii: ">") && peek(-1) == UInt8(ascii: "-")) {
@@ -101,5 +130,9 @@ struct NameCursor {
 extension Sequence<UInt8> {
     func starts(with word: StaticString) -> Bool {
         word.withUTF8Buffer { starts(with: $0) }
+    }
+
+    func elementsEqual(_ word: StaticString) -> Bool {
+        word.withUTF8Buffer { elementsEqual($0) }
     }
 }

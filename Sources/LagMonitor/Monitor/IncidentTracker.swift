@@ -9,7 +9,7 @@ struct IncidentTracker {
     private enum Holder: Hashable {
         case thread(Int32)
         case lock(UInt64)
-        /// The same stall, reported before.
+        /// The same stall, reported to go on.
         case stall(StallID)
     }
 
@@ -30,6 +30,7 @@ struct IncidentTracker {
     private var holders: [Holder: StallID] = [:]
 
     var count: Int { incidents.count }
+    var holderCount: Int { holders.count }
 
     /// The incident of a record; nil where it delays nobody else so far, and waits for no lock.
     mutating func incident(of record: StallRecord) -> StallID? {
@@ -48,6 +49,7 @@ struct IncidentTracker {
         }
         incidents[incident.id] = incident
         for holder in own { holders[holder] = incident.id }
+        if record.phase != .begin { holders[.stall(record.id)] = nil }
         if incidents.count > Self.limit { forgetOldest() }
         return isWaiting || incident.id != record.id ? incident.id : nil
     }

@@ -31,6 +31,44 @@ struct OwnCodeTests {
     }
 }
 
+/// Names and files that look like the system's.
+struct NamesakeTests {
+    @Test(arguments: ["cll_sum", "clu_merge", "_start_batch", "__libc_shim", "_Unwind_orders", "operator new", "std::shop"])
+    func `a source file makes a name the programs own`(symbol: String) {
+        #expect(InAppRules().isInApp(modulePath: "/opt/shop", symbol: symbol, file: "/src/list.cc"))
+        #expect(!InAppRules().isInApp(modulePath: "/opt/shop", symbol: symbol))
+        #expect(!InAppRules().isInApp(modulePath: "/opt/shop", symbol: symbol, file: "/src/lag/Sources/CLagLinux/thread.c"))
+    }
+
+    @Test(arguments: [
+        "__cxa_throw", "_Unwind_RaiseException", "uw_frame_state_for", "__gxx_personality_v0", "__dynamic_cast",
+        "operator delete",
+        "std::operator+", "std::operator==", "std::apply",
+    ])
+    func `what cxx runs on is not in app`(symbol: String) {
+        #expect(!InAppRules().isInApp(modulePath: "/opt/shop", symbol: symbol))
+    }
+
+    @Test(arguments: [
+        "libutil.so", "libmonolith.so", "libnode_editor.so", "libc-client.so", "librt-core.so", "libswiftly.so", "libm-shop.so",
+        "libdispatcher.so", "libpythonic.so", "libresolver.so",
+    ])
+    func `libraries of a programs own`(name: String) {
+        #expect(InAppRules().isInApp(modulePath: "/opt/shop/lib/\(name)", symbol: "work"))
+        #expect(!InAppRules.isRuntime(modulePath: "/opt/shop/lib/\(name)"))
+    }
+
+    @Test(arguments: [
+        "libutil.so.1", "libutil-2.31.so", "libc-2.31.so", "libc.so.6", "librt.so.1", "libmonosgen-2.0.so.1", "libmono-native.so",
+        "libnode.so.108", "libswiftCore.so", "libswift_Concurrency.so", "libdispatch.so", "libpthread-2.31.so", "libresolv.so.2",
+        "libpython3.11.so.1.0", "libruby-3.1.so.3.1", "libstdc++.so.6",
+    ])
+    func `libraries of systems and toolchains`(name: String) {
+        #expect(!InAppRules().isInApp(modulePath: "/opt/shop/lib/\(name)", symbol: "work"))
+        #expect(InAppRules.isRuntime(modulePath: "/opt/shop/lib/\(name)"))
+    }
+}
+
 /// Packages that servers are built on are linked into the program, and yet nobody's own.
 struct ServerPackagesTests {
     @Test(arguments: [
@@ -68,6 +106,17 @@ struct FrameRoleTests {
         "associated type witness table accessor for App.P",
     ])
     func `what the compiler makes is a thunk`(symbol: String) { #expect(FrameRole(symbol: symbol) == .thunk) }
+
+    @Test(arguments: ["thread_start", "clone", "cll_sum", "start_thread"])
+    func `a function of a programs own is code whatever its name`(symbol: String) {
+        #expect(FrameRole(symbol: symbol, hasOwnSource: true) == .code)
+        #expect(FrameRole(symbol: symbol) == .machinery)
+    }
+
+    @Test func `a call operator of nothing is not to blame`() {
+        #expect(FrameRole(symbol: "operator()") == .thunk)
+        #expect(FrameRole(symbol: "taxes::lambda::operator()") == .code)
+    }
 
     @Test func `frame without a symbol is unnamed`() {
         #expect(FrameRole(symbol: nil) == .unnamed)

@@ -130,6 +130,21 @@ struct SymbolSimplifierTests {
         ("ns::name[abi:cxx11](int)", "ns::name"),
         ("ns::run(int) [clone .cold]", "ns::run"),
         ("ns::operatorTable(int)", "ns::operatorTable"),
+        (
+            "std::__cxx11::basic_string<char> std::operator+<char, std::char_traits<char> >(char const*, std::string const&)",
+            "std::operator+"
+        ),
+        ("bool std::operator==<char, int>(A<char> const&, int)", "std::operator=="), ("V operator*<int>(V, int)", "operator*"),
+        ("std::complex<double>& std::complex<double>::operator*=<double>(double)", "std::complex::operator*="),
+        ("A operator,<int, B>(A, B)", "operator,"), ("int A::operator->*<int, B>(B)", "A::operator→*"),
+        ("auto ns::operator<=><int, B>(A, B)", "ns::operator<=>"), ("bool operator><int>(A, A)", "operator>"),
+        ("bool operator< <int>(A, A)", "operator<"), ("A::operator int*() const", "A::operator int*"),
+        ("decltype(auto) callAuto<int>(int)", "callAuto"), ("decltype ({parm#1}()) ns::callExpr<F>(F)", "ns::callExpr"),
+        ("decltype (*({parm#1})) ns::at<F>(F)", "ns::at"), ("decltype ({parm#1}())::type& ns::of<F>(F)", "ns::of"),
+        ("void (*pick<int>(int))(char)", "pick"), ("int (ns::A::*ns::member<int>(int))(char) const", "ns::member"),
+        ("int (&row<int>(int))[3]", "row"),
+        ("decltype(auto) std::apply<main::{lambda(int)#1}, std::tuple<int> >(main::{lambda(int)#1}&&)", "std::apply"),
+        ("std::enable_if<((4)>(1)), B<A, (ns::endian)1>&>::type ns::B<A>::add<int>(int)", "ns::B::add"),
     ]
 
     static let cNames: [(String, String)] = [
@@ -137,6 +152,11 @@ struct SymbolSimplifierTests {
         ("__internal_syscall_cancel", "__internal_syscall_cancel"), (".hidden", ".hidden"),
         ("async_MainTQ0_", "async_Main"), ("async_MainTY12_", "async_Main"), ("TQ0_", "TQ0_"), ("a_TQ_", "a_TQ_"),
         ("FACTQ_", "FACTQ_"), ("state_0_", "state_0_"), ("_", "_"),
+        ("run.part.0.cold", "run"), ("run.llvm.123", "run"), ("inner.0", "inner"), ("work._omp_fn.3", "work"),
+        ("work.omp_outlined.1", "work"), (".omp_outlined.", ".omp_outlined"), ("f.cold@@V1", "f"),
+        // Of Zig and Go, and of OCaml.
+        ("main.price", "main.price"), ("main.part.cost", "main.part.cost"), ("main.work.func1", "main.work.func1"),
+        ("camlShop.price_270", "camlShop.price_270"),
     ]
 
     @Test(arguments: swiftNames) func `swift name`(full: String, short: String) {

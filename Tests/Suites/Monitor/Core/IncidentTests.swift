@@ -119,4 +119,11 @@ import Testing
         }
         #expect(tracker.count <= IncidentTracker.limit)
     }
+
+    @Test mutating func `an incident that goes on for ever keeps no stall that is over`() {
+        for start in UInt64(0)..<1000 {
+            _ = tracker.incident(of: Self.stall(1, start * 100..<start * 100 + 200, lock: (0x1000, [9])))
+        }
+        #expect(tracker.count == 1 && tracker.holderCount == 2)
+    }
 }
