@@ -9,11 +9,15 @@ struct ELFFile: ~Copyable {
         /// Where its name is in the table of section names.
         let nameOffset: UInt32
         let type: UInt32
+        let flags: UInt64
         let address: UInt64
         let offset: UInt64
         let size: UInt64
         let link: UInt32
         let entrySize: UInt64
+
+        /// Whether it holds machine code (`SHF_EXECINSTR`).
+        var isCode: Bool { flags & 4 != 0 }
 
         /// Whether the loaded section holds `address`.
         func contains(_ address: UInt64) -> Bool { address >= self.address && address - self.address < size }
@@ -110,6 +114,7 @@ struct ELFFile: ~Copyable {
             return Section(
                 nameOffset: table.u32(base),
                 type: table.u32(base + 4),
+                flags: table.u64(base + 8),
                 address: table.u64(base + 16),
                 offset: table.u64(base + 24),
                 size: table.u64(base + 32),

@@ -2,7 +2,7 @@ internal import LagModel
 
 /// Finds the functions that hold some addresses in one pass over a symbol table; keeps no table.
 ///
-/// Cost: the table's bytes are read once (24 a symbol), with a binary search among the wanted addresses for each.
+/// Cost: the table's bytes are read once (24 a symbol), with a binary search among the wanted addresses for each; names only of what was found in the end.
 struct SymbolTableSearch {
     struct Found {
         let address: UInt64
@@ -25,11 +25,23 @@ struct SymbolTableSearch {
         let start: UInt64
         let section: UInt16
         let isLocal: Bool
-        let rawName: [UInt8]
+        /// Of functions that begin at one address each may have a name.
+        var nameOffsets: [UInt32]
+    }
+
+    /// A symbol of the table; whether its name may be one of a function's is read when it matters, once.
+    private struct Entry {
+        let start: UInt64
+        let section: UInt16
+        let isLocal: Bool
+        let nameOffset: UInt32
+        var isNamed: Bool?
     }
 
     /// Symbols are read in pieces of this many.
     private static let symbolsAPiece = 2048
+    /// Compilers make two or three; damage and malice any number.
+    private static let maximumNames = 8
     /// A longer name is taken for damage. Swift's longest are some thousands of bytes.
     private static let maximumNameBytes = 32_768
 
@@ -62,15 +74,22 @@ struct SymbolTableSearch {
             let pieceCount = min(Self.symbolsAPiece, count - index)
             let offset = table.offset + UInt64(index) * UInt64(entryBytes)
             guard let piece = file.source.bytes(at: offset, count: pieceCount * entryBytes) else { break }
-            consider(LittleEndianBytes(piece), entryBytes: entryBytes, file, strings)
+            consider(
+                LittleEndianBytes(piece),
+                entryBytes: entryBytes,
+                isPartial: table.type == ELFFile.SectionType.dynamicSymbols,
+                file,
+                strings
+            )
             index += pieceCount
         }
-        return results(file)
+        return results(file, strings)
     }
 
     private mutating func consider(
         _ piece: LittleEndianBytes,
         entryBytes: Int,
+        isPartial: Bool,
         _ file: borrowing ELFFile,
         _ strings: ELFFile.Section
     ) {
@@ -80,68 +99,110 @@ struct SymbolTableSearch {
             let section = piece.u16(base + 6)
             let start = piece.u64(base + 8)
             let size = piece.u64(base + 16)
+            let isLocal = info >> 4 == Symbol.local
             guard section != Symbol.undefinedSection else { continue }
-            guard type == Symbol.function || type == Symbol.indirectFunction || (type == Symbol.noType && size > 0)
-            else { continue }
+            switch type {
+            case Symbol.function, Symbol.indirectFunction: break
+            case Symbol.noType where size > 0: break
+            // A function in assembler without `.type`; what is local may be a label in one.
+            case Symbol.noType where !isLocal && Int(section) < file.sections.count:
+                guard file.sections[Int(section)].isCode, file.sections[Int(section)].contains(start) else { continue }
+            default: continue
+            }
 
             let first = firstAddress(atLeast: start)
             guard first < addresses.count else { continue }
             lastStart[first] = max(lastStart[first] ?? 0, start)
-            let nameOffset = piece.u32(base)
-            let isLocal = info >> 4 == Symbol.local
+            var entry = Entry(start: start, section: section, isLocal: info >> 4 == Symbol.local, nameOffset: piece.u32(base))
             if size == 0 {
-                offer(start, section, isLocal, nameOffset, file, strings, current: &unsized[first])
+                // It reaches to the next function. A table of exported ones alone does not say where that is.
+                guard !isPartial else { continue }
+                offer(&entry, file, strings, current: &unsized[first])
                 continue
             }
             var position = first
             while position < addresses.count, addresses[position] - start < size {
-                offer(start, section, isLocal, nameOffset, file, strings, current: &sized[position])
+                offer(&entry, file, strings, current: &sized[position])
                 position += 1
             }
         }
     }
 
     private func offer(
-        _ start: UInt64,
-        _ section: UInt16,
-        _ isLocal: Bool,
-        _ nameOffset: UInt32,
+        _ entry: inout Entry,
         _ file: borrowing ELFFile,
         _ strings: ELFFile.Section,
         current: inout Candidate?
     ) {
+        var isFurtherName = false
         if let current {
-            guard start >= current.start else { return }
-            if start == current.start, isLocal, !current.isLocal { return }
+            guard entry.start >= current.start else { return }
+            if entry.start == current.start {
+                if entry.isLocal, !current.isLocal { return }
+                isFurtherName = entry.isLocal == current.isLocal
+                if isFurtherName, current.nameOffsets.count >= Self.maximumNames || current.nameOffsets.contains(entry.nameOffset)
+                {
+                    return
+                }
+            }
         }
-        guard let name = Self.name(at: nameOffset, file, strings), !name.isEmpty, !Self.isMappingSymbol(name) else { return }
-        if let current, start == current.start, isLocal == current.isLocal,
-            !Self.isPlainer(name, than: current.rawName)
-        {
-            return
+        let isNamed = entry.isNamed ?? Self.isNamed(entry.nameOffset, file, strings)
+        entry.isNamed = isNamed
+        guard isNamed else { return }
+        if isFurtherName {
+            current?.nameOffsets.append(entry.nameOffset)
+        } else {
+            current = Candidate(
+                start: entry.start,
+                section: entry.section,
+                isLocal: entry.isLocal,
+                nameOffsets: [entry.nameOffset]
+            )
         }
-        current = Candidate(start: start, section: section, isLocal: isLocal, rawName: name)
     }
 
-    private func results(_ file: borrowing ELFFile) -> [Found] {
+    /// Whether a name begins there that is not a mark.
+    private static func isNamed(_ offset: UInt32, _ file: borrowing ELFFile, _ strings: ELFFile.Section) -> Bool {
+        let rest = strings.size.saturatingDifference(UInt64(offset))
+        let (place, overflow) = strings.offset.addingReportingOverflow(UInt64(offset))
+        guard rest > 0, !overflow, let begin = file.source.bytes(at: place, count: Int(min(3, rest))) else { return false }
+        let name = Array(begin.prefix { $0 != 0 })
+        return !name.isEmpty && !isMappingSymbol(name)
+    }
+
+    private func results(_ file: borrowing ELFFile, _ strings: ELFFile.Section) -> [Found] {
         var found: [Found] = []
+        var names: [[UInt32]: [UInt8]] = [:]
         var nearestStart: UInt64?
         var nearestUnsized: Candidate?
         for (index, address) in addresses.enumerated() {
             if let start = lastStart[index] { nearestStart = start }
             if let candidate = unsized[index] { nearestUnsized = candidate }
-            if let candidate = sized[index] {
-                found.append(Found(address: address, rawName: candidate.rawName, start: candidate.start))
-            } else if let candidate = nearestUnsized, candidate.start == nearestStart,
-                // Without a size it reaches to the next function, at most to the end of its section.
-                Int(candidate.section) < file.sections.count,
-                file.sections[Int(candidate.section)].contains(candidate.start),
-                file.sections[Int(candidate.section)].contains(address)
+            var candidate = sized[index]
+            // Without a size it reaches to the next function, at most to the end of its section.
+            if candidate == nil, let last = nearestUnsized, last.start == nearestStart, Int(last.section) < file.sections.count,
+                file.sections[Int(last.section)].contains(last.start), file.sections[Int(last.section)].contains(address)
             {
-                found.append(Found(address: address, rawName: candidate.rawName, start: candidate.start))
+                candidate = last
             }
+            guard let candidate else { continue }
+            let name = names[candidate.nameOffsets] ?? Self.plainestName(candidate.nameOffsets, file, strings)
+            names[candidate.nameOffsets] = name
+            if !name.isEmpty { found.append(Found(address: address, rawName: name, start: candidate.start)) }
         }
         return found
+    }
+
+    /// Empty where none can be read.
+    private static func plainestName(_ offsets: [UInt32], _ file: borrowing ELFFile, _ strings: ELFFile.Section) -> [UInt8] {
+        var plainest: [UInt8] = []
+        for offset in offsets {
+            guard let name = name(at: offset, file, strings), plainest.isEmpty || isPlainer(name, than: plainest) else {
+                continue
+            }
+            plainest = name
+        }
+        return plainest
     }
 
     /// The first index whose address is not below `start`.

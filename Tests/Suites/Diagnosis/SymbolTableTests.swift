@@ -10,10 +10,14 @@ struct SymbolTableTests {
         _ symbols: [Symbol],
         at offsets: [UInt64],
         returnAddresses: Bool = false,
-        tableType: UInt32 = 2
+        tableType: UInt32 = 2,
+        textFlags: UInt64 = 0
     ) throws -> [String?] {
         let scratch = try ScratchDirectory()
-        let path = try scratch.write(SyntheticELF(symbols: symbols, tableType: tableType).bytes(), to: "module")
+        let path = try scratch.write(
+            SyntheticELF(symbols: symbols, tableType: tableType, textFlags: textFlags).bytes(),
+            to: "module"
+        )
         var symbolizer = Symbolizer(debugRoot: scratch.path)
         return symbolizer.resolve(
             offsets.map {
@@ -92,6 +96,21 @@ struct SymbolTableTests {
             Symbol(name: "label", value: 0x1300, size: 0, type: 0),
         ]
         #expect(try resolve(symbols, at: [0x1100, 0x1200, 0x1300]) == [nil, nil, nil])
+    }
+
+    @Test func `untyped global symbols of code are functions and end the one before`() throws {
+        let symbols = [
+            Symbol(name: "checksum", value: 0x1100, size: 0), Symbol(name: "mix", value: 0x1110, size: 0, type: 0),
+            Symbol(name: "label", value: 0x1118, size: 0, type: 0, binding: 0), Symbol(name: "sized", value: 0x1200, size: 16),
+            Symbol(name: "inner", value: 0x1204, size: 0, type: 0), Symbol(name: "etext", value: 0x2000, size: 0, type: 0),
+        ]
+        let names = try resolve(symbols, at: [0x110f, 0x1110, 0x1120, 0x1208, 0x2000], textFlags: 4)
+        #expect(names == ["checksum+15", "mix+0", "mix+16", "sized+8", nil])
+    }
+
+    @Test func `an exported symbol without a size names nothing in a table of exported ones`() throws {
+        let symbols = [Symbol(name: "crc", value: 0x1100, size: 0), Symbol(name: "next", value: 0x1200, size: 8)]
+        #expect(try resolve(symbols, at: [0x1140, 0x1204], tableType: 11, textFlags: 4) == [nil, "next+4"])
     }
 
     @Test func `mapping symbols of ARM are ignored and Swift names are not`() throws {

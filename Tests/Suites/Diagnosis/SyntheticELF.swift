@@ -18,6 +18,8 @@ struct SyntheticELF {
     var symbols: [Symbol]
     /// `.symtab` is 2, `.dynsym` 11.
     var tableType: UInt32 = 2
+    /// Of the section that the symbols are in; 4 is `SHF_EXECINSTR`.
+    var textFlags: UInt64 = 0
 
     func bytes() -> [UInt8] {
         var strings: [UInt8] = [0]
@@ -45,15 +47,25 @@ struct SyntheticELF {
         file += [UInt8](repeating: 0, count: noteOffset - file.count) + note
         file += [UInt8](repeating: 0, count: sectionsOffset - file.count)
         file += section(type: 0, address: 0, offset: 0, size: 0, link: 0, entry: 0)
-        file += section(type: 1, address: Self.textAddress, offset: 0, size: Self.textSize, link: 0, entry: 0)
+        file += section(type: 1, address: Self.textAddress, offset: 0, size: Self.textSize, link: 0, entry: 0, flags: textFlags)
         file += section(type: tableType, address: 0, offset: UInt64(tableOffset), size: UInt64(table.count), link: 3, entry: 24)
         file += section(type: 3, address: 0, offset: UInt64(stringsOffset), size: UInt64(strings.count), link: 0, entry: 0)
         file += section(type: 7, address: 0, offset: UInt64(noteOffset), size: UInt64(note.count), link: 0, entry: 0)
         return file
     }
 
-    private func section(type: UInt32, address: UInt64, offset: UInt64, size: UInt64, link: UInt32, entry: UInt64) -> [UInt8] {
-        little(UInt32(0)) + little(type) + little(UInt64(0)) + little(address) + little(offset) + little(size)
+    private func section(
+        type: UInt32,
+        address: UInt64,
+        offset: UInt64,
+        size: UInt64,
+        link: UInt32,
+        entry: UInt64,
+        flags: UInt64 = 0
+    )
+        -> [UInt8]
+    {
+        little(UInt32(0)) + little(type) + little(flags) + little(address) + little(offset) + little(size)
             + little(link) + little(UInt32(0)) + little(UInt64(1)) + little(entry)
     }
 
