@@ -62,6 +62,7 @@ package struct LineSymbolizer: LineSource {
     private let files: SymbolFiles
     private let demangler = Demangler()
     private var cache: SymbolCache<[ResolvedFrame]>
+    private var replaced = ReplacedFiles()
     private var child: SymbolizerProcess?
     /// What the child has not answered yet, though its time was up: nothing else is asked meanwhile.
     private var work: Work?
@@ -113,6 +114,7 @@ package struct LineSymbolizer: LineSource {
     /// no line is known, and where the child needs longer: it goes on, and a later query finds the answer.
     package mutating func levels(for queries: [SymbolQuery]) -> [[ResolvedFrame]] {
         if work != nil { _ = takeAnswers(until: clb_now_ns() + Self.lateNanoseconds) }
+        if replaced.contains(oneOf: queries, files) { cache.removeAll() }
         var answers: [Key: [ResolvedFrame]] = [:]
         var unknown: [SymbolFiles.Module: Set<Key>] = [:]
         for query in queries {

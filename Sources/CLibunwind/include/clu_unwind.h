@@ -10,18 +10,26 @@
 
 #include "cll_snapshot.h"
 
-enum { CLU_BUILD_ID_MAX = 32, CLU_MODULE_PATH_MAX = 240 };
+enum { CLU_BUILD_ID_MAX = 32 };
+
+// Where a function begins and where its entry in .eh_frame is, both from the start of the module.
+typedef struct clu_entry_place {
+    int32_t function, entry;
+} clu_entry_place;
 
 // A loaded program or library. Written once by the module map, then constant.
 typedef struct clu_module {
     uint64_t start, end;      // [start, end) of all its segments
     uint64_t bias;            // address = bias + ELF virtual address
     uint64_t eh_frame_hdr;    // address of the unwind table's header; 0 when it has none
+    const clu_entry_place *made_table;  // sorted, in our own memory: in its place, where the linker made none
+    uint32_t made_count;
     uint64_t text_start, text_end;  // the executable part
+    uint64_t build_id_place;  // its address; 0: there is none
     uint32_t build_id_length;
     uint8_t build_id[CLU_BUILD_ID_MAX];
     uint32_t path_length;
-    char path[CLU_MODULE_PATH_MAX];  // the end of it where it is longer
+    const uint8_t *path;      // not ended by a NUL; lives as long as the map
 } clu_module;
 
 // Executable memory that is no module's: what compilers at run time make, or code of a file that is mapped by itself (V8's builtins, near the code

@@ -1,6 +1,7 @@
 internal import CLagLinux
 internal import CLibunwind
 internal import Glibc
+internal import LagModel
 
 /// The headers of an ELF image in a process's memory (System V ABI, chapter 5; ELF-64 object file format).
 ///
@@ -58,6 +59,36 @@ enum ElfImage {
         return true
     }
 
+    /// Whether what is mapped now is still what was read: another file may be mapped in its place, or be written over it, under the same name and number. By the
+    /// Build ID; without one by ``stamp(at:of:)``. Allocates nothing.
+    static func isStill(_ module: UnsafePointer<clu_module>, of process: Int32, stamp: UInt64) -> Bool {
+        let length = Int(module.pointee.build_id_length)
+        guard length > 0 else { return self.stamp(at: module.pointee.start, of: process) == stamp }
+        var now = module.pointee.build_id
+        return withUnsafeMutableBytes(of: &now) { now in
+            // What cannot be read is about to go.
+            guard cll_memory_read(process, module.pointee.build_id_place, now.baseAddress, length) == length else { return true }
+            let offset = MemoryLayout<clu_module>.offset(of: \.build_id)!
+            return memcmp(now.baseAddress!, UnsafeRawPointer(module) + offset, length) == 0
+        }
+    }
+
+    /// A number of the image's headers, which say how long its parts are. Allocates nothing.
+    static func stamp(at start: UInt64, of process: Int32) -> UInt64 {
+        withUnsafeTemporaryAllocation(of: UInt64.self, capacity: stampWords) { words in
+            words.initialize(repeating: 0)
+            // The header's 64 bytes, with the number of program headers in its last words, and those headers behind it, as linkers lay it out.
+            guard cll_memory_read(process, start, words.baseAddress, stampWords * 8) == stampWords * 8 else { return 0 }
+            let count = min(stampWords, 8 + 7 * Int(words[7] & 0xffff))
+            var hash = StableHash()
+            for index in 0..<count { hash.combine(word: words[index]) }
+            return hash.value
+        }
+    }
+
+    /// For 17 program headers.
+    private static let stampWords = 128
+
     private static func load<T>(_ process: Int32, _ address: UInt64, _ value: inout T) -> Bool {
         withUnsafeMutableBytes(of: &value) { cll_memory_read(process, address, $0.baseAddress, $0.count) == $0.count }
     }
@@ -80,7 +111,9 @@ enum ElfImage {
                 let read = withUnsafeMutableBytes(of: &module.pointee.build_id) {
                     cll_memory_read(process, content, $0.baseAddress, length)
                 }
-                if read == length { module.pointee.build_id_length = UInt32(length) }
+                guard read == length else { return }
+                module.pointee.build_id_length = UInt32(length)
+                module.pointee.build_id_place = content
                 return
             }
             offset = content &- address &+ UInt64((note.content &+ 3) & ~3)

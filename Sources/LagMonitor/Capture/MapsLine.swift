@@ -46,29 +46,25 @@ struct MapsLine {
         pathLength >= name.utf8CodeUnitCount && memcmp(path, name.utf8Start, name.utf8CodeUnitCount) == 0
     }
 
-    private var storedRange: (from: Int, count: Int) {
-        let count = min(pathLength, Int(CLU_MODULE_PATH_MAX))
-        return (pathLength - count, count)
+    func hasPath(of module: UnsafePointer<clu_module>) -> Bool {
+        Int(module.pointee.path_length) == pathLength && (pathLength == 0 || memcmp(module.pointee.path, path, pathLength) == 0)
     }
 
-    func hasPath(of module: UnsafePointer<clu_module>) -> Bool {
-        let (from, count) = storedRange
-        guard Int(module.pointee.path_length) == count else { return false }
-        let stored = Self.pathBytes(module)
-        for index in 0..<count where stored[index] != path[from + index] { return false }
+    /// Appends the path to `paths`, at `used`.
+    /// - Returns: false where there is no room.
+    func copyPath(into module: UnsafeMutablePointer<clu_module>, _ paths: UnsafeMutableRawBufferPointer, used: inout Int) -> Bool
+    {
+        guard pathLength <= paths.count - used else { return false }
+        let place = paths.baseAddress! + used
+        memcpy(place, path, pathLength)
+        used += pathLength
+        module.pointee.path = UnsafePointer(place.assumingMemoryBound(to: UInt8.self))
+        module.pointee.path_length = UInt32(pathLength)
         return true
     }
 
-    func copyPath(into module: UnsafeMutablePointer<clu_module>) {
-        let (from, count) = storedRange
-        let stored = UnsafeMutablePointer(mutating: Self.pathBytes(module))
-        for index in 0..<count { stored[index] = path[from + index] }
-        module.pointee.path_length = UInt32(count)
-    }
-
-    static func pathBytes(_ module: UnsafePointer<clu_module>) -> UnsafePointer<UInt8> {
-        let offset = MemoryLayout<clu_module>.offset(of: \.path)!
-        return UnsafeRawPointer(module).advanced(by: offset).assumingMemoryBound(to: UInt8.self)
+    static func pathBytes(_ module: UnsafePointer<clu_module>) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: module.pointee.path, count: Int(module.pointee.path_length))
     }
 
     private static func number(_ text: UnsafePointer<UInt8>, _ at: inout Int, _ limit: Int, base: UInt64) -> UInt64 {

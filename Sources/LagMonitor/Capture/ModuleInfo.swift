@@ -3,7 +3,7 @@ internal import LagModel
 
 /// A loaded program or library, as a record names it.
 package struct ModuleInfo: Sendable, Equatable {
-    /// The path it was mapped from (its last 240 bytes), or `[vdso]`.
+    /// The path it was mapped from, or `[vdso]`.
     package let path: String
     /// The GNU build-id in lower-case hexadecimal; empty when the file has none.
     package let buildID: String
@@ -19,8 +19,7 @@ package struct ModuleInfo: Sendable, Equatable {
 
 extension ModuleInfo {
     init(_ module: UnsafePointer<clu_module>) {
-        let length = Int(module.pointee.path_length)
-        let path = String(decoding: UnsafeBufferPointer(start: MapsLine.pathBytes(module), count: length), as: UTF8.self)
+        let path = String(decoding: MapsLine.pathBytes(module), as: UTF8.self)
         let buildID = withUnsafeBytes(of: module.pointee.build_id) {
             Hexadecimal.text($0.prefix(Int(module.pointee.build_id_length)))
         }

@@ -23,10 +23,14 @@ package final class ModuleMap: @unchecked Sendable {
     package let process: Int32
     private let modules: UnsafeMutablePointer<clu_module>
     private let inodes: UnsafeMutablePointer<UInt64>
+    /// ``ElfImage/stamp(at:of:)`` of each that has no Build ID.
+    private let stamps: UnsafeMutablePointer<UInt64>
+    private let paths: UnsafeMutableRawBufferPointer
     private let active: UnsafeMutablePointer<UInt16>
     private let ranges: UnsafeMutablePointer<clu_code_range>
     private let text: UnsafeMutablePointer<UInt8>
     private var known = 0
+    private var usedPathBytes = 0
     private var activeCount = 0
     private var rangeCount = 0
     private var fingerprint: UInt64 = 0
@@ -40,28 +44,40 @@ package final class ModuleMap: @unchecked Sendable {
     package private(set) var overflow = 0
 
     private static let textCapacity = 1 << 20
+    private static let pathCapacity = 1 << 20
     private static var moduleBytes: Int { capacity * MemoryLayout<clu_module>.stride }
     private static var rangeBytes: Int { rangeCapacity * MemoryLayout<clu_code_range>.stride }
 
     /// This process's.
     package convenience init?() { self.init(process: getpid()) }
 
-    /// Takes its memory (about 2 MB of address space; touched as needed) straight from the kernel.
+    /// Takes its memory (about 3 MB of address space; touched as needed) straight from the kernel.
     package init?(process: Int32) {
         guard let modules = cll_memory_map(Self.moduleBytes), let inodes = cll_memory_map(Self.capacity * 8),
+            let stamps = cll_memory_map(Self.capacity * 8), let paths = cll_memory_map(Self.pathCapacity),
             let active = cll_memory_map(Self.capacity * 2), let ranges = cll_memory_map(Self.rangeBytes),
             let text = cll_memory_map(Self.textCapacity)
         else { return nil }
         self.process = process
         self.modules = modules.bindMemory(to: clu_module.self, capacity: Self.capacity)
         self.inodes = inodes.bindMemory(to: UInt64.self, capacity: Self.capacity)
+        self.stamps = stamps.bindMemory(to: UInt64.self, capacity: Self.capacity)
+        self.paths = UnsafeMutableRawBufferPointer(start: paths, count: Self.pathCapacity)
         self.active = active.bindMemory(to: UInt16.self, capacity: Self.capacity)
         self.ranges = ranges.bindMemory(to: clu_code_range.self, capacity: Self.rangeCapacity)
         self.text = text.bindMemory(to: UInt8.self, capacity: Self.textCapacity)
     }
 
     deinit {
+        for index in 0..<known where modules[index].made_count > 0 {
+            cll_memory_unmap(
+                UnsafeMutableRawPointer(mutating: modules[index].made_table),
+                Self.tableBytes(modules[index].made_count)
+            )
+        }
         cll_memory_unmap(modules, Self.moduleBytes)
+        cll_memory_unmap(stamps, Self.capacity * 8)
+        cll_memory_unmap(paths.baseAddress, Self.pathCapacity)
         cll_memory_unmap(inodes, Self.capacity * 8)
         cll_memory_unmap(active, Self.capacity * 2)
         cll_memory_unmap(ranges, Self.rangeBytes)
@@ -185,6 +201,27 @@ package final class ModuleMap: @unchecked Sendable {
         return nil
     }
 
+    /// The modules that are mapped now and have no table of their unwind entries. Owner thread; allocates.
+    package var withoutTables: [Int] {
+        (0..<activeCount).map { Int(active[$0]) }.filter { modules[$0].eh_frame_hdr == 0 && modules[$0].made_count == 0 }
+    }
+
+    /// Makes the table of a module from its `.eh_frame`, which is at these ELF virtual addresses. Before the index is handed over; allocates.
+    /// - Returns: whether the entries are whole.
+    @discardableResult
+    package func makeTable(of index: Int, from section: Range<UInt64>) -> Bool {
+        let module = modules[index]
+        guard module.made_count == 0, let entries = EntryTable.read(section, of: module, in: process),
+            let count = UInt32(exactly: entries.count), let memory = cll_memory_map(Self.tableBytes(count))
+        else { return false }
+        entries.withUnsafeBytes { memory.copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
+        modules[index].made_table = UnsafePointer(memory.bindMemory(to: clu_entry_place.self, capacity: entries.count))
+        modules[index].made_count = count
+        return true
+    }
+
+    private static func tableBytes(_ count: UInt32) -> Int { Int(count) * MemoryLayout<clu_entry_place>.stride }
+
     /// What is known of a module. Allocates (it makes strings): for the reporter, not for the watchdog.
     package func module(at index: Int) -> ModuleInfo? {
         guard index >= 0, index < Self.capacity, modules[index].start != 0 else { return nil }
@@ -200,7 +237,7 @@ package final class ModuleMap: @unchecked Sendable {
     /// Whether a module is one of these. Allocates nothing.
     package func isSystems(_ index: Int) -> Bool {
         guard index >= 0, index < Self.capacity, modules[index].start != 0 else { return false }
-        let path = UnsafeBufferPointer(start: MapsLine.pathBytes(modules + index), count: Int(modules[index].path_length))
+        let path = MapsLine.pathBytes(modules + index)
         let begin = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
         return Self.systems.contains { name in
             path.count - begin >= name.utf8CodeUnitCount
@@ -221,7 +258,9 @@ package final class ModuleMap: @unchecked Sendable {
     private func findOrAdd(_ line: MapsLine) -> Int? {
         // The maps are short and this runs at start and at a suspected stall only: a linear search is enough.
         for index in 0..<known
-        where modules[index].start == line.start && inodes[index] == line.inode && line.hasPath(of: modules + index) {
+        where modules[index].start == line.start && inodes[index] == line.inode && line.hasPath(of: modules + index)
+            && ElfImage.isStill(modules + index, of: process, stamp: stamps[index])
+        {
             return index
         }
         guard known < Self.capacity else {
@@ -229,8 +268,12 @@ package final class ModuleMap: @unchecked Sendable {
             return nil
         }
         guard ElfImage.read(at: line.start, of: process, into: modules + known) else { return nil }
-        line.copyPath(into: modules + known)
+        guard line.copyPath(into: modules + known, paths, used: &usedPathBytes) else {
+            overflow += 1
+            return nil
+        }
         inodes[known] = line.inode
+        stamps[known] = modules[known].build_id_length > 0 ? 0 : ElfImage.stamp(at: line.start, of: process)
         known += 1
         return known - 1
     }

@@ -165,20 +165,3 @@ struct ELFFile: ~Copyable {
         return nil
     }
 }
-
-/// Fixed-width fields at checked places; 0 beyond the end.
-struct LittleEndianBytes {
-    let bytes: [UInt8]
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-    var count: Int { bytes.count }
-    func u8(_ offset: Int) -> UInt8 { load(offset) }
-    func u16(_ offset: Int) -> UInt16 { load(offset) }
-    func u32(_ offset: Int) -> UInt32 { load(offset) }
-    func u64(_ offset: Int) -> UInt64 { load(offset) }
-
-    private func load<Number: FixedWidthInteger & BitwiseCopyable>(_ offset: Int) -> Number {
-        guard offset >= 0, offset <= bytes.count - MemoryLayout<Number>.size else { return 0 }
-        return bytes.withUnsafeBytes { Number(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: Number.self)) }
-    }
-}

@@ -11,9 +11,6 @@ package struct ProgramFiles: Sendable, Hashable {
     /// `python3.11`. Nil: the file's own name.
     package var linkName: String?
 
-    /// `CLU_MODULE_PATH_MAX` with its NUL.
-    private static let maximumPathBytes = 239
-
     /// Where a link is looked for, beside the executable's own folder.
     private static let linkFolders = ["/usr/bin", "/usr/sbin", "/usr/local/bin"]
 
@@ -33,15 +30,13 @@ package struct ProgramFiles: Sendable, Hashable {
     /// 256 MB of line tables, some 10 ms for 30 MB; 2 µs when nothing changed.
     package static func read(of process: Int32, after last: ProgramFiles?) -> ProgramFiles {
         // A process that has ended has no executable any more; its last records are of the same one.
-        guard let whole = ProcessContext.executablePath(of: "\(process)") else { return last ?? ProgramFiles(executable: nil) }
-        // As much of its end as the module map keeps of a path.
-        let path = String(decoding: whole.utf8.suffix(maximumPathBytes), as: UTF8.self)
+        guard let path = ProcessContext.executablePath(of: "\(process)") else { return last ?? ProgramFiles(executable: nil) }
         if let last, last.executable == path { return last }
         // By number: the file that runs, also where its path is another process's or it was replaced.
         return ProgramFiles(
             executable: path,
             modules: SourceModules(inFile: "/proc/\(process)/exe"),
-            linkName: linkName(of: process, executable: whole)
+            linkName: linkName(of: process, executable: path)
         )
     }
 

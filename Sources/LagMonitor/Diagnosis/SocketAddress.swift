@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// Where a socket leads, as text: `127.0.0.1:8080`, `[2001:db8::1]:443`, `/run/app.sock`.
 ///
 /// Any thread. IPv6 as RFC 5952 has it, in brackets before a port (section 6).

@@ -38,6 +38,10 @@ package struct SymbolCache<Value: SymbolCacheValue>: Sendable {
 
     package var count: Int { young.count + old.count }
 
+    package mutating func removeAll() {
+        (young, old, youngBytes) = ([:], [:], 0)
+    }
+
     /// The answer that is kept for `key`.
     package mutating func value(for key: Key) -> Value? {
         if let value = young[key] { return value }

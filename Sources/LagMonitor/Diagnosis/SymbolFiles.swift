@@ -1,5 +1,6 @@
 internal import CLagLinux
 internal import Glibc
+internal import LagModel
 
 /// Finds the files that know about a module: its own, and the debug file of the same build-id. Believes nothing that does
 /// not carry the build-id that was asked for.
@@ -45,19 +46,36 @@ package struct SymbolFiles: Sendable {
     }
 
     private static func seesOtherFiles(_ process: Int32) -> Bool {
-        var (own, other) = (stat(), stat())
-        guard process != getpid(), stat("/proc/self/ns/mnt", &own) == 0, stat("/proc/\(process)/ns/mnt", &other) == 0 else {
-            return false
-        }
-        return own.st_ino != other.st_ino
+        guard process != getpid(), let own = mounts(of: getpid()), let other = mounts(of: process) else { return false }
+        return own != other
+    }
+
+    /// The number of a process's mount namespace.
+    private static func mounts(of process: Int32) -> UInt64? {
+        var status = stat()
+        return stat("/proc/\(process)/ns/mnt", &status) == 0 ? UInt64(status.st_ino) : nil
     }
 
     /// The module's own file.
     func open(_ module: Module) -> ELFFile? {
-        for place in places(of: module) {
-            if let file = open(module, at: place) { return file }
+        for places in [nearPlaces, farPlaces] {
+            for place in places(module) {
+                if let file = open(module, at: place) { return file }
+            }
         }
         return nil
+    }
+
+    /// Which file is at the module's path now.
+    func identity(of module: Module) -> FileIdentity? {
+        nearPlaces(of: module).first.flatMap(FileIdentity.init(path:))
+    }
+
+    /// Where the entries of unwind tables are in the module, by ELF virtual addresses.
+    package func unwindEntries(of module: Module) -> Range<UInt64>? {
+        guard let section = open(module)?.sections(named: [".eh_frame"]).first, section.address > 0 else { return nil }
+        let (end, overflow) = section.address.addingReportingOverflow(section.size)
+        return overflow ? nil : section.address..<end
     }
 
     private func open(_ module: Module, at place: String) -> ELFFile? {
@@ -68,7 +86,7 @@ package struct SymbolFiles: Sendable {
 
     /// The separate debug file of a module whose own file is there.
     func openDebugFile(of file: borrowing ELFFile, _ module: Module) -> ELFFile? {
-        guard let place = places(of: module).first else { return nil }
+        guard let place = nearPlaces(of: module).first else { return nil }
         for path in debugPaths(of: file, at: place) {
             // One in a folder `.debug` may have the module's own name.
             if let source = ByteSource(path: path), source.identity != file.source.identity, let debug = ELFFile(source),
@@ -82,8 +100,10 @@ package struct SymbolFiles: Sendable {
 
     /// The file to ask for the lines of `module`.
     package func lineFile(of module: Module) -> LineSearch {
-        for place in places(of: module) {
-            if let file = open(module, at: place) { return lineFile(file, at: place) }
+        for places in [nearPlaces, farPlaces] {
+            for place in places(module) {
+                if let file = open(module, at: place) { return lineFile(file, at: place) }
+            }
         }
         return .missing
     }
@@ -117,17 +137,52 @@ package struct SymbolFiles: Sendable {
             + roots.map { "\($0)\(folder.trimmingPrefix(root))/\(name)" }
     }
 
-    /// Where the module's file may be read: its path, and for one that was deleted what the kernel keeps as long as it is mapped: the process's own program (a
-    /// service is in that state after an upgrade), and, for who may see it (CAP_CHECKPOINT_RESTORE), each mapping's file. The build-id shows whether it is the same
-    /// file. By number, so that a child finds the same ones.
-    private func places(of module: Module) -> [String] {
-        guard module.path.hasSuffix(Self.deleted) else {
-            return [module.path.hasPrefix("/") ? root + module.path : module.path]
+    /// Where the module's file is, as a rule: its path; of a program that was deleted (a service is in that state after an upgrade) what the kernel keeps as long as it
+    /// is mapped. By number, so that a child finds the same one.
+    private func nearPlaces(of module: Module) -> [String] {
+        guard module.path.hasPrefix("/") else { return [module.path] }
+        guard module.path.hasSuffix(Self.deleted) else { return [root + module.path] }
+        return module.buildID.isEmpty ? [] : [program]
+    }
+
+    /// Where else it may be read, by its build-id alone: a process in a container that has changed its root (chroot) does not have the files below that which the kernel
+    /// names; a parent may, or this process. And for who may see it (CAP_CHECKPOINT_RESTORE) the mapping's file, deleted or not.
+    private func farPlaces(of module: Module) -> [String] {
+        guard module.path.hasPrefix("/") else { return [] }
+        var places: [String] = []
+        if !module.buildID.isEmpty, !module.path.hasSuffix(Self.deleted) {
+            places = ProcessContext.executablePath(of: "\(process)") == module.path ? [program] : []
+            if !root.isEmpty { places += parentsWithSameFiles().map { "/proc/\($0)/root\(module.path)" } + [module.path] }
         }
-        let program = module.buildID.isEmpty ? [] : ["/proc/\(process)/exe"]
         var (low, high): (UInt64, UInt64) = (0, 0)
-        guard cll_procfs_mapping_of(process, module.path, &low, &high) == 0, high > low else { return program }
-        return program + ["/proc/\(process)/map_files/\(String(low, radix: 16))-\(String(high, radix: 16))"]
+        guard cll_procfs_mapping_of(process, module.path, &low, &high) == 0, high > low else { return places }
+        return places + ["/proc/\(process)/map_files/\(String(low, radix: 16))-\(String(high, radix: 16))"]
+    }
+
+    private var program: String { "/proc/\(process)/exe" }
+
+    /// The process's parents, nearest first, as far as they are in its mount namespace.
+    private func parentsWithSameFiles() -> [Int32] {
+        var parents: [Int32] = []
+        var next = process
+        guard let mounts = Self.mounts(of: process) else { return [] }
+        while parents.count < Self.maximumParents, let parent = Self.parent(of: next),
+            Self.mounts(of: parent) == mounts
+        {
+            parents.append(parent)
+            next = parent
+        }
+        return parents
+    }
+
+    private static let maximumParents = 16
+
+    private static func parent(of process: Int32) -> Int32? {
+        guard let status = ProcFile.text(at: "/proc/\(process)/status", limit: 4096),
+            let line = status.split(separator: "\n").first(where: { $0.hasPrefix("PPid:") }),
+            let parent = Int32(line.dropFirst(5).trimmingPrefix { $0 == "\t" || $0 == " " }), parent > 0
+        else { return nil }
+        return parent
     }
 
     /// The kernel's mark behind a path that is no more.

@@ -33,6 +33,7 @@ package struct Symbolizer: Sendable {
     private let demangler = Demangler()
     private let files: SymbolFiles
     private var cache: SymbolCache<Entry>
+    private var replaced = ReplacedFiles()
     /// Passes over symbol tables so far; shows tests that the cache works.
     package private(set) var tablePasses = 0
 
@@ -63,6 +64,7 @@ package struct Symbolizer: Sendable {
 
     /// The answers in the order of the queries; nil where there is no symbol.
     package mutating func resolve(_ queries: [SymbolQuery]) -> [ResolvedSymbol?] {
+        if replaced.contains(oneOf: queries, files) { cache.removeAll() }
         var unknown: [SymbolFiles.Module: Set<UInt64>] = [:]
         var answers: [Key: Entry] = [:]
         for query in queries {

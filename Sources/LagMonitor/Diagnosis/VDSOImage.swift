@@ -1,4 +1,5 @@
 internal import CLagLinux
+internal import LagModel
 
 /// The kernel's shared object in this process: code without a file.
 enum VDSOImage {

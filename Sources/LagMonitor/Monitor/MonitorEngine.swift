@@ -110,6 +110,7 @@ final class MonitorEngine: Sendable {
         } catch {
             throw .captureUnavailable(reason: error.reason)
         }
+        capture.modules.makeTables()
         guard let registry = WatchRegistry() else { throw .resources(reason: "no memory for the list of watched loops") }
         guard let queue = EpisodeQueue(maximumFrames: StallMonitorConfiguration.frameCapacity) else {
             throw .resources(reason: "no memory for stalls in progress")

@@ -78,4 +78,69 @@ struct ModuleMapTests {
         try #require(modules.count == 1)
         #expect(map.index(of: place) == modules[0].index)
     }
+
+    /// A folder for a library's sources, gone afterwards.
+    private static func inFolder(_ name: String, _ body: (String) throws -> Void) throws {
+        let folder = NSTemporaryDirectory() + name
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try body(folder)
+    }
+
+    private static func compile(_ source: String, to library: String, _ options: [String] = []) throws {
+        let file = library + ".c"
+        try Data(source.utf8).write(to: URL(fileURLWithPath: file))
+        let compiler = Process()
+        compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        compiler.arguments = ["clang", "-shared", "-fPIC", "-o", library, file] + options
+        try compiler.run()
+        compiler.waitUntilExit()
+        try #require(compiler.terminationStatus == 0)
+    }
+
+    /// A library that is written anew and loaded again has the same address, path and inode.
+    @Test(arguments: ["sha1", "none"]) func `a file that was written anew is another module`(id: String) throws {
+        try Self.inFolder("module-map-\(UUID().uuidString)") { folder in
+            let versions = ["int run(void) { return 1; }", "int run(void) { return 2; } int walk(int n) { return n * 7 + 5; }"]
+            var contents: [Data] = []
+            for source in versions {
+                try Self.compile(source, to: folder + "/version.so", ["-Wl,--build-id=\(id)"])
+                contents.append(try Data(contentsOf: URL(fileURLWithPath: folder + "/version.so")))
+            }
+            // Room for the whole, of which the file's first page is mapped.
+            let memory = try #require(mmap(nil, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
+            defer { munmap(memory, 1 << 20) }
+            let file = open(folder + "/plug.so", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+            defer { close(file) }
+            let map = try #require(ModuleMap())
+            var indices: [Int] = []
+            for version in [0, 0, 1, 0] {
+                try #require(ftruncate(file, 0) == 0)
+                try #require(
+                    contents[version].withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, 0) } == contents[version].count
+                )
+                try #require(mmap(memory, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0) == memory)
+                map.refresh()
+                indices.append(try #require(map.index(of: UInt64(UInt(bitPattern: memory)))))
+            }
+            #expect(indices[0] == indices[1] && indices[1] != indices[2] && indices[3] == indices[0])
+            let modules = try indices.map { try #require(map.module(at: $0)) }
+            #expect(modules.allSatisfy { $0.path == folder + "/plug.so" })
+            #expect((modules[0].buildID == modules[2].buildID) == (id == "none"))
+        }
+    }
+
+    @Test func `a long path is kept as a whole`() throws {
+        let parts = ["module-map-\(UUID().uuidString)"] + [String](repeating: String(repeating: "d", count: 90), count: 3)
+        try Self.inFolder(parts.joined(separator: "/")) { folder in
+            try Self.compile("int far_place(void) { return 7; }", to: folder + "/far.so")
+            let handle = try #require(dlopen(folder + "/far.so", RTLD_NOW))
+            defer { dlclose(handle) }
+            let map = try #require(ModuleMap())
+            map.refresh()
+            let index = try #require(map.index(of: UInt64(UInt(bitPattern: dlsym(handle, "far_place")))))
+            #expect(map.module(at: index)?.path == folder + "/far.so")
+        }
+        try? FileManager.default.removeItem(atPath: NSTemporaryDirectory() + parts[0])
+    }
 }
