@@ -6,7 +6,7 @@ internal import LagModel
 ///
 /// Reading is the same in both phases, so what finds its way through a runtime's structures is written once: while the copy is open, what is not
 /// there yet is read from the process and kept; once it is closed, only what was kept is there. Every read is bounded: by the memory, the
-/// number of reads, and the processor's time that the copy may take. (To end it because this thread had to wait for a processor would shorten no stop:
+/// number of reads, and the processor's time that those after the first few may take. (To end it because this thread had to wait for a processor would shorten no stop:
 /// the wait is over, and the frames would be lost.)
 ///
 /// What another process wrote is a claim: an address that leads nowhere gives nil. One thread at a time.
@@ -17,6 +17,8 @@ package final class MemoryCopy: @unchecked Sendable {
     private static let residentBytes = 128 * 1024
     /// System calls, about 1 µs each.
     package static let maximumReads = 512
+    /// Whatever they take: what the innermost frame is known by. On a busy machine one read may take as long as ten do otherwise.
+    package static let leastReads = 16
 
     private struct Piece {
         let address: UInt64
@@ -82,7 +84,8 @@ package final class MemoryCopy: @unchecked Sendable {
 
     /// Whether more can be copied.
     package var hasRoom: Bool {
-        isOpen && reads < Self.maximumReads && used < Self.capacityBytes && Self.processorNanoseconds() < deadline
+        isOpen && reads < Self.maximumReads && used < Self.capacityBytes
+            && (reads < Self.leastReads || Self.processorNanoseconds() < deadline)
     }
 
     /// Whether what is to be copied may still be looked for: not with the time that it takes to copy it.

@@ -14,7 +14,7 @@ package struct Fingerprint: Sendable, Hashable {
     /// ones, and a lambda that was put into a library's template as if it had a frame. A symbol counts once, where it is nearest to the leaf: so recursion of any period and depth gives the same
     /// fingerprint. A frame without a symbol counts as build-id and offset of its function. A stack without any in-app frame is
     /// taken by its leaf-most frames of any kind, and a stall without a stack by the words in its place. Where a language's runtime knows
-    /// frames, only those count: the native ones around them differ with every build of the runtime.
+    /// frames, those count, and native ones of the program's own that they call; other native ones differ with every build of the runtime.
     ///
     /// Of the frames that are left by all this, those that cover most of the stall count, unless none does: what else was on the stack when a sample
     /// was taken is chance, and would give the next stall of the same place another fingerprint.
@@ -22,12 +22,13 @@ package struct Fingerprint: Sendable, Hashable {
     /// Sixteen hex digits over build-id and offset of all frames.
     package let stackHash: String
 
+    private typealias Weighed = (frame: StallRecord.Frame, covers: Bool)
+
     /// - Parameters:
     ///   - frames: leaf first; `covers` says whether the stacks that hold the function make up more than half of the stall.
     ///   - words: what is hashed where there is no stack.
     package init(frames: [(frame: StallRecord.Frame, covers: Bool)], orElse words: String = "") {
-        let ofLanguage = frames.filter { $0.frame.language != nil && $0.frame.symbol?.isEmpty == false }
-        let counted = ofLanguage.isEmpty ? frames : ofLanguage
+        let counted = Self.counted(frames)
         // Which of the merged functions gives its name may change with every build.
         let named = counted.filter {
             $0.frame.closure != nil
@@ -50,6 +51,15 @@ package struct Fingerprint: Sendable, Hashable {
         var exact = StableHash()
         for (frame, _) in frames { exact.combine(frame.stablePlace(frame.offsetOrLine)) }
         stackHash = exact.text
+    }
+
+    /// What is further out than all frames of a language started its runtime.
+    private static func counted(_ frames: [Weighed]) -> [Weighed] {
+        func isOfLanguage(_ frame: StallRecord.Frame) -> Bool { frame.language != nil && frame.symbol?.isEmpty == false }
+        guard let outermost = frames.lastIndex(where: { isOfLanguage($0.frame) }) else { return frames }
+        return frames[...outermost].filter {
+            isOfLanguage($0.frame) || $0.frame.language == nil && $0.frame.inApp == true && !$0.frame.isRuntime
+        }
     }
 }
 

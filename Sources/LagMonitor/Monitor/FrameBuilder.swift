@@ -143,7 +143,12 @@ struct FrameBuilder {
             file: name.file,
             line: name.line,
             language: name.language,
-            inApp: rules.isInApp(languageFile: name.file, symbol: name.symbol, isLibrary: name.isLibrary)
+            inApp: rules.isInApp(
+                languageFile: name.file,
+                symbol: name.symbol,
+                language: name.language,
+                isLibrary: name.isLibrary
+            )
         )
         frame.variant = name.variant
         return frame

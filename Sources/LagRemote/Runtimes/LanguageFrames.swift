@@ -21,6 +21,7 @@ package final class LanguageFrames: LanguageFrameSource {
         var contexts = ThreadContexts()
         /// Versions that are not known, and were reported.
         var reported: Set<String> = []
+        var folders: ProgramFolders?
     }
 
     private let process: Int32
@@ -106,8 +107,14 @@ package final class LanguageFrames: LanguageFrameSource {
     package func function(of frame: UInt32) -> UInt64 { state.withLock { $0.table.function(of: frame) } }
 
     package func resolve() {
-        for (number, entry) in state.withLock({ $0.table.takeUnresolved() }) {
-            let name = entry.runtime.name(entry.frame)
+        let unresolved = state.withLock { $0.table.takeUnresolved() }
+        guard !unresolved.isEmpty else { return }
+        // Where it is at the first of them: it may go elsewhere.
+        let folders = state.withLock { $0.folders } ?? ProgramFolders(process: process)
+        state.withLock { $0.folders = folders }
+        for (number, entry) in unresolved {
+            var name = entry.runtime.name(entry.frame)
+            name = name.map(folders.marked)
             state.withLock { $0.table.setName(name, of: number) }
         }
     }

@@ -363,7 +363,7 @@ struct LanguageFingerprintTests {
         let own = [frame("slow (shop.py)", inApp: true), frame("run (base_events.py)")]
         let one = Fingerprint([frame("clock_nanosleep", ofLanguage: false)] + own)
         let other = Fingerprint(
-            [frame("time_sleep", inApp: true, ofLanguage: false), frame(nil, ofLanguage: false)] + own
+            [frame("time_sleep", ofLanguage: false), frame(nil, ofLanguage: false)] + own
         )
         #expect(one.text == other.text && one.stackHash != other.stackHash)
         #expect(one.text != Fingerprint([frame("fast (shop.py)", inApp: true)]).text)
@@ -374,22 +374,51 @@ struct LanguageFingerprintTests {
         #expect(Fingerprint([frame("k_mul", ofLanguage: false)] + library).text == Fingerprint(library).text)
     }
 
-    @Test(arguments: [
-        ("/usr/lib/python3.11/asyncio/events.py", false), ("/usr/lib/python3/dist-packages/yaml/loader.py", false),
-        ("/srv/shop/.venv/lib/python3.12/site-packages/flask/app.py", false), ("/srv/shop/app.py", true), ("app.py", true),
-        ("<frozen importlib._bootstrap>", false), ("<string>", true), ("node:internal/timers", false),
-        ("/srv/shop/node_modules/express/lib/router.js", false), ("/srv/shop/server.js", true),
-        ("/root/go/pkg/mod/github.com/x/y@v1.0.0/z.go", false), ("/usr/lib/go-1.19/src/net/http/server.go", false),
-        ("/var/lib/gems/3.1.0/gems/rack-2.2.4/lib/rack.rb", false), ("/usr/lib/ruby/3.1.0/json.rb", false),
-    ]) func `libraries of languages are known by where they lie`(file: String, isInApp: Bool) {
-        #expect(InAppRules().isInApp(languageFile: file, symbol: "f (x)", isLibrary: nil) == isInApp)
+    @Test func `native functions of the program's own that they call count`() {
+        let handler = frame("handler (shop.py)", inApp: true)
+        let start = frame("main", inApp: true, ofLanguage: false)
+        let encode = frame("encode", inApp: true, ofLanguage: false)
+        let resize = frame("resize", inApp: true, ofLanguage: false)
+        #expect(Fingerprint([encode, handler]).text != Fingerprint([resize, handler]).text)
+        #expect(Fingerprint([encode, handler]).text != Fingerprint([handler]).text)
+        // What started the runtime does not.
+        #expect(Fingerprint([encode, handler, start]).text == Fingerprint([encode, handler]).text)
+    }
+
+    @Test(
+        arguments: [
+            ("/usr/lib/python3.11/asyncio/events.py", "python", false),
+            ("/usr/lib/python3/dist-packages/yaml/loader.py", "python", false),
+            ("/srv/shop/.venv/lib/python3.12/site-packages/flask/app.py", "python", false), ("/srv/shop/app.py", "python", true),
+            ("app.py", "python", true), ("<frozen importlib._bootstrap>", "python", false), ("<string>", "python", true),
+            ("node:internal/timers", "javascript", false), ("/srv/shop/node_modules/express/lib/router.js", "javascript", false),
+            ("/srv/shop/server.js", "javascript", true), ("/root/go/pkg/mod/github.com/x/y@v1.0.0/z.go", "go", false),
+            ("/usr/lib/go-1.19/src/net/http/server.go", "go", false),
+            ("/var/lib/gems/3.1.0/gems/rack-2.2.4/lib/rack.rb", "ruby", false), ("/usr/lib/ruby/3.1.0/json.rb", "ruby", false),
+            // Folders of another language's packages are any.
+            ("/srv/shop/vendor/views.py", "python", true), ("/srv/shop/vendor/views.php", "php", false),
+            ("/srv/game/gems/red.py", "python", true), ("/srv/shop/gems/a.js", "javascript", true),
+            ("internal/worker.pl", "perl", true), ("internal/timers.js", "javascript", false),
+            ("/srv/shop/vendor/orders.rb", "ruby", true), ("/srv/shop/vendor/bundle/rack.rb", "ruby", false),
+            ("/srv/shop/vendor/a.lua", nil, true),
+        ] as [(String, String?, Bool)]
+    )
+    func `libraries of languages are known by where they lie`(file: String, language: String?, isInApp: Bool) {
+        #expect(InAppRules().isInApp(languageFile: file, symbol: "f (x)", language: language, isLibrary: nil) == isInApp)
     }
 
     @Test func `the user's prefixes win over the rest and a runtime's word over the file`() {
         let rules = InAppRules(inAppPrefixes: ["/usr/lib/python3/dist-packages/shop"], notInAppPrefixes: ["/srv/vendored/"])
-        #expect(rules.isInApp(languageFile: "/usr/lib/python3/dist-packages/shop/a.py", symbol: "f", isLibrary: true))
-        #expect(!rules.isInApp(languageFile: "/srv/vendored/a.py", symbol: "f", isLibrary: false))
-        #expect(!rules.isInApp(languageFile: "/srv/shop/a.go", symbol: "f", isLibrary: true))
-        #expect(!rules.isInApp(languageFile: nil, symbol: "f", isLibrary: nil))
+        #expect(
+            rules.isInApp(
+                languageFile: "/usr/lib/python3/dist-packages/shop/a.py",
+                symbol: "f",
+                language: "python",
+                isLibrary: true
+            )
+        )
+        #expect(!rules.isInApp(languageFile: "/srv/vendored/a.py", symbol: "f", language: "python", isLibrary: false))
+        #expect(!rules.isInApp(languageFile: "/srv/shop/a.go", symbol: "f", language: "python", isLibrary: true))
+        #expect(!rules.isInApp(languageFile: nil, symbol: "f", language: "python", isLibrary: nil))
     }
 }

@@ -1,8 +1,10 @@
+internal import CLagLinux
 internal import Glibc
 
 /// `/tmp/perf-PID.map` of a process: what compilers at run time write so that profilers know their code. Read from where it ended the last time.
 ///
 /// Anybody may put a file there: it must be a regular one of the process's own user, or root's, and no link; how much of it is read is bounded.
+/// These files stay, and numbers of processes come again: one that was not written since the process began is another one's.
 /// One thread at a time.
 struct PerfMapFile {
     /// A larger file is not read: names for its code are absent then.
@@ -11,6 +13,8 @@ struct PerfMapFile {
 
     private let path: String
     private let process: Int32
+    /// When the process began, by the clock of files; nil: not known.
+    private let begin: Int64?
     private var index = PerfMapIndex()
     private var readBytes: UInt64 = 0
     private var identity: (device: UInt, inode: UInt) = (0, 0)
@@ -23,12 +27,13 @@ struct PerfMapFile {
     init(path: String, process: Int32) {
         self.path = path
         self.process = process
+        begin = Self.begin(of: process)
     }
 
     /// Whether there is such a file. Some µs.
     var exists: Bool {
         var found = stat()
-        return lstat(path, &found) == 0 && found.st_mode & S_IFMT == S_IFREG
+        return lstat(path, &found) == 0 && found.st_mode & S_IFMT == S_IFREG && isOfProcess(found)
     }
 
     /// The name that the map has for the code at an address.
@@ -42,7 +47,9 @@ struct PerfMapFile {
 
     private mutating func refresh(_ descriptor: Int32) -> Bool {
         var found = stat()
-        guard fstat(descriptor, &found) == 0, found.st_mode & S_IFMT == S_IFREG, isTrusted(found.st_uid) else { return false }
+        guard fstat(descriptor, &found) == 0, found.st_mode & S_IFMT == S_IFREG, isTrusted(found.st_uid),
+            isOfProcess(found)
+        else { return false }
         let size = UInt64(clamping: found.st_size)
         guard size <= Self.maximumBytes else { return false }
         if identity != (UInt(found.st_dev), UInt(found.st_ino)) || size < readBytes {
@@ -68,6 +75,26 @@ struct PerfMapFile {
         var found = stat()
         return stat("/proc/\(process)", &found) == 0 && found.st_uid == user
     }
+
+    /// The time of the last change, which no call can set.
+    private func isOfProcess(_ found: stat) -> Bool {
+        begin.map { Self.nanoseconds(found.st_ctim) &+ Self.clockSlack >= $0 } ?? false
+    }
+
+    /// Files have the time of the kernel's last tick.
+    private static let clockSlack: Int64 = 50_000_000
+
+    private static func begin(of process: Int32) -> Int64? {
+        var ticks: UInt64 = 0
+        var (now, sinceBoot) = (timespec(), timespec())
+        guard cll_procfs_start_ticks(process, &ticks) == 0, clock_gettime(CLOCK_REALTIME, &now) == 0,
+            clock_gettime(CLOCK_BOOTTIME, &sinceBoot) == 0
+        else { return nil }
+        let tick = 1_000_000_000 / Int64(max(1, sysconf(Int32(_SC_CLK_TCK))))
+        return nanoseconds(now) &- nanoseconds(sinceBoot) &+ Int64(clamping: ticks) &* tick
+    }
+
+    private static func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec) }
 
     private static func bytes(_ descriptor: Int32, _ offset: UInt64, _ count: Int) -> [UInt8]? {
         var got = 0

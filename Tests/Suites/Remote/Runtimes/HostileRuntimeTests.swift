@@ -102,7 +102,7 @@ struct HostileRuntimeTests {
                 wild.store(77, at: Int(state - wild.address(0)) + Int(layout.nativeThread))
                 let found = lock.lock(waitedForAt: fixed &+ 40)
                 #expect(found?.address == fixed)
-                #expect(found?.owner == 0 || threads.state(of: 77) == state)
+                #expect(found?.owner == 0 || threads.holds(state, of: 77))
                 #expect(lock.lock(waitedForAt: fixed &+ 31) == nil && lock.lock(waitedForAt: fixed &+ 80) == nil)
                 _ = lock.lock(waitedForAt: wild.anyAddress)
             }

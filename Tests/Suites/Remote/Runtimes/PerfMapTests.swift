@@ -79,6 +79,24 @@ struct PerfMapTests {
         #expect(names() == ["new", nil])
     }
 
+    @Test func `a map that was not written since the process began is another one's`() throws {
+        let path = NSTemporaryDirectory() + "perf-test-\(UUID().uuidString).map"
+        defer { unlink(path) }
+        try Data("1000 10 old\n".utf8).write(to: URL(fileURLWithPath: path))
+        usleep(150_000)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sleep")
+        process.arguments = ["60"]
+        try process.run()
+        defer { process.terminate() }
+        var file = PerfMapFile(path: path, process: process.processIdentifier)
+        let before = file.name(of: 0x1000)
+        #expect(!file.exists && before == nil)
+        try Data("1000 10 new\n".utf8).write(to: URL(fileURLWithPath: path))
+        let after = file.name(of: 0x1000)
+        #expect(file.exists && after == "new")
+    }
+
     @Test func `a link a folder and a pipe are no maps`() throws {
         let folder = NSTemporaryDirectory() + "perf-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)

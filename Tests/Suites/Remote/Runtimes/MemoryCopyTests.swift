@@ -1,0 +1,17 @@
+internal import Glibc
+internal import LagCapture
+internal import Testing
+
+struct MemoryCopyTests {
+    @Test func `the first reads are made however long they take`() throws {
+        let words = [UInt64](0..<64)
+        try words.withUnsafeBufferPointer { words in
+            let start = UInt64(UInt(bitPattern: words.baseAddress))
+            let copy = try #require(MemoryCopy(process: getpid()))
+            copy.open(nil, within: 0)
+            let read = (0..<64).prefix { copy.load(start + UInt64($0) * 8) == UInt64($0) }.count
+            #expect(read == MemoryCopy.leastReads && !copy.hasRoom && !copy.mayLookOn)
+            copy.close(nil)
+        }
+    }
+}

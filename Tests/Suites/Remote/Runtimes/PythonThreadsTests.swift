@@ -1,0 +1,77 @@
+internal import Glibc
+internal import Testing
+
+@testable internal import LagRemote
+
+/// Lists of interpreters and threads, made in this process's memory.
+struct PythonThreadsTests {
+    /// Each structure has a page.
+    private final class Lists {
+        static let pages = 16
+        let layout: PythonLayout
+        private let start = UnsafeMutableRawPointer.allocate(byteCount: pages * 4096, alignment: 4096)
+
+        init(_ layout: PythonLayout) {
+            self.layout = layout
+            start.initializeMemory(as: UInt8.self, repeating: 0, count: Self.pages * 4096)
+        }
+
+        deinit { start.deallocate() }
+
+        func page(_ index: Int) -> UInt64 { UInt64(UInt(bitPattern: start)) + UInt64(index) * 4096 }
+        func store(_ word: UInt64, _ index: Int, _ offset: UInt64) {
+            start.storeBytes(of: word, toByteOffset: index * 4096 + Int(offset), as: UInt64.self)
+        }
+
+        /// An interpreter in one page, its only state in another.
+        func interpreter(_ index: Int, next: Int?, state: Int, tid: UInt64) {
+            store(next.map(page) ?? 0, index, layout.nextInterpreter)
+            store(page(state), index, layout.firstThread)
+            store(page(index), state, layout.interpreter)
+            store(tid, state, layout.nativeThread)
+        }
+
+        /// Frames: what lies on the C stack is in a page.
+        func run(_ state: Int, stack: Int) {
+            guard case .cframe(let offset, let current) = layout.current else { return }
+            store(page(stack), state, offset)
+            store(page(15), stack, current)
+        }
+
+        var threads: PythonThreads { PythonThreads(RemoteMemory(process: getpid()), layout, runtime: page(0)) }
+    }
+
+    private static let layouts: [PythonLayout] = [.version3x11, .version3x12]
+
+    @Test(arguments: 0..<2) func `of a thread's states the one that runs counts`(version: Int) {
+        let lists = Lists(Self.layouts[version])
+        lists.store(lists.page(1), 0, lists.layout.firstInterpreter)
+        // The newest interpreter comes first: its state has no frames.
+        lists.interpreter(1, next: 2, state: 3, tid: 77)
+        lists.interpreter(2, next: nil, state: 4, tid: 77)
+        lists.run(4, stack: 9)
+        let threads = lists.threads
+        #expect(threads.state(of: 77) == lists.page(4))
+        // It calls the other one: that lies lower on the stack.
+        lists.run(3, stack: 8)
+        #expect(threads.state(of: 77) == lists.page(3))
+        #expect(threads.holds(lists.page(4), of: 77) && !threads.holds(lists.page(5), of: 77))
+    }
+
+    @Test(arguments: 0..<2) func `a state that was freed counts no more`(version: Int) {
+        let lists = Lists(Self.layouts[version])
+        let layout = lists.layout
+        lists.store(lists.page(1), 0, layout.firstInterpreter)
+        lists.interpreter(1, next: nil, state: 3, tid: 77)
+        let threads = lists.threads
+        #expect(threads.state(of: 77) == lists.page(3))
+        // Another thread's comes first, then a new one of this thread's; what was freed keeps its words.
+        lists.interpreter(1, next: nil, state: 4, tid: 78)
+        lists.store(lists.page(5), 4, layout.nextThread)
+        lists.store(lists.page(4), 5, layout.nextThread - 8)
+        lists.store(lists.page(1), 5, layout.interpreter)
+        lists.store(77, 5, layout.nativeThread)
+        #expect(threads.state(of: 77) == lists.page(5) && !threads.holds(lists.page(3), of: 77))
+        #expect(threads.state(of: 77) == lists.page(5))
+    }
+}
