@@ -126,6 +126,21 @@ uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64
     return sp + (layout.below_cfa - layout.record_below);
 }
 
+int clu_jumps_to(const memory_view *view, uint64_t from, uint64_t to) {
+    uint32_t code[CLU_FUNCTION_BYTES / 4];
+    size_t count = from == 0 ? 0 : cll_memory_read(view->pid, from, code, sizeof(code)) / 4;
+    for (size_t index = 0; index < count; index++) {
+        int64_t words = (int64_t)((uint64_t)code[index] << 38) >> 38;  // b imm26
+        if (code[index] >> 26 == 0x05 && from + (index + (uint64_t)words) * 4 == to) return 1;
+    }
+    return 0;
+}
+
+uint64_t clu_prologue_return_slot(const memory_view *view, uint64_t sp, uint64_t fp, uint64_t function, uint64_t pc) {
+    clu_frame_layout layout;
+    return clu_frame_layout_of(view, function, pc, &layout) && layout.sets_frame_pointer ? fp + 8 : 0;
+}
+
 uint64_t clu_frame_record_caller(const memory_view *view, uint64_t sp, uint64_t record, uint64_t *saved) {
     if ((record & 15) != 0 || record < sp || record > UINT64_MAX - 16) return 0;
     if (view->snapshot->stack_high != 0 && record + 16 > view->snapshot->stack_high) return 0;

@@ -13,6 +13,12 @@ clu_call_kind clu_call_before(const memory_view *view, uint64_t return_address, 
 // followed, or sets no frame pointer.
 uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64_t function, uint64_t pc);
 
+// Where the return address of a function at `pc` is, by the same, its stack pointer and its frame pointer; 0: that is not known.
+uint64_t clu_prologue_return_slot(const memory_view *view, uint64_t sp, uint64_t fp, uint64_t function, uint64_t pc);
+
+// Whether the code of a function has a jump to another one, as it ends instead of a call.
+int clu_jumps_to(const memory_view *view, uint64_t from, uint64_t to);
+
 #if defined(__x86_64__)
 // Where code at `pc`, whose stack pointer is `sp`, has its return address, by what it takes from the stack before it returns; and in `frame` where its
 // caller's frame pointer is, 0: in its register. 0: the code ends in another way, or is longer than is read.

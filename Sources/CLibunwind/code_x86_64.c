@@ -59,6 +59,17 @@ uint64_t clu_called_function(const memory_view *view, uint64_t return_address) {
     return clu_behind_jump(view, behind);
 }
 
+int clu_jumps_to(const memory_view *view, uint64_t from, uint64_t to) {
+    uint8_t code[CLU_FUNCTION_BYTES];
+    size_t count = from == 0 ? 0 : cll_memory_read(view->pid, from, code, sizeof(code));
+    for (size_t at = 0; at + 5 <= count; at++) {
+        int32_t displacement;
+        memcpy(&displacement, code + at + 1, 4);
+        if (code[at] == 0xe9 && from + at + 5 + (uint64_t)(int64_t)displacement == to) return 1;  // jmp rel32
+    }
+    return 0;
+}
+
 int clu_keeps_frame_record(const memory_view *view, uint64_t function, uint64_t pc) {
     uint8_t code[CLU_FUNCTION_BYTES];
     size_t size = pc - function;
@@ -105,33 +116,47 @@ uint64_t clu_frame_record_caller(const memory_view *view, uint64_t sp, uint64_t 
     return clu_is_plausible_return_address(view, caller) ? caller : 0;
 }
 
-// The frame pointer as the function's own code says it: `push rbp`, `mov rbp, rsp`, then what it pushes and takes of the stack, among other
-// instructions. At a call the stack pointer is then exactly so far below (unless arguments were pushed or the frame grew since: then the record that is
-// found there will not be one). Jumps before the record is made are those of calls that need none.
-uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64_t function, uint64_t pc) {
+// What a function's code has done to its frame by `pc`, or by its first call or jump; jumps before its record is made are those of calls that need none.
+typedef struct prologue {
+    int64_t below_return;  // the stack pointer, below the return address
+    int64_t below_record;  // the same below the frame record; -1: there is none, or the frame pointer does not show it
+} prologue;
+
+// `push rbp`, `mov rbp, rsp`, then what it pushes and takes of the stack, among other instructions. At a call the stack pointer is exactly so far below
+// (unless arguments were pushed or the frame grew since: then what is found there will not be a record). 0 where the code cannot be followed.
+static int clu_follow_prologue(const memory_view *view, uint64_t function, uint64_t pc, prologue *found) {
     uint8_t code[CLU_PROLOGUE_BYTES];
     if (function == 0) return 0;
     size_t count = cll_memory_read(view->pid, function, code, sizeof(code));
-    int has_record = 0;
-    int64_t below = -1;  // the record; -1: rbp is not pushed
+    *found = (prologue){.below_return = 0, .below_record = -1};
+    int64_t saved = -1;
     clu_instruction instruction;
     for (size_t at = 0; clu_decode(code + at, count - at, &instruction); at += instruction.length) {
-        if (function + at == pc || instruction.flow >= CLU_FLOW_LEAVES || (instruction.flow == CLU_FLOW_BRANCH && has_record)) {
-            return has_record ? sp + (uint64_t)below : 0;
-        }
+        const int is_framed = found->below_record >= 0;
+        if (function + at == pc || instruction.flow >= CLU_FLOW_LEAVES || (instruction.flow == CLU_FLOW_BRANCH && is_framed)) return 1;
         if (instruction.moves_stack) return 0;
-        if (instruction.saves_frame && !has_record) {
-            below = 0;
-        } else if (below >= 0) {
-            below += instruction.grows;
-            if (below < 0) return 0;
+        found->below_return += instruction.grows;
+        if (instruction.saves_frame && !is_framed) {
+            saved = 0;
+        } else if (saved >= 0) {
+            saved += instruction.grows;
         }
-        if (instruction.sets_frame) {
-            if (below != 0) return 0;
-            has_record = 1;
-        }
+        if (found->below_return < 0 || saved < -1) return 0;
+        if (instruction.sets_frame && saved != 0) return 0;
+        if (instruction.sets_frame || is_framed) found->below_record = saved;
     }
     return 0;
+}
+
+uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64_t function, uint64_t pc) {
+    prologue found;
+    return clu_follow_prologue(view, function, pc, &found) && found.below_record >= 0 ? sp + (uint64_t)found.below_record : 0;
+}
+
+uint64_t clu_prologue_return_slot(const memory_view *view, uint64_t sp, uint64_t fp, uint64_t function, uint64_t pc) {
+    prologue found;
+    if (!clu_follow_prologue(view, function, pc, &found)) return 0;
+    return found.below_record >= 0 ? fp + 8 : sp + (uint64_t)found.below_return;
 }
 
 uint64_t clu_return_slot_of_epilogue(const memory_view *view, uint64_t pc, uint64_t sp, uint64_t *frame) {

@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include "frame_record_search.h"
 
+#include "unwinder.h"
+
 #include "cll_memory.h"
 #include "code_at.h"
 #include "return_address.h"
@@ -15,6 +17,8 @@
 enum {
     SEARCH_BYTES = 64 * 1024,  // a frame larger than this is not searched through
     CHAIN_DEPTH = 6,           // records that must hold together
+    LINK_DEPTH = 8,            // links of a record that are looked at
+    LINKS = 32,                // records that are looked at so
 };
 
 int clu_memory_view_word(const memory_view *view, uint64_t address, uint64_t *word) {
@@ -64,22 +68,48 @@ static int clu_chain_length(const memory_view *view, uint64_t record) {
     return CHAIN_DEPTH;
 }
 
-// The best record, and in `proved` whether a direct call of this very function stands before its return address.
-static uint64_t clu_search_upward(const memory_view *view, uint64_t sp, uint64_t function, int *proved) {
+// Whether the record's caller was really called where the record says that it returns to. Frames that grow at run time (alloca) have whole stacks of
+// earlier calls in them; but where such a stack meets the living one, the return address follows a call of another function.
+static int clu_is_refuted(clu_unwinder *unwinder, uint64_t record) {
+    const memory_view *view = &unwinder->view;
+    for (int depth = 0; depth < LINK_DEPTH; depth++) {
+        uint64_t saved, return_address, next;
+        clu_function caller;
+        if (!clu_memory_view_word(view, record, &saved) || !clu_memory_view_return_address(view, record + 8, &return_address)) return 0;
+        if (!clu_find_function(unwinder, return_address - 1, &caller)) return 0;
+        uint64_t slot = clu_prologue_return_slot(view, record + 16, saved, caller.start, return_address - 1);
+        if (slot <= record + 8 || slot % 8 != 0 || !clu_memory_view_return_address(view, slot, &next) || !clu_is_executable(view, next)) return 0;
+        clu_call_kind kind = clu_call_before(view, next, caller.start);
+        // Unless the other function ended in a jump to it.
+        if (kind == CALL_ELSEWHERE) return !clu_jumps_to(view, clu_called_function(view, next), caller.start);
+        // Further out only by records.
+        if (kind != CALL_DIRECT || slot != saved + 8) return 0;
+        record = saved;
+    }
+    return 0;
+}
+
+// The best record from `low` on, and in `proved` whether a direct call of this very function stands before its return address.
+static uint64_t clu_search_upward(clu_unwinder *unwinder, uint64_t low, uint64_t function, int *proved) {
+    const memory_view *view = &unwinder->view;
     *proved = 0;
-    uint64_t high = sp + SEARCH_BYTES;
+    uint64_t high = low + SEARCH_BYTES;
     if (view->snapshot->stack_high != 0 && high > view->snapshot->stack_high) high = view->snapshot->stack_high;
-    uint64_t best = 0;
-    int best_score = 0;
-    for (uint64_t record = (sp + 15) & ~15ull; record + 16 <= high; record += 16) {
+    uint64_t best = 0, refuted = 0;
+    int best_score = 0, links = 0;
+    for (uint64_t record = (low + 15) & ~15ull; record + 16 <= high; record += 16) {
         uint64_t saved, return_address;
         if (!clu_memory_view_word(view, record, &saved) || !clu_memory_view_return_address(view, record + 8, &return_address)) break;
         if (!clu_is_executable(view, return_address)) continue;
         clu_call_kind kind = clu_call_before(view, return_address, function);
         if (kind == CALL_NONE) continue;
         // A direct call of this very function is proof enough, even where the caller uses its frame pointer's register
-        // for something else; the nearest wins.
+        // for something else; the nearest wins of those that nothing speaks against.
         if (kind == CALL_DIRECT) {
+            if (links++ < LINKS && clu_is_refuted(unwinder, record)) {
+                if (refuted == 0) refuted = record;
+                continue;
+            }
             *proved = 1;
             return record;
         }
@@ -92,21 +122,26 @@ static uint64_t clu_search_upward(const memory_view *view, uint64_t sp, uint64_t
             best_score = score;
         }
     }
-    return best;
+    *proved = refuted != 0;
+    return refuted != 0 ? refuted : best;
 }
 
-uint64_t clu_frame_record_search(const memory_view *view, uint64_t sp, uint64_t function, uint64_t pc) {
-    uint64_t expected = clu_prologue_frame_pointer(view, sp, function, pc), return_address;
+uint64_t clu_frame_record_search(clu_unwinder *unwinder) {
+    const memory_view *view = &unwinder->view;
+    const uint64_t sp = unwinder->frame_sp;
+    clu_function frame;
+    uint64_t function = clu_find_function(unwinder, unwinder->frame_code, &frame) ? frame.start : 0;
+    uint64_t expected = clu_prologue_frame_pointer(view, sp, function, unwinder->frame_code), return_address;
     clu_call_kind kind = CALL_NONE;
     if (expected != 0 && (expected & 15) == 0 && clu_memory_view_return_address(view, expected + 8, &return_address) && clu_is_executable(view, return_address)) {
         kind = clu_call_before(view, return_address, function);
         // Only where the prologue says so: old signal frames lie about in every stack.
         if (kind == CALL_NONE && clu_is_signal_return(view, return_address)) kind = CALL_DIRECT;
     }
-    if (kind == CALL_DIRECT) return expected;
+    if (kind == CALL_DIRECT && !clu_is_refuted(unwinder, expected)) return expected;
     // Without that proof the prologue may mislead: a frame that grew since (alloca, pushed arguments) has old records of
     // earlier calls where it points to. A record that is proved goes before it.
     int proved;
-    uint64_t found = clu_search_upward(view, sp, function, &proved);
+    uint64_t found = clu_search_upward(unwinder, expected > sp ? expected : sp, function, &proved);
     return proved || kind == CALL_NONE ? found : expected;
 }

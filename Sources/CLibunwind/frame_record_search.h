@@ -29,10 +29,6 @@ int clu_memory_view_return_address(const memory_view *view, uint64_t address, ui
 // Whether code is there: a module's, or one made at run time.
 int clu_is_executable(const memory_view *view, uint64_t address);
 
-// The frame record that belongs to the function starting at `function`, which is at `pc`, and whose frame lies above `sp`.
-// Returns its address, 0 when none is consistent.
-uint64_t clu_frame_record_search(const memory_view *view, uint64_t sp, uint64_t function, uint64_t pc);
-
 // Whether `address` is in executable code and follows a call.
 int clu_is_plausible_return_address(const memory_view *view, uint64_t address);
 

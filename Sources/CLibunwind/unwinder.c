@@ -80,9 +80,7 @@ static int clu_access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_
     if (number != CLL_REGISTER_FP || unwinder->lookup_failed || unwinder->only_known) return -UNW_EBADREG;
     if (unwinder->frame_pointer == 0) {
         // Only a missing frame pointer needs to know the function, and only where it is asked for.
-        clu_function function;
-        if (!clu_find_function(unwinder, unwinder->frame_code, &function)) function.start = 0;
-        unwinder->frame_pointer = clu_frame_record_search(&unwinder->view, unwinder->frame_sp, function.start, unwinder->frame_code);
+        unwinder->frame_pointer = clu_frame_record_search(unwinder);
         if (unwinder->frame_pointer == 0) return -UNW_EBADREG;
         unwinder->frame_pointer_recovered = 1;
     }

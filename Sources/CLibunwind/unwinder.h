@@ -72,6 +72,9 @@ int clu_entry_take(clu_unwinder *unwinder, uint64_t ip, uint64_t *header);
 // Forgets all copies, and what libunwind made of them.
 void clu_entries_forget(clu_unwinder *unwinder);
 
+// The frame record of the frame that the walk is in, whose frame pointer is not known; 0 where none is consistent (frame_record_search.c).
+uint64_t clu_frame_record_search(clu_unwinder *unwinder);
+
 // Lets the walk go on from a caller of whom only these registers are known.
 int clu_restart(clu_unwinder *unwinder, unw_cursor_t *cursor, uint64_t pc, uint64_t sp, uint64_t fp);
 

@@ -127,6 +127,13 @@ enum Scenario {
                 return 0
             }
         },
+        "grown-frame": {
+            try stall(sleeping: true) { thread in
+                thread.setReady()
+                fixture_sleep_over_earlier_calls()
+                return 0
+            }
+        },
         "generated-sleeping": {
             try stall(sleeping: true) { thread in
                 thread.setReady()

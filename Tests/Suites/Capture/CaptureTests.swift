@@ -55,6 +55,13 @@ import Testing
         )
     }
 
+    @Test func `an earlier call that lies in a frame which grew is no caller`() throws {
+        let run = try ProbeRun("grown-frame")
+        #expect(run["end"] == "complete" && run["method"] == "passive")
+        #expect(run.index(of: "fixture_present_caller") != nil, "\(run.frames)")
+        #expect(run.index(of: "fixture_earlier_caller") == nil, "\(run.frames)")
+    }
+
     @Test func `the caller of code without unwind information is there`() throws {
         let run = try ProbeRun("timed-semaphore")
         #expect(run["end"] == "complete" && run["method"] == "passive")

@@ -54,3 +54,29 @@ __attribute__((noinline)) void fixture_sleep_in_scheduled_code(void) {
     fixture_scheduled_outer(fixture_scheduled_sleep);
     __asm__ volatile("" ::: "memory");
 }
+
+// What a function with a frame of a length known at run time has in it from earlier calls: here of the same function, by another one.
+__attribute__((noinline)) static void fixture_grown_sleep(int bytes, int milliseconds) {
+    char room[bytes];
+    __asm__ volatile("" ::"r"(room) : "memory");
+    usleep((useconds_t)milliseconds * 1000);
+    __asm__ volatile("" ::"r"(room) : "memory");
+}
+
+__attribute__((noinline)) void fixture_earlier_caller(void) {
+    char room[1500];
+    __asm__ volatile("" ::"r"(room) : "memory");
+    fixture_grown_sleep(64, 1);
+    __asm__ volatile("" ::"r"(room) : "memory");
+}
+
+__attribute__((noinline)) void fixture_present_caller(void) {
+    fixture_grown_sleep(16384, 400);
+    __asm__ volatile("" ::: "memory");
+}
+
+__attribute__((noinline)) void fixture_sleep_over_earlier_calls(void) {
+    fixture_earlier_caller();
+    fixture_present_caller();
+    __asm__ volatile("" ::: "memory");
+}

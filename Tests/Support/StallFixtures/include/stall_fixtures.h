@@ -15,6 +15,9 @@ int64_t fixture_frameless_call(void (*callback)(void *), void *argument, int64_t
 // called by `fixture_scheduled_outer`, which has a number in the frame pointer's register.
 void fixture_sleep_in_scheduled_code(void);
 
+// Sleeps for 400 ms in `fixture_present_caller`, by a function whose large frame has an earlier call of it by `fixture_earlier_caller` in it.
+void fixture_sleep_over_earlier_calls(void);
+
 // Loops until the byte at `flag` is set in code that has neither tables nor frame records: 0: `fixture_handwritten_leaf`, which uses no stack,
 // 1: `fixture_handwritten_pushing`, 2: `fixture_handwritten_moving`, which both use the frame pointer's register, 3: such code made at run time.
 // x86-64; elsewhere nothing.
