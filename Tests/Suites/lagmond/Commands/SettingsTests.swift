@@ -178,6 +178,15 @@ internal import Testing
         )
     }
 
+    /// What Kubernetes gives each container of a namespace with a service of this name.
+    @Test(arguments: [
+        "LAGMONITOR_SERVICE_HOST", "LAGMONITOR_SERVICE_PORT", "LAGMONITOR_SERVICE_PORT_METRICS", "LAGMONITOR_PORT",
+        "LAGMONITOR_PORT_9464_TCP_ADDR",
+    ])
+    func `variables of a service are no settings`(name: String) throws {
+        #expect(try load(environment: [name: "tcp://10.0.0.1:9464"]).unusedOptions.isEmpty)
+    }
+
     @Test func `an unknown variable of ours is wrong`() {
         #expect(throws: SettingsError.self) { try load(environment: ["LAGMONITOR_INTERVALL": "1"]) }
         #expect(throws: SettingsError.self) { try load(environment: ["LAGMONITOR_WORKLOAD_STEPS": "[]"]) }

@@ -63,6 +63,21 @@ struct WrapPartsTests {
         #expect(relay.stopSignal(childStoppedBy: SIGSTOP) == SIGSTOP)
     }
 
+    @Test func `the terminal stops lagmond beside a command that is stopped already`() {
+        var relay = SignalRelay(child: 77, now: { 1_000_000_000 })
+        let kernel = Int32(CLR_SIGNAL_OF_KERNEL)
+        #expect(!relay.stopsAlone(signal: SIGTSTP, code: kernel))
+        // Both get the terminal's, and the command stops by it.
+        _ = relay.stopSignal(childStoppedBy: SIGTSTP)
+        #expect(!relay.stopsAlone(signal: SIGTSTP, code: kernel))
+        _ = relay.stopSignal(childStoppedBy: SIGSTOP)
+        #expect(relay.stopsAlone(signal: SIGTSTP, code: kernel) && relay.stopsAlone(signal: SIGTTIN, code: kernel))
+        // A process's is forwarded.
+        #expect(!relay.stopsAlone(signal: SIGTSTP, code: 0) && !relay.stopsAlone(signal: SIGTERM, code: kernel))
+        relay.recordContinued()
+        #expect(!relay.stopsAlone(signal: SIGTSTP, code: kernel))
+    }
+
     @Test func `a setuid program is known`() throws {
         guard getuid() == 0 else {
             #expect(ProgramFile(path: "/usr/bin/passwd").obstacle() == .setuid)

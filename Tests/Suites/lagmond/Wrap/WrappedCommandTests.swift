@@ -101,6 +101,21 @@ struct WrappedCommandTests {
         #expect(try running.end().status == 42)
     }
 
+    @Test func `between two runs a signal that is ignored does not end us`() throws {
+        try withFolder { folder in
+            let config = folder + "/c.json"
+            try Data(#"{"command": {"restart": "on-failure", "restart_delay_ms": 2000, "restart_count": 1}}"#.utf8)
+                .write(to: URL(fileURLWithPath: config))
+            // As below nohup(1); the command inherits it.
+            let script = "trap '' HUP; exec \(ProbeRun.lagmond) run --config \(config) -- /bin/sh -c 'echo ran; exit 3'"
+            let running = try RunningProbe(["/bin/sh", "-c", script])
+            _ = try running.complaint(containing: "starting it again")
+            kill(running.pid, SIGHUP)
+            let end = try running.end()
+            #expect(end.status == 3 && end.text == "ran\nran\n", "\(end.errors)")
+        }
+    }
+
     @Test func `a command that does not exist is a shell's 127`() throws {
         for name in ["no-such-command-anywhere", "/nowhere/command"] {
             let run = try ProbeRun(ProbeRun.wrapper + [name])

@@ -1,0 +1,31 @@
+internal import Testing
+
+@testable internal import LagRemote
+
+/// Times are injected; nothing sleeps.
+struct TurnCoverageTests {
+    @Test func `an action needs that no turn can have gone unseen since the proof before`() {
+        let coverage = TurnCoverage()
+        #expect(!coverage.isWanted)
+        coverage.record(true, at: 5)
+        // Nothing is known of before.
+        #expect(!coverage.isComplete(at: 10) && coverage.isWanted)
+        coverage.record(false, at: 12)
+        coverage.record(true, at: 15)
+        #expect(!coverage.isComplete(at: 20))
+        coverage.record(true, at: 25)
+        #expect(coverage.isComplete(at: 30))
+        coverage.record(true, at: 35)
+        coverage.record(false, at: 36)
+        #expect(!coverage.isComplete(at: 40))
+    }
+
+    @Test func `a sampler that stands still proves nothing`() {
+        let coverage = TurnCoverage()
+        for time in UInt64(1)...3 {
+            coverage.record(true, at: time * 10)
+            _ = coverage.isComplete(at: time * 10 + 1)
+        }
+        #expect(!coverage.isComplete(at: 40))
+    }
+}

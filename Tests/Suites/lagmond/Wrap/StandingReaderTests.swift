@@ -1,0 +1,61 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+/// The reader of stderr stands still: a log collector that hangs, a terminal after ^S.
+@Suite("A standing reader of the messages")
+struct StandingReaderTests {
+    /// A pipe without room.
+    private static func fullPipe() -> Pipe {
+        let pipe = Pipe()
+        let descriptor = pipe.fileHandleForWriting.fileDescriptor
+        let flags = fcntl(descriptor, F_GETFL)
+        _ = fcntl(descriptor, F_SETFL, flags | O_NONBLOCK)
+        let bytes = [UInt8](repeating: 0, count: 4096)
+        while write(descriptor, bytes, bytes.count) > 0 {}
+        while write(descriptor, bytes, 1) > 0 {}
+        _ = fcntl(descriptor, F_SETFL, flags)
+        return pipe
+    }
+
+    private static func run(_ arguments: [String]) throws -> Process {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: ProbeRun.lagmond)
+        process.arguments = arguments
+        process.standardError = fullPipe()
+        process.standardOutput = FileHandle.nullDevice
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        return process
+    }
+
+    /// Its end is the one of the command, and an action is taken.
+    @Test(arguments: [["/bin/sh", "-c", "exit 7"], [ProbeRun.probe, "hang"]])
+    func `lagmond ends with its command`(command: [String]) throws {
+        try withFolder { folder in
+            let options = ["run", "--on-hang", "signal:KILL", "--on-hang-after", "0.5", "--output", folder + "/stalls", "--"]
+            let process = try Self.run(options + command)
+            let hasEnded = eventually { !process.isRunning }
+            if !hasEnded { kill(process.processIdentifier, SIGKILL) }
+            process.waitUntilExit()
+            #expect(hasEnded && process.terminationStatus == (command.count > 2 ? 7 : SIGKILL))
+        }
+    }
+
+    @Test func `a run with targets ends by its signal`() throws {
+        try withFolder { folder in
+            let file = folder + "/c.json"
+            let target = #"{"name": "a", "command": ["\#(ProbeRun.probe)", "turn"]}"#
+            try Data(#"{"output": {"path": "\#(folder)/stalls"}, "targets": [\#(target)]}"#.utf8).write(
+                to: URL(fileURLWithPath: file)
+            )
+            let process = try Self.run(["run", "--config", file])
+            sleep(1)
+            kill(process.processIdentifier, SIGTERM)
+            let hasEnded = eventually { !process.isRunning }
+            if !hasEnded { kill(process.processIdentifier, SIGKILL) }
+            process.waitUntilExit()
+            #expect(hasEnded && process.terminationStatus == 0)
+        }
+    }
+}
