@@ -68,8 +68,10 @@ enum ElfImage {
         return withUnsafeMutableBytes(of: &now) { now in
             // What cannot be read is about to go.
             guard cll_memory_read(process, module.pointee.build_id_place, now.baseAddress, length) == length else { return true }
-            let offset = MemoryLayout<clu_module>.offset(of: \.build_id)!
-            return memcmp(now.baseAddress!, UnsafeRawPointer(module) + offset, length) == 0
+            // A key path to the member would allocate.
+            return withUnsafeBytes(of: module.pointee.build_id) { known in
+                memcmp(now.baseAddress!, known.baseAddress!, length) == 0
+            }
         }
     }
 
