@@ -14,14 +14,19 @@ struct TargetProcessTests {
     @Test(arguments: ["pid", "pid_file"]) func `another threshold begins the watch of a process anew`(kind: String) throws {
         try withFolder { folder in
             // With a wait of its own after each stretch of work of 40 ms.
-            let script =
-                "import select, os, time\nr, w = os.pipe()\nwhile True:\n  time.sleep(0.04)\n  select.select([r, r], [], [], 0.02)"
+            let script = """
+                import os, select, time
+                pipes = os.pipe()[:1] + os.pipe()[:1]
+                while True:
+                    time.sleep(0.04)
+                    select.select(pipes, [], [], 0.02)
+                """
             let probe = try RunningProbe(["/usr/bin/env", "python3", "-c", script])
             let (file, number) = (folder + "/c.json", folder + "/pid")
             try Self.write("\(probe.pid)", number)
             let process = kind == "pid" ? "\(probe.pid)" : "\"\(number)\""
             func config(_ threshold: Int) -> String {
-                let monitor = #""monitor": {"threshold_ms": \#(threshold), "timeouts": 1}"#
+                let monitor = #""monitor": {"interval_ms": \#(threshold), "timeouts": 1}"#
                 return #"{"output": {"path": "\#(folder)/stalls"}, "#
                     + #""targets": [{"name": "a", "\#(kind)": \#(process), \#(monitor)}]}"#
             }
