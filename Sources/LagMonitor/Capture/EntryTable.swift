@@ -22,7 +22,7 @@ enum EntryTable {
     /// - Parameter section: its ELF virtual addresses.
     static func read(_ section: Range<UInt64>, of module: clu_module, in process: Int32) -> [clu_entry_place]? {
         let begin = module.bias &+ section.lowerBound
-        let count = Int(clamping: section.count)
+        let count = Int(clamping: section.upperBound - section.lowerBound)
         guard count > 0, count <= maximumBytes, begin >= module.start, begin < module.end, UInt64(count) <= module.end - begin,
             module.end - module.start <= UInt64(Int32.max)
         else { return nil }
@@ -50,10 +50,10 @@ enum EntryTable {
             } else {
                 guard let encoding = encodings[content - back] else { return nil }
                 if let function = address(bytes, content + 4, encoding, at: begin), function >= module.text_start,
-                    function < module.text_end
+                    function < module.text_end, let distance = Int32(exactly: Int64(bitPattern: function &- module.start))
                 {
                     let entry = begin + UInt64(offset)
-                    found.append(clu_entry_place(function: Int32(function - module.start), entry: Int32(entry - module.start)))
+                    found.append(clu_entry_place(function: distance, entry: Int32(entry - module.start)))
                 }
             }
             offset = content + length
@@ -64,7 +64,7 @@ enum EntryTable {
     /// How the entries of a common part write addresses; nil where it is not understood.
     private static func encoding(_ bytes: LittleEndianBytes, _ start: Int, end: Int) -> UInt8? {
         var at = start + 1
-        guard bytes.u8(start) == 1 || bytes.u8(start) == 3 else { return nil }
+        guard at < end, bytes.u8(start) == 1 || bytes.u8(start) == 3 else { return nil }
         let letters = bytes.bytes[at..<end].prefix { $0 != 0 }
         at += letters.count + 1
         guard letters.first == UInt8(ascii: "z") else { return letters.isEmpty && at < end ? 0 : nil }
