@@ -2,6 +2,7 @@
 #include "clc_client.h"
 #include "libcurl.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -50,6 +51,13 @@ static size_t clc_take_header(char *bytes, size_t size, size_t count, void *cont
     return length;
 }
 
+// A program that the process starts does not get the connection.
+static int clc_close_on_exec(void *context, int descriptor, int purpose) {
+    (void)context, (void)purpose;
+    fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    return CURL_SOCKOPT_OK;
+}
+
 clc_client *clc_client_create(const char *url, const char *const *headers, size_t header_count, long timeout_ms) {
     const libcurl_calls *curl = clc_libcurl();
     clc_client *client = curl != NULL ? calloc(1, sizeof(*client)) : NULL;
@@ -74,6 +82,7 @@ clc_client *clc_client_create(const char *url, const char *const *headers, size_
     curl->easy_setopt(client->easy, CURLOPT_POST, 1L);
     // No SIGALRM for a time-out: the process is not ours.
     curl->easy_setopt(client->easy, CURLOPT_NOSIGNAL, 1L);
+    curl->easy_setopt(client->easy, CURLOPT_SOCKOPTFUNCTION, clc_close_on_exec);
     curl->easy_setopt(client->easy, CURLOPT_WRITEFUNCTION, clc_take_body);
     curl->easy_setopt(client->easy, CURLOPT_HEADERFUNCTION, clc_take_header);
     return client;
@@ -119,7 +128,9 @@ int clc_client_post(clc_client *client, const void *body, size_t body_bytes, clc
         curl->multi_remove_handle(client->multi, client->easy);
     }
     long status = 0;
-    if (result == CURLE_OK) curl->easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
+    // The head of the last answer says what became of the request, whether its body came to an end or not.
+    if (result >= CURLE_OK) curl->easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (status < 200) status = 0;
     answer->status = (int)status;
     if (status != 0) return 0;
     free(answer->body);

@@ -15,7 +15,7 @@
     /// |---|---|---|
     /// | `lagmonitor_loop_stall_duration_seconds` | timer (a histogram in Prometheus) | `loop`, `cause` |
     /// | `lagmonitor_stalled_seconds_total` | counter | `loop`, `cause` |
-    /// | `lagmonitor_stall_in_progress` | gauge: 1 from a hang's `begin` record to its end | `loop` |
+    /// | `lagmonitor_stall_in_progress` | gauge: 1 from a hang's `begin` record to its end; of several of one name while one hangs | `loop` |
     /// | `lagmonitor_last_stall_timestamp_seconds` | gauge: when the last stall began, since 1970 | `loop` |
     /// | `lagmonitor_loop_lag_seconds` | gauge, set by ``updateLag(of:)`` | `loop` |
     /// | `lagmonitor_records_dropped_total` | counter | `reason` |
@@ -41,6 +41,10 @@
         private let labels: [(String, String)]
         private let series: PthreadMutex<MetricSeries>
         private let reportedCounts = PthreadMutex(ReportedCounts())
+        /// Hangs without an end so far, by loop: several threads of a pool have one name.
+        private let hangs = PthreadMutex([String: Set<StallID>]())
+        /// Of one name; ends that this queue missed must not make it grow for ever.
+        private static let hangsOfLoop = 1024
 
         /// - Parameters:
         ///   - source: a monitor. It is not kept alive; this object has to be, as long as anything is to be counted.
@@ -73,10 +77,10 @@
             countDrops()
         }
 
-        private func count(_ record: StallRecord) {
+        package func count(_ record: StallRecord) {
             let loop = [("loop", record.loop)]
             let isOver = record.phase != .begin
-            gauge("lagmonitor_stall_in_progress", loop).record(isOver ? 0 : 1)
+            gauge("lagmonitor_stall_in_progress", loop).record(countHang(record, isOver: isOver) ? 1 : 0)
             gauge("lagmonitor_last_stall_timestamp_seconds", loop).record(Double(record.startRealtimeNanoseconds) / 1e9)
             countDrops()
             guard isOver else { return }
@@ -85,6 +89,20 @@
                 .recordNanoseconds(Int64(clamping: record.durationNanoseconds))
             series.withLock { $0.seconds("lagmonitor_stalled_seconds_total", why + labels) }
                 .increment(by: Self.seconds(record.durationNanoseconds))
+        }
+
+        /// Whether a loop of that name hangs.
+        private func countHang(_ record: StallRecord, isOver: Bool) -> Bool {
+            hangs.withLock { hangs in
+                var present = hangs[record.loop] ?? []
+                if isOver {
+                    present.remove(record.id)
+                } else if present.count < Self.hangsOfLoop {
+                    present.insert(record.id)
+                }
+                hangs[record.loop] = present.isEmpty ? nil : present
+                return !present.isEmpty
+            }
         }
 
         /// `not_written`: there was no memory prepared for so many stalls at once, or a sink did not take the line. `not_counted`: the

@@ -153,7 +153,9 @@ public final class OTLPSink: ReturningSink {
         let line = Line(bytes: [UInt8](line), content: content)
         let failure: SinkError? = state.withLock { state in
             if state.isClosed { return SinkError(.closed, path: name) }
-            guard state.waiting.count + state.sending.count < Self.capacity else { return SinkError(.tooSlow, path: name) }
+            guard state.returned.lines.isEmpty, state.waiting.count + state.sending.count < Self.capacity else {
+                return SinkError(.tooSlow, path: name)
+            }
             state.waiting.append(line)
             if state.sending.isEmpty { sendNext(&state) }
             return nil

@@ -28,7 +28,7 @@ package enum FrameRole: Sendable {
         "NIOPosix.SelectableEventLoop.", "g_main_", "uv_run", "uv__run_", "event_base_loop",
     ])
     /// The same of C, whose names a program's own functions may have.
-    private static let plainMachineryPrefixes = PrefixSet(["clb_", "cll_", "clr_", "clu_", "__libc_start_"])
+    private static let plainMachineryPrefixes = PrefixSet(["clb_", "cll_", "clu_", "__libc_start_"])
     private static let machineryNames: Set<String> = [
         "_start", "start_thread", "clone", "clone3", "__clone", "__clone3", "thread_start", "__thread_start",
     ]

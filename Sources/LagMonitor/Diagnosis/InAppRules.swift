@@ -42,7 +42,7 @@ package struct InAppRules: Sendable, Hashable {
         "swift_", "_swift_", "__swift_", "_dispatch_", "__CFRunLoop", "__CFRUNLOOP_IS_", "CFRunLoopRun", "swift::", "std::",
         "__gnu_cxx::", "__cxxabiv1::",
         // Start-up code, and our own modules of C.
-        "_start", "__libc_", "clb_", "cll_", "clr_", "clu_",
+        "_start", "__libc_", "clb_", "cll_", "clu_",
         // What C++ runs on, where it is linked in (`-static-libstdc++ -static-libgcc`).
         "__cxa_", "__gxx_personality_", "__dynamic_cast", "operator new", "operator delete", "_Unwind_", "uw_frame_state_for",
         "uw_update_context", "uw_init_context", "uw_install_context", "execute_cfa_program", "read_encoded_value_with_base",

@@ -8,7 +8,9 @@ package protocol ReturningSink: RecordSink {
     /// From now on a line that may still arrive some day is given back instead of given up: where a request is to be made again, and at the end.
     func returnsUndelivered()
 
-    /// Lines that are given back, oldest first, since the last call. What was on its way with them may have arrived: then it arrives twice.
+    /// Lines that are given back, oldest first, since the last call. Until they are taken no other line is (``SinkError/Reason/tooSlow``): it would go before
+    /// them, and who keeps them would not know which ones they are.
+    /// What was on its way with them may have arrived: then it arrives twice.
     /// - Parameter all: also those that wait or are on their way.
     func takeReturned(all: Bool) -> ReturnedLines
 }

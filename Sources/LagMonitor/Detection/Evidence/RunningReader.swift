@@ -39,14 +39,16 @@ final class RunningReader {
     /// - Returns: false when that is not known, or the thread kept going from one to the next.
     func read(_ thread: JobThread) -> Bool { thread.read(layout, &task.pointee) }
 
+    /// Whether the thread is in a synchronous context, in the task that made it.
+    var isSynchronous: Bool { task.pointee.running_token != 0 && task.pointee.running_task == task.pointee.address }
+
     /// Finds the context that the thread is in, by what was read of it.
     ///
     /// A synchronous context counts in the task that made it alone: within it another task may be run, by a loop that is run within a callback.
     /// - Returns: false when there is none, or it is not certain which.
     func findContext() -> Bool {
         guard layout.running != 0 else { return false }
-        let (token, owner) = (task.pointee.running_token, task.pointee.running_task)
-        if token != 0, owner == task.pointee.address { return clb_context_read(token, context) != 0 }
+        if isSynchronous { return clb_context_read(task.pointee.running_token, context) != 0 }
         guard hasTask, task.pointee.has_locals != 0, task.pointee.local != 0 else { return false }
         return clb_context_read(task.pointee.local, context) != 0
     }

@@ -5,11 +5,12 @@ internal import LagCapture
 /// What the thread was working at in one stall, by the program's own account (contexts) and by the runtime's (its task): memory that is there before it is
 /// needed.
 ///
-/// As in ``StackTally``, a sample stands for the time since the one before it, the last one also for what came after. What was seen for less than half of
-/// the stall is not what it was about.
+/// One stall may be made of many tasks' jobs, and a task's context was opened long before it ran. So what a sample finds counts for the time since the sample before
+/// only where that found the same, or as long as it is known to have run by itself (``RunningSince``). What was seen for less than half of the stall is not what
+/// it was about.
 package final class RunningTally {
-    /// Different contexts, and different tasks, that are kept: a stall has mostly one.
-    package static let capacity = 4
+    /// Different contexts, and different tasks, that are kept: the heaviest, and the latest.
+    package static let capacity = 5
     /// Other contexts of the loop that are kept, the oldest ones.
     package static let openCapacity = 8
 
@@ -28,6 +29,7 @@ package final class RunningTally {
     package private(set) var openNanoseconds: UInt64 = 0
     private var latestContext: Int?
     private var latestTask: Int?
+    private var latestSince = RunningSince()
     private var latestNanoseconds: UInt64 = 0
     private var totalNanoseconds: UInt64 = 0
     private var hasListed = false
@@ -58,45 +60,63 @@ package final class RunningTally {
         hasListed = false
         latestContext = nil
         latestTask = nil
+        latestSince = RunningSince()
         latestNanoseconds = since
         totalNanoseconds = 0
     }
 
     /// What was found at a sample; nil: none, or that is not certain. Allocates nothing.
+    /// - Parameter since: since when it is known to have run.
     package func add(
         _ task: UnsafePointer<cll_task>?,
         _ context: UnsafePointer<clb_context_copy>?,
+        since: RunningSince = RunningSince(),
         at now: UInt64
     ) {
         let gap = now.saturatingDifference(latestNanoseconds)
         latestNanoseconds = max(latestNanoseconds, now)
         totalNanoseconds += gap
-        let before = latestContext
-        latestContext = nil
-        if let context { latestContext = place(of: context) }
-        // When another process's began is not known: only what lies between two samples of it is its own.
-        if let latestContext, contexts[latestContext].context.opened_ns != 0 || before == latestContext {
-            contextWeights[latestContext] += gap
+        latestSince = since
+        let (contextBefore, taskBefore) = (latestContext, latestTask)
+        (latestContext, latestTask) = (nil, nil)
+        if let context {
+            let (index, isNew) = place(of: context)
+            let isSame = !isNew && index == contextBefore
+            contextWeights[index] += isSame ? gap : min(gap, since.ran(since.context, until: now))
+            latestContext = index
         }
-        latestTask = nil
-        if let task { latestTask = place(of: task) }
-        if let latestTask { taskWeights[latestTask] += gap }
+        if let task {
+            let (index, isNew) = place(of: task)
+            let isSame = !isNew && index == taskBefore
+            taskWeights[index] += isSame ? gap : min(gap, since.ran(since.task, until: now))
+            latestTask = index
+        }
     }
 
-    private func place(of context: UnsafePointer<clb_context_copy>) -> Int? {
+    private func place(of context: UnsafePointer<clb_context_copy>) -> (index: Int, isNew: Bool) {
         var index = 0
         while index < contextCount {
-            if contexts[index].token == context.pointee.token { return index }
+            if contexts[index].token == context.pointee.token { return (index, false) }
             index += 1
         }
-        guard contextCount < Self.capacity else { return nil }
+        if contextCount < Self.capacity { contextCount += 1 } else { index = Self.lightest(contextWeights) }
         contexts[index] = context.pointee
         contextWeights[index] = 0
-        contextCount += 1
-        return index
+        return (index, true)
     }
 
-    private func place(of task: UnsafePointer<cll_task>) -> Int? {
+    /// What makes room: many short jobs must not keep a long one out.
+    private static func lightest(_ weights: UnsafeMutablePointer<UInt64>) -> Int {
+        var lightest = 0
+        var index = 1
+        while index < capacity {
+            if weights[index] < weights[lightest] { lightest = index }
+            index += 1
+        }
+        return lightest
+    }
+
+    private func place(of task: UnsafePointer<cll_task>) -> (index: Int, isNew: Bool) {
         var index = 0
         while index < taskCount {
             if tasks[index].address == task.pointee.address, tasks[index].number == task.pointee.number {
@@ -104,15 +124,14 @@ package final class RunningTally {
                 if tasks[index].name_length == 0 || (tasks[index].awaiter_lengths.0 == 0 && task.pointee.awaiter_lengths.0 > 0) {
                     tasks[index] = task.pointee
                 }
-                return index
+                return (index, false)
             }
             index += 1
         }
-        guard taskCount < Self.capacity else { return nil }
+        if taskCount < Self.capacity { taskCount += 1 } else { index = Self.lightest(taskWeights) }
         tasks[index] = task.pointee
         taskWeights[index] = 0
-        taskCount += 1
-        return index
+        return (index, true)
     }
 
     /// Whether the open contexts are to be listed: once, at the first sample. They are from then on.
@@ -145,13 +164,14 @@ package final class RunningTally {
         return open[index]
     }
 
-    /// The stall is over, or is reported so far: what came after the last sample is that sample's.
+    /// The stall is over, or is reported so far: what came after the last sample is that sample's, where what it found runs by itself. Of others it may have been the
+    /// last moment.
     package func close(at until: UInt64) {
         let gap = until.saturatingDifference(latestNanoseconds)
         latestNanoseconds = max(latestNanoseconds, until)
         totalNanoseconds += gap
-        if let latestContext { contextWeights[latestContext] += gap }
-        if let latestTask { taskWeights[latestTask] += gap }
+        if let latestContext, latestSince.runsOn { contextWeights[latestContext] += gap }
+        if let latestTask, latestSince.runsOn { taskWeights[latestTask] += gap }
     }
 
     /// For how long the thread was at a context, at least.
@@ -195,6 +215,7 @@ package final class RunningTally {
         hasListed = other.hasListed
         latestContext = other.latestContext
         latestTask = other.latestTask
+        latestSince = other.latestSince
         latestNanoseconds = other.latestNanoseconds
         totalNanoseconds = other.totalNanoseconds
     }

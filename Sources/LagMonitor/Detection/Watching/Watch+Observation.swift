@@ -92,6 +92,8 @@ extension Watch {
         if cold.pointee.detector.isStalled, let recording = cold.pointee.recording, recording.nextSampleNanoseconds <= scan.now {
             sampleStack(reading)
             scan.advanceClock(to: services.clock())
+        } else {
+            pollRunning(reading)
         }
         schedule(reading, hasChanged: hasChanged, &scan)
     }

@@ -115,12 +115,14 @@ extension Watch {
         // After the first sample, whether it has waited for something since the last one.
         cold.pointee.earlier = ThreadState(tid: target.tid, process: target.process)
         let isRunningKnown = readRunning()
+        let readAt = services.isRemote ? now : services.clock()
+        if isRunningKnown, let running = services.running { addAsyncCallers(running, &outcome) }
         guard isStillStalled(kind, as: reading) else {
             services.capture.forget(target.tid)
             recordGap(isSame: true, at: now)
             return episode.tally.recordFailure(.failed(.loopMovedOn))
         }
-        recordRunning(isRunningKnown, &outcome, in: episode, at: now)
+        recordRunning(isRunningKnown, outcome, in: episode, at: readAt)
         guard outcome.method != .none else {
             // What could not be had may cost as much the next time.
             recordGap(isSame: true, at: now)
@@ -171,7 +173,8 @@ extension Watch {
     func isStillStalled(_ kind: StallKind, as reading: BeaconReading) -> Bool {
         let now = self.reading
         return switch kind {
-        case .callout: now.word == reading.word
+        // Of a pool's thread the beacon says no more than its samples did.
+        case .callout: now.word == reading.word && (cold.pointee.poolWorker?.isAtSameJob ?? true)
         // Any of the many callouts is as much a part of it as another.
         case .starvation where countsSleeps: isAwakeBySleeps
         case .starvation, .sample: now.isWorking && now.wokeNanoseconds == reading.wokeNanoseconds
@@ -181,7 +184,7 @@ extension Watch {
     }
 
     /// Whether the thread that was sampled still works for the loop, of an unpinned one.
-    private var isStillOnThread: Bool {
+    var isStillOnThread: Bool {
         guard let loop = cold.pointee.unpinned else { return true }
         return loop.presentThread == cold.pointee.target.tid
     }

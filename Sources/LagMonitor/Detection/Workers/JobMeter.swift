@@ -95,6 +95,12 @@ package struct JobMeter: Sendable {
         return wasAtWork ? .next : .work
     }
 
+    /// Whether a sample is of the job of the last one.
+    package func isContinued(_ sample: JobSample) -> Bool {
+        guard let last, last.job != 0, sample.job == last.job else { return false }
+        return Self.isSame(last, sample)
+    }
+
     /// Whether the same job has run from one sample to the next.
     private static func isSame(_ before: JobSample, _ now: JobSample) -> Bool {
         if now.cpuNanoseconds == before.cpuNanoseconds { return true }

@@ -38,6 +38,9 @@ package final class PoolWorker: SampledLoop, @unchecked Sendable {
     /// Which task's job it ran when it was last sampled: its number; nil: no task's.
     var taskNumber: UInt32? { meter.taskNumber }
 
+    /// Whether it still runs the job that it ran when it was last sampled. As a sample: some 20 µs.
+    var isAtSameJob: Bool { read().map { meter.isContinued($0) } ?? false }
+
     /// For how long it has run the present one, for certain.
     func age(at now: UInt64) -> UInt64 { meter.isAtWork ? now.saturatingDifference(meter.began.latest) : 0 }
 

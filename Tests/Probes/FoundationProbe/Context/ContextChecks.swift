@@ -12,6 +12,7 @@ enum ContextChecks {
         case "shapes": Shapes.check(only: shape)
         case "contexts": Contexts.check()
         case "begin": Beginning.check()
+        case "turns": Turns.check()
         default: FoundationProbe.fail("no such check")
         }
         print("fine")

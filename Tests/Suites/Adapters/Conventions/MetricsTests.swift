@@ -46,6 +46,15 @@
             withExtendedLifetime(metrics) {}
         }
 
+        @Test func `while one of several of a name hangs one is in progress`() throws {
+            let metrics = StallMetrics(of: try TestMonitor(), factory: factory)
+            metrics.count(.sample(loop: "pool.high", phase: .begin, number: 1))
+            metrics.count(.sample(loop: "pool.high", number: 2))
+            #expect(try gauge("lagmonitor_stall_in_progress", [("loop", "pool.high")]) == [1, 1])
+            metrics.count(.sample(loop: "pool.high", phase: .abandoned, number: 1))
+            #expect(try gauge("lagmonitor_stall_in_progress", [("loop", "pool.high")]) == [1, 1, 0])
+        }
+
         @Test func `what a sink did not take is counted once`() throws {
             let sink = MemorySink()
             let kit = try TestMonitor(sinks: [sink])

@@ -12,6 +12,19 @@ struct JobMeterTests {
         return meter
     }
 
+    @Test func `a stack is of the job that was sampled only while that goes on`() {
+        let meter = meter(begun: 3)
+        var sample = JobSample(job: 1)
+        (sample.cpuNanoseconds, sample.begun) = (20, 3)
+        #expect(meter.isContinued(sample))
+        sample.begun = 4
+        #expect(!meter.isContinued(sample))
+        (sample.job, sample.begun) = (2, 3)
+        #expect(!meter.isContinued(sample))
+        sample.job = 0
+        #expect(!meter.isContinued(sample))
+    }
+
     private func observe(
         _ meter: inout JobMeter,
         _ job: UInt64,

@@ -98,6 +98,20 @@ struct OTLPSinkTests {
         #expect(Set(transport.bodies).count == 1 && sink.takeAbandonedLines() == 0)
     }
 
+    /// What is given back has no place of its own any more: a line that came between would go before it.
+    @Test func `behind lines that are given back none is taken until they are`() throws {
+        let transport = ScriptedTransport([503])
+        let sink = sink(transport)
+        sink.returnsUndelivered()
+        try sink.put(line(1))
+        #expect(eventually { (try? sink.put(line(2))) == nil })
+        let returned = sink.takeReturned(all: false).lines.map { String(decoding: $0.bytes, as: UTF8.self) }
+        #expect(returned.first == line(1) && sink.unsettledLines == 0)
+        try sink.put(line(3))
+        #expect(eventually { transport.bodies.last?.contains("3") ?? false })
+        sink.close()
+    }
+
     @Test func `what is refused is counted and the next goes on`() throws {
         let transport = ScriptedTransport([400, 200])
         let sink = sink(transport)
