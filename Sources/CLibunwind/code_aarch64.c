@@ -126,12 +126,15 @@ uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64
     return sp + (layout.below_cfa - layout.record_below);
 }
 
-int clu_jumps_to(const memory_view *view, uint64_t from, uint64_t to) {
+int clu_may_jump_out(const memory_view *view, uint64_t function, uint64_t end) {
     uint32_t code[CLU_FUNCTION_BYTES / 4];
-    size_t count = from == 0 ? 0 : cll_memory_read(view->pid, from, code, sizeof(code)) / 4;
-    for (size_t index = 0; index < count; index++) {
-        int64_t words = (int64_t)((uint64_t)code[index] << 38) >> 38;  // b imm26
-        if (code[index] >> 26 == 0x05 && from + (index + (uint64_t)words) * 4 == to) return 1;
+    const uint64_t size = end - function;
+    if (size > sizeof(code) || cll_memory_read(view->pid, function, code, size) != size) return 1;
+    for (uint64_t index = 0; index < size / 4; index++) {
+        if ((code[index] & 0xfffffc1f) == 0xd61f0000) return 1;  // br
+        if (code[index] >> 26 != 0x05) continue;                 // b imm26
+        const uint64_t target = function + index * 4 + (uint64_t)((int64_t)((uint64_t)code[index] << 38) >> 36);
+        if (target < function || target >= end) return 1;
     }
     return 0;
 }

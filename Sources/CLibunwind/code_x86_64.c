@@ -12,7 +12,6 @@
 enum {
     CLU_PROLOGUE_BYTES = 256,
     EPILOGUE_PIECE_BYTES = 1024,
-    EPILOGUE_BYTES = 32 * 1024,  // loops that were written out are long
 };
 
 static const uint8_t endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa};
@@ -59,13 +58,16 @@ uint64_t clu_called_function(const memory_view *view, uint64_t return_address) {
     return clu_behind_jump(view, behind);
 }
 
-int clu_jumps_to(const memory_view *view, uint64_t from, uint64_t to) {
+int clu_may_jump_out(const memory_view *view, uint64_t function, uint64_t end) {
     uint8_t code[CLU_FUNCTION_BYTES];
-    size_t count = from == 0 ? 0 : cll_memory_read(view->pid, from, code, sizeof(code));
-    for (size_t at = 0; at + 5 <= count; at++) {
-        int32_t displacement;
-        memcpy(&displacement, code + at + 1, 4);
-        if (code[at] == 0xe9 && from + at + 5 + (uint64_t)(int64_t)displacement == to) return 1;  // jmp rel32
+    const size_t size = end - function;
+    if (size > sizeof(code) || cll_memory_read(view->pid, function, code, size) != size) return 1;
+    clu_instruction instruction;
+    for (size_t at = 0; at < size; at += instruction.length) {
+        if (!clu_decode(code + at, size - at, &instruction)) return 1;
+        if (instruction.flow == CLU_FLOW_JUMPS && !instruction.has_target) return 1;
+        const uint64_t target = function + at + instruction.length + (uint64_t)instruction.target;
+        if (instruction.has_target && (target < function || target >= end)) return 1;
     }
     return 0;
 }
@@ -134,7 +136,7 @@ static int clu_follow_prologue(const memory_view *view, uint64_t function, uint6
     for (size_t at = 0; clu_decode(code + at, count - at, &instruction); at += instruction.length) {
         const int is_framed = found->below_record >= 0;
         if (function + at == pc || instruction.flow >= CLU_FLOW_LEAVES || (instruction.flow == CLU_FLOW_BRANCH && is_framed)) return 1;
-        if (instruction.moves_stack) return 0;
+        if (instruction.moves_stack) return is_framed;
         found->below_return += instruction.grows;
         if (instruction.saves_frame && !is_framed) {
             saved = 0;
@@ -145,7 +147,7 @@ static int clu_follow_prologue(const memory_view *view, uint64_t function, uint6
         if (instruction.sets_frame && saved != 0) return 0;
         if (instruction.sets_frame || is_framed) found->below_record = saved;
     }
-    return 0;
+    return found->below_record >= 0;
 }
 
 uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64_t function, uint64_t pc) {
@@ -161,18 +163,24 @@ uint64_t clu_prologue_return_slot(const memory_view *view, uint64_t sp, uint64_t
 
 uint64_t clu_return_slot_of_epilogue(const memory_view *view, uint64_t pc, uint64_t sp, uint64_t *frame) {
     uint8_t code[EPILOGUE_PIECE_BYTES];
-    const uint64_t end = pc + EPILOGUE_BYTES;
+    const uint64_t end = pc + CLU_EPILOGUE_BYTES;
     // Registers are known of a thread that was found there alone.
     const cll_snapshot *snapshot = view->snapshot;
     const uint64_t known = snapshot->registers[CLL_REGISTER_PC] == pc && snapshot->registers[CLL_REGISTER_SP] == sp ? snapshot->known : 0;
     uint64_t at = pc, place = sp;
-    int is_known = 1;
+    int is_known = 1, saved_frame = 0;
     *frame = 0;
     while (at < end) {
         size_t count = cll_memory_read(view->pid, at, code, sizeof(code)), used = 0;
         clu_instruction instruction;
         for (; at < end && clu_decode(code + used, count - used, &instruction); used += instruction.length, at += instruction.length) {
             if (instruction.flow == CLU_FLOW_RETURNS) return is_known && place >= sp ? place : 0;
+            // As it leaves to another function instead of calling it.
+            if (instruction.flow == CLU_FLOW_JUMPS && is_known && place > sp) return place;
+            // Another function begins there.
+            if (code[used] == 0xcc || (at > pc && count - used >= 4 && memcmp(code + used, endbr64, 4) == 0)) return 0;
+            if (saved_frame && instruction.sets_frame) return 0;
+            saved_frame = instruction.saves_frame;
             if (instruction.flow != CLU_FLOW_ON) {
                 // What follows is come to from elsewhere: in the middle of the function the stack pointer is mostly the same.
                 place = sp;

@@ -80,8 +80,11 @@ static int clu_is_refuted(clu_unwinder *unwinder, uint64_t record) {
         uint64_t slot = clu_prologue_return_slot(view, record + 16, saved, caller.start, return_address - 1);
         if (slot <= record + 8 || slot % 8 != 0 || !clu_memory_view_return_address(view, slot, &next) || !clu_is_executable(view, next)) return 0;
         clu_call_kind kind = clu_call_before(view, next, caller.start);
-        // Unless the other function ended in a jump to it.
-        if (kind == CALL_ELSEWHERE) return !clu_jumps_to(view, clu_called_function(view, next), caller.start);
+        const uint64_t called = clu_called_function(view, next);
+        if (called == caller.start) kind = CALL_DIRECT;
+        // Unless the other function may have ended in a jump.
+        clu_function other;
+        if (kind == CALL_ELSEWHERE) return called != 0 && clu_find_function(unwinder, called, &other) && !clu_may_jump_out(view, other.start, other.end);
         // Further out only by records.
         if (kind != CALL_DIRECT || slot != saved + 8) return 0;
         record = saved;

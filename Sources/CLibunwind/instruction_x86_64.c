@@ -87,7 +87,13 @@ static void clu_find_effect(clu_instruction *found, uint8_t opcode, int rex, con
         found->grows = 8;
     } else if ((opcode >= 0x70 && opcode <= 0x7f) || (opcode >= 0xe0 && opcode <= 0xe3)) {
         found->flow = CLU_FLOW_BRANCH;
-    } else if (opcode == 0xe8 || opcode == 0xe9 || opcode == 0xeb || opcode == 0xc2 || opcode == 0xcc || opcode == 0xf4) {
+        found->has_target = 1;
+        found->target = clu_constant(constant, constant_bytes);
+    } else if (opcode == 0xe9 || opcode == 0xeb) {
+        found->flow = CLU_FLOW_JUMPS;
+        found->has_target = 1;
+        found->target = clu_constant(constant, constant_bytes);
+    } else if (opcode == 0xe8 || opcode == 0xc2 || opcode == 0xcc || opcode == 0xf4) {
         found->flow = CLU_FLOW_LEAVES;
     } else if (opcode == 0xc3) {
         found->flow = CLU_FLOW_RETURNS;
@@ -100,7 +106,8 @@ static void clu_find_effect(clu_instruction *found, uint8_t opcode, int rex, con
         found->moves_stack = 1;  // pushf, popf, enter
     } else if (opcode == 0xff || opcode == 0x8f) {
         int kind = operands[0] >> 3 & 7;
-        if (opcode == 0xff && kind >= 2 && kind <= 5) found->flow = CLU_FLOW_LEAVES;
+        if (opcode == 0xff && (kind == 2 || kind == 3)) found->flow = CLU_FLOW_LEAVES;
+        if (opcode == 0xff && (kind == 4 || kind == 5)) found->flow = CLU_FLOW_JUMPS;
         if (opcode == 0xff && kind == 6) found->grows = 8;
         if (opcode == 0x8f) found->grows = -8;
     }
@@ -123,11 +130,12 @@ static void clu_find_effect(clu_instruction *found, uint8_t opcode, int rex, con
         else if ((rex & REX_W) && kind == 0) found->grows = -clu_constant(constant, constant_bytes);
         else if (kind != 7) found->moves_stack = 1;
     } else if (opcode == 0x8d && reg == RSP) {
-        // lea rsp, [rsp + constant]
+        // lea rsp, [rsp + constant], or another register
+        const int has_base = !is_register && mod != 0 && (operands[0] & 7) != 4 && (rex & REX_W) != 0;
         if ((rex & REX_W) && is_at_stack && mod != 0)
             found->grows = -clu_constant(operands + 2, mod == 1 ? 1 : 4);
         else
-            clu_takes_stack(found, !is_register && mod != 0 && (operands[0] & 7) != 4 && (rex & REX_W) ? rm : -1, operands + 1, mod == 1 ? 1 : 4);
+            clu_takes_stack(found, has_base ? rm : -1, operands + 1, !has_base ? 0 : mod == 1 ? 1 : 4);
     } else if (opcode < 0x40 && (opcode & 7) < 4 && opcode < 0x38) {
         // The lower bit but one says which of the two is written to.
         if ((opcode & 1) && (opcode & 2 ? reg == RSP : is_register && rm == RSP)) found->moves_stack = 1;
@@ -184,7 +192,11 @@ int clu_decode(const uint8_t *code, size_t size, clu_instruction *found) {
     if (at + constant > size) return 0;
     found->length = at + constant;
     if (map == 0) clu_find_effect(found, opcode, rex, operands, code + at, constant);
-    else if (map == 1 && opcode >= 0x80 && opcode <= 0x8f && !operands) found->flow = CLU_FLOW_BRANCH;
+    else if (map == 1 && opcode >= 0x80 && opcode <= 0x8f && !operands) {
+        found->flow = CLU_FLOW_BRANCH;
+        found->has_target = 1;
+        found->target = clu_constant(code + at, constant);
+    }
     else if (map == 1 && opcode == 0x0b) found->flow = CLU_FLOW_LEAVES;
     return 1;
 }

@@ -8,13 +8,16 @@
 typedef enum {
     CLU_FLOW_ON,      // the next one follows
     CLU_FLOW_BRANCH,  // a jump that is taken or not
-    CLU_FLOW_LEAVES,  // a call, a jump, or what stops
+    CLU_FLOW_LEAVES,  // a call, or what stops
+    CLU_FLOW_JUMPS,
     CLU_FLOW_RETURNS,
 } clu_flow;
 
 typedef struct clu_instruction {
     size_t length;
     clu_flow flow;
+    int has_target;        // of a jump or a branch, which leads so far behind the instruction
+    int64_t target;
     int64_t grows;         // how far down the stack pointer goes
     int moves_stack;       // it goes elsewhere: `grows` says nothing
     int stack_from;        // to where this register shows, by DWARF's number, and so much further up; 0: that is not known

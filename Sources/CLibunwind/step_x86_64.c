@@ -40,16 +40,24 @@ static uint64_t clu_replaced_return_address(clu_unwinder *unwinder, uint64_t sp,
 // The same by how the code ends: what it takes from the stack before it returns. Code that is written by hand, or made at run time, has often neither
 // tables nor a frame record, and is called through pointers. That a call stands before the address which is found there proves it: one through a
 // register, or one of code that has no tables either. In `saved` the caller's frame pointer.
+enum { ENDS = 16 };  // in one walk: each may read 32 KiB of code
 static uint64_t clu_return_slot_by_end(clu_unwinder *unwinder, const clu_frame_registers *registers, uint64_t *saved) {
+    if (unwinder->ends++ >= ENDS) return 0;
     uint64_t frame, address, pc = unwinder->frame_code;
     uint64_t slot = clu_return_slot_of_epilogue(&unwinder->view, pc, registers->sp, &frame);
     if (slot == 0 || slot % 8 != 0 || !clu_memory_view_word(&unwinder->view, slot, &address)) return 0;
     *saved = registers->fp;
     if (frame != 0 && !clu_memory_view_word(&unwinder->view, frame, saved)) return 0;
     if (!clu_is_executable(&unwinder->view, address)) return 0;
-    if (clu_call_before(&unwinder->view, address, 0) == CALL_INDIRECT) return slot;
+    if (clu_call_before(&unwinder->view, address, 0) == CALL_INDIRECT) {
+        // Who keeps a frame record of its own, and saves that register elsewhere, was not followed to its own end.
+        uint64_t beyond;
+        const int has_record = registers->fp != 0 && clu_frame_record_caller(&unwinder->view, registers->sp, registers->fp, &beyond) != 0;
+        return has_record && frame != 0 && frame != registers->fp ? 0 : slot;
+    }
     uint64_t function = clu_called_function(&unwinder->view, address);
-    if (function == 0 || clu_module_find(unwinder->view.table, function) != clu_module_find(unwinder->view.table, pc)) return 0;
+    if (function == 0 || function > pc || pc - function >= CLU_EPILOGUE_BYTES) return 0;
+    if (clu_module_find(unwinder->view.table, function) != clu_module_find(unwinder->view.table, pc)) return 0;
     return clu_find_function(unwinder, function, &(clu_function){0}) ? 0 : slot;
 }
 

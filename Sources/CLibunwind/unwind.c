@@ -96,6 +96,7 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, con
     unwinder->view = (memory_view){.snapshot = snapshot, .table = table, .pid = pid};
     unwinder->walk = (unwinder->walk + 1) & ~CONSTANT;
     unwinder->reads = 0;
+    unwinder->ends = 0;
     unwinder->frame_pointer = 0;
     unwinder->frame_pointer_recovered = 0;
     unwinder->restarted = 0;

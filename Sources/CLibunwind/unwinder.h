@@ -35,6 +35,7 @@ struct clu_unwinder {
     int reading_tables;             // a look-up is under way
     uint64_t *stack_pointers;       // of the frames that a walk stores; NULL: nobody wants them
     uint32_t reads;                 // of MAXIMUM_READS, in this walk
+    uint32_t ends;                  // of functions without tables that were looked for, in this walk
     uint64_t *frame_pointers;
     uint64_t frame_sp, frame_code;  // the frame being stepped: where a missing frame pointer is searched
     uint64_t frame_pointer;

@@ -80,9 +80,9 @@
         package func count(_ record: StallRecord) {
             let loop = [("loop", record.loop)]
             let isOver = record.phase != .begin
+            countDrops()
             gauge("lagmonitor_stall_in_progress", loop).record(countHang(record, isOver: isOver) ? 1 : 0)
             gauge("lagmonitor_last_stall_timestamp_seconds", loop).record(Double(record.startRealtimeNanoseconds) / 1e9)
-            countDrops()
             guard isOver else { return }
             let why = loop + [("cause", record.cause.rawValue)]
             series.withLock { $0.durations("lagmonitor_loop_stall_duration_seconds", why + labels) }
@@ -118,6 +118,8 @@
                 series.withLock { $0.counter("lagmonitor_records_dropped_total", [("reason", reason)] + labels) }
                     .increment(by: Int64(clamping: count))
             }
+            // Among what was lost may be the end of a hang: rather none is known than one that is over.
+            if lost > 0 || missed > 0 { hangs.withLock { $0 = [:] } }
         }
 
         private func gauge(_ label: String, _ dimensions: [(String, String)]) -> Gauge {

@@ -111,6 +111,7 @@ struct ItaniumPathReader {
     private mutating func discriminator() -> Bool {
         guard cursor.skip("_") else { return true }
         if cursor.skip("_") { return number(endingIn: "_") }
+        guard cursor.peek() != nil else { return false }
         cursor.position += 1
         return true
     }
@@ -151,6 +152,8 @@ struct ItaniumPathReader {
         let isInherited = !isDestructor && cursor.skip("I")
         guard let digit = cursor.peek(), "012345".utf8.contains(digit), !path.isEmpty else { return false }
         cursor.position += 1
+        // A name in the program's file may repeat it: the path is no longer than the name.
+        guard path.count <= cursor.text.count else { return false }
         append((isDestructor ? [UInt8(ascii: "~")] : []) + path[last...])
         return !isInherited || passing { $0.type() }
     }

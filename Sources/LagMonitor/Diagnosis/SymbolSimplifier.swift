@@ -23,7 +23,9 @@ package enum SymbolSimplifier {
         "part", "__part", "isra", "constprop", "cold", "llvm", "__uniq", "lto_priv", "localalias", "simdclone", "specialized",
         "_omp_fn", "omp_outlined", "omp_outlined_debug__",
     ]
-    private static let marks: [StaticString] = ["cold", "localalias", "omp_outlined", "omp_outlined_debug__", "resolver", ""]
+    private static let marks: [StaticString] = [
+        "cold", "localalias", "omp_outlined", "omp_outlined_debug__", "resolver", "default", "",
+    ]
 
     /// Without the version (`malloc@@GLIBC_2.2.5`), without what compilers add to parts and clones (`run.cold`,
     /// `run.part.0`, `run.llvm.123`), and without the mark of a part of an async function that has a C name (`async_MainTQ0_`).

@@ -125,7 +125,8 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         let wasAtWork = finder.isAtWork
         publish(finder.observe(observation, at: now, seen: seen, withHeld(outcome, trace, at: now)))
         let hasSlept = isAsleep && last.wasAsleep && !finder.hasMoved
-        coverage.record(wasWatched && outcome == .nothing || hasSlept, at: seen)
+        // Where it could not be held, as another thread of ours held it for its stack, nothing is known: other samples have to prove it.
+        if outcome != .refused || hasSlept { coverage.record(wasWatched && outcome == .nothing || hasSlept, at: seen) }
         if wasAtWork, finder.isAtWork {
             // The count has the waits of handlers as well. It says more than the stamps where some were lost: the ring was full.
             if isStamped, let trace, trace.firstPass != nil || trace.hasLastPass {

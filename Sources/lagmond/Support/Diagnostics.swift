@@ -16,8 +16,9 @@ enum Diagnostics {
     private static let isQueued = Atomic(false)
     private static let queue = DispatchQueue(label: "lagmond.messages")
     private static let queued = Atomic(0)
-    /// Further messages are dropped.
+    /// Further messages are dropped, and counted: the next one that is written says how many.
     private static let mostQueued = 1000
+    private static let dropped = Atomic(0)
 
     /// Writes one line to stderr, with one `write` where the kernel accepts it whole. Any thread.
     ///
@@ -27,9 +28,12 @@ enum Diagnostics {
         guard isQueued.load(ordering: .relaxed) else { return write(line) }
         guard queued.add(1, ordering: .relaxed).newValue <= mostQueued else {
             queued.subtract(1, ordering: .relaxed)
+            dropped.add(1, ordering: .relaxed)
             return
         }
         queue.async {
+            let lost = dropped.exchange(0, ordering: .relaxed)
+            if lost > 0 { write(Array("\(program): \(lost) messages were dropped: stderr is not read\n".utf8)) }
             write(line)
             queued.subtract(1, ordering: .releasing)
         }

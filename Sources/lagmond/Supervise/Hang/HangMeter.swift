@@ -38,7 +38,7 @@ struct HangMeter: Sendable {
     let longestGap: Duration
     private var last: Reading?
     private(set) var hung: Duration = .zero
-    /// The first reading of the present callback.
+    /// The reading from which on ``hung`` is counted.
     private(set) var began = MonotonicTime.now
     /// Whether the kernel alone shows all of ``hung``: the thread slept once, all that time, and work waited for it. The readings' sequence is what
     /// its process says.
@@ -64,7 +64,7 @@ struct HangMeter: Sendable {
         let hasComputed = reading.computed - last.computed >= couldRun * Self.computingShare && couldRun > .zero
         guard last.isLoop, reading.isLoop, isWorkPending || hasComputed else {
             // Without a processor it could neither compute nor be found doing so.
-            if couldRun > .zero { hung = .zero }
+            if couldRun > .zero { (hung, began) = (.zero, reading.time) }
             return
         }
         isWitnessed = (hung == .zero || isWitnessed) && sleptOnce && isWorkPending && last.isWitnessed && reading.isWitnessed

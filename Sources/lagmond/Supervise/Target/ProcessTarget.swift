@@ -183,6 +183,7 @@ final class ProcessTarget: Target {
     }
 
     func probeLiveness() -> LivenessProbe.Check {
-        present?.watch.probeLiveness() ?? LivenessProbe.Check()
+        // One that is to take another's place waits for that one's end.
+        present?.watch.probeLiveness().expected { [self] in !hasEnded.load(ordering: .acquiring) } ?? LivenessProbe.Check()
     }
 }
