@@ -84,12 +84,12 @@ struct StallLineEditorTests {
 
     /// The record's rules had prefixes, by which its function is judged otherwise than here.
     @Test(arguments: [
-        (#""module":"libswiftX.so","symbol":"X.f","in_app":true"#, [], true),
-        (#""module":"libswiftX.so","symbol":"X.f","in_app":false"#, [], false),
+        (#""module":"libswiftCore.so","symbol":"X.f","in_app":true"#, [], true),
+        (#""module":"libswiftCore.so","symbol":"X.f","in_app":false"#, [], false),
         (#""module":"app","symbol":"Vendor.f","in_app":false"#, [], false),
         (#""module":"app","symbol":"Foundation.f","in_app":false"#, [], true),
-        (#""module":"libswiftX.so","symbol":"X.f","in_app":true"#, ["libswiftX"], true),
-        (#""module":"libswiftX.so","symbol":"Y.f","in_app":false"#, ["X."], true),
+        (#""module":"libswiftCore.so","symbol":"X.f","in_app":true"#, ["libswiftCore"], true),
+        (#""module":"libswiftCore.so","symbol":"Y.f","in_app":false"#, ["X."], true),
     ])
     func `inlined frames follow the records own rules`(frame: String, prefixes: [String], isInApp: Bool) throws {
         var editor = StallLineEditor(rules: InAppRules(inAppPrefixes: prefixes))
