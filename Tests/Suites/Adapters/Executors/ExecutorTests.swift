@@ -73,7 +73,8 @@ private actor Store {
         await store.endThread()
         await adding
         #expect(await store.count == 200)
-        #expect(executor.isFinished)
+        // What was left ran elsewhere, perhaps before the thread was through.
+        #expect(eventually { executor.isFinished })
         #expect(await store.thread != executor.loop.thread.tid)
     }
 
