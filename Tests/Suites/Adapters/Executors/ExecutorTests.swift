@@ -1,6 +1,7 @@
 import Foundation
 import LagMonitor
 import LagMonitorConcurrency
+import TestSupport
 import Testing
 
 /// An actor on a thread of its own.
