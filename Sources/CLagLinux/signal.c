@@ -123,7 +123,7 @@ static void cll_pass_on(int number, siginfo_t *info, void *context) {
 static void cll_handle(int number, siginfo_t *info, void *context) {
     int saved = errno;
     // No system call: a thread may have a filter that ends the process for one that it does not need.
-    if (info->si_code != SI_QUEUE || info->si_pid != request.process || info->si_value.sival_ptr != (void *)&request) {
+    if (info->si_code != SI_QUEUE || info->si_pid != __atomic_load_n(&request.process, __ATOMIC_RELAXED) || info->si_value.sival_ptr != (void *)&request) {
         cll_pass_on(number, info, context);
         errno = saved;
         return;
@@ -264,7 +264,8 @@ int cll_signal_capture(pid_t tid, int number, uint64_t stack_low, uint64_t stack
     if (!__atomic_compare_exchange_n(&request.state, &state, generation | IDLE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         return CLL_SIGNAL_BUSY;
     }
-    request.process = getpid();
+    // Also a handler that another request's late signal runs reads it.
+    __atomic_store_n(&request.process, getpid(), __ATOMIC_RELAXED);
     request.stack_low = stack_low;
     request.stack_high = stack_high;
     request.snapshot = snapshot;
