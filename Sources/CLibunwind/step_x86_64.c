@@ -37,10 +37,11 @@ static uint64_t clu_replaced_return_address(clu_unwinder *unwinder, uint64_t sp,
     return clu_is_executable(&unwinder->view, address) && !clu_find_function(unwinder, address, &(clu_function){0}) ? address : 0;
 }
 
+enum { ENDS = 16 };  // in one walk: each may read 32 KiB of code
+
 // The same by how the code ends: what it takes from the stack before it returns. Code that is written by hand, or made at run time, has often neither
 // tables nor a frame record, and is called through pointers. That a call stands before the address which is found there proves it: one through a
 // register, or one of code that has no tables either. In `saved` the caller's frame pointer.
-enum { ENDS = 16 };  // in one walk: each may read 32 KiB of code
 static uint64_t clu_return_slot_by_end(clu_unwinder *unwinder, const clu_frame_registers *registers, uint64_t *saved) {
     if (unwinder->ends++ >= ENDS) return 0;
     uint64_t frame, address, pc = unwinder->frame_code;

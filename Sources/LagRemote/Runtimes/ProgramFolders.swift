@@ -27,7 +27,7 @@ struct ProgramFolders {
         self.starts = starts.filter { $0.utf8.count > 1 }
     }
 
-    /// What tells the function from others has the folder of its file, where its name has that of the file.
+    /// What distinguishes the function from others has the folder of its file, where its name has that of the file.
     func marked(_ name: LanguageFrameName) -> LanguageFrameName {
         guard let file = name.file, let base = file.split(separator: "/").last, name.symbol.hasSuffix(" (\(base))"),
             let folder = Self.folder(of: file, from: working), !starts.contains(folder),
