@@ -28,11 +28,6 @@ pid_t cll_gettid(void) { return (pid_t)syscall(SYS_gettid); }
 
 int cll_tgkill(pid_t pid, pid_t tid, int signal) { return (int)syscall(SYS_tgkill, pid, tid, signal); }
 
-int cll_mutex_lock_until(pthread_mutex_t *mutex, uint64_t deadline_ns) {
-    struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / 1000000000u), .tv_nsec = (long)(deadline_ns % 1000000000u)};
-    return pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &deadline);
-}
-
 int cll_die_with_parent(int signal) { return prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0) == 0 ? 0 : errno; }
 
 int cll_thread_name(pthread_t thread, char *buffer, size_t size) { return pthread_getname_np(thread, buffer, size); }

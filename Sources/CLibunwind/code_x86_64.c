@@ -19,12 +19,12 @@ static const uint8_t set_frame[3] = {0x48, 0x89, 0xe5};  // mov rbp, rsp
 
 // Where a jump through a table (a PLT stub, with or without endbr64 and bnd) leads; 0 when `code` is no such jump.
 static uint64_t clu_stub_target(const memory_view *view, uint64_t code) {
-    uint8_t bytes[16];
-    if (cll_memory_read(view->pid, code, bytes, sizeof(bytes)) != sizeof(bytes)) return 0;
+    uint8_t bytes[4 + 1 + 6] = {0};  // not more: it may be the last of what is mapped there
+    size_t count = cll_memory_read(view->pid, code, bytes, sizeof(bytes));
     uint64_t at = 0;
     if (memcmp(bytes, endbr64, 4) == 0) at = 4;
     if (bytes[at] == 0xf2) at++;
-    if (bytes[at] != 0xff || bytes[at + 1] != 0x25) return 0;
+    if (bytes[at] != 0xff || bytes[at + 1] != 0x25 || count < at + 6) return 0;
     int32_t displacement;
     memcpy(&displacement, bytes + at + 2, 4);
     uint64_t target;
@@ -33,11 +33,11 @@ static uint64_t clu_stub_target(const memory_view *view, uint64_t code) {
 
 // Where a function goes on that is nothing but a jump, as compilers leave it of two that are the same; else the function itself.
 static uint64_t clu_behind_jump(const memory_view *view, uint64_t function) {
-    uint8_t code[16];
-    if (cll_memory_read(view->pid, function, code, sizeof(code)) != sizeof(code)) return function;
+    uint8_t code[4 + 5] = {0};
+    size_t count = cll_memory_read(view->pid, function, code, sizeof(code));
     size_t at = memcmp(code, endbr64, 4) == 0 ? 4 : 0;
-    if (code[at] == 0xeb) return function + at + 2 + (uint64_t)(int64_t)(int8_t)code[at + 1];  // jmp rel8
-    if (code[at] != 0xe9) return function;  // jmp rel32
+    if (code[at] == 0xeb && count >= at + 2) return function + at + 2 + (uint64_t)(int64_t)(int8_t)code[at + 1];  // jmp rel8
+    if (code[at] != 0xe9 || count < at + 5) return function;  // jmp rel32
     int32_t displacement;
     memcpy(&displacement, code + at + 1, 4);
     return function + at + 5 + (uint64_t)(int64_t)displacement;

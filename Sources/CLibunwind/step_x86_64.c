@@ -62,34 +62,55 @@ static uint64_t clu_return_slot_by_end(clu_unwinder *unwinder, const clu_frame_r
     return clu_find_function(unwinder, function, &(clu_function){0}) ? 0 : slot;
 }
 
+// A caller at which the walk can go on: what is known of its registers; a frame pointer of 0 is not.
+typedef struct clu_caller { uint64_t pc, sp, fp; } clu_caller;
+
+static int clu_take_caller(clu_unwinder *unwinder, uint64_t slot, uint64_t fp, clu_caller *caller) {
+    *caller = (clu_caller){.sp = slot + 8, .fp = fp};
+    return slot != 0 && clu_memory_view_word(&unwinder->view, slot, &caller->pc) && caller->pc != 0;
+}
+
+static int clu_caller_by_call(clu_unwinder *unwinder, const clu_frame_registers *registers, clu_caller *caller) {
+    if (registers->fp == 0) return 0;
+    uint64_t slot = clu_return_slot(unwinder, unwinder->frame_code, registers->sp, registers->fp);
+    return clu_take_caller(unwinder, slot, registers->fp, caller);
+}
+
+// Of code that was made at run time: a whole chain of records, each to be checked. The caller of a function that has not made its record yet is
+// passed over.
+static int clu_caller_by_record(clu_unwinder *unwinder, const clu_frame_registers *registers, clu_caller *caller) {
+    if (registers->fp == 0) return 0;
+    *caller = (clu_caller){.sp = registers->fp + 16};
+    caller->pc = clu_frame_record_caller(&unwinder->view, registers->sp, registers->fp, &caller->fp);
+    if (caller->pc == 0) caller->pc = clu_replaced_return_address(unwinder, registers->sp, registers->fp, &caller->fp);
+    return caller->pc != 0;
+}
+
+static int clu_caller_by_end(clu_unwinder *unwinder, const clu_frame_registers *registers, clu_caller *caller) {
+    uint64_t saved = 0, slot = clu_return_slot_by_end(unwinder, registers, &saved);
+    return clu_take_caller(unwinder, slot, saved, caller);
+}
+
+// Whether the step that libunwind has made leads to one that calls.
+static int clu_has_stepped_to_caller(clu_unwinder *unwinder, unw_cursor_t *cursor, const clu_frame_registers *registers) {
+    unw_word_t pc;
+    uint64_t saved;
+    if (clu_libunwind()->get_reg(cursor, UNW_REG_IP, &pc) < 0) return 0;
+    return clu_is_plausible_return_address(&unwinder->view, pc)
+        || (registers->fp != 0 && clu_replaced_return_address(unwinder, 0, registers->fp, &saved) == pc);
+}
+
 int clu_go_on_without_tables(clu_unwinder *unwinder, unw_cursor_t *cursor, const clu_frame_registers *registers, int stepped) {
-    const uint64_t sp = registers->sp, fp = registers->fp;
-    uint64_t caller = 0, saved = 0;
-    uint64_t slot = fp != 0 ? clu_return_slot(unwinder, unwinder->frame_code, sp, fp) : 0;
-    if (slot != 0 && clu_memory_view_word(&unwinder->view, slot, &caller)) {
-        return clu_restart(unwinder, cursor, caller, slot + 8, fp);
-    }
     const int is_of_module = clu_module_find(unwinder->view.table, unwinder->frame_code) >= 0;
-    // Made at run time: a whole chain of records, each to be checked. The caller of a function that has not made its record
-    // yet is passed over.
-    if (!is_of_module && fp != 0) {
-        caller = clu_frame_record_caller(&unwinder->view, sp, fp, &saved);
-        if (caller == 0) caller = clu_replaced_return_address(unwinder, sp, fp, &saved);
-    }
-    if (caller == 0) slot = clu_return_slot_by_end(unwinder, registers, &saved);
-    if (caller == 0 && slot != 0 && clu_memory_view_word(&unwinder->view, slot, &caller)) {
-        if (!clu_restart(unwinder, cursor, caller, slot + 8, saved)) return 0;
-    } else if (is_of_module) {
+    clu_caller caller;
+    const int is_by_call = clu_caller_by_call(unwinder, registers, &caller);
+    if (is_by_call || (!is_of_module && clu_caller_by_record(unwinder, registers, &caller)) || clu_caller_by_end(unwinder, registers, &caller)) {
+        if (!clu_restart(unwinder, cursor, caller.pc, caller.sp, caller.fp)) return 0;
+    } else if (!is_of_module || stepped <= 0 || !clu_has_stepped_to_caller(unwinder, cursor, registers)) {
         // Only now and then a function of a module has no tables: libunwind also knows what a jump to another module looks like.
-        if (stepped <= 0 || clu_libunwind()->get_reg(cursor, UNW_REG_IP, &caller) < 0) return 0;
-        if (!clu_is_plausible_return_address(&unwinder->view, caller)
-            && (fp == 0 || clu_replaced_return_address(unwinder, 0, fp, &saved) != caller)) {
-            return 0;
-        }
-    } else if (caller == 0 || !clu_restart(unwinder, cursor, caller, fp + 16, saved)) {
         return 0;
     }
-    unwinder->frame_pointer_recovered = 1;
+    if (!is_by_call) unwinder->frame_pointer_recovered = 1;
     return 1;
 }
 

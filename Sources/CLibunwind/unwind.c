@@ -74,6 +74,7 @@ int clu_restart(clu_unwinder *unwinder, unw_cursor_t *cursor, uint64_t pc, uint6
     unwinder->restart_pc = pc;
     unwinder->restart_sp = sp;
     unwinder->restart_fp = fp;
+    unwinder->frame_pointer = 0;
     return clu_libunwind()->init_remote(cursor, unwinder->space, unwinder) == 0;
 }
 

@@ -189,13 +189,17 @@ int clu_find_function(clu_unwinder *unwinder, uint64_t ip, clu_function *functio
     uint8_t bytes[64];
     int32_t pair[2];
     uint64_t header, range = 0;
-    uint32_t back, size = 0;
+    uint32_t back, length, size = 0;
     int is_sized, is_found = 0;
     unwinder->reading_tables = 1;
     if (clu_find_entry(unwinder, ip, &header, pair)) {
         const uint64_t entry = header + (uint64_t)(int64_t)pair[1];
-        if (clu_cached_read(unwinder, entry + 4, &back, 4) && clu_cached_read(unwinder, entry + 4 - back, bytes, sizeof(bytes))) {
-            size = clu_read_common(&(reader){.next = bytes, .end = bytes + sizeof(bytes)}, &is_sized);
+        if (clu_cached_read(unwinder, entry + 4, &back, 4) && clu_cached_read(unwinder, entry + 4 - back, &length, 4)) {
+            // No further than it goes: it may be the last of what is mapped there.
+            if (length > sizeof(bytes) - 4) length = sizeof(bytes) - 4;
+            if (clu_cached_read(unwinder, entry + 4 - back, bytes, length + 4)) {
+                size = clu_read_common(&(reader){.next = bytes, .end = bytes + length + 4}, &is_sized);
+            }
         }
         function->start = header + (uint64_t)(int64_t)pair[0];
         is_found = size != 0 && clu_cached_read(unwinder, entry + ENTRY_BEGIN + size, &range, size) && ip - function->start < range;

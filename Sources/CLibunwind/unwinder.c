@@ -60,9 +60,8 @@ static int clu_access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_
     if (unwinder->restarted) {
         if (number != CLL_REGISTER_PC && number != CLL_REGISTER_SP && number != CLL_REGISTER_FP) return -UNW_EBADREG;
         *value = number == CLL_REGISTER_PC ? unwinder->restart_pc : number == CLL_REGISTER_SP ? unwinder->restart_sp : unwinder->restart_fp;
-        return 0;
-    }
-    if (unwinder->view.snapshot->known >> number & 1) {
+        if (*value != 0) return 0;
+    } else if (unwinder->view.snapshot->known >> number & 1) {
         *value = unwinder->view.snapshot->registers[number];
 #if defined(__aarch64__)
         if (number == CLL_REGISTER_LR) *value = clu_return_address_without_code(*value);

@@ -42,7 +42,7 @@ struct clu_unwinder {
     int frame_pointer_recovered;
     int lookup_failed;  // the frame being stepped has no unwind information
     int only_known;     // a frame pointer that is not known is not searched for
-    int restarted;      // the walk goes on from these, the only registers that are known then
+    int restarted;      // the walk goes on from these, the only registers that are known then (a frame pointer of 0 is not)
     uint64_t restart_pc, restart_sp, restart_fp;
     int sp_is_bound;    // of the present frame: its stack pointer is not known, only that it is not lower than this
     clu_entries entries;
@@ -76,7 +76,7 @@ void clu_entries_forget(clu_unwinder *unwinder);
 // The frame record of the frame that the walk is in, whose frame pointer is not known; 0 where none is consistent (frame_record_search.c).
 uint64_t clu_frame_record_search(clu_unwinder *unwinder);
 
-// Lets the walk go on from a caller of whom only these registers are known.
+// Lets the walk go on from a caller of whom only these registers are known; `fp` 0: not that one.
 int clu_restart(clu_unwinder *unwinder, unw_cursor_t *cursor, uint64_t pc, uint64_t sp, uint64_t fp);
 
 // Finds the caller of code without unwind information; libunwind has made a step (`stepped`) or none. Only a caller that really calls is accepted.

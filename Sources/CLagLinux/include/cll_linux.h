@@ -18,9 +18,6 @@ long cll_find(const void *text, size_t size, const void *needle, size_t needle_s
 pid_t cll_gettid(void);
 int cll_tgkill(pid_t pid, pid_t tid, int signal);
 
-// Locks a mutex, unless that takes until `deadline_ns` of CLOCK_MONOTONIC: 0, ETIMEDOUT or another errno.
-int cll_mutex_lock_until(pthread_mutex_t *mutex, uint64_t deadline_ns);
-
 // Has the kernel send this process `signal` when the thread that started it ends, so that a helper process never outlives
 // its parent, not even one that is stopped. 0 or an errno.
 int cll_die_with_parent(int signal);

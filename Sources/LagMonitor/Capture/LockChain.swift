@@ -16,6 +16,9 @@ package final class LockChain {
         fileprivate var runtimeLock: RuntimeLock?
         /// How often it had waited for something: unchanged means that it has not run since.
         fileprivate var waits: UInt64 = 0
+        /// Whether the wait has a time-out: the fourth argument of each of futex's operations that wait (futex(2)). A runtime's own
+        /// lock is waited for in many short waits.
+        fileprivate var endsByItself: Bool { runtimeLock == nil && call.arguments.3 != 0 }
     }
 
     /// A chain of more threads is cut.
@@ -116,10 +119,10 @@ package final class LockChain {
     }
 
     /// Whether the threads of a cycle wait for each other at one moment: each lock still has the owner that was read, *after* the last thread's wait was read, and none of the
-    /// threads has run since. (An owner may give a lock away between the reading of that lock and of what it waits for itself, to a thread that is none of these: no
+    /// threads has run since. And none of the waits ends by itself. (An owner may give a lock away between the reading of that lock and of what it waits for itself, to a thread that is none of these: no
     /// counter shows it.)
     private func isStill(from first: Int) -> Bool {
-        for index in first..<count where !isStillHeld(index) { return false }
+        for index in first..<count where links[index].endsByItself || !isStillHeld(index) { return false }
         for index in first..<count where !isStillAsleep(index) { return false }
         return true
     }

@@ -1,4 +1,3 @@
-internal import CLagLinux
 internal import Glibc
 package import LagMonitor
 internal import Synchronization
@@ -104,7 +103,7 @@ struct DeadlockedPair {
     let first: UnsafeMutablePointer<pthread_mutex_t>
     let second: UnsafeMutablePointer<pthread_mutex_t>
 
-    /// - Parameter deadline: when the other thread gives up waiting and lets go of the second mutex; nil: never.
+    /// - Parameter deadline: when a third thread ends the deadlock; nil: never.
     init(releasedAt deadline: MonotonicTime?) throws(WorkloadError) {
         let (first, second) = (WorkloadMutex(), WorkloadMutex())
         let held = Gate()
@@ -112,16 +111,18 @@ struct DeadlockedPair {
         try WorkloadThread.start {
             pthread_mutex_lock(second.raw)
             held.open()
-            guard let deadline else {
-                pthread_mutex_lock(first.raw)
-                // Never reached, and not a tail call, which would leave no frame of this function.
-                pthread_mutex_unlock(first.raw)
-                return
-            }
-            _ = cll_mutex_lock_until(first.raw, deadline.nanoseconds)
-            pthread_mutex_unlock(second.raw)
+            pthread_mutex_lock(first.raw)
+            // Not a tail call, which would leave no frame of this function.
+            pthread_mutex_unlock(first.raw)
         }
         held.wait()
+        if let deadline {
+            try WorkloadThread.start {
+                sleepUntil(deadline)
+                // In the other thread's place: who has a mutex, glibc does not check of default ones.
+                pthread_mutex_unlock(second.raw)
+            }
+        }
         (self.first, self.second) = (first.raw, second.raw)
     }
 }

@@ -194,6 +194,7 @@ extension Scenario {
         "chain-into-a-cycle": { ring([("a", "b"), ("b", "c"), ("c", "b")], ask: "a") },
         "deadlock-of-one": { ring([("a", "a")], ask: "a") },
         "deadlock-of-two": { ring([("a", "b"), ("b", "a")], ask: "b") },
+        "ring-with-a-time-out": { ring([("a", "b"), ("b", "c"), ("c", "a")], ask: "b", givesUp: "c") },
         "deadlock-of-three": { ring([("a", "b"), ("b", "c"), ("c", "a")], ask: "b") },
         "chain-too-long": {
             // Each waits for the next one; more than are followed.
@@ -262,8 +263,8 @@ extension Scenario {
         try oneWaits({ mutex.lock() }, { mutex.lock() })
     }
 
-    /// Threads that each hold a mutex of their own, and then want that of another.
-    private static func ring(_ threads: [(name: String, wants: String?)], ask: String) {
+    /// Threads that each hold a mutex of their own, and then want that of another; one perhaps for a time alone.
+    private static func ring(_ threads: [(name: String, wants: String?)], ask: String, givesUp: String? = nil) {
         let mutexes = Dictionary(uniqueKeysWithValues: threads.map { ($0.name, SharedMutex()) })
         let holding = Gate()
         var started: [(String, StalledThread)] = []
@@ -277,7 +278,8 @@ extension Scenario {
                         holding.add()
                         while holding.value < Int32(threads.count) { usleep(1000) }
                         thread.setReady()
-                        if let other { other.lock() } else { sleepForever(thread) }
+                        guard let other else { return sleepForever(thread) }
+                        if name == givesUp { other.lock(seconds: 60) } else { other.lock() }
                     }
                 )
             )

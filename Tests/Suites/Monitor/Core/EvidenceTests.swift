@@ -104,9 +104,8 @@ extension MonitorTests {
                 // It wants the first before this thread wants the second: nothing but the deadlock is left to be seen.
                 holder.begin()
                 _ = eventually { first.isWanted }
-                // Until it gives up.
-                if timedLockForTheTest(second, milliseconds: 600) { second.unlock() }
-                first.unlock()
+                first.unlock(afterMilliseconds: 600)
+                lockForTheTest(second)
             }
             #expect(line.string("cause") == "deadlock", "\(line.text)")
             let cycle = line.objects("lock_cycle")
@@ -120,12 +119,26 @@ extension MonitorTests {
             #expect(line.string("message").contains("deadlock of 2 threads"), "\(line.string("message"))")
         }
 
+        @Test func `a cycle with a wait that ends by itself is no deadlock`() throws {
+            let (first, second) = (RawMutex(), RawMutex())
+            let holder = Holder(of: second, milliseconds: 0, thenOf: first)
+            let line = try line {
+                first.lock()
+                holder.begin()
+                _ = eventually { first.isWanted }
+                if timedLockForTheTest(second, milliseconds: 600) { second.unlock() }
+                first.unlock()
+            }
+            #expect(line.string("cause") == "lock" && line.objects("lock_cycle").isEmpty, "\(line.text)")
+            #expect(line.object("lock_owner")["thread_id"] as? Int == Int(holder.tid), "\(line.text)")
+        }
+
         @Test func `a thread that waits for itself`() throws {
             let mutex = RawMutex()
             let line = try line {
                 mutex.lock()
-                _ = timedLockForTheTest(mutex, milliseconds: 400)
-                mutex.unlock()
+                mutex.unlock(afterMilliseconds: 400)
+                lockForTheTest(mutex)
             }
             #expect(line.string("cause") == "deadlock", "\(line.text)")
             #expect(line.objects("lock_cycle").compactMap { $0["thread_id"] as? Int } == [line.integer("thread_id")])

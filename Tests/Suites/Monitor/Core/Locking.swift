@@ -18,6 +18,10 @@ final class RawMutex: @unchecked Sendable {
 
     func lock() { pthread_mutex_lock(raw) }
     func unlock() { pthread_mutex_unlock(raw) }
+    /// Unlocks it in its owner's place, which glibc does not check: what ends a deadlock.
+    func unlock(afterMilliseconds milliseconds: Int) {
+        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { self.unlock() }
+    }
     /// Whether a thread waits for it (glibc's word for that). Not for a robust one.
     var isWanted: Bool { raw.pointee.__data.__lock == 2 }
 }
