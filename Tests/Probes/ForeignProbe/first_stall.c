@@ -67,6 +67,15 @@ __attribute__((noinline)) static void ask_as_client(void) {
     }
 }
 
+// Further in the stack than the loop's wait.
+__attribute__((noinline)) static void ask_within(void) {
+    volatile char *room = alloca(2048);
+    __asm__ volatile("" : : "r"(room) : "memory");
+    room[0] = 1;
+    ask_as_client();
+    room[1] = 1;
+}
+
 static void turn_by_poll(void) {
     for (int turn = 0;; turn++) {
         if (turn == TURNS) say("turned");
@@ -153,12 +162,16 @@ __attribute__((noinline)) static void wait_for_set(int timeout_ms) {
     else _exit(64);
 }
 
+// What the first turn does before it stalls.
+static void (*before_stall)(void);
+
 // A loop that stalls in the first of so many turns, in the others of which nothing comes. Of TURNS it goes on at rest.
 __attribute__((noinline)) static void turn_on_set(int turns) {
     for (int turn = 0; turn < turns; turn++) {
         wait_for_set(turn > 0 ? TURN_MS : -1);
         if (turn > 0) continue;
         take_line();
+        if (before_stall != NULL) before_stall();
         first_handler(STALL_MS);
     }
     say("turned");
@@ -255,7 +268,8 @@ int run_first_stall(int count, char **arguments) {
     set = epoll_create1(EPOLL_CLOEXEC);
     int other = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event interest = {.events = EPOLLIN | EPOLLONESHOT};
-    if (strcmp(name, "set") == 0) {
+    if (strcmp(name, "set") == 0 || strcmp(name, "set-client") == 0) {
+        if (strcmp(name, "set-client") == 0) before_stall = ask_within;
         wait_on_pipe();
         turn_on_set(TURNS);
     } else if (strcmp(name, "at-once") == 0) {

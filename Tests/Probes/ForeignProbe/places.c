@@ -686,14 +686,8 @@ int run_places(int count, char **arguments) {
         deeper(2048, turn_one, FIRST_TURNS);
         deeper(4096, handler_that_naps, STALL_MS);
         deeper(2048, turn_one, 20);
-    } else if (strcmp(name, "dialogue-within") == 0) {
-        // Before it is known to be a loop, which takes more turns, or longer.
-        turn_set(6);
-        deeper(2048, ask, 20);
-        deeper(2048, handler_that_naps, STALL_MS);
-        turn_set(FIRST_TURNS);
     } else if (strcmp(name, "once-outer") == 0) {
-        // What looks like that, and is the loop.
+        // What looks like a client's waits within a loop's first turn, and is the loop.
         turn_set(1);
         deeper(2048, turn_one, FIRST_TURNS);
         deeper(4096, handler_that_naps, STALL_MS);

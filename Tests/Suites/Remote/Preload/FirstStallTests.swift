@@ -22,9 +22,10 @@ internal import Testing
         return try #require(UInt64(parts[1]))
     }
 
+    /// `set-client`: round trips by poll within the first turn, as fast as answers are, do not take the loop's place.
     @Test(arguments: [
-        "loop", "client", "set", "set ppoll", "set select", "set pselect", "listener", "thread", "set-thread", "few-thread",
-        "few-set-thread",
+        "loop", "client", "set-client", "set", "set ppoll", "set select", "set pselect", "listener", "thread", "set-thread",
+        "few-thread", "few-set-thread",
     ])
     func `a stall after the first wait is one record`(name: String) throws {
         let process = try start(name)

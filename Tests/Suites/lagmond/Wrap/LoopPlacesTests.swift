@@ -106,9 +106,8 @@ struct LoopPlacesTests {
         )
     }
 
-    @Test(arguments: ["dialogue-within", "once-outer"])
-    func `round trips within a loop's first turn do not end it, and a loop further in than a start does`(name: String) throws {
-        let lines = try Self.lines(name, .run)
+    @Test func `a loop further in than a start's one wait is found, with its stall and no other`() throws {
+        let lines = try Self.lines("once-outer", .run)
         #expect(lines.count == 1 && lines.first.map { Self.functions($0).contains("handler_that_naps") } == true, "\(lines)")
     }
 
