@@ -56,6 +56,8 @@ struct ELFFile: ~Copyable {
     private let namesIndex: Int
     /// Lower-case hex; nil when the file has none.
     let buildID: String?
+    /// Where a program begins; 0: it is none.
+    private let entry: UInt64
 
     /// Nil when `source` is no ELF file of the supported kind.
     init?(_ source: consuming ByteSource) {
@@ -66,6 +68,7 @@ struct ELFFile: ~Copyable {
         self.buildID = Self.readBuildID(source, header, sections)
         self.sections = sections
         self.namesIndex = Int(header.u16(62))
+        self.entry = header.u64(24)
         self.source = source
     }
 
@@ -76,6 +79,9 @@ struct ELFFile: ~Copyable {
     func sections(named names: Set<String>) -> [Section] {
         namedSections().compactMap { names.contains($0.name) ? $0.section : nil }
     }
+
+    /// Whether it is a program that needs no loader. (The loader itself is one.)
+    var isStaticProgram: Bool { entry != 0 && sections(named: [".interp"]).isEmpty }
 
     /// What `.gnu_debuglink` calls the file with its debug information (GDB's manual, "Separate Debug Files"); a name alone.
     var debugFileName: String? {

@@ -43,6 +43,8 @@ package struct FrameResolver: Sendable {
         levels[last].simplified = symbol.simplified
         levels[last].mangled = symbol.mangled
         levels[last].symbolOffset = symbol.symbolOffset
+        levels[last].isFolded = symbol.isFolded
+        levels[last].isOfCLibrary = symbol.isOfCLibrary
         return levels
     }
 }

@@ -3,7 +3,7 @@ package enum FrameRole: Sendable {
     /// A function that somebody wrote.
     case code
     /// Code without a symbol: a stub of the linker (`.plt`), stripped code, code made at run time. Or with the symbol of another function:
-    /// the compiler merged functions with the same machine code.
+    /// the compiler or the linker merged functions with the same machine code.
     case unnamed
     /// The first function of a thread or of the program: everything the thread does is below it.
     case entry

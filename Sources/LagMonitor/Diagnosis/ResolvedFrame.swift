@@ -18,6 +18,10 @@ package struct ResolvedFrame: Sendable, Hashable {
     package var isInlined: Bool
     /// The module's line tables were read, and leave this code out: it was compiled elsewhere, as what a static program has of its libraries is.
     package var lacksLines = false
+    /// ``ResolvedSymbol/isFolded``.
+    package var isFolded = false
+    /// ``ResolvedSymbol/isOfCLibrary``.
+    package var isOfCLibrary = false
 
     package init(
         name: String? = nil,
@@ -54,6 +58,13 @@ package struct ResolvedFrame: Sendable, Hashable {
             mangled: symbol.mangled,
             symbolOffset: symbol.symbolOffset
         )
+        isFolded = symbol.isFolded
+        isOfCLibrary = symbol.isOfCLibrary
+    }
+
+    /// What it is called in a record. Of a program's own functions that were folded into one, the name says so.
+    package func symbol(inApp: Bool) -> String? {
+        isFolded && inApp ? simplified.map { FrameRole.mergedPrefix + $0 } : simplified
     }
 }
 

@@ -31,4 +31,9 @@ package struct ResolvedSymbol: Sendable, Hashable {
     package var mangled: String?
     /// Bytes from the function's first one to the query's `offset`.
     package var symbolOffset: UInt64
+    /// Functions of other names have the same code, as identical ones that the linker has folded (`--icf`) or the compiler has made one of. Which of
+    /// them was called is not known.
+    package var isFolded = false
+    /// It is the C library's, in a program that was linked with it (``StaticLibrary``).
+    package var isOfCLibrary = false
 }

@@ -7,6 +7,8 @@ struct SymbolTableSearch {
     struct Found {
         let address: UInt64
         let rawName: [UInt8]
+        /// The names of other functions of the same size that begin there: aliases, or what a linker has folded into one.
+        let otherNames: [[UInt8]]
         /// The function's first address.
         let start: UInt64
     }
@@ -25,8 +27,13 @@ struct SymbolTableSearch {
         let start: UInt64
         let section: UInt16
         let isLocal: Bool
+        let size: UInt64
         /// Of functions that begin at one address each may have a name.
         var nameOffsets: [UInt32]
+        /// Local names of the same, where there are others.
+        var lesserNameOffsets: [UInt32] = []
+
+        var allNameOffsets: [UInt32] { nameOffsets + lesserNameOffsets }
     }
 
     /// A symbol of the table; whether its name may be one of a function's is read when it matters, once.
@@ -34,6 +41,7 @@ struct SymbolTableSearch {
         let start: UInt64
         let section: UInt16
         let isLocal: Bool
+        let size: UInt64
         let nameOffset: UInt32
         var isNamed: Bool?
     }
@@ -113,7 +121,7 @@ struct SymbolTableSearch {
             let first = firstAddress(atLeast: start)
             guard first < addresses.count else { continue }
             lastStart[first] = max(lastStart[first] ?? 0, start)
-            var entry = Entry(start: start, section: section, isLocal: info >> 4 == Symbol.local, nameOffset: piece.u32(base))
+            var entry = Entry(start: start, section: section, isLocal: isLocal, size: size, nameOffset: piece.u32(base))
             if size == 0 {
                 // It reaches to the next function. A table of exported ones alone does not say where that is.
                 guard !isPartial else { continue }
@@ -134,29 +142,28 @@ struct SymbolTableSearch {
         _ strings: ELFFile.Section,
         current: inout Candidate?
     ) {
-        var isFurtherName = false
+        let isAtSamePlace = current?.start == entry.start
         if let current {
             guard entry.start >= current.start else { return }
-            if entry.start == current.start {
-                if entry.isLocal, !current.isLocal { return }
-                isFurtherName = entry.isLocal == current.isLocal
-                if isFurtherName, current.nameOffsets.count >= Self.maximumNames || current.nameOffsets.contains(entry.nameOffset)
-                {
-                    return
-                }
-            }
+            if isAtSamePlace, current.size != entry.size, entry.isLocal, !current.isLocal { return }
+            if isAtSamePlace, current.allNameOffsets.count >= Self.maximumNames, entry.isLocal || !current.isLocal { return }
+            if isAtSamePlace, current.allNameOffsets.contains(entry.nameOffset) { return }
         }
         let isNamed = entry.isNamed ?? Self.isNamed(entry.nameOffset, file, strings)
         entry.isNamed = isNamed
         guard isNamed else { return }
-        if isFurtherName {
-            current?.nameOffsets.append(entry.nameOffset)
-        } else {
+        switch current {
+        case let known? where isAtSamePlace && entry.isLocal == known.isLocal: current?.nameOffsets.append(entry.nameOffset)
+        case _? where isAtSamePlace && entry.isLocal: current?.lesserNameOffsets.append(entry.nameOffset)
+        default:
+            let lesser = isAtSamePlace && current?.size == entry.size ? current?.nameOffsets : nil
             current = Candidate(
                 start: entry.start,
                 section: entry.section,
                 isLocal: entry.isLocal,
-                nameOffsets: [entry.nameOffset]
+                size: entry.size,
+                nameOffsets: [entry.nameOffset],
+                lesserNameOffsets: lesser ?? []
             )
         }
     }
@@ -172,7 +179,7 @@ struct SymbolTableSearch {
 
     private func results(_ file: borrowing ELFFile, _ strings: ELFFile.Section) -> [Found] {
         var found: [Found] = []
-        var names: [[UInt32]: [UInt8]] = [:]
+        var names: [[UInt32]: (plainest: [UInt8], others: [[UInt8]])] = [:]
         var nearestStart: UInt64?
         var nearestUnsized: Candidate?
         for (index, address) in addresses.enumerated() {
@@ -186,23 +193,25 @@ struct SymbolTableSearch {
                 candidate = last
             }
             guard let candidate else { continue }
-            let name = names[candidate.nameOffsets] ?? Self.plainestName(candidate.nameOffsets, file, strings)
-            names[candidate.nameOffsets] = name
-            if !name.isEmpty { found.append(Found(address: address, rawName: name, start: candidate.start)) }
+            let name = names[candidate.allNameOffsets] ?? Self.names(of: candidate, file, strings)
+            names[candidate.allNameOffsets] = name
+            guard !name.plainest.isEmpty else { continue }
+            found.append(
+                Found(address: address, rawName: name.plainest, otherNames: name.others, start: candidate.start)
+            )
         }
         return found
     }
 
-    /// Empty where none can be read.
-    private static func plainestName(_ offsets: [UInt32], _ file: borrowing ELFFile, _ strings: ELFFile.Section) -> [UInt8] {
-        var plainest: [UInt8] = []
-        for offset in offsets {
-            guard let name = name(at: offset, file, strings), plainest.isEmpty || isPlainer(name, than: plainest) else {
-                continue
-            }
-            plainest = name
-        }
-        return plainest
+    /// Its plainest name, empty where none can be read, and its others. A label without a size is no other function.
+    private static func names(of candidate: Candidate, _ file: borrowing ELFFile, _ strings: ELFFile.Section)
+        -> (plainest: [UInt8], others: [[UInt8]])
+    {
+        let names = candidate.nameOffsets.compactMap { name(at: $0, file, strings) }
+        guard let plainest = names.min(by: isPlainer) else { return ([], []) }
+        guard candidate.size > 0 else { return (plainest, []) }
+        let lesser = candidate.lesserNameOffsets.compactMap { name(at: $0, file, strings) }
+        return (plainest, (names + lesser).filter { $0 != plainest })
     }
 
     /// The first index whose address is not below `start`.
@@ -243,7 +252,7 @@ struct SymbolTableSearch {
 
     /// Of several names for one function: fewer leading underscores, no dotted or versioned suffix, shorter, then by bytes, so that the
     /// choice does not depend on the table's order.
-    private static func isPlainer(_ left: [UInt8], than right: [UInt8]) -> Bool {
+    private static func isPlainer(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         let leftRank = decoration(left)
         let rightRank = decoration(right)
         if leftRank != rightRank { return leftRank < rightRank }

@@ -34,6 +34,9 @@ package struct Symbolizer: Sendable {
     private let files: SymbolFiles
     private var cache: SymbolCache<Entry>
     private var replaced = ReplacedFiles()
+    /// Of programs without a loader that were asked for: one, as a rule.
+    private var staticLibraries: [SymbolFiles.Module: StaticLibrary?] = [:]
+    private static let maximumStaticLibraries = 64
     /// Passes over symbol tables so far; shows tests that the cache works.
     package private(set) var tablePasses = 0
 
@@ -64,7 +67,10 @@ package struct Symbolizer: Sendable {
 
     /// The answers in the order of the queries; nil where there is no symbol.
     package mutating func resolve(_ queries: [SymbolQuery]) -> [ResolvedSymbol?] {
-        if replaced.contains(oneOf: queries, files) { cache.removeAll() }
+        if replaced.contains(oneOf: queries, files) {
+            cache.removeAll()
+            staticLibraries = [:]
+        }
         var unknown: [SymbolFiles.Module: Set<UInt64>] = [:]
         var answers: [Key: Entry] = [:]
         for query in queries {
@@ -79,7 +85,7 @@ package struct Symbolizer: Sendable {
             guard let found = search(module, for: addresses.sorted()) else { continue }
             for address in addresses {
                 let key = Key(module: module.buildID.isEmpty ? module.path : module.buildID, address: address)
-                let entry = Entry(symbol: found[address].map(symbol))
+                let entry = Entry(symbol: found[address].map { symbol($0, staticLibraries[module] ?? nil) })
                 answers[key] = entry
                 cache.insert(entry, for: key)
             }
@@ -91,15 +97,33 @@ package struct Symbolizer: Sendable {
         }
     }
 
-    private func symbol(_ found: SymbolTableSearch.Found) -> ResolvedSymbol {
+    private func symbol(_ found: SymbolTableSearch.Found, _ library: StaticLibrary?) -> ResolvedSymbol {
         let rawName = String(decoding: found.rawName, as: UTF8.self)
+        let otherNames = found.otherNames.map { String(decoding: $0, as: UTF8.self) }
         let (name, language) = demangler.demangle(rawName)
+        let simplified = SymbolSimplifier.simplify(name, language: language)
+        let isFolded = otherNames.contains { other in
+            let (name, language) = demangler.demangle(other)
+            return !Self.areAliases(SymbolSimplifier.simplify(name, language: language), simplified)
+        }
         return ResolvedSymbol(
             name: name,
-            simplified: SymbolSimplifier.simplify(name, language: language),
+            simplified: simplified,
             mangled: name == rawName ? nil : rawName,
-            symbolOffset: found.address - found.start
+            symbolOffset: found.address - found.start,
+            isFolded: isFolded,
+            isOfCLibrary: library?.holds(found.start, names: [rawName] + otherNames) ?? false
         )
+    }
+
+    /// Whether two names are those of one function: constructors and clones have the same one here, and C libraries call `read` also `__read`, `__libc_read` and
+    /// `_IO_new_read`.
+    static func areAliases(_ left: String, _ right: String) -> Bool {
+        let names = [left, right].map { $0.utf8.drop { $0 == UInt8(ascii: "_") } }
+        if names[0].elementsEqual(names[1]) { return true }
+        let (long, short) = names[0].count > names[1].count ? (left, names[1]) : (right, names[0])
+        return long.utf8.first == UInt8(ascii: "_") && long.utf8.suffix(short.count).elementsEqual(short)
+            && long.utf8.dropLast(short.count).last == UInt8(ascii: "_")
     }
 
     /// What the tables of `module` say; nil when its file cannot be had or is another one.
@@ -111,12 +135,21 @@ package struct Symbolizer: Sendable {
         var found: [UInt64: SymbolTableSearch.Found] = [:]
         var rest = addresses
         let hasOwnTable = file.sections.contains { $0.type == ELFFile.SectionType.symbolTable }
+        let isNewStaticProgram = file.isStaticProgram && staticLibraries[module] == nil
+        if isNewStaticProgram, staticLibraries.count >= Self.maximumStaticLibraries { staticLibraries = [:] }
         if !hasOwnTable, let debug = files.openDebugFile(of: file, module) {
             search(debug, ELFFile.SectionType.symbolTable, for: &rest, into: &found)
+            if isNewStaticProgram { staticLibraries[module] = Self.staticLibrary(in: debug) }
+        } else if isNewStaticProgram {
+            staticLibraries[module] = Self.staticLibrary(in: file)
         }
         search(file, ELFFile.SectionType.symbolTable, for: &rest, into: &found)
         search(file, ELFFile.SectionType.dynamicSymbols, for: &rest, into: &found)
         return found
+    }
+
+    private static func staticLibrary(in file: borrowing ELFFile) -> StaticLibrary? {
+        file.sections.first { $0.type == ELFFile.SectionType.symbolTable }.flatMap { StaticLibrary(in: file, table: $0) }
     }
 
     private mutating func search(

@@ -102,15 +102,22 @@ struct FrameBuilder {
     private static func frame(_ captured: FrameBuffer.Frame, _ module: ModuleInfo, _ name: ResolvedFrame, _ rules: InAppRules)
         -> StallRecord.Frame
     {
-        let inApp = !captured.isRuntime && rules.isInApp(modulePath: module.path, symbol: name.simplified, file: name.file)
+        let inApp =
+            !captured.isRuntime
+            && rules.isInApp(
+                modulePath: module.path,
+                symbol: name.simplified,
+                file: name.file,
+                isOfCLibrary: name.isOfCLibrary
+            )
         var frame = StallRecord.Frame(
             pc: captured.pc,
             module: rules.program.name(ofModule: module.path),
             buildID: module.buildID.isEmpty ? nil : module.buildID,
             offset: captured.pc &- module.bias,
-            symbol: name.simplified,
-            // Of the system's functions the short name says enough.
-            function: inApp && name.name != name.simplified ? name.name : nil,
+            symbol: name.symbol(inApp: inApp),
+            // Of the system's functions the short name says enough, and of merged ones too much.
+            function: inApp && !name.isFolded && name.name != name.simplified ? name.name : nil,
             symbolOffset: name.symbolOffset,
             file: name.file,
             line: name.line,
@@ -119,7 +126,7 @@ struct FrameBuilder {
             isAsync: captured.isAsync ? true : nil
         )
         frame.variant = name.variant
-        frame.isRuntime = InAppRules.isRuntime(modulePath: module.path)
+        frame.isRuntime = name.isOfCLibrary || InAppRules.isRuntime(modulePath: module.path)
         frame.holdsOwnClosure = !inApp && holdsOwnClosure(name, module, rules)
         if name.simplified == nil { frame.functionOffset = captured.functionStart &- module.bias }
         return frame

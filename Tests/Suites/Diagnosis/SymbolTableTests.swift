@@ -78,6 +78,56 @@ struct SymbolTableTests {
         #expect(try resolve(symbols.reversed(), at: [0x1100]) == ["nanosleep+0"])
     }
 
+    /// What the linker folds into one (`--icf`), and what an author calls by several names.
+    @Test(
+        arguments: [
+            (["loadOrders", "loadUsers"], true), (["_ZN4Shop4loadEi", "_ZN4Shop4saveEi"], true),
+            (["read", "__read", "__libc_read"], false), (["fopen", "_IO_new_fopen"], false),
+            (["_ZN4ShopC1Ev", "_ZN4ShopC2Ev"], false), (["run", "run.localalias"], false),
+            (["malloc@@V_2", "malloc@V_1"], false),
+        ]
+    )
+    func `functions of several names at one place are folded unless these are aliases`(names: [String], isFolded: Bool)
+        throws
+    {
+        for isLocal in [false, true] {
+            let symbols = names.enumerated().map { index, name in
+                Symbol(name: name, value: 0x1100, size: 16, binding: isLocal && index == 0 ? 0 : 1)
+            }
+            let scratch = try ScratchDirectory()
+            let path = try scratch.write(SyntheticELF(symbols: symbols).bytes(), to: "module")
+            var resolver = FrameResolver(symbolizer: Symbolizer(debugRoot: scratch.path))
+            let query = SymbolQuery(
+                modulePath: path,
+                buildID: SyntheticELF.buildID,
+                offset: 0x1104,
+                isReturnAddress: false
+            )
+            let frame = try #require(resolver.frames(for: [query], withLines: false)[0].last)
+            #expect(frame.isFolded == isFolded, "\(frame)")
+            #expect(frame.symbol(inApp: true)?.hasPrefix("merged ") == isFolded, "\(frame)")
+            #expect(frame.symbol(inApp: false)?.hasPrefix("merged ") == false, "\(frame)")
+        }
+    }
+
+    @Test func `a label or a longer function at the same place folds nothing`() throws {
+        for size in [0, 32] as [UInt64] {
+            let symbols = [
+                Symbol(name: "local_part", value: 0x1100, size: size, binding: 0), Symbol(name: "run", value: 0x1100, size: 16),
+            ]
+            let scratch = try ScratchDirectory()
+            let path = try scratch.write(SyntheticELF(symbols: symbols).bytes(), to: "module")
+            var symbolizer = Symbolizer(debugRoot: scratch.path)
+            let query = SymbolQuery(
+                modulePath: path,
+                buildID: SyntheticELF.buildID,
+                offset: 0x1104,
+                isReturnAddress: false
+            )
+            #expect(symbolizer.resolve([query])[0]?.isFolded == false)
+        }
+    }
+
     @Test func `local functions are found`() throws {
         #expect(try resolve([Symbol(name: "quiet", value: 0x1100, size: 16, binding: 0)], at: [0x1100]) == ["quiet+0"])
     }

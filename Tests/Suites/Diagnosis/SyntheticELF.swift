@@ -20,6 +20,8 @@ struct SyntheticELF {
     var tableType: UInt32 = 2
     /// Of the section that the symbols are in; 4 is `SHF_EXECINSTR`.
     var textFlags: UInt64 = 0
+    /// Where the program begins; 0: it is a library.
+    var entry: UInt64 = 0
 
     func bytes() -> [UInt8] {
         var strings: [UInt8] = [0]
@@ -40,7 +42,7 @@ struct SyntheticELF {
         let noteOffset = (stringsOffset + strings.count + 3) / 4 * 4
         let sectionsOffset = (noteOffset + note.count + 7) / 8 * 8
         var file: [UInt8] = [0x7f, 0x45, 0x4c, 0x46, 2, 1, 1] + [UInt8](repeating: 0, count: 9)
-        file += little(UInt16(3)) + little(UInt16(62)) + little(UInt32(1)) + little(UInt64(0)) + little(UInt64(0))
+        file += little(UInt16(3)) + little(UInt16(62)) + little(UInt32(1)) + little(entry) + little(UInt64(0))
         file += little(UInt64(sectionsOffset)) + little(UInt32(0)) + little(UInt16(64)) + little(UInt16(56)) + little(UInt16(0))
         file += little(UInt16(64)) + little(UInt16(5)) + little(UInt16(0))
         file += table + strings

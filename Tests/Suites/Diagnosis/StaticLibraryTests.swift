@@ -1,0 +1,61 @@
+import LagDiagnosis
+import Testing
+
+/// Whose functions are in a program that was linked with its C library.
+struct StaticLibraryTests {
+    typealias Symbol = SyntheticELF.Symbol
+
+    /// As linkers lay them out: start-up code, the program, the mathematical library, the C library.
+    private static func functions(mainLast: Bool = false, startFunction: String = "__libc_start_main") -> [Symbol] {
+        [
+            Symbol(name: "msort_with_tmp", value: 0x1240, size: 16, binding: 0),
+            Symbol(name: "__libc_csu_init", value: 0x1010, size: 16),
+            Symbol(name: "main", value: mainLast ? 0x1300 : 0x1100, size: 16), Symbol(name: "load", value: 0x1140, size: 16),
+            Symbol(name: "__shop_MOD_load", value: 0x1160, size: 16), Symbol(name: "sin", value: 0x1180, size: 16),
+            Symbol(name: "__sin", value: 0x1180, size: 16), Symbol(name: startFunction, value: 0x1200, size: 16),
+            Symbol(name: "fork", value: 0x1280, size: 16), Symbol(name: "__libc_fork", value: 0x1280, size: 16),
+            Symbol(name: "qsort", value: 0x12c0, size: 16),
+        ]
+    }
+
+    private static func ofCLibrary(_ symbols: [Symbol], entry: UInt64 = 0x1000) throws -> Set<String> {
+        let scratch = try ScratchDirectory()
+        let path = try scratch.write(SyntheticELF(symbols: symbols, entry: entry).bytes(), to: "program")
+        var symbolizer = Symbolizer(debugRoot: scratch.path)
+        let found = symbolizer.resolve(
+            symbols.map {
+                SymbolQuery(
+                    modulePath: path,
+                    buildID: SyntheticELF.buildID,
+                    offset: $0.value + 4,
+                    isReturnAddress: false
+                )
+            }
+        )
+        return Set(found.compactMap { $0 }.filter(\.isOfCLibrary).map(\.name))
+    }
+
+    @Test func `what lies behind the first function of the C library is its code`() throws {
+        let found = try Self.ofCLibrary(Self.functions())
+        #expect(found.subtracting(["__libc_csu_init"]) == ["sin", "__libc_start_main", "msort_with_tmp", "fork", "qsort"])
+    }
+
+    /// lld links what it has optimised as a whole behind all libraries.
+    @Test func `where main lies behind it only names count`() throws {
+        let found = try Self.ofCLibrary(Self.functions(mainLast: true))
+        #expect(found.subtracting(["__libc_csu_init"]) == ["sin", "__libc_start_main", "fork"])
+    }
+
+    @Test func `a program with a loader and one without C have none`() throws {
+        #expect(try Self.ofCLibrary(Self.functions(), entry: 0).isEmpty)
+        #expect(try Self.ofCLibrary(Self.functions(startFunction: "__libc_start")).isEmpty)
+    }
+
+    @Test func `a function of the C library is the programs own only where the user says so`() {
+        let program = ProgramFiles(executable: "/opt/shop/shop")
+        let rules = InAppRules(inAppPrefixes: ["fork"], program: program)
+        #expect(rules.isInApp(modulePath: "/opt/shop/shop", symbol: "qsort"))
+        #expect(!rules.isInApp(modulePath: "/opt/shop/shop", symbol: "qsort", isOfCLibrary: true))
+        #expect(rules.isInApp(modulePath: "/opt/shop/shop", symbol: "fork", isOfCLibrary: true))
+    }
+}
