@@ -91,8 +91,12 @@ final class Reporter: @unchecked Sendable {
             }
             let record = builder.build(episode, watch, core.configuration)
             // What the watch did not see to its end is none that is reported later.
-            if episode.facts.phase == .abandoned { return withheld.forget(record.id) }
-            return withheld.add(record, of: loop, watch: episode.facts.watch, for: core)
+            let isCutOff = episode.facts.phase == .abandoned
+            if isCutOff { withheld.forget(record.id) }
+            let isKept = !isCutOff && withheld.add(record, of: loop, watch: episode.facts.watch, for: core)
+            // It counts only if the loop is one after all, as the stall does.
+            if !isKept, episode.facts.phase != .begin { registry.countDropped(at: episode.facts.watch) }
+            return
         }
         // They came before this one.
         deliverConfirmed()

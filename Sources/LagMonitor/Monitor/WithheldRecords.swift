@@ -18,10 +18,13 @@ struct WithheldRecords {
     static let capacity = 16
 
     /// The end of a stall takes the place of its beginning.
-    mutating func add(_ record: StallRecord, of loop: any CandidateLoop, watch: Int, for core: MonitorCore) {
+    /// - Returns: whether there was room.
+    @discardableResult
+    mutating func add(_ record: StallRecord, of loop: any CandidateLoop, watch: Int, for core: MonitorCore) -> Bool {
         forget(record.id)
-        guard entries.count(where: { $0.watch == watch }) < Self.capacity else { return }
+        guard entries.count(where: { $0.watch == watch }) < Self.capacity else { return false }
         entries.append(Entry(record: record, loop: loop, core: core, watch: watch))
+        return true
     }
 
     /// Those whose loop is known by now, in the order in which they were added. They are withheld no more.

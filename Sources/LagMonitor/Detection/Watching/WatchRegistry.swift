@@ -235,6 +235,9 @@ package final class WatchRegistry: @unchecked Sendable {
         registration.candidate?.isConfirmed == false ? WatchCounters() : coldParts[index].counters
     }
 
+    /// A stall that this watch has counted is lost. Reporter only.
+    package func countDropped(at index: Int) { coldParts[index].dropped.add(1, ordering: .relaxed) }
+
     /// All owners of present watches, each once.
     package func owners() -> [any WatchOwner] {
         table.withLock { table in

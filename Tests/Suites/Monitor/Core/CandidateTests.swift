@@ -1,3 +1,4 @@
+import Dispatch
 internal import LagActivity
 import Synchronization
 import TestSupport
@@ -63,6 +64,23 @@ extension MonitorTests {
                 let ends = watched.sink.records.filter { $0.phase == "end" }
                 let (first, second) = try (#require(ends.first), #require(ends.last))
                 #expect(first.number("duration_ms") >= 500 && first.number("mono_us") < second.number("mono_us"))
+            }
+        }
+
+        @Test func `a stall that is broken off before its loop is known counts as dropped`() throws {
+            try stalled { watched, candidate in
+                let end = DispatchSemaphore(value: 0)
+                let injected = Injected(on: watched.thread) { blockForTheTest(until: end) }
+                #expect(eventually { injected.hasBegun && MonotonicTime.now.nanoseconds > injected.begin + 400_000_000 })
+                watched.monitor.pause(candidate)
+                #expect(!eventually(seconds: 1) { !watched.sink.lines.isEmpty }, "\(watched.sink.lines)")
+                end.signal()
+                #expect(eventually { injected.isOver })
+                candidate.confirm()
+                watched.monitor.reportConfirmed()
+                #expect(eventually { watched.monitor.statistics.reported == 1 })
+                let statistics = watched.monitor.statistics
+                #expect(statistics.stalls == 2 && statistics.dropped == 1, "\(statistics)")
             }
         }
 

@@ -80,4 +80,11 @@ import Testing
         add(21...21, of: loop, watch: 1, to: &withheld)
         #expect(take(&withheld) == [21])
     }
+
+    @Test func `who adds more learns that it is not kept`() {
+        var withheld = WithheldRecords()
+        let loop = Candidate()
+        let kept = (1...17).map { withheld.add(record($0), of: loop, watch: 1, for: core) }
+        #expect(kept == Array(repeating: true, count: 16) + [false])
+    }
 }
