@@ -4,12 +4,13 @@
 #include "cll_spare.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-// The map as the thread has it, or the main thread where `tid` is 0. The number of lines, or a negative errno.
-static long cll_maps_of_thread(pid_t pid, pid_t tid, void (*visit)(char *line, void *context), void *context) {
+// The map as the thread has it, or the main thread where `tid` is 0. The number of lines, or a negative errno; -E2BIG: it has more than `most` of them.
+static long cll_maps_of_thread(pid_t pid, pid_t tid, long most, void (*visit)(char *line, void *context), void *context) {
     int fd = cll_procfs_open(pid, tid, "maps");
     if (fd < 0) return fd;
     // Lines are up to a path long; what a piece breaks off goes in front of the next one.
@@ -21,7 +22,8 @@ static long cll_maps_of_thread(pid_t pid, pid_t tid, void (*visit)(char *line, v
         ssize_t got = read(fd, text + kept, sizeof(text) - 1 - kept);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) error = errno;
-        if (got <= 0) break;
+        if (got > 0 && lines > most) error = E2BIG;
+        if (got <= 0 || error != 0) break;
         kept += (size_t)got;
         char *line = text, *end;
         while ((end = memchr(line, '\n', kept - (size_t)(line - text))) != NULL) {
@@ -41,10 +43,14 @@ static long cll_maps_of_thread(pid_t pid, pid_t tid, void (*visit)(char *line, v
 // Whether the main thread's map says nothing because that has ended.
 static int cll_has_no_map(long result) { return result == 0 || result == -ESRCH; }
 
-int cll_maps_each(pid_t pid, void (*visit)(char *line, void *context), void *context) {
-    long result = cll_maps_of_thread(pid, 0, visit, context);
+static long cll_maps_at_most(pid_t pid, long most, void (*visit)(char *line, void *context), void *context) {
+    long result = cll_maps_of_thread(pid, 0, most, visit, context);
     pid_t other = cll_has_no_map(result) ? cll_living_thread(pid) : 0;
-    if (other != 0) result = cll_maps_of_thread(pid, other, visit, context);
+    return other != 0 ? cll_maps_of_thread(pid, other, most, visit, context) : result;
+}
+
+int cll_maps_each(pid_t pid, void (*visit)(char *line, void *context), void *context) {
+    long result = cll_maps_at_most(pid, LONG_MAX, visit, context);
     return result < 0 ? (int)-result : 0;
 }
 
@@ -52,6 +58,51 @@ long cll_procfs_maps(pid_t pid, char *buffer, size_t size) {
     long result = cll_procfs_read(pid, 0, "maps", buffer, size);
     pid_t other = cll_has_no_map(result) ? cll_living_thread(pid) : 0;
     return other != 0 ? cll_procfs_read(pid, other, "maps", buffer, size) : result;
+}
+
+// Lines of code and of what belongs to it.
+typedef struct {
+    char *buffer;
+    size_t size, used;
+    char begin[4096 + 128];  // of the last file whose begin is mapped: that is a module's where code of the same file follows
+    uint64_t inode;
+} cll_code_lines;
+
+static void cll_append_line(cll_code_lines *lines, const char *line) {
+    size_t length = strlen(line), room = lines->size - lines->used;
+    // A full buffer says that it was cut.
+    if (length + 1 > room) length = room > 0 ? room - 1 : 0;
+    memcpy(lines->buffer + lines->used, line, length);
+    lines->used += length;
+    if (lines->used < lines->size) lines->buffer[lines->used++] = '\n';
+}
+
+static void cll_take_code_line(char *line, void *context) {
+    cll_code_lines *lines = context;
+    // start-end perms offset device inode path
+    const char *at = strchr(line, ' ');
+    if (at == NULL || strlen(at) < 6) return;
+    const char *rights = at + 1;
+    at = rights + 5;
+    const uint64_t offset = cll_parse_number(&at, 16);
+    at = *at == ' ' ? strchr(at + 1, ' ') : NULL;
+    const uint64_t inode = at != NULL ? cll_parse_number(&at, 10) : 0;
+    if (rights[2] == 'x') {
+        if (inode != 0 && inode == lines->inode) cll_append_line(lines, lines->begin);
+        lines->inode = 0;
+        cll_append_line(lines, line);
+    } else if (inode != 0 && offset == 0 && rights[0] == 'r' && strlen(line) < sizeof(lines->begin)) {
+        strcpy(lines->begin, line);
+        lines->inode = inode;
+    } else if (strstr(line, "OTEL_CTX") != NULL) {
+        cll_append_line(lines, line);
+    }
+}
+
+long cll_procfs_code_maps(pid_t pid, char *buffer, size_t size, long most) {
+    cll_code_lines lines = {.buffer = buffer, .size = size};
+    long result = cll_maps_at_most(pid, most, cll_take_code_line, &lines);
+    return result < 0 ? result : (long)lines.used;
 }
 
 typedef struct {

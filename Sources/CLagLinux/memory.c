@@ -98,6 +98,25 @@ static size_t cll_pagemap_read(int descriptor, uint64_t page, uint64_t *entries,
     return got < 0 ? 0 : (size_t)got / sizeof(*entries);
 }
 
+size_t cll_memory_read_present(pid_t pid, uint64_t address, void *buffer, size_t size) {
+    enum { PAGES = 8 };
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = address / page;
+    if (size == 0 || size > PAGES * page || address > UINT64_MAX - size) return 0;
+    const size_t count = (size_t)((address + size - 1) / page - first) + 1;
+    uint64_t entries[PAGES + 1];
+    int saved = errno;
+    int descriptor = cll_procfs_open(pid, 0, "pagemap");
+    size_t known = descriptor >= 0 ? cll_pagemap_read(descriptor, first, entries, count) : 0;
+    if (descriptor >= 0) cll_spare_close(descriptor);
+    errno = saved;
+    // Without entries, as some kernels give of a process whose main thread has ended, it has to be tried.
+    size_t there = 0;
+    while (there < known && (entries[there] & PAGEMAP_IS_THERE) != 0) there++;
+    if (known > 0 && there == 0) return 0;
+    const size_t end = known > 0 && there < count ? (size_t)((first + there) * page - address) : size;
+    return cll_memory_read(pid, address, buffer, end);
+}
+
 // Copies a part of a range; false where it could not all be read.
 static int cll_copy_run(pid_t pid, uint64_t address, void *buffer, size_t from, size_t to, size_t *end) {
     size_t got = cll_memory_read(pid, address + from, (char *)buffer + from, to - from);

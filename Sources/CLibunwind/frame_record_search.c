@@ -22,7 +22,7 @@ enum {
 };
 
 int clu_memory_view_word(const memory_view *view, uint64_t address, uint64_t *word) {
-    return snapshot_word(view->snapshot, address, word) || cll_memory_read(view->pid, address, word, 8) == 8;
+    return snapshot_word(view->snapshot, address, word) || cll_memory_read_present(view->pid, address, word, 8) == 8;
 }
 
 int clu_memory_view_return_address(const memory_view *view, uint64_t address, uint64_t *found) {

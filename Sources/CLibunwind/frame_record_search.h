@@ -20,7 +20,7 @@ static inline int snapshot_word(const cll_snapshot *snapshot, uint64_t address, 
     return 1;
 }
 
-// A word of the stack copy, or of the process's memory. 1 when it could be read.
+// A word of the stack copy, or of the process's memory where its page is there. 1 when it could be read.
 int clu_memory_view_word(const memory_view *view, uint64_t address, uint64_t *word);
 
 // The return address in such a word, without the authentication code that processors put into it (return_address.h).

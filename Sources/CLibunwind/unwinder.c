@@ -23,9 +23,12 @@ int clu_cached_read(clu_unwinder *unwinder, uint64_t address, void *buffer, size
         uint32_t stamp = unwinder->cache.stamp[slot], constant = CONSTANT | unwinder->epoch;
         if (unwinder->cache.page[slot] != page || (stamp != unwinder->walk && stamp != constant)) {
             unwinder->cache.stamp[slot] = 0;
-            if (cll_memory_read(unwinder->view.pid, page, unwinder->cache.bytes[slot], PAGE) != PAGE) return 0;
+            // A register that is no frame pointer leads anywhere.
+            const int is_constant = clu_is_constant(unwinder, page);
+            size_t (*const read)(pid_t, uint64_t, void *, size_t) = is_constant ? cll_memory_read : cll_memory_read_present;
+            if (read(unwinder->view.pid, page, unwinder->cache.bytes[slot], PAGE) != PAGE) return 0;
             unwinder->cache.page[slot] = page;
-            unwinder->cache.stamp[slot] = clu_is_constant(unwinder, page) ? constant : unwinder->walk;
+            unwinder->cache.stamp[slot] = is_constant ? constant : unwinder->walk;
         }
         memcpy(out, unwinder->cache.bytes[slot] + offset, step);
         out += step;

@@ -13,6 +13,10 @@ int cll_memory_prepare(void);
 // Async-signal-safe.
 size_t cll_memory_read(pid_t pid, uint64_t address, void *buffer, size_t size);
 
+// The same of up to eight pages, where these are in memory (or swapped out) up to the first one that is not: another one is read from its file first, or
+// comes from a program (userfaultfd(2)), and a thread may wait for it already, perhaps for ever. Some 5 µs more.
+size_t cll_memory_read_present(pid_t pid, uint64_t address, void *buffer, size_t size);
+
 // Pieces of `size` bytes at these addresses, which may lie anywhere, one after another into `buffer`; returns how many could be read before one that
 // could not. One system call for 32.
 size_t cll_memory_read_pieces(pid_t pid, const uint64_t *addresses, size_t size, void *buffer, size_t count);

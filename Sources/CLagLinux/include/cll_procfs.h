@@ -70,6 +70,11 @@ long cll_procfs_read(pid_t pid, pid_t tid, const char *name, char *buffer, size_
 // The same for a process's `maps` (a living thread's where the main thread has ended), and for a thread's `schedstat`. With names of their own,
 // because a string that Swift gives to C takes memory in a build without optimisation.
 long cll_procfs_maps(pid_t pid, char *buffer, size_t size);
+
+// Of a map of any length, of at most `most` lines, those that show code, each behind that of its file's begin: as many bytes, `size` where there are more.
+// -E2BIG: it is longer. Some 1 µs a line.
+long cll_procfs_code_maps(pid_t pid, char *buffer, size_t size, long most);
+
 long cll_procfs_schedstat(pid_t pid, pid_t tid, char *buffer, size_t size);
 
 // The mapping that holds `address`, [*low, *high); zeros where no mapping does. Reads all of `maps`: not for a hot path. 0, or an errno.

@@ -34,6 +34,10 @@ enum { CLL_CALL_NONE = -1, CLL_CALL_UNKNOWN = -2 };
 // program counter is the one that enters the kernel. CLL_CALL_NONE when it is not; CLL_CALL_UNKNOWN where the number is not shown.
 int64_t cll_snapshot_call(pid_t pid, const cll_snapshot *snapshot);
 
+// Whether a thread, whose registers a signal's handler has copied, was at work in a call that returns with less than was asked for when a signal comes,
+// SA_RESTART or not: getrandom, sendfile, copy_file_range, splice, and reading what is no file but a device (Linux 6.18; signal(7) names those that sleep).
+int cll_snapshot_is_cut(pid_t pid, const cll_snapshot *snapshot);
+
 enum {
     CLL_LOCK_NONE = 0,          // not asleep in a futex
     CLL_LOCK_FUTEX = 1,         // a futex without an owner that we know

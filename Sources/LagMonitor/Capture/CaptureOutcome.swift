@@ -17,7 +17,7 @@ package enum CaptureFailure: String, Sendable, CaseIterable {
     case stackUnknown = "stack_unknown"
     /// A signal's frame might not fit on the thread's stack.
     case stackNearlyFull = "stack_nearly_full"
-    /// The thread kept changing between running and sleeping; a signal might have cut a wait short.
+    /// The thread kept changing between running and sleeping, or is at work in a call that another signal would cut short.
     case threadKeptMoving = "thread_kept_moving"
     /// The kernel or a sandbox does not let us read the thread.
     case notPermitted = "not_permitted"

@@ -1,3 +1,4 @@
+internal import CLagBeacon
 internal import CLagLinux
 package import CLibunwind
 internal import Glibc
@@ -21,7 +22,7 @@ package final class ModuleMap: @unchecked Sendable {
 
     /// Whose they are.
     package let process: Int32
-    private let modules: UnsafeMutablePointer<clu_module>
+    let modules: UnsafeMutablePointer<clu_module>
     private let inodes: UnsafeMutablePointer<UInt64>
     /// ``ElfImage/stamp(at:of:)`` of each that has no Build ID.
     private let stamps: UnsafeMutablePointer<UInt64>
@@ -40,10 +41,18 @@ package final class ModuleMap: @unchecked Sendable {
     /// Where the process publishes what it is, as of the last ``refresh()``; nil: nowhere. Owner thread.
     package private(set) var processContext: UInt64?
     private var textLength = 0
+    /// Whether the process has more mappings than the text has room for: of those only code is read from then on.
+    private var isLarge = false
+    /// When they may be read again (`CLOCK_MONOTONIC`).
+    private var nextRefresh: UInt64 = 0
     /// Modules that found no room.
     package private(set) var overflow = 0
 
     private static let textCapacity = 1 << 20
+    /// Four times as many as the kernel allows a process by default (`vm.max_map_count`).
+    private static let maximumMappings = 1 << 18
+    /// Reading ten thousands of them takes some 1 µs each; so much of this thread's time it may be, as one in so many.
+    private static let largeTimes: UInt64 = 50
     private static let pathCapacity = 1 << 20
     private static var moduleBytes: Int { capacity * MemoryLayout<clu_module>.stride }
     private static var rangeBytes: Int { rangeCapacity * MemoryLayout<clu_code_range>.stride }
@@ -94,11 +103,12 @@ package final class ModuleMap: @unchecked Sendable {
         )
     }
 
-    /// Reads the process's mappings again. Owner thread; no allocation, no lock; about 0.2 ms for a hundred mappings.
+    /// Reads the process's mappings again. Owner thread; no allocation, no lock; about 0.2 ms for a hundred mappings, some 50 ms for the 65,530 that a
+    /// process has at most by default, and that now and then only.
     /// - Returns: whether anything came or went since the last time.
     @discardableResult
     package func refresh() -> Bool {
-        let length = cll_procfs_maps(process, text, Self.textCapacity)
+        let length = readMappings()
         // A text that was cut would lose the modules at its end: the old map is better.
         guard length > 0, length < Self.textCapacity - 1 else { return false }
         textLength = length
@@ -134,6 +144,21 @@ package final class ModuleMap: @unchecked Sendable {
         if moduleHash.value != moduleFingerprint { generation &+= 1 }
         moduleFingerprint = moduleHash.value
         return hash.value != fingerprint
+    }
+
+    /// How much of ``text`` was filled; as much as there is room for where that is not enough.
+    private func readMappings() -> Int {
+        if !isLarge {
+            let length = cll_procfs_maps(process, text, Self.textCapacity)
+            isLarge = length >= Self.textCapacity - 1
+            if !isLarge { return length }
+        }
+        let begun = clb_now_ns()
+        guard begun >= nextRefresh else { return 0 }
+        let length = cll_procfs_code_maps(process, text, Self.textCapacity, Self.maximumMappings)
+        let now = clb_now_ns()
+        nextRefresh = now &+ (now &- begun) &* Self.largeTimes
+        return length
     }
 
     /// The modules that are mapped now, by index, with where they begin; in the order of addresses. Owner thread; allocates.
@@ -226,23 +251,6 @@ package final class ModuleMap: @unchecked Sendable {
     package func module(at index: Int) -> ModuleInfo? {
         guard index >= 0, index < Self.capacity, modules[index].start != 0 else { return nil }
         return ModuleInfo(modules + index)
-    }
-
-    /// Libraries by which programs wait, as their files' names begin: C's, C++'s, the loader, and what ``lagmond`` loads into them.
-    private static let systems: [StaticString] = [
-        "libc.so", "libc-2", "libc.musl", "ld-musl", "ld-linux", "libpthread", "[vdso]", "libstdc++.so", "libc++.so",
-        "liblagmonitor-preload",
-    ]
-
-    /// Whether a module is one of these. Allocates nothing.
-    package func isSystems(_ index: Int) -> Bool {
-        guard index >= 0, index < Self.capacity, modules[index].start != 0 else { return false }
-        let path = MapsLine.pathBytes(modules + index)
-        let begin = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
-        return Self.systems.contains { name in
-            path.count - begin >= name.utf8CodeUnitCount
-                && memcmp(path.baseAddress! + begin, name.utf8Start, name.utf8CodeUnitCount) == 0
-        }
     }
 
     private func addRange(_ line: MapsLine) {

@@ -1,7 +1,7 @@
-/// Threads that were seen on another stack than their own, as those that run fibers: which stack they are on at some moment, no call says.
+/// The last few threads of which something was found out.
 ///
 /// Owned by the watchdog; allocates nothing after its making.
-final class StrayedThreads {
+final class RecentThreads {
     /// The oldest one gives way.
     private static let capacity = 32
 
@@ -28,5 +28,13 @@ final class StrayedThreads {
         guard !contains(tid) else { return }
         threads[next] = tid
         next = (next + 1) % Self.capacity
+    }
+
+    func remove(_ tid: Int32) {
+        var index = 0
+        while index < Self.capacity {
+            if threads[index] == tid { threads[index] = 0 }
+            index += 1
+        }
     }
 }

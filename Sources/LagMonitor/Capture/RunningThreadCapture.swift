@@ -12,7 +12,9 @@ package enum RunningThreadAnswer {
     /// Whether no signal may be sent to the thread; not whether it failed to answer one.
     var cannotBeAsked: Bool {
         switch self {
-        case .failed(.signalsBlocked), .failed(.noFreeSignal), .failed(.stackNearlyFull), .failed(.stackUnknown): true
+        case .failed(.signalsBlocked), .failed(.noFreeSignal), .failed(.stackNearlyFull), .failed(.stackUnknown),
+            .failed(.threadKeptMoving):
+            true
         default: false
         }
     }
@@ -50,6 +52,8 @@ package protocol RunningThreadCapture: SendableMetatype {
 
     /// A thread that slept had its stack pointer there.
     func sawAsleep(_ target: ThreadIdentity, at stackPointer: UInt64)
+    /// The stall that the thread was captured in is over.
+    func forgetStall(of tid: Int32)
     /// Asks the thread, and waits so long for its answer.
     func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningThreadAnswer
     /// Takes them by a sample of perf_event (cll_perf_sample.h), while the thread runs: it does nothing for it, and no system call of it is cut short.
@@ -68,6 +72,7 @@ package protocol RunningThreadCapture: SendableMetatype {
 
 extension RunningThreadCapture {
     package func sawAsleep(_ target: ThreadIdentity, at stackPointer: UInt64) {}
+    package func forgetStall(of tid: Int32) {}
 
     package func takeSample(_ target: ThreadIdentity, within nanoseconds: UInt64) -> SampledPlace? {
         var place: Int32 = 0

@@ -11,7 +11,10 @@ package struct SignalCapture: RunningThreadCapture {
     package let snapshot: Snapshot
     /// A sample costs the thread some 40 µs, a signal some 10.
     package let prefersSample = false
-    private let strayed = StrayedThreads()
+    /// Seen on another stack than their own, as those that run fibers: which stack they are on at some moment, no call says.
+    private let strayed = RecentThreads()
+    /// Found by a signal of this stall in a call that it has cut short: they may have made it again, for the rest.
+    private let cut = RecentThreads()
 
     /// Takes over the signals that have no handler; returns how many. Not from two threads at once.
     @discardableResult
@@ -34,9 +37,12 @@ package struct SignalCapture: RunningThreadCapture {
         strayed.insert(target.tid)
     }
 
+    package func forgetStall(of tid: Int32) { cut.remove(tid) }
+
     package func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningThreadAnswer {
         let signal = cll_signal_choose(state.blockedSignals)
         guard signal != 0 else { return .failed(cll_signal_choose(0) == 0 ? .noFreeSignal : .signalsBlocked) }
+        guard !cut.contains(target.tid) else { return .failed(.threadKeptMoving) }
         // On which stack a handler or a fiber is, and what lies below it, is not known. (Of a fiber that has never slept, nothing is known at all.)
         guard target.stackLow != 0, !strayed.contains(target.tid),
             cll_signal_may_be_in_handler(state.blockedSignals, state.caughtSignals) == 0
@@ -55,6 +61,7 @@ package struct SignalCapture: RunningThreadCapture {
             snapshot.raw,
             clb_now_ns() + nanoseconds
         )
+        if answer == Int32(CLL_SIGNAL_TAKEN), cll_snapshot_is_cut(target.process, snapshot.raw) != 0 { cut.insert(target.tid) }
         return RunningThreadAnswer(answer)
     }
 }

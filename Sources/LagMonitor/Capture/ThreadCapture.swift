@@ -5,8 +5,8 @@ internal import Glibc
 package import LagActivity
 package import LagModel
 
-/// Takes another thread's backtrace: passively where the thread sleeps, by a signal where it runs, by a sample
-/// of the kernel's where no signal reaches it; in another process by such a sample, and by `ptrace` where there is none.
+/// Takes another thread's backtrace: passively where the thread sleeps, by a signal where it runs, by a sample of the kernel's where no signal
+/// reaches it; in another process by such a sample, and by `ptrace` where there is none.
 ///
 /// Owned by one thread (the watchdog). After ``init()`` nothing here allocates, and nothing takes the loader's or
 /// malloc's lock, so it does not matter which lock the stalled thread holds. Every wait is bounded.
@@ -66,7 +66,6 @@ package final class ThreadCapture {
     /// Goes both ways once, so that the first real capture finds everything bound, mapped and cached.
     /// - Parameter target: a thread that waits for this call to end (a signal may interrupt its wait).
     package func warmUp(_ target: ThreadIdentity, into frames: FrameBuffer) {
-        // Which locks another process's threads hold does not matter here.
         guard process == getpid(), let state = ThreadState(tid: target.tid) else { return }
         if case .taken = passive.take(target) {
             _ = walk(passive.snapshot, method: .passive, into: frames)
@@ -87,8 +86,7 @@ package final class ThreadCapture {
 
     /// Captures a thread of the process, not the calling one. Bounded by `budget`.
     /// - Parameters:
-    ///   - earlier: the thread's state at the first sign of the stall, if known; a thread that has waited for
-    ///     nothing since then may be asked by a signal at once.
+    ///   - earlier: the thread's state at the first sign of the stall, if known; one that has waited for nothing since then may be asked at once.
     ///   - bySignal: whether a running thread may be asked at all.
     ///   - allowsLateAnswer: whether a thread that gets no processor may answer later, to ``lateAnswer(into:)``.
     ///   - withLanguages: whether the frames of languages are put among the native ones.
@@ -185,8 +183,7 @@ package final class ThreadCapture {
         return .failed(failure)
     }
 
-    /// The answer to a request that was left open, if it is there: whose, and when it was asked for. What the thread did then, it did
-    /// until it got a processor.
+    /// The answer to a request that was left open, if it is there: whose, and when it was asked for. So long the thread had no processor.
     package func lateAnswer(into frames: FrameBuffer) -> (tid: Int32, asked: UInt64, outcome: CaptureOutcome)? {
         guard let request = unansweredRequest, running.hasAnswer else { return nil }
         unansweredRequest = nil
@@ -195,8 +192,11 @@ package final class ThreadCapture {
         return (request.tid, request.asked, walkRunning(into: frames))
     }
 
-    /// Ends the request to a thread that was left open, if there is one.
-    package func forget(_ tid: Int32) { if unansweredRequest?.tid == tid { withdraw() } }
+    /// The thread's stall is over: so is the request to it, if one was left open.
+    package func forget(_ tid: Int32) {
+        running.forgetStall(of: tid)
+        if unansweredRequest?.tid == tid { withdraw() }
+    }
 
     private func withdraw() {
         unansweredRequest = nil

@@ -31,6 +31,30 @@ extension Scenario {
         "handwritten-pushing": { try stall(untilSet: { fixture_call_handwritten(1, $0) }) },
         "handwritten-moving": { try stall(untilSet: { fixture_call_handwritten(2, $0) }) },
         "handwritten-at-run-time": { try stall(untilSet: { fixture_call_handwritten(3, $0) }) },
+        // At work in a call that a signal cuts short: within one stall, and in the next one.
+        "cut-call": {
+            let capture = try ThreadCapture()
+            SignalCapture.install()
+            let cuts = Gate()
+            let thread = StalledThread { thread in
+                let bytes = 33_554_431  // no call of getrandom(2) gives more
+                let memory = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 4096)
+                thread.setReady()
+                while !thread.isReleased { if getrandom(memory, bytes, 0) != bytes { cuts.add() } }
+            }
+            thread.waitUntilStalled(sleeping: false)
+            let frames = FrameBuffer(capacity: 64)
+            for stall in 1...2 {
+                for _ in 0..<4 {
+                    let outcome = capture.capture(thread.target, earlier: nil, into: frames)
+                    if outcome.method == .signal { print("signal=\(stall)") }
+                    usleep(20_000)
+                }
+                print("cuts-\(stall)=\(cuts.value)")
+                capture.forget(thread.target.tid)
+            }
+            _exit(0)
+        },
         "fsync": {
             let path = "probe-\(getpid()).tmp"
             let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)

@@ -120,6 +120,12 @@ import Testing
         #expect(run.index(of: "alternateUntilReleased") != nil || run["failure"] == "thread_kept_moving", "\(run.lines)")
     }
 
+    @Test func `a stall cuts one call short at most`() throws {
+        let run = try ProbeRun("cut-call")
+        let cuts = (1...2).map { run["cuts-\($0)"].flatMap { Int($0) } ?? -1 }
+        #expect(run.status == 0 && (0...1).contains(cuts[0]) && (0...1).contains(cuts[1] - cuts[0]), "\(run.lines)")
+    }
+
     @Test func `running thread is read by a signal`() throws {
         let run = try ProbeRun("spin")
         #expect(run["method"] == "signal")

@@ -56,6 +56,23 @@ struct ModuleMapTests {
         }
     }
 
+    @Test func `of more mappings than there is room for those of code are known`() throws {
+        let (page, pages) = (4096, 50_000)
+        let memory = try #require(mmap(nil, pages * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
+        #expect(memory != MAP_FAILED)
+        defer { munmap(memory, pages * page) }
+        let small = try #require(ModuleMap())
+        small.refresh()
+        for index in stride(from: 0, to: pages, by: 2) { mprotect(memory + index * page, page, PROT_READ) }
+        let large = try #require(ModuleMap())
+        #expect(large.refresh())
+        #expect(large.present.map(\.start) == small.present.map(\.start))
+        #expect(large.table.range_count == small.table.range_count)
+        // The next one may wait, and loses nothing.
+        large.refresh()
+        #expect(large.present.count == small.present.count)
+    }
+
     /// lld maps the first page of a small file for its code as well.
     @Test func `a small file that begins twice in memory is one module`() throws {
         let folder = NSTemporaryDirectory() + "module-map-\(UUID().uuidString)"

@@ -77,6 +77,47 @@ struct UnwindBoundTests {
         }
     }
 
+    /// A register that some code uses for something else leads to memory that is not there: to read it would wait for whoever has it.
+    @Test func `no page is read that is not there`() throws {
+        try Self.prepare()
+        let (memory, bytes) = (mmap(nil, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)!, 8192)
+        defer { munmap(memory, bytes) }
+        let code = UInt64(UInt(bitPattern: memory))
+        memory.initializeMemory(as: UInt8.self, repeating: 0x90, count: 64)
+        let range = clu_code_range(start: code, end: code + 64, kind: Int32(CLU_CODE_MADE))
+        let unwinder = clu_unwinder_create()
+        defer { clu_unwinder_destroy(unwinder) }
+        var stack = [UInt64](repeating: 0, count: 64)
+        var frames = [clu_frame](repeating: clu_frame(), count: 8)
+        var result = clu_unwind_result()
+        withUnsafePointer(to: range) { range in
+            stack.withUnsafeMutableBufferPointer { stack in
+                let bottom = UInt64(UInt(bitPattern: stack.baseAddress))
+                var snapshot = cll_snapshot()
+                withUnsafeMutableBytes(of: &snapshot.registers) { bytes in
+                    let registers = bytes.bindMemory(to: UInt64.self)
+                    registers[Int(CLL_REGISTER_PC)] = code + 16
+                    registers[Int(CLL_REGISTER_SP)] = bottom
+                    registers[Int(CLL_REGISTER_FP)] = code + 4096 + 128
+                }
+                snapshot.known =
+                    1 << UInt64(CLL_REGISTER_PC) | 1 << UInt64(CLL_REGISTER_SP) | 1 << UInt64(CLL_REGISTER_FP)
+                snapshot.stack = UnsafeMutableRawPointer(stack.baseAddress!).assumingMemoryBound(to: UInt8.self)
+                snapshot.capacity = 512
+                (snapshot.stack_begin, snapshot.stack_length) = (bottom, 512)
+                var table = clu_module_table(modules: nil, active: nil, count: 0, ranges: range, range_count: 1)
+                clu_unwinder_walk(unwinder, &snapshot, &table, getpid(), &frames, 8, 64, &result)
+            }
+        }
+        #expect(result.stored == 1 && Int(result.end) == Int(CLU_UNWIND_NO_INFO), "\(result)")
+        #expect(cll_memory_is_untouched(code + 4096, 4096) != 0)
+        // What can be read is.
+        var word: UInt64 = 0
+        #expect(cll_memory_read_present(getpid(), code, &word, 8) == 8 && word == 0x9090_9090_9090_9090)
+        #expect(cll_memory_read_present(getpid(), code + 4092, &word, 8) == 4)
+        #expect(cll_memory_read_present(getpid(), code + 4096, &word, 8) == 0)
+    }
+
     private static func prepare() throws {
         try #require(clu_loader_load() == nil && cll_memory_prepare() == 0)
     }
