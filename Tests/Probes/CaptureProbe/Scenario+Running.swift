@@ -37,10 +37,11 @@ extension Scenario {
             SignalCapture.install()
             let cuts = Gate()
             let thread = StalledThread { thread in
-                let bytes = 33_554_431  // no call of getrandom(2) gives more
+                let bytes = 32 << 20
                 let memory = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 4096)
+                let source = open("/dev/urandom", O_RDONLY | O_CLOEXEC)
                 thread.setReady()
-                while !thread.isReleased { if getrandom(memory, bytes, 0) != bytes { cuts.add() } }
+                while !thread.isReleased { if read(source, memory, bytes) != bytes { cuts.add() } }
             }
             thread.waitUntilStalled(sleeping: false)
             let frames = FrameBuffer(capacity: 64)
