@@ -72,8 +72,12 @@ static int clu_take_caller(clu_unwinder *unwinder, uint64_t slot, uint64_t fp, c
 
 static int clu_caller_by_call(clu_unwinder *unwinder, const clu_frame_registers *registers, clu_caller *caller) {
     if (registers->fp == 0) return 0;
-    uint64_t slot = clu_return_slot(unwinder, unwinder->frame_code, registers->sp, registers->fp);
-    return clu_take_caller(unwinder, slot, registers->fp, caller);
+    uint64_t fp = registers->fp, slot = clu_return_slot(unwinder, unwinder->frame_code, registers->sp, fp), frame = 0;
+    // Code that is written by hand may have saved the register, and use it for something else.
+    const int is_known = slot != 0 && unwinder->ends++ < ENDS
+        && clu_return_slot_of_epilogue(&unwinder->view, unwinder->frame_code, registers->sp, &frame) == slot;
+    if (is_known && frame != 0 && !clu_memory_view_word(&unwinder->view, frame, &fp)) fp = 0;
+    return clu_take_caller(unwinder, slot, fp, caller);
 }
 
 // Of code that was made at run time: a whole chain of records, each to be checked. The caller of a function that has not made its record yet is

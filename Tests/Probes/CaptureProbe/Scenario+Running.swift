@@ -30,6 +30,7 @@ extension Scenario {
         "handwritten-leaf": { try stall(untilSet: { fixture_call_handwritten(0, $0) }) },
         "handwritten-pushing": { try stall(untilSet: { fixture_call_handwritten(1, $0) }) },
         "handwritten-moving": { try stall(untilSet: { fixture_call_handwritten(2, $0) }) },
+        "handwritten-called": { try stall(untilSet: { fixture_call_handwritten_directly($0, 64) }) },
         "handwritten-at-run-time": { try stall(untilSet: { fixture_call_handwritten(3, $0) }) },
         // At work in a call that a signal cuts short: within one stall, and in the next one.
         "cut-call": {

@@ -98,6 +98,13 @@ import Testing
             #expect(run.index(of: "fixture_call_handwritten") == 1, "\(run.frames)")
             #expect(run.frames.last?.hasPrefix("clone") == true, "\(run.frames)")
         }
+
+        @Test func `code written by hand may use its callers frame pointer for something else`() throws {
+            let run = try ProbeRun("handwritten-called")
+            #expect(run["end"] == "complete" && run.frames.first == "fixture_handwritten_pushing", "\(run.lines)")
+            #expect(run.index(of: "fixture_call_handwritten_directly") == 1, "\(run.frames)")
+            #expect(run.frames.last?.hasPrefix("clone") == true, "\(run.frames)")
+        }
     #endif
 
     /// fsync alternates between running and waiting in the kernel. On a fast disk it may do so at every look: then the record says

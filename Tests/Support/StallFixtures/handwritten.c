@@ -19,9 +19,17 @@ extern const uint8_t fixture_handwritten_end[];
 __asm__(".text\n" BEGIN(fixture_handwritten_leaf) LOOP "ret\n" END(fixture_handwritten_leaf)
         BEGIN(fixture_handwritten_moving) "sub $64, %rsp\nmov %rbx, (%rsp)\nmov %rbp, 8(%rsp)\nmov $41, %ebp\nmov $42, %ebx\n" LOOP
         "mov (%rsp), %rbx\nmov 8(%rsp), %rbp\nadd $64, %rsp\nret\n" END(fixture_handwritten_moving)
-        BEGIN(fixture_handwritten_pushing) "push %rbx\npush %rbp\npush %r12\nsub $200, %rsp\nmov $41, %ebp\nmov $42, %ebx\n" LOOP
+        BEGIN(fixture_handwritten_pushing) "push %rbx\npush %rbp\npush %r12\nsub $200, %rsp\nmov $-41, %rbp\nmov $42, %ebx\n" LOOP
         "add $200, %rsp\npop %r12\npop %rbp\npop %rbx\nret\n" END(fixture_handwritten_pushing)
         "fixture_handwritten_end:\n");
+
+// Its frame is found by its frame pointer alone.
+__attribute__((noinline)) void fixture_call_handwritten_directly(const volatile uint8_t *flag, int size) {
+    volatile uint8_t room[size];
+    room[0] = 0;
+    fixture_handwritten_pushing(flag);
+    room[size - 1] = 1;
+}
 
 __attribute__((noinline)) void fixture_call_handwritten(int kind, const volatile uint8_t *flag) {
     fixture_loop *const loops[] = {fixture_handwritten_leaf, fixture_handwritten_pushing, fixture_handwritten_moving};
@@ -39,4 +47,5 @@ __attribute__((noinline)) void fixture_call_handwritten(int kind, const volatile
 }
 #else
 void fixture_call_handwritten(int kind, const volatile uint8_t *flag) {}
+void fixture_call_handwritten_directly(const volatile uint8_t *flag, int size) {}
 #endif
