@@ -11,9 +11,21 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+// Whether `pagemap` says of a page that is there that it is: not where an emulator has pages of another size.
+static int pagemap_is_true;
+
 // -1: process_vm_readv works. Otherwise a descriptor of /proc/thread-self/mem, for sandboxes that forbid the call.
 static int memory_descriptor = -1;
 static int prepared;
+
+// Bits 62 and 63 of an entry (proc(5), /proc/<pid>/pagemap): swapped out, or being moved; present.
+#define PAGEMAP_IS_THERE (3ull << 62)
+
+// Whether the pages from `page` on were touched: up to `count` entries. How many could be read.
+static size_t cll_pagemap_read(int descriptor, uint64_t page, uint64_t *entries, size_t count) {
+    long got = pread(descriptor, entries, count * sizeof(*entries), (off_t)(page * sizeof(*entries)));
+    return got < 0 ? 0 : (size_t)got / sizeof(*entries);
+}
 
 int cll_memory_prepare(void) {
     if (__atomic_load_n(&prepared, __ATOMIC_ACQUIRE)) return 0;
@@ -22,6 +34,13 @@ int cll_memory_prepare(void) {
     if (process_vm_readv((pid_t)syscall(SYS_gettid), &local, 1, &remote, 1, 0) != (long)sizeof(copy)) {
         memory_descriptor = open("/proc/thread-self/mem", O_RDONLY | O_CLOEXEC);
         if (memory_descriptor < 0) return errno;
+    }
+    uint64_t entry = 0;
+    int descriptor = cll_procfs_open(getpid(), 0, "pagemap");
+    if (descriptor >= 0) {
+        const uint64_t page = (uint64_t)(uintptr_t)&entry / (uint64_t)sysconf(_SC_PAGESIZE);
+        pagemap_is_true = cll_pagemap_read(descriptor, page, &entry, 1) == 1 && (entry & PAGEMAP_IS_THERE) != 0;
+        cll_spare_close(descriptor);
     }
     __atomic_store_n(&prepared, 1, __ATOMIC_RELEASE);
     return 0;
@@ -89,15 +108,6 @@ size_t cll_memory_read_words(pid_t pid, const uint64_t *addresses, uint64_t *wor
     return cll_memory_read_pieces(pid, addresses, sizeof(*words), words, count);
 }
 
-// Bits 62 and 63 of an entry (proc(5), /proc/<pid>/pagemap): swapped out, or being moved; present.
-#define PAGEMAP_IS_THERE (3ull << 62)
-
-// Whether the pages from `page` on were touched: up to `count` entries. How many could be read.
-static size_t cll_pagemap_read(int descriptor, uint64_t page, uint64_t *entries, size_t count) {
-    long got = pread(descriptor, entries, count * sizeof(*entries), (off_t)(page * sizeof(*entries)));
-    return got < 0 ? 0 : (size_t)got / sizeof(*entries);
-}
-
 size_t cll_memory_read_present(pid_t pid, uint64_t address, void *buffer, size_t size) {
     enum { PAGES = 8 };
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = address / page;
@@ -105,7 +115,7 @@ size_t cll_memory_read_present(pid_t pid, uint64_t address, void *buffer, size_t
     const size_t count = (size_t)((address + size - 1) / page - first) + 1;
     uint64_t entries[PAGES + 1];
     int saved = errno;
-    int descriptor = cll_procfs_open(pid, 0, "pagemap");
+    int descriptor = pagemap_is_true ? cll_procfs_open(pid, 0, "pagemap") : -1;
     size_t known = descriptor >= 0 ? cll_pagemap_read(descriptor, first, entries, count) : 0;
     if (descriptor >= 0) cll_spare_close(descriptor);
     errno = saved;
