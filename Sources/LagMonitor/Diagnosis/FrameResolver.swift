@@ -44,7 +44,7 @@ package struct FrameResolver: Sendable {
         levels[last].mangled = symbol.mangled
         levels[last].symbolOffset = symbol.symbolOffset
         levels[last].isFolded = symbol.isFolded
-        levels[last].isOfCLibrary = symbol.isOfCLibrary
+        levels[last].isOfRuntime = symbol.isOfRuntime
         return levels
     }
 }

@@ -12,7 +12,7 @@ package enum FrameRole: Sendable {
     /// Code that the compiler made to pass a call on or to copy a value.
     case thunk
 
-    private static let entryNames: Set<String> = ["main", "async_Main"]
+    private static let entryNames: Set<String> = ["main", "async_Main", "_Dmain"]
     /// `static App.Program.main()`, `override func main()` of a thread, what `@main` makes of it.
     private static let entrySuffixes = [".main", ".$main"]
     /// The code of a file of Python, outside of functions.

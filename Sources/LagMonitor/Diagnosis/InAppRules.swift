@@ -4,7 +4,7 @@
 /// 2. where the file lies (``FileLocation``): the executable (unless it is an interpreter by its name and place) and what lies beside it are the program's, system,
 ///    toolchain and package folders never are, other folders are;
 /// 3. the file's name, for libraries of the system and the toolchain wherever they were copied;
-/// 4. whether it is the C library's in a static program (``StaticLibrary``), and the source file, where it is known: headers of the system and what was checked out as a dependency are not (``SourceModules``);
+/// 4. whether it is the C library's in a static program (``StaticLibrary``) or a language's own (``CompiledLibraries``), and the source file, where it is known: headers of the system and what was checked out as a dependency are not (``SourceModules``);
 /// 5. the symbol, for system code and packages that were linked into the program: what the program's own debug information says of its module
 ///    (of a name without one: that it has a source file, which is none of those), then lists of well-known ones.
 ///
@@ -123,13 +123,13 @@ package struct InAppRules: Sendable, Hashable {
     ///   - modulePath: the file; without one (code made at run time) only the symbol decides.
     ///   - symbol: the simplified name.
     ///   - file: the source file, where it is known.
-    ///   - isOfCLibrary: whether the executable has it of the C library.
-    package func isInApp(modulePath: String?, symbol: String?, file: String? = nil, isOfCLibrary: Bool = false) -> Bool {
+    ///   - isOfRuntime: whether it is the C library's or a language's, in the same file.
+    package func isInApp(modulePath: String?, symbol: String?, file: String? = nil, isOfRuntime: Bool = false) -> Bool {
         let base = modulePath.map(ModuleName.base)
         let owner = symbol.map(Self.owner)
         let names = names(modulePath, symbol)
         if Self.matches(names, inAppPrefixes) { return true }
-        if isOfCLibrary || Self.matches(names, notInAppPrefixes) { return false }
+        if isOfRuntime || Self.matches(names, notInAppPrefixes) { return false }
         // What the compiler made by itself: it is in no source file, and the next compiler makes something else.
         if let symbol, FrameRole.isThunk(symbol) { return false }
         guard let modulePath, let base else { return owner.map { isProgramSymbol($0, hasSource: false) } ?? false }

@@ -20,8 +20,8 @@ package struct ResolvedFrame: Sendable, Hashable {
     package var lacksLines = false
     /// ``ResolvedSymbol/isFolded``.
     package var isFolded = false
-    /// ``ResolvedSymbol/isOfCLibrary``.
-    package var isOfCLibrary = false
+    /// ``ResolvedSymbol/isOfRuntime``.
+    package var isOfRuntime = false
 
     package init(
         name: String? = nil,
@@ -59,7 +59,7 @@ package struct ResolvedFrame: Sendable, Hashable {
             symbolOffset: symbol.symbolOffset
         )
         isFolded = symbol.isFolded
-        isOfCLibrary = symbol.isOfCLibrary
+        isOfRuntime = symbol.isOfRuntime
     }
 
     /// What it is called in a record. Of a program's own functions that were folded into one, the name says so.

@@ -34,6 +34,6 @@ package struct ResolvedSymbol: Sendable, Hashable {
     /// Functions of other names have the same code, as identical ones that the linker has folded (`--icf`) or the compiler has made one of. Which of
     /// them was called is not known.
     package var isFolded = false
-    /// It is the C library's, in a program that was linked with it (``StaticLibrary``).
-    package var isOfCLibrary = false
+    /// It is the C library's, in a program that was linked with it (``StaticLibrary``), or its language's (``CompiledLibraries``).
+    package var isOfRuntime = false
 }

@@ -112,7 +112,7 @@ package struct Symbolizer: Sendable {
             mangled: name == rawName ? nil : rawName,
             symbolOffset: found.address - found.start,
             isFolded: isFolded,
-            isOfCLibrary: library?.holds(found.start, names: [rawName] + otherNames) ?? false
+            isOfRuntime: CompiledLibraries.holds(rawName) || library?.holds(found.start, names: [rawName] + otherNames) == true
         )
     }
 

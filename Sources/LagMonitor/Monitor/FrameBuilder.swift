@@ -108,7 +108,7 @@ struct FrameBuilder {
                 modulePath: module.path,
                 symbol: name.simplified,
                 file: name.file,
-                isOfCLibrary: name.isOfCLibrary
+                isOfRuntime: name.isOfRuntime
             )
         var frame = StallRecord.Frame(
             pc: captured.pc,
@@ -126,7 +126,7 @@ struct FrameBuilder {
             isAsync: captured.isAsync ? true : nil
         )
         frame.variant = name.variant
-        frame.isRuntime = name.isOfCLibrary || InAppRules.isRuntime(modulePath: module.path)
+        frame.isRuntime = name.isOfRuntime || InAppRules.isRuntime(modulePath: module.path)
         frame.holdsOwnClosure = !inApp && holdsOwnClosure(name, module, rules)
         if name.simplified == nil { frame.functionOffset = captured.functionStart &- module.bias }
         return frame

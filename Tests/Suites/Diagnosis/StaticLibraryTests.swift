@@ -32,7 +32,7 @@ struct StaticLibraryTests {
                 )
             }
         )
-        return Set(found.compactMap { $0 }.filter(\.isOfCLibrary).map(\.name))
+        return Set(found.compactMap { $0 }.filter(\.isOfRuntime).map(\.name))
     }
 
     @Test func `what lies behind the first function of the C library is its code`() throws {
@@ -51,11 +51,54 @@ struct StaticLibraryTests {
         #expect(try Self.ofCLibrary(Self.functions(startFunction: "__libc_start")).isEmpty)
     }
 
+    @Test func `functions of a languages own library are not the programs`() throws {
+        let own = ["_D4shop5orderFZv", "camlShop__order_82", "shop__order", "P$SHOP_$$_ORDER"]
+        let libraries = [
+            "_D3std4sort4sortFZv", "_d_newclass", "caml_alloc", "camlStdlib__List__rev_12", "ada__text_io__put", "fpc_halt",
+        ]
+        let symbols = (own + libraries).enumerated().map {
+            Symbol(name: $0.element, value: 0x1100 + UInt64($0.offset) * 16, size: 16)
+        }
+        let found = try Self.ofCLibrary(symbols, entry: 0)
+        #expect(found.count == libraries.count && found.isDisjoint(with: own + ["shop.order"]), "\(found)")
+    }
+
+    @Test(
+        arguments: [
+            ("_D4shop6reportFZv", "shop.report"), ("_D2b26lockItFZ9__lambda1FNiZv", "b2.lockIt.__lambda1"),
+            ("_D4core8internal6string__T7dstrcmpZQjFNaNbNiNeMxAaMxQdZi", "core.internal.string.dstrcmp"),
+            ("_D3std5regex__T10RegexMatchTAyaZQr8popFrontMFNeZv", "std.regex.RegexMatch"),
+            ("_D4core4sync5mutex5Mutex4lockMFNeZv", "core.sync.mutex.Mutex.lock"),
+            ("_D4shop17__T5priceTiZ5priceFiZi", "shop.price"),
+            ("_D4shopQf3runFZv", "shop.shop.run"),
+        ]
+    )
+    func `names of D are paths`(name: String, path: String) throws {
+        let scratch = try ScratchDirectory()
+        let file = SyntheticELF(symbols: [Symbol(name: name, value: 0x1100, size: 16)])
+        let place = try scratch.write(file.bytes(), to: "program")
+        var symbolizer = Symbolizer(debugRoot: scratch.path)
+        let query = SymbolQuery(modulePath: place, buildID: SyntheticELF.buildID, offset: 0x1104, isReturnAddress: false)
+        let symbol = try #require(symbolizer.resolve([query])[0])
+        #expect(symbol.simplified == path && symbol.mangled == name, "\(symbol)")
+    }
+
+    @Test(arguments: ["_D", "_D9shop", "_DQ", "_D4shopQz", "_Dmain", "_D99999999999999999999a"])
+    func `what is no name of D stays as it is or loses its end`(name: String) throws {
+        let scratch = try ScratchDirectory()
+        let file = SyntheticELF(symbols: [Symbol(name: name, value: 0x1100, size: 16)])
+        let place = try scratch.write(file.bytes(), to: "program")
+        var symbolizer = Symbolizer(debugRoot: scratch.path)
+        let query = SymbolQuery(modulePath: place, buildID: SyntheticELF.buildID, offset: 0x1104, isReturnAddress: false)
+        let symbol = try #require(symbolizer.resolve([query])[0])
+        #expect([name, "shop"].contains(symbol.simplified), "\(symbol)")
+    }
+
     @Test func `a function of the C library is the programs own only where the user says so`() {
         let program = ProgramFiles(executable: "/opt/shop/shop")
         let rules = InAppRules(inAppPrefixes: ["fork"], program: program)
         #expect(rules.isInApp(modulePath: "/opt/shop/shop", symbol: "qsort"))
-        #expect(!rules.isInApp(modulePath: "/opt/shop/shop", symbol: "qsort", isOfCLibrary: true))
-        #expect(rules.isInApp(modulePath: "/opt/shop/shop", symbol: "fork", isOfCLibrary: true))
+        #expect(!rules.isInApp(modulePath: "/opt/shop/shop", symbol: "qsort", isOfRuntime: true))
+        #expect(rules.isInApp(modulePath: "/opt/shop/shop", symbol: "fork", isOfRuntime: true))
     }
 }
