@@ -18,7 +18,7 @@ static int clu_has_operands(uint8_t opcode) {
 }
 
 static size_t clu_constant_bytes(uint8_t opcode, int wide, int half, uint8_t operands) {
-    size_t word = half ? 2 : 4;
+    size_t word = half && !wide ? 2 : 4;
     if (opcode < 0x40) return (opcode & 7) == 4 ? 1 : (opcode & 7) == 5 ? word : 0;
     if (opcode >= 0x70 && opcode <= 0x7f) return 1;
     if (opcode >= 0xb0 && opcode <= 0xb7) return 1;
@@ -63,6 +63,7 @@ static size_t clu_operand_bytes(const uint8_t *code, size_t size) {
 
 static int64_t clu_constant(const uint8_t *code, size_t bytes) {
     if (bytes == 1) return (int8_t)code[0];
+    if (bytes == 2) return (int16_t)(code[0] | code[1] << 8);
     int32_t value;
     memcpy(&value, code, sizeof(value));
     return value;
@@ -102,6 +103,8 @@ static void clu_find_effect(clu_instruction *found, uint8_t opcode, int rex, con
         found->stack_further = 8;
         found->restores_frame = 1;
         found->restored_from = -8;
+    } else if ((opcode & 0xf8) == 0x90 || (opcode & 0xf8) == 0xb8) {  // an exchange with rax, a constant
+        found->moves_stack = ((opcode & 7) | (rex & REX_B ? 8 : 0)) == RSP;
     } else if (opcode == 0x9c || opcode == 0x9d || opcode == 0xc8) {
         found->moves_stack = 1;  // pushf, popf, enter
     } else if (opcode == 0xff || opcode == 0x8f) {
@@ -143,6 +146,8 @@ static void clu_find_effect(clu_instruction *found, uint8_t opcode, int rex, con
         clu_takes_stack(found, rex & REX_W ? reg : -1, NULL, 0);
     } else if (opcode == 0x8b && reg == RSP) {
         clu_takes_stack(found, is_register && (rex & REX_W) ? rm : -1, NULL, 0);
+    } else if (reg == RSP && (opcode == 0x63 || opcode == 0x69 || opcode == 0x6b)) {
+        found->moves_stack = 1;
     } else if (is_register && ((opcode == 0x87 && (rm == RSP || reg == RSP)) || (opcode == 0xc7 && rm == RSP))) {
         found->moves_stack = 1;
     }
@@ -160,7 +165,8 @@ int clu_decode(const uint8_t *code, size_t size, clu_instruction *found) {
     if (at >= size) return 0;
     uint8_t opcode = code[at++];
     int map = 0;  // of opcodes: one byte, 0f, 0f 38, 0f 3a
-    if (opcode == 0x62 || opcode == 0xc4 || opcode == 0xc5) {  // vectors: the map is in the prefix
+    const int is_vector = opcode == 0x62 || opcode == 0xc4 || opcode == 0xc5;
+    if (is_vector) {  // the map is in the prefix
         size_t prefix = opcode == 0x62 ? 3 : opcode == 0xc4 ? 2 : 1;
         if (at + prefix >= size) return 0;
         map = prefix == 1 ? 1 : code[at] & 7;
@@ -197,6 +203,8 @@ int clu_decode(const uint8_t *code, size_t size, clu_instruction *found) {
         found->has_target = 1;
         found->target = clu_constant(code + at, constant);
     }
+    else if (!is_vector && map == 1 && (opcode & 0xf0) == 0x40)  // moved where a condition holds
+        found->moves_stack = ((operands[0] >> 3 & 7) | (rex & REX_R ? 8 : 0)) == RSP;
     else if (map == 1 && opcode == 0x0b) found->flow = CLU_FLOW_LEAVES;
     return 1;
 }
