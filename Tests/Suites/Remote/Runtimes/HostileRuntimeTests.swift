@@ -127,7 +127,7 @@ struct HostileRuntimeTests {
             wild.store(64, at: offset + 32)
             wild.store(0x0003_0038_0040_0000, at: offset + 48)
             wild.store(2, at: offset + 64)
-            _ = DynamicSymbols(memory, start: start, bias: start)?.symbol("_PyRuntime")
+            #expect(DynamicSymbols(memory, start: start, bias: start)?.symbol("_PyRuntime") == nil)
         }
     }
 
