@@ -50,10 +50,10 @@ struct JSONTextTests {
         #expect(throws: JSONCursor.Failure.self) { try text(String(repeating: "[", count: 1_000_000)) }
     }
 
-    @Test func `every cut and every changed byte is survived`() {
+    @Test func `every cut is refused and every changed byte is survived`() {
         let bytes = Array(#"{"a":[1.5e3,"x\u00e9\n",true,null,{"b":{}}]}"#.utf8)
         for index in bytes.indices {
-            _ = try? JSONText(Array(bytes[..<index]))
+            #expect(throws: JSONCursor.Failure.self) { try JSONText(Array(bytes[..<index])) }
             for byte in [0, 0x22, 0x5c, 0x7b, 0x7d, 0x80, 0xff] as [UInt8] {
                 var damaged = bytes
                 damaged[index] = byte

@@ -47,9 +47,11 @@ internal import Testing
     @Test func `a kind can be injected again and again`() throws {
         let steps = try WorkloadSteps(for: [WorkloadStep(kind: .network)])
         for kind in [WorkloadKind.lock, .read, .network, .child, .io] {
-            for _ in 0..<3 {
+            for round in 0..<3 {
+                let begin = MonotonicTime.now
                 let injection = try steps.prepare(kind, length: .milliseconds(20))
                 injection.block()
+                #expect(MonotonicTime.now - begin >= .milliseconds(16), "\(kind) \(round)")
                 injection.cleanUp()
             }
         }
