@@ -22,8 +22,7 @@ enum PerfMapName {
         if engineKinds.contains(where: text.hasPrefix) {
             return LanguageFrameName(language: "javascript", function: text, symbol: text, isLibrary: true)
         }
-        if text.hasPrefix("py::") { return python(text.dropFirst(4)) }
-        if let name = dotnet(text) ?? java(text) { return name }
+        if let name = python(text) ?? dotnet(text) ?? java(text) { return name }
         return LanguageFrameName(language: nil, function: text, symbol: text)
     }
 
@@ -60,10 +59,12 @@ enum PerfMapName {
     }
 
     /// A qualified name holds no colon.
-    private static func python(_ text: Substring) -> LanguageFrameName {
-        guard let colon = text.firstIndex(of: ":") else { return LanguageFrameName(language: "python", function: String(text)) }
-        let file = text[text.index(after: colon)...]
-        return LanguageFrameName(language: "python", function: String(text[..<colon]), file: file.isEmpty ? nil : String(file))
+    private static func python(_ text: String) -> LanguageFrameName? {
+        guard text.hasPrefix("py::") else { return nil }
+        let function = text.dropFirst(4).prefix { $0 != ":" }
+        let file = text.dropFirst(4 + function.count + 1)
+        guard !function.isEmpty else { return nil }
+        return LanguageFrameName(language: "python", function: String(function), file: file.isEmpty ? nil : String(file))
     }
 
     /// `instance void [shop] Shop.Cart::Slow(int32)[Tier0]`
@@ -95,7 +96,9 @@ enum PerfMapName {
         if let address = name.firstRange(of: "/0x") {
             name.removeSubrange(address.lowerBound..<(name[address.upperBound...].firstIndex(of: ".") ?? name.endIndex))
         }
-        guard name.contains("."), name.allSatisfy({ $0.isLetter || $0.isNumber || "._$<>/-".contains($0) }) else { return nil }
+        guard name.contains("."), !name.hasPrefix("."), !name.hasSuffix("."),
+            name.allSatisfy({ $0.isLetter || $0.isNumber || "._$<>/-".contains($0) })
+        else { return nil }
         return LanguageFrameName(language: "java", function: name, symbol: name, isLibrary: JavaName.isLibrary(name))
     }
 }

@@ -133,7 +133,21 @@ struct PerfMapTests {
     }
 
     @Test(arguments: [
-        "", " ", ":", "JS:", "JS:*", "py::", "py:::", "L;::", "void (", "[ [::(", "LazyCompile:*a b:99999999999999999999:1",
+        "", " ", ":", "py::", "py:::", "py:::/shop.py", "L;::", "Lcom/example/Shop;::", "void (", "void ()", "void .()", "[ [::(",
     ])
-    func `names of no form are kept`(text: String) { _ = PerfMapName.parse(text) }
+    func `names of no form are kept`(text: String) {
+        let name = PerfMapName.parse(text)
+        #expect(name.language == nil && name.function == text && name.file == nil && name.line == nil, "\(name)")
+    }
+
+    @Test(
+        arguments: [
+            ("JS:", "<anonymous>", nil), ("JS:*", "<anonymous>", nil),
+            ("LazyCompile:*a b:99999999999999999999:", "a", "b:99999999999999999999:"),
+        ] as [(String, String, String?)]
+    )
+    func `a script's name may lack parts`(text: String, function: String, file: String?) {
+        let name = PerfMapName.parse(text)
+        #expect(name.language == "javascript" && name.function == function && name.file == file && name.line == nil, "\(name)")
+    }
 }
