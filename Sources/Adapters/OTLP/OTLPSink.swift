@@ -21,6 +21,9 @@ internal import Synchronization
 /// arrive twice where an answer got lost: its `id` shows that. In a ``SpooledSink`` nothing that may still arrive is lost: it is kept on disk.
 ///
 /// ``close()`` waits for what is on its way, up to the monitor's deadline, else up to one second; what is left is counted.
+///
+/// Programs that the process starts do not inherit the connection, but two descriptors with which libcurl wakes itself: it has no option for that, and
+/// does not say which they are (its issue 13618). Nothing comes of it but that they are open there.
 public final class OTLPSink: ReturningSink {
     /// Lines that may wait, and be on their way.
     public static let capacity = 512
