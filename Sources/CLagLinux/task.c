@@ -63,21 +63,29 @@ static int32_t cll_find_name_record(uint64_t record, const char *expected) {
     return -1;
 }
 
-// What the key is bound to in the list of task-locals that begins there; 0: nothing.
-static uint64_t cll_find_local(uint64_t item, uint64_t key) {
-    for (int count = 0; count < CLL_TASK_LOCALS; count++) {
+// What the key is bound to in the list of task-locals that begins there, the innermost first, at most so many. Returns how many.
+static size_t cll_find_locals(uint64_t item, uint64_t key, uint64_t *values, size_t capacity) {
+    size_t found = 0;
+    for (int count = 0; count < CLL_TASK_LOCALS && found < capacity; count++) {
         uint64_t words[LOCAL_WORDS];
         // A marker is one word: it may be the last of its page, and what lies behind it may be what is left of a binding of ours.
-        if (!cll_read_exactly(item & ~(uint64_t)LINK_MARKS, words, sizeof(words[0]))) return 0;
+        if (!cll_read_exactly(item & ~(uint64_t)LINK_MARKS, words, sizeof(words[0]))) break;
         uint64_t kind = words[0] & LOCAL_KIND;
-        if (kind == LOCAL_STOP) return 0;
+        if (kind == LOCAL_STOP) break;
         if ((kind & LOCAL_MARKER) == 0) {
-            if (!cll_read_exactly(item & ~(uint64_t)LINK_MARKS, words, sizeof(words))) return 0;
-            if (words[1] == key) return words[3];
+            if (!cll_read_exactly(item & ~(uint64_t)LINK_MARKS, words, sizeof(words))) break;
+            if (words[1] == key) values[found++] = words[3];
         }
         item = words[0];
     }
-    return 0;
+    return found;
+}
+
+// 0: nothing.
+static uint64_t cll_find_local(uint64_t item, uint64_t key) {
+    uint64_t value = 0;
+    cll_find_locals(item, key, &value, 1);
+    return value;
 }
 
 void cll_task_learner_in_task(cll_task_learner *learner, const cll_task_truth *truth) {
@@ -235,4 +243,12 @@ size_t cll_task_blocks(const cll_task_layout *layout, const cll_task *task, uint
         block = previous;
     }
     return count;
+}
+
+size_t cll_task_locals(const cll_task_layout *layout, const cll_task *task, uint64_t *values, size_t capacity) {
+    uint64_t first;
+    if (task->address == 0 || layout->local < 0) return 0;
+    if (!cll_read_exactly(task->address + (uint64_t)layout->local, &first, sizeof(first))) return 0;
+    size_t count = cll_find_locals(first, layout->key, values, capacity);
+    return count > 0 && values[0] == task->local ? count : 0;
 }

@@ -19,6 +19,7 @@ enum {
     CLL_TASK_AWAITERS = 3,
     CLL_TASK_RECORDS = 16,     // status records that are followed to the name
     CLL_TASK_LOCALS = 64,      // bound task-locals that are followed to ours
+    CLL_TASK_NESTED = 16,      // bindings of ours that are within one another
     CLL_TASK_CONTEXTS = 96,    // blocks of a task's memory that are followed
     CLL_TASK_ATTEMPTS = 3,     // times that a running thread's task is read until two readings are the same
 };
@@ -79,6 +80,10 @@ typedef struct cll_task {
 
 // 0; ESRCH: the thread is gone; EAGAIN: it kept changing; ENOTSUP: where a thread keeps its task is not known. Some 3 us; no lock, no allocation.
 int cll_task_read(const cll_task_layout *layout, const cll_job_thread *thread, cll_task *task);
+
+// What the task-local is bound to in the task and around that, also in the tasks that made it: the innermost first, at most so many. Returns how many; 0 also
+// where the task has gone on.
+size_t cll_task_locals(const cll_task_layout *layout, const cll_task *task, uint64_t *values, size_t capacity);
 
 // The addresses of a task's blocks of memory, the newest first, at most so many; each may be the context of an async function. Returns how many.
 size_t cll_task_blocks(const cll_task_layout *layout, const cll_task *task, uint64_t *addresses, size_t capacity);

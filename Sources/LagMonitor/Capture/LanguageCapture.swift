@@ -14,6 +14,8 @@ final class LanguageCapture {
     private let sleeping: MemoryCopy
     private var thread: (any LanguageThread)?
     private var isReady = false
+    /// Whether the modules were looked through once.
+    private var hasLooked = false
     private let foundContext = UnsafeMutablePointer<clb_context_copy>.allocate(capacity: 1)
     private let foundTask = UnsafeMutablePointer<cll_task>.allocate(capacity: 1)
     private var (hasContext, hasTask) = (false, false)
@@ -50,6 +52,7 @@ final class LanguageCapture {
     /// - Returns: whether frames have to be copied while the thread cannot change them.
     func prepare(_ identity: ThreadIdentity?, _ modules: ModuleMap) -> Bool {
         thread = identity.flatMap { source.prepare($0, modules: modules) }
+        hasLooked = true
         let copiesFrames = thread?.copiesFrames ?? false
         if copiesFrames, !isReady {
             isReady = true
@@ -57,6 +60,20 @@ final class LanguageCapture {
         }
         stopped.prepare(copiesFrames ? thread : nil)
         return copiesFrames
+    }
+
+    /// Reads what a thread is at just now, whatever it does meanwhile: it counts only where a capture finds the same afterwards.
+    /// - Parameter isLikely: whether it is worth a look at the modules, which takes long the first time.
+    func readRunning(_ identity: ThreadIdentity, _ modules: ModuleMap, isLikely: Bool) {
+        forgetContext()
+        guard isLikely || hasLooked else { return }
+        hasLooked = true
+        guard let thread = source.prepare(identity, modules: modules) else { return }
+        sleeping.open(nil, within: Self.sleepingNanoseconds)
+        defer { sleeping.close(nil) }
+        hasContext = thread.findContext(sleeping, foundContext)
+        var unknown = cll_snapshot()
+        hasTask = thread.findTask(sleeping, of: &unknown, foundTask)
     }
 
     func copySleeping(_ snapshot: UnsafePointer<cll_snapshot>) {

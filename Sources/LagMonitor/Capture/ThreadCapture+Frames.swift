@@ -1,6 +1,7 @@
 package import CLagBeacon
 package import CLagLinux
 internal import CLibunwind
+package import LagActivity
 
 /// What can be said of the last capture's frames without files.
 extension ThreadCapture {
@@ -28,4 +29,10 @@ extension ThreadCapture {
 
     /// The task of its language that the thread of the last capture ran; nil: none, or it is not known. Of another process alone.
     package var task: UnsafePointer<cll_task>? { languages?.task }
+
+    /// Has ``context`` and ``task`` say what a thread of another process is at just now, whatever it does meanwhile: no capture, and no proof. The thread notices nothing.
+    /// - Parameter isLikely: whether a stall is. Nothing is read before the first.
+    package func readRunning(_ target: ThreadIdentity, isLikely: Bool) {
+        languages?.readRunning(target, modules, isLikely: isLikely)
+    }
 }

@@ -4,7 +4,7 @@ internal import LagModel
 
 /// The languages' frames of one process: which runtimes it has, and what their frames are called. And what the program publishes that its threads are at.
 ///
-/// Nothing is read before a stall. At the first capture the modules are looked through once; a process without a runtime costs a comparison from
+/// Nothing is read before a stall is likely. At the first reading the modules are looked through once; a process without a runtime costs a comparison from
 /// then on.
 package final class LanguageFrames: LanguageFrameSource {
     /// Every runtime that is known, in the order in which they are tried on a stack.

@@ -4,7 +4,7 @@ internal import LagModel
 
 /// The contexts that a process publishes of its threads (OTEP 4719 and 4947): where they are, and what their attributes are called.
 ///
-/// Nothing is read before a stall, and of a process that publishes none hardly more than that. The watchdog's alone.
+/// Nothing is read before a stall is likely, and of a process that publishes none hardly more than that. The watchdog's alone.
 struct ThreadContexts {
     /// The variable's name in the standard.
     private static let variable = "otel_thread_ctx_v1"

@@ -48,15 +48,15 @@ static void *be_at_it(void *how) {
     return NULL;
 }
 
-__attribute__((noinline)) void handler_in_context(int is_computing) {
+__attribute__((noinline)) void handler_in_context(int is_computing, int milliseconds) {
     WRITER(writer_attach)(trace, span, attributes, sizeof(attributes) - 1);
     struct timespec begin, now;
     clock_gettime(CLOCK_MONOTONIC, &begin);
-    if (!is_computing) usleep(400000);
+    if (!is_computing) usleep((useconds_t)milliseconds * 1000);
     do {
         work++;
         clock_gettime(CLOCK_MONOTONIC, &now);
-    } while (is_computing && (now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < 400);
+    } while (is_computing && (now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < milliseconds);
     WRITER(writer_detach)();
 }
 
@@ -72,11 +72,12 @@ int run_thread_context(int count, char **arguments) {
         pthread_create(&thread, NULL, be_at_it, (void *)how);
         pthread_join(thread, NULL);
     }
+    int milliseconds = count > 4 ? atoi(arguments[4]) : 400;
     int set = epoll_create1(EPOLL_CLOEXEC);
     for (int turns = 0;; turns++) {
         struct epoll_event event;
         epoll_wait(set, &event, 1, 5);
-        if (turns % 60 == 40) handler_in_context(strcmp(how, "loop-computing") == 0);
+        if (turns % 60 == 40) handler_in_context(strcmp(how, "loop-computing") == 0, milliseconds);
     }
     return 0;
 }

@@ -11,6 +11,7 @@ final class RunningReader {
     /// What was last read.
     let task = UnsafeMutablePointer<cll_task>.allocate(capacity: 1)
     let context = UnsafeMutablePointer<clb_context_copy>.allocate(capacity: 1)
+    private let nested = UnsafeMutableBufferPointer<UInt64>.allocate(capacity: Int(CLL_TASK_NESTED))
     private let blocks = UnsafeMutableBufferPointer<UInt64>.allocate(capacity: Int(CLL_TASK_CONTEXTS))
     private var layout: cll_task_layout
 
@@ -21,12 +22,14 @@ final class RunningReader {
         self.layout = layout
         task.initialize(to: cll_task())
         context.initialize(to: clb_context_copy())
+        nested.initialize(repeating: 0)
         blocks.initialize(repeating: 0)
     }
 
     deinit {
         task.deallocate()
         context.deallocate()
+        nested.deallocate()
         blocks.deallocate()
     }
 
@@ -62,9 +65,12 @@ final class RunningReader {
     }
 
     /// Visits the open contexts of a thread, or of a pool's threads, but the one that runs and those around it.
-    func forEachOpen(of thread: JobThread, isPool: Bool, _ visit: (UnsafePointer<clb_context_copy>) -> Void) {
+    /// - Returns: where the one that runs has no trace, that of the nearest around it.
+    func forEachOpen(of thread: JobThread, isPool: Bool, _ visit: (UnsafePointer<clb_context_copy>) -> Void) -> InheritedTrace? {
         var own: clb_context_copy?
         if findContext() { own = context.pointee }
+        var (layout, trace) = (layout, InheritedTrace())
+        let count = cll_task_locals(&layout, task, nested.baseAddress, nested.count)
         var index: UInt32 = 0
         var detailed = 0
         let limit = clb_context_limit()
@@ -73,7 +79,10 @@ final class RunningReader {
             let token = clb_context_at(index, &opener, &task, &opened)
             index += 1
             guard token != 0, token != own?.token else { continue }
-            if let own, isAround(own, opener, task, opened) { continue }
+            if let own, isAround(own, opener, task, opened) || isNested(token, of: count) {
+                if clb_context_read(token, context) != 0 { trace.consider(context) }
+                continue
+            }
             if !thread.isThread(opener) {
                 guard isPool, task != 0 else { continue }
                 detailed += 1
@@ -81,6 +90,19 @@ final class RunningReader {
             }
             if clb_context_read(token, context) != 0 { visit(context) }
         }
+        guard let own, own.context.span == 0, trace.isCertain else { return nil }
+        trace.token = own.token
+        return trace
+    }
+
+    /// Whether that is one of the contexts that the task is in, which may be those of the tasks that made it.
+    private func isNested(_ token: UInt64, of count: Int) -> Bool {
+        var index = 0
+        while index < count {
+            if nested[index] == token { return true }
+            index += 1
+        }
+        return false
     }
 
     /// Whether that one is the same work's, around the one that runs.

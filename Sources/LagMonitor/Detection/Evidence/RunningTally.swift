@@ -5,9 +5,8 @@ internal import LagCapture
 /// What the thread was working at in one stall, by the program's own account (contexts) and by the runtime's (its task): memory that is there before it is
 /// needed.
 ///
-/// One stall may be made of many tasks' jobs, and a task's context was opened long before it ran. So what a sample finds counts for the time since the sample before
-/// only where that found the same, or as long as it is known to have run by itself (``RunningSince``). What was seen for less than half of the stall is not what
-/// it was about.
+/// One stall may be made of many tasks' jobs: what a reading finds counts for as much of the time since the reading before as it is known to have run
+/// (``LatestRunning``). What ran for no more than half of the stall is not what it was about.
 package final class RunningTally {
     /// Different contexts, and different tasks, that are kept: the heaviest, and the latest.
     package static let capacity = 5
@@ -27,9 +26,9 @@ package final class RunningTally {
     package private(set) var openCount = 0
     /// When the open ones were listed.
     package private(set) var openNanoseconds: UInt64 = 0
-    private var latestContext: Int?
-    private var latestTask: Int?
-    private var latestSince = RunningSince()
+    /// What the last reading found, if that runs on until it is through.
+    private var lastingContext: Int?
+    private var lastingTask: Int?
     private var latestNanoseconds: UInt64 = 0
     private var totalNanoseconds: UInt64 = 0
     private var hasListed = false
@@ -58,51 +57,40 @@ package final class RunningTally {
         taskCount = 0
         openCount = 0
         hasListed = false
-        latestContext = nil
-        latestTask = nil
-        latestSince = RunningSince()
+        (lastingContext, lastingTask) = (nil, nil)
         latestNanoseconds = since
         totalNanoseconds = 0
     }
 
-    /// What was found at a sample; nil: none, or that is not certain. Allocates nothing.
-    /// - Parameter since: since when it is known to have run.
-    package func add(
-        _ task: UnsafePointer<cll_task>?,
-        _ context: UnsafePointer<clb_context_copy>?,
-        since: RunningSince = RunningSince(),
-        at now: UInt64
-    ) {
-        let gap = now.saturatingDifference(latestNanoseconds)
+    /// What a reading found. Allocates nothing.
+    /// - Parameter latest: since when that is known to have run.
+    package func add(_ reading: RunningReading, _ latest: LatestRunning, at now: UInt64) {
+        let before = latestNanoseconds
         latestNanoseconds = max(latestNanoseconds, now)
-        totalNanoseconds += gap
-        latestSince = since
-        let (contextBefore, taskBefore) = (latestContext, latestTask)
-        (latestContext, latestTask) = (nil, nil)
-        if let context {
-            let (index, isNew) = place(of: context)
-            let isSame = !isNew && index == contextBefore
-            contextWeights[index] += isSame ? gap : min(gap, since.ran(since.context, until: now))
-            latestContext = index
+        totalNanoseconds += now.saturatingDifference(before)
+        (lastingContext, lastingTask) = (nil, nil)
+        if let context = reading.context {
+            let index = place(of: context)
+            contextWeights[index] += now.saturatingDifference(max(before, latest.contextNanoseconds))
+            if reading.since != nil { lastingContext = index }
         }
-        if let task {
-            let (index, isNew) = place(of: task)
-            let isSame = !isNew && index == taskBefore
-            taskWeights[index] += isSame ? gap : min(gap, since.ran(since.task, until: now))
-            latestTask = index
+        if let task = reading.task {
+            let index = place(of: task)
+            taskWeights[index] += now.saturatingDifference(max(before, latest.taskNanoseconds))
+            if reading.since != nil { lastingTask = index }
         }
     }
 
-    private func place(of context: UnsafePointer<clb_context_copy>) -> (index: Int, isNew: Bool) {
+    private func place(of context: UnsafePointer<clb_context_copy>) -> Int {
         var index = 0
         while index < contextCount {
-            if contexts[index].token == context.pointee.token { return (index, false) }
+            if contexts[index].token == context.pointee.token { return index }
             index += 1
         }
         if contextCount < Self.capacity { contextCount += 1 } else { index = Self.lightest(contextWeights) }
         contexts[index] = context.pointee
         contextWeights[index] = 0
-        return (index, true)
+        return index
     }
 
     /// What makes room: many short jobs must not keep a long one out.
@@ -116,7 +104,7 @@ package final class RunningTally {
         return lightest
     }
 
-    private func place(of task: UnsafePointer<cll_task>) -> (index: Int, isNew: Bool) {
+    private func place(of task: UnsafePointer<cll_task>) -> Int {
         var index = 0
         while index < taskCount {
             if tasks[index].address == task.pointee.address, tasks[index].number == task.pointee.number {
@@ -124,14 +112,14 @@ package final class RunningTally {
                 if tasks[index].name_length == 0 || (tasks[index].awaiter_lengths.0 == 0 && task.pointee.awaiter_lengths.0 > 0) {
                     tasks[index] = task.pointee
                 }
-                return (index, false)
+                return index
             }
             index += 1
         }
         if taskCount < Self.capacity { taskCount += 1 } else { index = Self.lightest(taskWeights) }
         tasks[index] = task.pointee
         taskWeights[index] = 0
-        return (index, true)
+        return index
     }
 
     /// Whether the open contexts are to be listed: once, at the first sample. They are from then on.
@@ -159,19 +147,32 @@ package final class RunningTally {
         open[index] = context.pointee
     }
 
+    /// A context that has no trace is in that one.
+    package func setTrace(_ trace: InheritedTrace) {
+        var index = 0
+        while index < contextCount {
+            if contexts[index].token == trace.token, contexts[index].context.span == 0 {
+                contexts[index].context.trace_high = trace.high
+                contexts[index].context.trace_low = trace.low
+                contexts[index].context.span = trace.span
+            }
+            index += 1
+        }
+    }
+
     package func openContext(_ index: Int) -> clb_context_copy {
         precondition(index >= 0 && index < openCount, "context \(index) of \(openCount)")
         return open[index]
     }
 
-    /// The stall is over, or is reported so far: what came after the last sample is that sample's, where what it found runs by itself. Of others it may have been the
-    /// last moment.
+    /// The stall is over, or is reported so far: what came after the last reading is that one's, where what it found runs on until it is through. Of others it may have
+    /// been the last moment.
     package func close(at until: UInt64) {
         let gap = until.saturatingDifference(latestNanoseconds)
         latestNanoseconds = max(latestNanoseconds, until)
         totalNanoseconds += gap
-        if let latestContext, latestSince.runsOn { contextWeights[latestContext] += gap }
-        if let latestTask, latestSince.runsOn { taskWeights[latestTask] += gap }
+        if let lastingContext { contextWeights[lastingContext] += gap }
+        if let lastingTask { taskWeights[lastingTask] += gap }
     }
 
     /// For how long the thread was at a context, at least.
@@ -213,9 +214,7 @@ package final class RunningTally {
         openCount = other.openCount
         openNanoseconds = other.openNanoseconds
         hasListed = other.hasListed
-        latestContext = other.latestContext
-        latestTask = other.latestTask
-        latestSince = other.latestSince
+        (lastingContext, lastingTask) = (other.lastingContext, other.lastingTask)
         latestNanoseconds = other.latestNanoseconds
         totalNanoseconds = other.totalNanoseconds
     }

@@ -72,6 +72,12 @@ package struct BeaconReading: Sendable, Equatable {
     /// Whether standing still at this word counts.
     var isWorking: Bool { LoopActivity.isWorking(UInt8(truncatingIfNeeded: word)) }
 
+    /// Whether the loop has worked without a rest for so long, as far as it says.
+    func isAwake(for nanoseconds: UInt64, at now: UInt64) -> Bool {
+        let since = wokeNanoseconds > 0 ? wokeNanoseconds : calloutNanoseconds
+        return isWorking && since > 0 && now.saturatingDifference(since) >= nanoseconds
+    }
+
     /// Whether the loop has ever published an activity. A queue that can only be pinged has not.
     var isObserved: Bool { word != 0 }
 

@@ -60,8 +60,8 @@ extension Watch {
         var rests = RestMeter()
         /// Whether the rules saw it last as if it rested (``BeaconReading/atRest``).
         var isShownAtRest = false
-        /// What the thread ran before its stall was one.
-        var early = EarlyRunning()
+        /// What the thread runs, as far as it was read.
+        var running = LatestRunning()
         /// What the thread has used.
         var usage = UsageMeter()
 

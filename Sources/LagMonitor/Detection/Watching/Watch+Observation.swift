@@ -44,6 +44,8 @@ extension Watch {
         hot.pointee.deadline = .max
         scan.isBusy = true
         scan.next = min(scan.next, hot.pointee.nextTick)
+        let since = isAwake ? woke : clb_beacon_callout_ns(hot.pointee.beacon)
+        if scan.now.saturatingDifference(since) >= Self.awakeNanoseconds { pollRunning(reading, &scan) }
         if isAwake, hot.pointee.starvationNanoseconds &- busyFor < hot.pointee.tickNanoseconds {
             // A starvation may reach its threshold before the next tick.
             hot.pointee.deadline = woke.saturatingSum(hot.pointee.starvationNanoseconds)
@@ -93,7 +95,7 @@ extension Watch {
             sampleStack(reading)
             scan.advanceClock(to: services.clock())
         } else {
-            pollRunning(reading)
+            pollRunning(reading, &scan)
         }
         schedule(reading, hasChanged: hasChanged, &scan)
     }

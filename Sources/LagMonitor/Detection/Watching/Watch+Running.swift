@@ -17,69 +17,84 @@ extension Watch {
     /// Records what was read, once it is known that the loop is still in its stall.
     /// - Parameter now: when it was read.
     func recordRunning(_ isKnown: Bool, _ outcome: CaptureOutcome, in episode: Episode, at now: UInt64) {
+        // What another process's thread is at is read with the stack, or is no proof.
         guard !services.isRemote else {
-            // What another process's thread is at is read with the stack or not at all.
-            let capture = services.capture
-            return outcome.method != .none
-                ? episode.running.add(capture.task, capture.context, at: now) : episode.running.add(nil, nil, at: now)
+            return add(outcome.method != .none ? foreignReading : RunningReading(), to: episode, at: now)
         }
-        guard isKnown, let running = services.running else { return episode.running.add(nil, nil, at: now) }
-        add(running, to: episode, at: now)
+        guard isKnown, let running = services.running else { return add(RunningReading(), to: episode, at: now) }
+        add(reading(of: running), to: episode, at: now)
         guard episode.running.beginOpen(at: now), let thread = JobThread(tid: cold.pointee.target.tid) else { return }
-        running.forEachOpen(of: thread, isPool: cold.pointee.poolWorker != nil) { episode.running.addOpen($0) }
-    }
-
-    /// Reads what the thread runs between the samples of its stack, and before there is a stall: of a loop that runs many tasks' jobs, a sample says
-    /// nothing of the time before it. At every scan while a stall is likely; some 5 µs.
-    func pollRunning(_ reading: BeaconReading) {
-        // A job of a pool's thread is one by proof.
-        guard cold.pointee.detector.isSuspicious, !services.isRemote, cold.pointee.poolWorker == nil,
-            cold.pointee.threadPool == nil,
-            let running = services.running, cold.pointee.target.tid != 0, isStillOnThread
-        else { return }
-        let isKnown = readRunning()
-        let now = services.clock()
-        if let number = cold.pointee.recording?.episode {
-            guard isKnown, isStillStalled(cold.pointee.detector.activeStall?.lead ?? .callout, as: reading) else { return }
-            add(running, to: services.queue.episodes[number], at: now)
-        } else if isKnown {
-            let token = running.findContext() ? running.context.pointee.token : 0
-            cold.pointee.early.record(
-                token: token,
-                task: running.task.pointee.address,
-                number: running.task.pointee.number,
-                at: now
-            )
+        let isPool = cold.pointee.poolWorker != nil
+        if let trace = running.forEachOpen(of: thread, isPool: isPool, { episode.running.addOpen($0) }) {
+            episode.running.setTrace(trace)
         }
     }
 
-    private func add(_ running: RunningReader, to episode: Episode, at now: UInt64) {
-        let hasContext = running.findContext()
-        episode.running.add(
-            running.hasTask ? running.task : nil,
-            hasContext ? running.context : nil,
-            since: runningSince(running, hasContext: hasContext, at: now),
-            at: now
-        )
+    /// Work that is shorter is not read.
+    static let awakeNanoseconds: UInt64 = 10_000_000
+    /// Of work that goes on one reading is no further from the next, also where the watchdog's ticks are.
+    private static let readingGapNanoseconds: UInt64 = 50_000_000
+    /// Of a large process the modules take a while to be read.
+    private static let modulesAgeNanoseconds: UInt64 = 1_000_000_000
+    /// What took longer was interrupted: of when it is is not known.
+    private static let longestReadingNanoseconds: UInt64 = 2_000_000
+
+    /// Reads what the thread runs between the samples of its stack, and before there is a stall: a sample says nothing of the time before it. Where the loop has been
+    /// awake for a while, once a tick, and at every scan while a stall is likely. Some 5 µs; of another process up to 0.5 ms, before its stalls alone. The thread notices
+    /// nothing.
+    func pollRunning(_ beacon: BeaconReading, _ scan: inout ScanState) {
+        let isSuspicious = cold.pointee.detector.isSuspicious
+        // A job of a pool's thread is one by proof.
+        guard cold.pointee.poolWorker == nil, cold.pointee.threadPool == nil, cold.pointee.target.tid != 0, isStillOnThread else {
+            return
+        }
+        if cold.pointee.detector.isStalled {
+            guard isSuspicious, !services.isRemote, let number = cold.pointee.recording?.episode, readRunning(),
+                let running = services.running
+            else { return }
+            let now = services.clock()
+            guard isStillStalled(cold.pointee.detector.activeStall?.lead ?? .callout, as: beacon) else { return }
+            return add(reading(of: running), to: services.queue.episodes[number], at: now)
+        }
+        guard isSuspicious || beacon.isAwake(for: Self.awakeNanoseconds, at: scan.now), scan.takeReading() else { return }
+        scan.next = min(scan.next, scan.now.saturatingSum(Self.readingGapNanoseconds))
+        let begun = services.clock()
+        var found: RunningReading
+        if services.isRemote {
+            if isSuspicious { services.refreshModules(olderThan: Self.modulesAgeNanoseconds) }
+            services.capture.readRunning(cold.pointee.target, isLikely: isSuspicious)
+            found = foreignReading
+            // In what a thread changes meanwhile nothing may be found.
+            guard found.context != nil || found.task != nil else { return }
+        } else {
+            guard readRunning(), let running = services.running else { return }
+            found = reading(of: running)
+        }
+        let now = services.clock()
+        guard now.saturatingDifference(begun) <= Self.longestReadingNanoseconds else { return }
+        cold.pointee.running.record(found, isStalled: false, at: now)
     }
 
-    private func runningSince(_ running: RunningReader, hasContext: Bool, at now: UInt64) -> RunningSince {
+    private var foreignReading: RunningReading {
+        RunningReading(task: services.capture.task, context: services.capture.context)
+    }
+
+    private func reading(of running: RunningReader) -> RunningReading {
+        var reading = RunningReading()
+        if running.hasTask { reading.task = UnsafePointer(running.task) }
+        if running.findContext() {
+            reading.context = UnsafePointer(running.context)
+            // The call runs since it was made, and so does its task.
+            if running.isSynchronous { reading.since = running.context.pointee.context.opened_ns }
+        }
         // All of the stall is one task's job.
-        if cold.pointee.poolWorker?.taskNumber != nil { return RunningSince(context: 1, task: 1, runsOn: true) }
-        let task = running.task.pointee
-        var since = cold.pointee.early.since(
-            token: hasContext ? running.context.pointee.token : 0,
-            task: task.address,
-            number: task.number,
-            begin: cold.pointee.recording?.sinceNanoseconds ?? now,
-            at: now
-        )
-        guard hasContext, running.isSynchronous else { return since }
-        // The call runs since it was made, and so does its task.
-        since.context = running.context.pointee.context.opened_ns
-        since.task = since.task > 0 ? min(since.task, since.context) : since.context
-        since.runsOn = true
-        return since
+        if cold.pointee.poolWorker?.taskNumber != nil { reading.since = 1 }
+        return reading
+    }
+
+    private func add(_ reading: RunningReading, to episode: Episode, at now: UInt64) {
+        cold.pointee.running.record(reading, isStalled: true, at: now)
+        episode.running.add(reading, cold.pointee.running, at: now)
     }
 
     /// The same of one of the threads of a pool that answers no more: all of their contexts are open, and none of them alone is to blame.

@@ -95,6 +95,7 @@ extension Watch {
         arm()
         if let number {
             describe(services.queue.episodes[number], since: interval.since, reading.activity)
+            cold.pointee.running.begin(at: interval.since, now: now)
             services.queue.episodes[number].facts.turnEvents = turnEvents(reading)
             services.refreshModules()
             sampleStack(reading)

@@ -109,9 +109,10 @@ extension WatchServices {
             if let recording = cold.pointee.recording, let episode = recording.episode, cold.pointee.target.tid == late.tid,
                 late.asked >= recording.sinceNanoseconds
             {
-                if isRemote { queue.episodes[episode].running.add(capture.task, capture.context, at: late.asked) }
+                let watch = Watch(index, self)
+                if isRemote { watch.recordRunning(true, late.outcome, in: queue.episodes[episode], at: late.asked) }
                 var outcome = late.outcome
-                Watch(index, self).addAsyncCallers(toLate: &outcome)
+                watch.addAsyncCallers(toLate: &outcome)
                 _ = queue.episodes[episode].tally.add(outcome, scratch, key: key(of: outcome), at: late.asked)
                 cold.pointee.recording?.timesAtLastSample = nil
             }

@@ -87,10 +87,11 @@ final class WatchServices: @unchecked Sendable {
     // MARK: Modules
 
     /// The module map is read before a capture (libraries come and go, also at the same address), at most so often: 0.2 ms.
-    private static let modulesAgeNanoseconds: UInt64 = 10_000_000
+    static let modulesAgeNanoseconds: UInt64 = 10_000_000
 
-    func refreshModules() {
-        guard clock() &- modulesReadAt > Self.modulesAgeNanoseconds else { return }
+    /// - Parameter age: one that is younger will do.
+    func refreshModules(olderThan age: UInt64 = modulesAgeNanoseconds) {
+        guard clock() &- modulesReadAt > age else { return }
         capture.refreshModules()
         modulesReadAt = clock()
     }
@@ -174,9 +175,18 @@ final class WatchServices: @unchecked Sendable {
         episode.running.begin(at: clock())
         guard let running, let thread = JobThread(tid: starter.tid), running.read(thread) else { return }
         _ = episode.running.beginOpen(at: clock())
-        running.forEachOpen(of: thread, isPool: true) { episode.running.addOpen($0) }
+        _ = running.forEachOpen(of: thread, isPool: true) { episode.running.addOpen($0) }
+        var trace = InheritedTrace()
+        trace.consider(running.context)
+        episode.running.setTrace(trace)
         _ = running.findContext()
-        episode.running.add(running.task, running.context, at: clock())
+        var latest = LatestRunning()
+        for _ in 0..<2 {
+            let reading = RunningReading(task: running.task, context: running.context)
+            latest.record(reading, isStalled: false, at: clock())
+            latest.begin(at: 0, now: clock())
+            episode.running.add(reading, latest, at: clock())
+        }
         _ = running.addAsyncCallers(to: scratch, from: outcome.stored, capture)
         episode.running.close(at: clock())
         episode.running.begin(at: 0)

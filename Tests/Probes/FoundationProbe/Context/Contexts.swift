@@ -42,7 +42,7 @@ enum Contexts {
             record = try await stall(sink) { blockSynchronously() }
             expect(record, running: "sync", open: ["GET /parked/1", "GET /parked/2"], "sync")
             record = try await stall(sink) {
-                await withStallContext(name: "outer") {
+                await withStallContext(name: "outer", trace: truth) {
                     await pause()
                     await withStallContext(name: "inner") {
                         await pause()
@@ -50,7 +50,7 @@ enum Contexts {
                     }
                 }
             }
-            expect(record, running: "inner", open: ["GET /parked/1", "GET /parked/2"], "nested")
+            expect(record, running: "inner", open: ["GET /parked/1", "GET /parked/2"], "nested", isTraced: true)
             record = try await stall(sink) {
                 await withStallContext(name: "outer") {
                     await withStallContext(name: "inner") { await pause() }
@@ -65,17 +65,38 @@ enum Contexts {
                     await child
                 }
             }
-            expect(record, running: "parent", open: nil, "async let")
+            expect(record, running: "parent", open: ["GET /parked/1", "GET /parked/2"], "async let")
             record = try await stall(sink) {
                 await withStallContext(name: "group") {
                     await withTaskGroup(of: Void.self) { group in group.addTask { await blockLater() } }
                 }
             }
-            expect(record, running: "group", open: nil, "group")
+            expect(record, running: "group", open: ["GET /parked/1", "GET /parked/2"], "group")
             record = try await stall(sink) {
                 await withStallContext(name: "unstructured") { await Task { await blockLater() }.value }
             }
-            expect(record, running: "unstructured", open: nil, "unstructured")
+            expect(record, running: "unstructured", open: ["GET /parked/1", "GET /parked/2"], "unstructured")
+            // A context around the one that runs does not wait, whichever task made it.
+            record = try await stall(sink) {
+                await withStallContext(name: "outer", trace: truth) {
+                    async let child: Void = withStallContext(name: "child") { await blockLater() }
+                    await child
+                }
+            }
+            expect(record, running: "child", open: ["GET /parked/1", "GET /parked/2"], "around a child", isTraced: true)
+            record = try await stall(sink) {
+                await withStallContext(name: "outer") {
+                    await withStallContext(name: "middle") {
+                        await withTaskGroup(of: Void.self) { group in
+                            group.addTask {
+                                await pause()
+                                blockSynchronously()
+                            }
+                        }
+                    }
+                }
+            }
+            expect(record, running: "sync", open: ["GET /parked/1", "GET /parked/2"], "around a call of a child")
             // What has no context has none, whatever else is open.
             record = try await stall(sink) { blockHere() }
             expect(record, running: nil, open: ["GET /parked/1", "GET /parked/2"], "none")
@@ -128,7 +149,13 @@ enum Contexts {
     }
 
     /// - Parameter open: nil: some, whichever.
-    private static func expect(_ record: StallRecord, running: String?, open: [String]?, _ what: String) {
+    private static func expect(
+        _ record: StallRecord,
+        running: String?,
+        open: [String]?,
+        _ what: String,
+        isTraced: Bool = false
+    ) {
         let found = record.requestsOpen.map(\.name)
         print(
             "context=\"\(what)\" running=\(record.request?.name ?? "-") open=\(found) task=\(record.task?.name ?? "-"): \(record.message)"
@@ -140,6 +167,9 @@ enum Contexts {
         if let open, found.sorted() != open { FoundationProbe.fail("\(what): \(found) are open, and not \(open)") }
         if let request = record.request, request.open.map({ $0 < .milliseconds(200) }) ?? true {
             FoundationProbe.fail("\(what): open for \(request.open, default: "-")")
+        }
+        if isTraced, record.traceID != "0af7651916cd43dd8448eb211c80319c" || record.spanID != "b7ad6b7169203331" {
+            FoundationProbe.fail("\(what): trace \(record.traceID ?? "-"), span \(record.spanID ?? "-")")
         }
         if record.requestsOpen.contains(where: { $0.running }) { FoundationProbe.fail("\(what): an open one is running") }
     }

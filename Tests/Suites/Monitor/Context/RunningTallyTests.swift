@@ -14,6 +14,46 @@ struct RunningTallyTests {
         return copy
     }
 
+    /// Readings of one stall.
+    private struct Stall {
+        let tally: RunningTally
+        var latest: LatestRunning
+
+        /// - Parameter latest: what was read before.
+        init(at since: UInt64, _ latest: LatestRunning = LatestRunning(), now: UInt64? = nil) throws {
+            tally = try #require(RunningTally())
+            self.latest = latest
+            tally.begin(at: since)
+            self.latest.begin(at: since, now: now ?? since)
+        }
+
+        mutating func read(_ context: clb_context_copy?, _ task: cll_task? = nil, isCall: Bool = false, at now: UInt64) {
+            RunningTallyTests.withReading(context, task, isCall: isCall) {
+                latest.record($0, isStalled: true, at: now)
+                tally.add($0, latest, at: now)
+            }
+        }
+    }
+
+    private static func withReading(
+        _ context: clb_context_copy?,
+        _ task: cll_task?,
+        isCall: Bool = false,
+        _ body: (RunningReading) -> Void
+    ) {
+        var (place, taskPlace) = (context ?? clb_context_copy(), task ?? cll_task())
+        withUnsafePointer(to: &place) { place in
+            withUnsafePointer(to: &taskPlace) { taskPlace in
+                let reading = RunningReading(
+                    task: task == nil ? nil : taskPlace,
+                    context: context == nil ? nil : place,
+                    since: isCall ? context?.context.opened_ns : nil
+                )
+                body(reading)
+            }
+        }
+    }
+
     /// - Parameters:
     ///   - samples: at which millisecond of the stall, and which context; nil: none.
     ///   - isCall: they are synchronous ones, which run since they were opened; else tasks' ones.
@@ -22,25 +62,14 @@ struct RunningTallyTests {
         until: UInt64,
         isCall: Bool = true
     ) throws -> UInt64? {
-        let tally = try #require(RunningTally())
         let since = 1000 * Self.ms
-        tally.begin(at: since)
+        var stall = try Stall(at: since)
         for sample in samples {
-            if let token = sample.token {
-                var copy = context(token, opened: sample.opened)
-                let opened = isCall ? sample.opened : 0
-                tally.add(
-                    nil,
-                    &copy,
-                    since: RunningSince(context: opened, task: 0, runsOn: opened > 0),
-                    at: since + sample.at * Self.ms
-                )
-            } else {
-                tally.add(nil, nil, at: since + sample.at * Self.ms)
-            }
+            let context = sample.token.map { self.context($0, opened: sample.opened) }
+            stall.read(context, isCall: isCall && sample.opened > 0, at: since + sample.at * Self.ms)
         }
-        tally.close(at: since + until * Self.ms)
-        return tally.running?.token
+        stall.tally.close(at: since + until * Self.ms)
+        return stall.tally.running?.token
     }
 
     @Test func `one sample of a call stands for the whole stall`() throws {
@@ -56,49 +85,55 @@ struct RunningTallyTests {
         #expect(try running([(at: 150, token: 1, opened: 1), (at: 170, token: 1, opened: 1)], until: 300, isCall: false) == nil)
     }
 
-    @Test func `what was read before the stall was one says since when a task's context runs`() throws {
+    /// What was found at milliseconds of the stall, before it was one and at its threshold, and for how long it was then.
+    private func running(_ early: [(at: Int, token: UInt64)], until: UInt64) throws -> UInt64? {
         let since = 1000 * Self.ms
-        var early = EarlyRunning()
-        early.record(token: 9, task: 16, number: 1, at: since + 50 * Self.ms)
-        for at in [60, 80, 100, 120, 140] as [UInt64] {
-            early.record(token: 1, task: 16, number: 1, at: since + at * Self.ms)
+        var latest = LatestRunning()
+        for (at, token) in early {
+            let at = UInt64(Int(since) + at * Int(Self.ms))
+            Self.withReading(context(token, opened: 1), nil) { latest.record($0, isStalled: false, at: at) }
         }
-        let now = since + 150 * Self.ms
-        let found = early.since(token: 1, task: 16, number: 1, begin: since, at: now)
-        #expect(found == RunningSince(context: since + 60 * Self.ms, task: since + 50 * Self.ms, runsOn: false))
-        // Another one, another stall, and readings that are long past.
-        #expect(early.since(token: 2, task: 32, number: 1, begin: since, at: now) == RunningSince())
-        #expect(early.since(token: 1, task: 16, number: 1, begin: since + 145 * Self.ms, at: now) == RunningSince())
-        #expect(early.since(token: 1, task: 16, number: 1, begin: since, at: now + 100 * Self.ms) == RunningSince())
-        early.record(token: 1, task: 16, number: 1, at: now + 100 * Self.ms)
-        #expect(early.since(token: 1, task: 16, number: 1, begin: since, at: now + 100 * Self.ms).context == now + 100 * Self.ms)
+        var stall = try Stall(at: since, latest, now: since + 150 * Self.ms)
+        stall.read(context(1, opened: 1), at: since + 150 * Self.ms)
+        stall.tally.close(at: since + until * Self.ms)
+        return stall.tally.running?.token
+    }
 
-        let tally = try #require(RunningTally())
-        tally.begin(at: since)
-        var copy = context(1, opened: 1)
-        tally.add(nil, &copy, since: found, at: now)
-        tally.close(at: since + 170 * Self.ms)
-        #expect(tally.running?.token == 1)
-        tally.close(at: since + 190 * Self.ms)
-        #expect(tally.running == nil)
+    @Test func `what was read before the stall was one says since when a task's context runs`() throws {
+        // Two ticks after work began, and then every 10 ms.
+        let polled = [110, 120, 130, 140].map { (at: $0, token: 1 as UInt64) }
+        #expect(try running([(at: 60, token: 1)] + polled, until: 160) == 1)
+        #expect(try running([(at: 60, token: 1)] + polled, until: 179) == 1)
+        #expect(try running([(at: 60, token: 1)] + polled, until: 181) == nil)
+        #expect(try running([(at: 60, token: 9)] + polled, until: 160) == nil)
+        #expect(try running([(at: 60, token: 1), (at: 100, token: 9)] + polled, until: 160) == nil)
+        // Too far apart.
+        #expect(try running([(at: 40, token: 1), (at: 101, token: 1)] + polled, until: 160) == nil)
+        #expect(try running([(at: 60, token: 1)], until: 160) == nil)
+    }
+
+    @Test func `what was found before a stall and in it was read again soon after its beginning`() throws {
+        let polled = [-20, 30, 80, 130].map { (at: $0, token: 1 as UInt64) }
+        #expect(try running(polled, until: 160) == 1)
+        #expect(try running(polled, until: 181) == nil)
+        // Not in it.
+        #expect(try running([(at: -20, token: 1), (at: -1, token: 1)], until: 150) == nil)
     }
 
     @Test func `many short ones before it do not keep the long one out`() throws {
-        let tally = try #require(RunningTally())
-        tally.begin(at: 0)
+        var stall = try Stall(at: 0)
         var at: UInt64 = 0
         var task = cll_task()
         func sample(_ number: UInt64) {
-            var copy = context(number, opened: 1)
             (task.address, task.number) = (number, UInt32(number))
-            tally.add(&task, &copy, at: at * Self.ms)
+            stall.read(context(number, opened: 1), task, at: at * Self.ms)
             at += 10
         }
         for number in 1...10 as ClosedRange<UInt64> { for _ in 0..<3 { sample(number) } }
         for _ in 0..<50 { sample(11) }
-        tally.close(at: at * Self.ms)
-        #expect(tally.running?.token == 11)
-        #expect(tally.task?.number == 11)
+        stall.tally.close(at: at * Self.ms)
+        #expect(stall.tally.running?.token == 11)
+        #expect(stall.tally.task?.number == 11)
     }
 
     /// Another process's: the time before it was first seen may be another one's.
@@ -112,17 +147,15 @@ struct RunningTallyTests {
     }
 
     @Test func `a task's name may come later`() throws {
-        let tally = try #require(RunningTally())
-        tally.begin(at: 0)
+        var stall = try Stall(at: 0)
         var task = cll_task()
         (task.address, task.number) = (16, 1)
-        tally.add(&task, nil, at: 10)
-        task.name_length = 3
-        tally.add(&task, nil, at: 20)
-        task.name_length = 0
-        tally.add(&task, nil, at: 30)
-        tally.close(at: 35)
-        #expect(tally.task?.name_length == 3)
+        for (at, length) in [(10, 0), (20, 3), (30, 0)] as [(UInt64, UInt8)] {
+            task.name_length = length
+            stall.read(nil, task, at: at)
+        }
+        stall.tally.close(at: 35)
+        #expect(stall.tally.task?.name_length == 3)
     }
 
     @Test func `a context that was opened late is not to blame`() throws {
@@ -141,13 +174,12 @@ struct RunningTallyTests {
     }
 
     @Test func `one handler after the other is one stall, and both are named`() throws {
-        let tally = try #require(RunningTally())
-        tally.begin(at: 1000 * Self.ms)
+        var stall = try Stall(at: 1000 * Self.ms)
+        let tally = stall.tally
         for (at, token, opened) in [(1150, 1, 1010), (1290, 1, 1010), (1310, 2, 1300), (1500, 2, 1300), (1505, 3, 1502)]
             as [(UInt64, UInt64, UInt64)]
         {
-            var copy = context(token, opened: opened * Self.ms)
-            tally.add(nil, &copy, since: RunningSince(context: copy.context.opened_ns, task: 0, runsOn: true), at: at * Self.ms)
+            stall.read(context(token, opened: opened * Self.ms), isCall: true, at: at * Self.ms)
         }
         tally.close(at: 1600 * Self.ms)
         #expect(tally.running == nil)

@@ -37,6 +37,18 @@ struct TaskRuntimeTests {
         }
     }
 
+    @Test func `the contexts around one are known, also those of the task that made its own`() async throws {
+        try await TaskRuntime.$context.withValue(7) {
+            async let child = TaskRuntime.$context.withValue(77) { try await Self.readNested() }
+            let own = try await Self.readNested()
+            #expect(own == [7])
+            let both = try await child
+            #expect(both == [77, 7])
+        }
+        let none = try await Task.detached { try await Self.readNested() }.value
+        #expect(none == [])
+    }
+
     /// A child's list begins with a mark of one word, and behind it lies what its memory held before: what an earlier task has bound, for instance.
     @Test(arguments: [(UInt64(0), UInt64(7)), (1, 7), (2, 77), (3, 0)])
     func `an item is read as what its kind says`(_ kind: UInt64, _ expected: UInt64) throws {
@@ -79,6 +91,13 @@ struct TaskRuntimeTests {
     private static func readLater() async throws -> cll_task {
         try await Task.sleep(for: .milliseconds(1))
         return try readOwn()
+    }
+
+    private static func readNested() async throws -> [UInt64] {
+        var (task, layout) = (try await readLater(), TaskRuntime.layout)
+        return withUnsafeTemporaryAllocation(of: UInt64.self, capacity: Int(CLL_TASK_NESTED)) { values in
+            Array(values[..<cll_task_locals(&layout, &task, values.baseAddress, values.count)])
+        }
     }
 
     private static func readOwn() throws -> cll_task {

@@ -64,11 +64,13 @@ internal import Testing
 
         // MARK: Records
 
-        @Test(arguments: ["sleeping", "computing"]) func `a stall's record names the request`(how: String) throws {
+        /// Watches a program whose loop stalls again and again, until its records are as expected.
+        private func records(_ how: String, milliseconds: Int = 400, until isThere: ([String]) -> Bool) throws -> (Bool, [String])
+        {
             let process = Process()
             let built = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
             process.executableURL = built.appendingPathComponent("ForeignProbe")
-            process.arguments = ["context", "loop-\(how)"]
+            process.arguments = ["context", "loop-\(how)", "0", "tlsdesc_v1_dev", "\(milliseconds)"]
             process.standardOutput = FileHandle.nullDevice
             try process.run()
             defer {
@@ -88,16 +90,37 @@ internal import Testing
             )
             try watch.start()
             defer { watch.stop() }
+            var ended: [String] = []
+            let found = eventually {
+                ended = sink.lines.filter { $0.contains(#""phase":"end""#) }
+                return isThere(ended)
+            }
+            return (found, ended)
+        }
+
+        @Test(arguments: ["sleeping", "computing"]) func `a stall's record names the request`(how: String) throws {
             let parts = [
                 #""trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331""#,
                 #""request":{"name":"GET /orders/:id","running":true,"attributes":{"http_route":"/orders/:id","http_method":"GET","user":"bob"}}"#,
             ]
-            var last = ""
-            let isThere = eventually {
-                last = sink.lines.last { $0.contains(#""phase":"end""#) } ?? last
-                return parts.allSatisfy { last.contains($0) }
+            let (isThere, lines) = try records(how) { lines in
+                lines.last.map { line in parts.allSatisfy { line.contains($0) } } ?? false
             }
-            #expect(isThere, "\(last)")
+            #expect(isThere, "\(lines.last ?? "")")
+        }
+
+        /// One sample in it is no proof that it ran for most of the time.
+        @Test(arguments: ["sleeping", "computing"]) func `also of a stall little longer than the threshold`(how: String) throws {
+            func isShort(_ line: String) -> Bool {
+                guard let start = line.firstRange(of: #""duration_ms":"#)?.upperBound else { return false }
+                return Double(line[start...].prefix { $0.isNumber || $0 == "." }).map { $0 < 190 } ?? false
+            }
+            let (isThere, lines) = try records(how, milliseconds: 165) { lines in
+                lines.filter { isShort($0) && $0.contains(#""name":"GET /orders/:id""#) }.count >= 3
+            }
+            let named = lines.map { (isShort($0), $0.contains(#""name":"GET /orders/:id""#)) }
+            print("of another process, \(how):", named)
+            #expect(isThere, "\(named)")
         }
     }
 #endif
