@@ -15,6 +15,8 @@ package final class LanguageFrames: LanguageFrameSource {
 
     private struct State {
         var modules: UInt64?
+        /// By recogniser.
+        var found: [Int: any LanguageRuntime] = [:]
         var runtimes: [any LanguageRuntime] = []
         var table = LanguageFrameTable()
         var notify: (@Sendable () -> Void)?
@@ -67,22 +69,24 @@ package final class LanguageFrames: LanguageFrameSource {
         let present = modules.generation
         if let known = state.withLock({ $0.modules == present ? $0.runtimes : nil }) { return known }
         let image = ProcessImage(modules)
-        var found: [any LanguageRuntime] = []
+        // What is known of them, and the numbers of their frames, stay when a program loads something else.
+        var found = state.withLock { $0.found }.filter { $1.stays(in: image) }
         var unknown: [String] = []
-        for recognise in Self.recognisers {
+        for (index, recognise) in Self.recognisers.enumerated() where found[index] == nil {
             switch recognise(image) {
             case .absent: break
-            case .found(let runtime): found.append(runtime)
+            case .found(let runtime): found[index] = runtime
             case .unknown(let version): unknown.append(version)
             }
         }
+        let runtimes = Self.recognisers.indices.compactMap { found[$0] }
         let news = state.withLock { state in
             state.modules = present
-            state.runtimes = found
+            (state.found, state.runtimes) = (found, runtimes)
             return unknown.filter { state.reported.insert($0).inserted }
         }
         for version in news { reportError("process \(process): runtime_unknown: \(version): native frames only") }
-        return found
+        return runtimes
     }
 
     /// Numbers for the frames of a stack.

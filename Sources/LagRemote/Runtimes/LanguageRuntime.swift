@@ -10,6 +10,9 @@ protocol LanguageRuntime: AnyObject, Sendable {
     /// Modules (indices into the ``ModuleMap``) that are the runtime itself: native frames of theirs are never the program's own.
     var modules: Set<Int> { get }
 
+    /// Whether it is still there when modules came or went: all of its own are. The watchdog.
+    func stays(in image: ProcessImage) -> Bool
+
     /// Whether frames have to be copied while the thread cannot change them. A runtime whose frames follow from native addresses needs none.
     var copiesFrames: Bool { get }
 
@@ -46,6 +49,8 @@ protocol LanguageRuntime: AnyObject, Sendable {
 }
 
 extension LanguageRuntime {
+    func stays(in image: ProcessImage) -> Bool { !modules.isEmpty && modules.isSubset(of: image.modules.lazy.map(\.index)) }
+
     func isCollecting(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Bool { false }
 
     func task(of thread: RuntimeThread, _ memory: MemoryCopy) -> LanguageTask? { nil }

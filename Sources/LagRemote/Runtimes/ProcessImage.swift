@@ -30,6 +30,17 @@ struct ProcessImage {
     /// The program first.
     let modules: [Module]
 
+    private static let versionCharacters = "0123456789.-"
+
+    /// The program's index, where it is called by that name and at most a version: `python3.11`. It is a small one where the interpreter is a library.
+    /// One that only has the name in its own, `python-tools`, may be any program.
+    func launcher(_ name: String) -> Int? {
+        guard let program = modules.first, program.name.hasPrefix(name),
+            program.name.dropFirst(name.count).allSatisfy(Self.versionCharacters.contains)
+        else { return nil }
+        return program.index
+    }
+
     /// The watchdog, which owns the map.
     init(_ map: ModuleMap) {
         process = map.process

@@ -9,7 +9,18 @@ final class HotSpotThreads: Sendable {
 
     private let memory: RemoteMemory
     private let layout: HotSpotLayout.Threads
-    private let known = PthreadMutex<[Int32: UInt64]>([:])
+    private let known = PthreadMutex(Known())
+
+    private struct Known {
+        var numbers: [Int32: UInt64] = [:]
+        /// The list as it was then; empty: some of its threads had no number yet.
+        var list: [UInt64] = []
+        /// Questions in vain that the same list is the answer to. Afterwards a thread that ended may have left its place to another one.
+        var answersLeft = 0
+    }
+
+    /// Longer than a stall's samples take.
+    private static let answersInVain = 256
 
     init(_ memory: RemoteMemory, _ layout: HotSpotLayout.Threads) {
         self.memory = memory
@@ -18,11 +29,20 @@ final class HotSpotThreads: Sendable {
 
     /// The machine's thread of a number, as the process itself knows it; nil: it is none of the machine's.
     func thread(_ tid: Int32) -> UInt64? {
-        if let found = known.withLock({ $0[tid] }), number(of: found) == tid { return found }
-        var present: [Int32: UInt64] = [:]
-        for thread in threads() { if let number = number(of: thread) { present[number] = thread } }
-        known.withLock { $0 = present }
-        return present[tid]
+        if let found = known.withLock({ $0.numbers[tid] }), number(of: found) == tid { return found }
+        let list = threads()
+        let isSame = known.withLock { known in
+            guard known.list == list, known.answersLeft > 0 else { return false }
+            known.answersLeft -= 1
+            return true
+        }
+        if isSame { return nil }
+        var found = Known(list: list, answersLeft: Self.answersInVain)
+        for thread in list {
+            if let number = number(of: thread), number > 0 { found.numbers[number] = thread } else { found.list = [] }
+        }
+        known.withLock { $0 = found }
+        return found.numbers[tid]
     }
 
     private func number(of thread: UInt64) -> Int32? {

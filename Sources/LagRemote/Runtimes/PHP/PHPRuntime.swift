@@ -46,7 +46,7 @@ final class PHPRuntime: LanguageRuntime {
     func prepare(tid: Int32, innerTid: Int32) -> UInt64? { tid == memory.process ? globals : nil }
 
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
-        _ = PHPStack(memory: memory, layout: layout, globals: globals).groups()
+        PHPStack(memory: memory, layout: layout, globals: globals).copy()
     }
 
     func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [UInt64]? {

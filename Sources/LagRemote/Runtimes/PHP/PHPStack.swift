@@ -14,7 +14,7 @@ struct PHPStack {
     let layout: PHPLayout
     /// Of `zend_executor_globals`.
     let globals: UInt64
-    /// Nil: what is wanted is a copy alone.
+    /// Of the thread; nil: not known.
     var registers: RuntimeRegisters?
 
     /// The calls of ``CallChain``, outermost first: of the program's own functions, which do not nest on the C stack. Nil where there are too many.
@@ -36,10 +36,26 @@ struct PHPStack {
         return nil
     }
 
-    /// Up to the first frame that leads nowhere. Has the functions copied as well.
+    /// While the thread cannot go on: what ``groups()`` reads.
+    func copy() {
+        guard var place: UInt64 = memory.load(globals &+ layout.currentFrame), place != 0 else { return }
+        var functions: [UInt64] = []
+        var known: Set<UInt64> = [0]
+        for _ in 0..<Self.maximumFrames {
+            if !memory.holds(place, layout.frameBytes) { prefetch(below: place) }
+            guard place % 8 == 0, let function: UInt64 = memory.load(place &+ layout.frameFunction),
+                let previous: UInt64 = memory.load(place &+ layout.framePrevious)
+            else { break }
+            if known.insert(function).inserted { functions.append(function) }
+            guard previous != 0, previous != place else { break }
+            place = previous
+        }
+        memory.prefetch(functions, layout.functionBytes)
+    }
+
+    /// Up to the first frame that leads nowhere.
     func groups() -> [[InterpretedCall]] {
         guard var place: UInt64 = memory.load(globals &+ layout.currentFrame), place != 0 else { return [] }
-        prefetch(below: place)
         var groups: [[InterpretedCall]] = []
         var group: [InterpretedCall] = []
         for _ in 0..<Self.maximumFrames {
@@ -50,7 +66,6 @@ struct PHPStack {
             else { break }
             // Of a call from C nothing but the caller is kept.
             if function != 0 {
-                if !memory.holds(function, layout.functionBytes) { memory.prefetch(function, layout.functionBytes) }
                 // While an exception is thrown the instruction is one of three in the global state (`exception_op`): where it was is not known then.
                 let isThrowing = instruction >= globals && instruction - globals < layout.globalsBytes
                 var counter = isThrowing ? 0 : instruction

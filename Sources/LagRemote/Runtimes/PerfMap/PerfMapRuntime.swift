@@ -20,9 +20,13 @@ final class PerfMapRuntime: LanguageRuntime {
 
     static func recognise(_ image: ProcessImage) -> RuntimeRecognition {
         let inner = NamespaceThread.innerTid(of: image.process, process: image.process)
-        let hotSpot = image.modules.first { $0.name == hotSpotFile }?.index
-        return .found(PerfMapRuntime(file: PerfMapFile(process: image.process, innerPid: inner), hotSpot: hotSpot))
+        let file = PerfMapFile(process: image.process, innerPid: inner)
+        return .found(PerfMapRuntime(file: file, hotSpot: hotSpot(in: image)))
     }
+
+    private static func hotSpot(in image: ProcessImage) -> Int? { image.modules.first { $0.name == hotSpotFile }?.index }
+
+    func stays(in image: ProcessImage) -> Bool { Self.hotSpot(in: image) == modules.first }
 
     func prepare(tid: Int32, innerTid: Int32) -> UInt64? { nil }
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {}

@@ -35,8 +35,9 @@ final class PerlRuntime: LanguageRuntime {
         #if !arch(x86_64)
             return .absent
         #endif
-        let isPerl = image.modules.first?.name.hasPrefix("perl") ?? false
-        for (place, module) in image.modules.enumerated() where place == 0 || (isPerl && module.name.hasPrefix("libperl")) {
+        let launcher = image.launcher("perl")
+        for (place, module) in image.modules.enumerated()
+        where place == 0 || (launcher != nil && module.name.hasPrefix("libperl")) {
             guard let symbols = module.symbols, let execution = symbols.symbol("Perl_runops_standard"),
                 let interpreter = symbols.symbol("PL_curinterp")
             else { continue }
@@ -48,7 +49,6 @@ final class PerlRuntime: LanguageRuntime {
             }
             // The key of what each thread has for its interpreter.
             guard symbols.symbol("PL_thr_key") != nil else { return .unknown("perl 5.\(version) without threads") }
-            let program = image.modules.first { $0.name == "perl" }
             return .found(
                 PerlRuntime(
                     image.memory,
@@ -56,7 +56,7 @@ final class PerlRuntime: LanguageRuntime {
                     interpreter: interpreter.address,
                     statementFunctions: ["Perl_pp_nextstate", "Perl_pp_dbstate"].compactMap { symbols.symbol($0)?.address },
                     execution: execution,
-                    modules: Set([module.index, program?.index].compactMap { $0 })
+                    modules: Set([module.index, launcher].compactMap { $0 })
                 )
             )
         }

@@ -38,14 +38,13 @@ final class RubyRuntime: LanguageRuntime {
                 return .unknown("ruby \(version)")
             }
             guard let execution = symbols.symbol("rb_vm_exec") else { return .unknown("ruby \(version) without rb_vm_exec") }
-            let program = image.modules.first { $0.name.hasPrefix("ruby") }
             return .found(
                 RubyRuntime(
                     image.memory,
                     layout,
                     machine: machine.address,
                     execution: execution,
-                    modules: Set([module.index, program?.index].compactMap { $0 })
+                    modules: Set([module.index, image.launcher("ruby")].compactMap { $0 })
                 )
             )
         }
@@ -66,16 +65,9 @@ final class RubyRuntime: LanguageRuntime {
         return RubyLock(memory, layout, threads).lock(waitedForAt: futex)
     }
 
-    private func sequence(_ memory: MemoryCopy, at place: UInt64) -> RubySequence? {
-        RubySequence(layout, at: place) { memory.bytes($0, $1).map { [UInt8]($0) } }
-    }
-
+    /// Functions stay where they are, and are read afterwards: one counts only if it holds the instruction that its frame is at.
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
-        var seen: Set<UInt64> = []
-        for call in RubyStack(memory: memory, layout: layout).groups(of: thread.place).joined()
-        where memory.hasRoom && seen.insert(call.function).inserted {
-            _ = sequence(memory, at: call.function)
-        }
+        RubyStack(memory: memory, layout: layout).copy(of: thread.place)
     }
 
     func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [UInt64]? {
@@ -85,7 +77,11 @@ final class RubyRuntime: LanguageRuntime {
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {
         guard let memory else { return stack }
         let groups = RubyStack(memory: memory, layout: layout).groups(of: thread.place)
-        return stack.replacing(callsOf: execution, by: groups.frames { sequence(memory, at: $0) })
+        let live = self.memory
+        return stack.replacing(
+            callsOf: execution,
+            by: groups.frames { RubySequence(layout, at: $0) { live.bytes($0, $1) } }
+        )
     }
 
     func name(_ frame: LanguageFrame) -> LanguageFrameName? {

@@ -3,10 +3,12 @@ internal import LagCapture
 /// The frames of a thread of Ruby: from the innermost one to the first, in groups that one call of the virtual machine runs.
 struct RubyStack {
     /// Deeper stacks lose their outer frames.
-    private static let maximumFrames = 1024
+    private static let maximumFrames = 3072
+    /// Frames that are looked through before the time is looked at again.
+    private static let framesBetweenChecks = 64
     private static let maximumWords: UInt64 = 1 << 21
     /// Of the part of the stack that the frames' environments lie in.
-    private static let valueBytes: UInt64 = 96 * 1024
+    private static let valueBytes: UInt64 = 224 * 1024
     /// `VM_FRAME_FLAG_FINISH` (`vm_core.h`): the call of the virtual machine ends with this frame.
     private static let finish: UInt64 = 0x20
 
@@ -38,15 +40,32 @@ struct RubyStack {
         return (first, Int((end - first) / layout.frameBytes), stack)
     }
 
+    /// While the thread cannot go on: what ``groups(of:)`` reads.
+    func copy(of context: UInt64) {
+        guard let (first, all, stack) = frames(of: context) else { return }
+        memory.prefetch(first, min(all, Self.maximumFrames) * Int(layout.frameBytes))
+        guard let top: UInt64 = memory.load(first &+ layout.frameStackPointer), top > stack, top <= first else { return }
+        let begin = max(stack, top - min(top, Self.valueBytes))
+        memory.prefetch(begin, Int(top - begin))
+        // The environment of what became an object, as that of the program itself mostly does, lies elsewhere.
+        let count = min(all, Self.maximumFrames)
+        let outer = max(0, count - Self.framesBetweenChecks)
+        func copyEnvironment(of index: Int) {
+            let place = first &+ UInt64(index) &* layout.frameBytes
+            guard let environment: UInt64 = memory.load(place &+ layout.frameEnvironment) else { return }
+            if environment < begin || environment >= top { memory.prefetch(environment, 8) }
+        }
+        for index in outer..<count { copyEnvironment(of: index) }
+        for index in 0..<outer {
+            if index % Self.framesBetweenChecks == 0, !memory.mayLookOn { return }
+            copyEnvironment(of: index)
+        }
+    }
+
     /// Empty where the context is damaged.
     func groups(of context: UInt64) -> [[InterpretedCall]] {
-        guard let (first, all, stack) = frames(of: context) else { return [] }
+        guard let (first, all, _) = frames(of: context) else { return [] }
         let count = min(all, Self.maximumFrames)
-        if !memory.holds(first, count * Int(layout.frameBytes)) { memory.prefetch(first, count * Int(layout.frameBytes)) }
-        if let top: UInt64 = memory.load(first &+ layout.frameStackPointer), top > stack, top <= first {
-            let begin = max(stack, top - min(top, Self.valueBytes))
-            if !memory.holds(begin, Int(top - begin)) { memory.prefetch(begin, Int(top - begin)) }
-        }
         var groups: [[InterpretedCall]] = []
         var group: [InterpretedCall] = []
         for index in 0..<count {

@@ -170,8 +170,9 @@ struct HostileLanguageTests {
             wild.store(words, at: offset + 8)
             wild.store(wild.address(0) &+ words &* 8 &- 64 &* UInt64(1 + number * 7), at: offset + 16)
             copy.open(nil, within: 2_000_000)
-            let groups = RubyStack(memory: copy, layout: layout).groups(of: context)
+            RubyStack(memory: copy, layout: layout).copy(of: context)
             copy.close(nil)
+            let groups = RubyStack(memory: copy, layout: layout).groups(of: context)
             #expect(groups.joined().count <= 1024)
             for frame in groups.joined() {
                 let sequence = RubySequence(layout, at: frame.function) { memory.bytes($0, $1) }
@@ -212,8 +213,9 @@ struct HostileLanguageTests {
             wild.store(next, at: frame + 48)
             wild.store(2, at: code)
             copy.open(nil, within: 2_000_000)
-            let groups = PHPStack(memory: copy, layout: layout, globals: globals).groups()
+            PHPStack(memory: copy, layout: layout, globals: globals).copy()
             copy.close(nil)
+            let groups = PHPStack(memory: copy, layout: layout, globals: globals).groups()
             #expect(groups.joined().count <= 1024)
             for frame in groups.joined() {
                 guard let found = PHPFunction(layout, at: frame.function, read: { memory.bytes($0, $1) }) else { continue }
