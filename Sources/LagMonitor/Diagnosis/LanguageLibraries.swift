@@ -31,8 +31,10 @@ enum LanguageLibraries {
     /// - Parameter language: whose file it is: a folder that has packages of one language is any folder of a program in another one.
     static func holds(_ file: String, language: String?) -> Bool {
         guard let language else { return false }
+        // `node_modules/…`, as bundlers name it.
+        let path = file.hasPrefix("/") ? file : "/" + file
         return beginnings[language]?.contains(where: file.hasPrefix) == true
-            || folders[language]?.contains { file.contains($0) } == true
+            || folders[language]?.contains { path.contains($0) } == true
     }
 }
 

@@ -31,7 +31,7 @@ struct PythonCollector {
     ///   - tid: as the process itself knows it; in a state of another thread no collection is at work.
     func isAtWork(in state: UInt64, tid: Int32) -> Bool {
         guard let collecting = layout.collecting, let lock = layout.lock,
-            memory.load(state &+ layout.nativeThread, as: UInt64.self) == UInt64(exactly: tid),
+            layout.number(ofState: state, { memory.load($0) }) == tid,
             let interpreter: UInt64 = memory.load(state &+ layout.interpreter), interpreter != 0,
             memory.load(interpreter &+ collecting, as: Int32.self) == 1,
             memory.load(interpreter &+ collecting &- Self.firstGeneration, as: UInt64.self)

@@ -20,10 +20,15 @@ struct PythonFrameWalk {
         var anchor: UInt64?
     }
 
-    /// As deep as CPython lets a program go by default.
-    private static let maximumFrames = 1024
-    /// What of the frames' own stack is copied in one piece: some hundred calls.
+    /// As many as are visited of a native stack. CPython lets a program go a thousand deep, unless that sets another limit.
+    private static let maximumFrames = 4096
+    /// Frames that are walked before the time is looked at again.
+    private static let framesBetweenChecks = 64
+    /// What of the frames' own stack is copied in one piece.
     private static let maximumDataStackBytes: UInt64 = 48 * 1024
+    /// It lies in chunks, of some hundred calls each (`_PyStackChunk`; `DATA_STACK_CHUNK_SIZE` of Python/pystate.c), which lead to the one before.
+    private static let chunkBytes = 16 * 1024
+    private static let maximumChunks = 24
     /// Frames of generators lie elsewhere: with each comes what is before it in its page.
     private static let pageBytes: UInt64 = 4096
 
@@ -41,10 +46,13 @@ struct PythonFrameWalk {
     /// - Returns: the innermost group first.
     func groups(of state: UInt64, tid: Int32) -> [Group] { walk(of: state, tid: tid).groups }
 
+    /// While the thread cannot go on: what ``groups(of:tid:)`` reads. The walk itself, for frames that lie elsewhere, ends when half of the time is over.
+    func copied(of state: UInt64, tid: Int32) -> [Group] { walk(of: state, tid: tid, isLimited: true).groups }
+
     /// The same, and whether the chain was walked to its end.
-    func walk(of state: UInt64, tid: Int32) -> (groups: [Group], isWhole: Bool) {
+    func walk(of state: UInt64, tid: Int32, isLimited: Bool = false) -> (groups: [Group], isWhole: Bool) {
         prefetchState(state)
-        guard memory.load(state &+ layout.nativeThread, as: UInt64.self) == UInt64(tid) else { return ([], false) }
+        guard layout.number(ofState: state, { memory.load($0) }) == tid else { return ([], false) }
         prefetchDataStack(state)
         var cframe: UInt64?
         var address: UInt64
@@ -57,7 +65,8 @@ struct PythonFrameWalk {
         }
         var groups: [Group] = []
         var open = Group(frames: [], anchor: nil)
-        for _ in 0..<Self.maximumFrames where address != 0 {
+        for number in 1...Self.maximumFrames where address != 0 {
+            if isLimited, number % Self.framesBetweenChecks == 0, !memory.mayLookOn { break }
             guard let frame = frame(at: address) else { break }
             var isOutermost = false
             switch layout.boundary {
@@ -104,14 +113,19 @@ struct PythonFrameWalk {
         memory.prefetch(state, Int(clamping: min(end, Self.pageBytes)))
     }
 
-    /// The chunk that the innermost frames lie in, as far as it is used.
+    /// The chunk that the innermost frames lie in, as far as it is used, and then those of outer ones.
     private func prefetchDataStack(_ state: UInt64) {
-        guard let chunk: UInt64 = memory.load(state &+ layout.dataStack),
+        guard var chunk: UInt64 = memory.load(state &+ layout.dataStack),
             let top: UInt64 = memory.load(state &+ layout.dataStack &+ 8),
             chunk != 0, top > chunk
         else { return }
         let used = min(top - chunk, Self.maximumDataStackBytes)
         // Beyond the top: a frame of which only the variables are not there yet.
         memory.prefetch(top - used, Int(used) + PythonLayout.frameBytes)
+        for _ in 0..<Self.maximumChunks {
+            guard memory.hasRoom, let previous: UInt64 = memory.load(chunk), previous != 0, previous != chunk else { return }
+            chunk = previous
+            if !memory.holds(chunk, Self.chunkBytes) { memory.prefetch(chunk, Self.chunkBytes) }
+        }
     }
 }

@@ -74,6 +74,8 @@ struct PythonLayout: Sendable, Equatable {
     var collecting: UInt64?
     /// Nil: not known.
     var attributes: Attributes?
+    /// In the C library's own structure of a thread, to which `pthread_t` leads: the kernel's number of the thread; nil: not known.
+    var descriptorNumber: UInt64?
 
     /// `_frameowner`: the frame lies in a generator or coroutine, and was made ready when that was made.
     static let ownedByGenerator: UInt8 = 1

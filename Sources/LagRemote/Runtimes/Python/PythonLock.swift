@@ -74,9 +74,9 @@ struct PythonLock {
 
     /// The number of the thread, as the process itself knows it.
     private func thread(ofState state: UInt64) -> Int32? {
-        guard state != 0, let number: UInt64 = memory.load(state &+ layout.nativeThread), let tid = Int32(exactly: number),
-            tid > 0, threads.holds(state, of: tid)
-        else { return nil }
+        guard state != 0, let tid = layout.number(ofState: state, { memory.load($0) }), threads.holds(state, of: tid) else {
+            return nil
+        }
         return tid
     }
 }

@@ -5,9 +5,11 @@ internal import LagModel
 final class PythonNames: Sendable {
     private struct Function: Sendable {
         let name: String
+        /// Empty: the program has compiled it, and gave it none.
         let file: String
         let lines: PythonLineTable
         let variant: String?
+        let isLibrary: Bool?
     }
 
     private struct Key: Hashable {
@@ -21,9 +23,12 @@ final class PythonNames: Sendable {
     private let memory: RemoteMemory
     private let layout: PythonLayout
     private let type: UInt64
+    private let bundle: PythonBundle?
     private let known = PthreadMutex<[Key: Function]>([:])
 
-    init(_ memory: RemoteMemory, _ layout: PythonLayout, type: UInt64) {
+    /// - Parameter bundle: what the program may be; nil: none.
+    init(_ memory: RemoteMemory, _ layout: PythonLayout, type: UInt64, bundle: PythonBundle? = nil) {
+        self.bundle = bundle
         self.memory = memory
         self.layout = layout
         self.type = type
@@ -36,8 +41,9 @@ final class PythonNames: Sendable {
         var found = LanguageFrameName(
             language: "python",
             function: function.name,
-            file: function.file,
-            line: function.lines.line(ofInstruction: Int(clamping: frame.position) - 1)
+            file: function.file.isEmpty ? nil : function.file,
+            line: function.lines.line(ofInstruction: Int(clamping: frame.position) - 1),
+            isLibrary: function.isLibrary
         )
         found.variant = function.variant
         return found
@@ -50,7 +56,8 @@ final class PythonNames: Sendable {
     private func read(_ key: Key) -> Function? {
         let text = PythonText(memory: memory, layout: layout)
         guard let code = code(key), let name = text.string(code.qualifiedName, limit: PythonText.maximumNameCharacters),
-            let file = text.string(code.fileName, limit: PythonText.maximumPathCharacters), let table = text.bytes(code.lineTable)
+            let file = text.string(code.fileName, least: 0, limit: PythonText.maximumPathCharacters),
+            let table = text.bytes(code.lineTable)
         else { return nil }
         // What was read belongs together only if the object is still there.
         let isAnonymous = Self.anonymous.contains { name.hasSuffix($0) }
@@ -60,7 +67,8 @@ final class PythonNames: Sendable {
             name: name,
             file: file,
             lines: PythonLineTable(bytes: table, firstLine: code.firstLine),
-            variant: used.isEmpty ? nil : used.joined(separator: " ")
+            variant: used.isEmpty ? nil : used.joined(separator: " "),
+            isLibrary: file.isEmpty ? false : bundle?.isLibrary(file)
         )
         known.withLock { known in
             if known.count >= Self.capacity { known.removeAll() }

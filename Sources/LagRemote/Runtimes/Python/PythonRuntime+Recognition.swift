@@ -1,6 +1,12 @@
+internal import LagCapture
+
 extension PythonRuntime {
     /// Modules that are looked into: the program, and libraries of that name.
     private static let nameParts = ["python"]
+    /// Where glibc has its threads.
+    private static let threadLibraries = ["libc.so", "libpthread"]
+    private static let maximumDescriptorBytes = 1 << 14
+
     static func recognise(_ image: ProcessImage) -> RuntimeRecognition {
         var unknown: String?
         for (position, module) in image.modules.enumerated() where position == 0 || isNamed(module) {
@@ -13,12 +19,11 @@ extension PythonRuntime {
             }
             // PY_VERSION_HEX
             let (major, minor) = (Int(version >> 24 & 255), Int(version >> 16 & 255))
-            guard let layout = layout(image.memory, runtime.address, major, minor) else {
+            guard var layout = layout(image.memory, runtime.address, major, minor) else {
                 unknown = "python \(major).\(minor)"
                 continue
             }
-            // The program is a small one where the interpreter is a library.
-            let program = image.modules.first.flatMap { isNamed($0) ? $0.index : nil }
+            layout.descriptorNumber = descriptorNumber(image)
             let found = PythonRuntime(
                 image.memory,
                 layout,
@@ -29,7 +34,8 @@ extension PythonRuntime {
                     number: symbols.symbol("PyLong_Type")?.address
                 ),
                 evaluation: symbols.symbol("_PyEval_EvalFrameDefault"),
-                modules: Set([module.index, program].compactMap { $0 })
+                bundle: position == 0 ? nil : PythonBundle(process: image.process, library: module.info.path),
+                modules: Set([module.index, image.launcher("python")].compactMap { $0 })
             )
             found.warmUp()
             return .found(found)
@@ -41,6 +47,18 @@ extension PythonRuntime {
         if let table = PythonLayout.table(major: major, minor: minor) { return table }
         guard major == 3, let words = memory.bytes(runtime, PythonDebugOffsets.bytes) else { return nil }
         return PythonDebugOffsets.layout(words, minor: minor)
+    }
+
+    /// `_thread_db_pthread_tid`, by which glibc describes its threads to debuggers: how many bits the number has, how many there are, and where.
+    private static func descriptorNumber(_ image: ProcessImage) -> UInt64? {
+        for module in image.modules where threadLibraries.contains(where: module.name.hasPrefix) {
+            guard let place = module.symbols?.symbol("_thread_db_pthread_tid"), let words = image.memory.bytes(place.address, 12),
+                words.number(at: 0, as: UInt32.self) == 32, words.number(at: 4, as: UInt32.self) == 1,
+                let offset: UInt32 = words.number(at: 8), offset < maximumDescriptorBytes
+            else { continue }
+            return UInt64(offset)
+        }
+        return nil
     }
 
     private static func isNamed(_ module: ProcessImage.Module) -> Bool {

@@ -27,6 +27,7 @@ final class PythonRuntime: LanguageRuntime {
         codeType: UInt64,
         types: PythonTask.Types,
         evaluation: DynamicSymbols.Symbol?,
+        bundle: PythonBundle?,
         modules: Set<Int>
     ) {
         self.types = types
@@ -39,7 +40,7 @@ final class PythonRuntime: LanguageRuntime {
         self.modules = modules
         threads = PythonThreads(memory, layout, runtime: runtime)
         interpreterLock = PythonLock(memory, layout, runtime: runtime, threads)
-        names = PythonNames(memory, layout, type: codeType)
+        names = PythonNames(memory, layout, type: codeType, bundle: bundle)
     }
 
     /// Goes the way of a copy once: what a first use takes would be time for which a thread stands still.
@@ -59,7 +60,7 @@ final class PythonRuntime: LanguageRuntime {
 
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
         _ = isCollecting(thread, memory)
-        let groups = PythonFrameWalk(memory, layout).groups(of: thread.place, tid: thread.innerTid)
+        let groups = PythonFrameWalk(memory, layout).copied(of: thread.place, tid: thread.innerTid)
         _ = PythonTask(memory, layout, types).running(PythonTask.coroutines(groups, layout), at: taskLearner.distances)
     }
 

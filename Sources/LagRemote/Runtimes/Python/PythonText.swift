@@ -9,19 +9,21 @@ struct PythonText {
     private static let maximumBytes: UInt64 = 1 << 18
 
     /// A `str` in its compact form, as all names are; nil where there is none.
-    func string(_ address: UInt64, limit: UInt64) -> String? {
-        Self.string(address, limit: limit, layout) { memory.bytes($0, $1) }
+    /// - Parameter least: characters that it must have: no name is empty, but a file's may be.
+    func string(_ address: UInt64, least: UInt64 = 1, limit: UInt64) -> String? {
+        Self.string(address, least: least, limit: limit, layout) { memory.bytes($0, $1) }
     }
 
     /// - Parameter bytes: so many of them from an address; nil where they cannot be read.
     static func string(
         _ address: UInt64,
+        least: UInt64 = 1,
         limit: UInt64,
         _ layout: PythonLayout,
         _ bytes: (UInt64, Int) -> [UInt8]?
     ) -> String? {
         guard let head = bytes(address, Int(PythonLayout.textState) + 4),
-            let length: UInt64 = head.number(at: Int(PythonLayout.size)), length > 0, length <= limit,
+            let length: UInt64 = head.number(at: Int(PythonLayout.size)), (least...limit).contains(length),
             let state: UInt32 = head.number(at: Int(PythonLayout.textState))
         else { return nil }
         // interned: 2 bits, kind: 3, compact: 1, ascii: 1
@@ -40,8 +42,9 @@ struct PythonText {
                 default: data.number(at: index * 4)
                 }
             guard let value, value != 0, !isASCII || value < 128 else { return nil }
-            // A file's name that is no UTF-8 has surrogates in it.
-            scalars.append(Unicode.Scalar(value) ?? "\u{fffd}")
+            // A file's name that is no UTF-8 has surrogates in it; one of several lines would be several in a text.
+            let scalar = Unicode.Scalar(value).flatMap { $0.properties.generalCategory == .control ? nil : $0 }
+            scalars.append(scalar ?? "\u{fffd}")
         }
         return String(scalars)
     }

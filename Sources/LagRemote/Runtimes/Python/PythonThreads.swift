@@ -15,8 +15,15 @@ final class PythonThreads: Sendable {
     private let memory: RemoteMemory
     private let layout: PythonLayout
     private let runtime: UInt64
-    /// Where the threads were found the last time.
-    private let known = PthreadMutex<[Int32: UInt64]>([:])
+    private let known = PthreadMutex(Known())
+
+    private struct Known {
+        /// Where the threads were found the last time.
+        var states: [Int32: UInt64] = [:]
+        /// Threads without a state, as long as none is made.
+        var absent: Set<Int32> = []
+        var generation: UInt64 = 0
+    }
 
     init(_ memory: RemoteMemory, _ layout: PythonLayout, runtime: UInt64) {
         self.memory = memory
@@ -27,51 +34,77 @@ final class PythonThreads: Sendable {
     /// The one that the thread runs in: of several with frames that of the innermost call.
     /// - Parameter tid: as the process itself knows it.
     func state(of tid: Int32) -> UInt64? {
-        let isOnlyOne = (memory.load(firstInterpreter &+ layout.nextInterpreter, as: UInt64.self) ?? 0) == 0
-        if isOnlyOne, let known = known.withLock({ $0[tid] }), isListed(known, of: tid) { return known }
-        let states = search(tid)
+        let interpreters = interpreters
+        let generation = generation(interpreters)
+        let (known, isAbsent) = known.withLock { known in
+            if known.generation != generation { (known.generation, known.absent) = (generation, []) }
+            return (known.states[tid], known.absent.contains(tid))
+        }
+        if isAbsent { return nil }
+        if interpreters.count == 1, let known, isListed(known, of: tid) { return known }
+        let (states, areWhole) = search(tid)
         let found = states.count > 1 ? running(states) ?? states[0] : states.first
-        known.withLock { known in
-            if known.count >= Self.maximumThreads { known.removeAll() }
-            known[tid] = found
+        self.known.withLock { known in
+            if known.states.count >= Self.maximumThreads { known.states.removeAll() }
+            known.states[tid] = found
+            if found == nil, areWhole, known.generation == generation, known.absent.count < Self.maximumThreads {
+                known.absent.insert(tid)
+            }
         }
         return found
     }
 
     /// Whether the lists have it as a state of that thread's.
     func holds(_ state: UInt64, of tid: Int32) -> Bool {
-        known.withLock { $0[tid] } == state && isListed(state, of: tid) || search(tid).contains(state)
+        known.withLock { $0.states[tid] } == state && isListed(state, of: tid) || search(tid).states.contains(state)
     }
 
-    private var firstInterpreter: UInt64 { memory.load(runtime &+ layout.firstInterpreter) ?? 0 }
-
-    private func search(_ tid: Int32) -> [UInt64] {
+    private var interpreters: [UInt64] {
         var found: [UInt64] = []
-        var left = Self.maximumThreads
-        var interpreter = firstInterpreter
-        for _ in 0..<Self.maximumInterpreters where interpreter != 0 {
-            var thread = memory.load(interpreter &+ layout.firstThread, as: UInt64.self) ?? 0
-            while thread != 0, left > 0 {
-                left -= 1
-                if isState(thread, of: tid, in: interpreter), found.count < Self.maximumInterpreters { found.append(thread) }
-                thread = memory.load(thread &+ layout.nextThread) ?? 0
-            }
-            interpreter = memory.load(interpreter &+ layout.nextInterpreter) ?? 0
+        var next: UInt64 = memory.load(runtime &+ layout.firstInterpreter) ?? 0
+        while next != 0, found.count < Self.maximumInterpreters {
+            found.append(next)
+            next = memory.load(next &+ layout.nextInterpreter) ?? 0
         }
         return found
     }
 
-    /// The thread's number and its way back to the interpreter, which no other structure has by chance.
-    private func isState(_ address: UInt64, of tid: Int32, in interpreter: UInt64? = nil) -> Bool {
-        guard memory.load(address &+ layout.nativeThread, as: UInt64.self) == UInt64(tid),
-            let back: UInt64 = memory.load(address &+ layout.interpreter), back != 0
-        else { return false }
-        return interpreter == nil || back == interpreter
+    /// Another number with each state that is made: `next_unique_id` of each interpreter, before `head`, in all versions.
+    private func generation(_ interpreters: [UInt64]) -> UInt64 {
+        var hash = StableHash()
+        for interpreter in interpreters {
+            hash.combine(word: interpreter)
+            hash.combine(word: memory.load(interpreter &+ layout.firstThread &- 8) ?? 0)
+        }
+        return hash.value
+    }
+
+    /// - Returns: also whether these are all: a state that was made has no thread before this begins.
+    private func search(_ tid: Int32) -> (states: [UInt64], areWhole: Bool) {
+        var found: [UInt64] = []
+        var left = Self.maximumThreads
+        var areWhole = true
+        for interpreter in interpreters {
+            var thread = memory.load(interpreter &+ layout.firstThread, as: UInt64.self) ?? 0
+            while thread != 0, left > 0 {
+                left -= 1
+                let number = layout.number(ofState: thread) { memory.load($0) }
+                if number == nil { areWhole = false }
+                if number == tid, memory.load(thread &+ layout.interpreter) == interpreter,
+                    found.count < Self.maximumInterpreters
+                {
+                    found.append(thread)
+                }
+                thread = memory.load(thread &+ layout.nextThread) ?? 0
+            }
+        }
+        return (found, areWhole && left > 0)
     }
 
     /// Whether it is still in its list: one that was freed keeps all that it said.
     private func isListed(_ address: UInt64, of tid: Int32) -> Bool {
-        guard isState(address, of: tid), let interpreter: UInt64 = memory.load(address &+ layout.interpreter),
+        guard layout.number(ofState: address, { memory.load($0) }) == tid,
+            let interpreter: UInt64 = memory.load(address &+ layout.interpreter), interpreter != 0,
             // `prev` lies before `next`, in all versions.
             let previous: UInt64 = memory.load(address &+ layout.nextThread &- 8)
         else { return false }

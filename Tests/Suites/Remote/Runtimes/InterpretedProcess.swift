@@ -9,13 +9,15 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// A program of a language with a runtime that stalls, watched from here. It prints `ready` first.
+/// A program of a language with a runtime that stalls, watched from here. It prints `ready` first, and the number of the process where that is another one,
+/// which it has forked.
 final class InterpretedProcess {
     private let process = Process()
     private let input = Pipe()
     private let folder = NSTemporaryDirectory() + "runtime-test-\(UUID().uuidString)"
     /// What the name of a file ends in whose functions are the program's own; nil: all are.
     private let ownFile: String?
+    let pid: Int32
     let languages: LanguageFrames
     let capture: ThreadCapture
     let frames = FrameBuffer(capacity: 256, withStackPointers: true)
@@ -31,36 +33,37 @@ final class InterpretedProcess {
         process.standardOutput = output
         process.standardInput = input
         try process.run()
-        let pid = process.processIdentifier
+        let lines = LineReader(output)
+        let words = try #require(lines.next()).split(separator: " ")
+        #expect(words.first == "ready")
+        let pid = words.dropFirst().first.flatMap { Int32($0) } ?? process.processIdentifier
+        self.pid = pid
         languages = LanguageFrames(process: pid) { Issue.record("\($0)") }
         languages.begin {}
         capture = try ThreadCapture(process: pid, running: TraceCapture.self, languages: languages)
-        let lines = LineReader(output)
-        #expect(try #require(lines.next()) == "ready")
     }
 
     deinit {
+        if pid != process.processIdentifier { kill(pid, SIGKILL) }
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
         try? FileManager.default.removeItem(atPath: folder)
     }
-
-    var pid: Int32 { process.processIdentifier }
 
     /// Sends it a line.
     func goOn() throws { try input.fileHandleForWriting.write(contentsOf: Data("go\n".utf8)) }
 
     /// Its threads' numbers, the first one's first.
     var threads: [Int32] {
-        let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.processIdentifier)/task")
+        let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")
         return (names ?? []).compactMap { Int32($0) }.sorted()
     }
 
     /// The chain of locks that a thread waits for.
     func chain(from tid: Int32) -> LockChain {
-        let chain = LockChain(process: process.processIdentifier, languages: languages)
+        let chain = LockChain(process: pid, languages: languages)
         var call = cll_thread_syscall()
-        if cll_procfs_syscall(process.processIdentifier, tid, &call) == Int32(CLL_SYSCALL_BLOCKED) { chain.follow(tid, in: call) }
+        if cll_procfs_syscall(pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED) { chain.follow(tid, in: call) }
         return chain
     }
 
@@ -99,7 +102,6 @@ final class InterpretedProcess {
 
     /// - Parameter tid: nil: the first thread.
     func take(_ tid: Int32? = nil) -> CaptureOutcome {
-        let pid = process.processIdentifier
         capture.refreshModules()
         let thread = ThreadIdentity(tid: tid ?? pid, process: pid, stackLow: 0, stackHigh: 0)
         return capture.capture(thread, earlier: nil, into: frames)

@@ -46,6 +46,48 @@ private enum PythonProcess {
         serve()
         """
 
+    /// Forks as an embedder that does not say so to the interpreter.
+    static let fork = """
+        import ctypes, sys, time
+
+        def serve():
+            while sys.argv[1] == "spin":
+                pass
+            time.sleep(600)
+
+        child = ctypes.CDLL(None).fork()
+        if child:
+            print("ready", child, flush=True)
+            time.sleep(600)
+        serve()
+        """
+
+    /// Loads libraries whenever it gets a line, from the same place.
+    static let loader = """
+        import ctypes, sys
+
+        print("ready", flush=True)
+        for name in ["libz.so.1", "libexpat.so.1", "libm.so.6"] * 100:
+            sys.stdin.readline()
+            ctypes.CDLL(name)
+        """
+
+    /// Code that was compiled under other names than those of files.
+    static let names = """
+        import time
+
+        names = ["<string>", "", "two\\nlines.py", "caf\\udce9.py", "relative/part.py", "site-packages/other.py"]
+        def wait():
+            time.sleep(600)
+        call = wait
+        for name in names:
+            space = {"call": call}
+            exec(compile("def step():\\n    call()\\n", name, "exec"), space)
+            call = space["step"]
+        print("ready", flush=True)
+        call()
+        """
+
     static func start(_ mode: String) throws -> InterpretedProcess {
         try InterpretedProcess(interpreter, program, file: "shop.py", [mode])
     }
@@ -68,6 +110,54 @@ struct PythonProcessTests {
         #expect(isFound, "\(found)")
         #expect(Array(found.suffix(2)) == ["serve (deep.py):7", "<module> (deep.py):10"], "\(found)")
         #expect(found.prefix(150).allSatisfy { $0.hasPrefix("down (deep.py):") }, "\(found)")
+    }
+
+    @Test(arguments: ["sleep", "spin"]) func `a process that was forked without Python's knowledge has frames`(mode: String)
+        throws
+    {
+        let process = try InterpretedProcess(PythonProcess.interpreter, PythonProcess.fork, file: "master.py", [mode])
+        var found: [String] = []
+        let isFound = eventually {
+            found = process.own(process.take())
+            return found.first?.hasPrefix("serve (master.py)") == true
+        }
+        #expect(isFound && found.last == "<module> (master.py):12", "\(found)")
+    }
+
+    @Test func `what is known of a runtime stays when the program loads a library`() throws {
+        let process = try InterpretedProcess(PythonProcess.interpreter, PythonProcess.loader, file: "loader.py")
+        func numbers() -> [UInt32] {
+            var found: [UInt32] = []
+            _ = eventually {
+                let outcome = process.take()
+                found = (0..<outcome.stored).map { process.frames[$0].language }.filter { $0 != 0 }
+                return !found.isEmpty && process.own(outcome) == ["<module> (loader.py):5"]
+            }
+            return found
+        }
+        let first = numbers()
+        let generation = process.capture.modules.generation
+        try process.goOn()
+        #expect(
+            eventually {
+                _ = process.take()
+                return process.capture.modules.generation != generation
+            }
+        )
+        #expect(!first.isEmpty && numbers() == first)
+    }
+
+    @Test func `names of files that are none leave the frames as they are`() throws {
+        let process = try InterpretedProcess(PythonProcess.interpreter, PythonProcess.names, file: "names.py")
+        var files: [String?] = []
+        let isFound = eventually {
+            let outcome = process.take()
+            files = (0..<outcome.stored).compactMap { process.frames[$0].language }.filter { $0 != 0 }
+                .compactMap { process.languages.name(of: $0) }.filter { $0.function == "step" }.map(\.file)
+            return files.count == 6
+        }
+        let expected = ["site-packages/other.py", "relative/part.py", "caf\u{fffd}.py", "two\u{fffd}lines.py", nil, "<string>"]
+        #expect(isFound && files == expected, "\(files)")
     }
 
     @Test func `a lambda is told from others by the names that it uses`() throws {

@@ -58,6 +58,42 @@ struct PythonThreadsTests {
         #expect(threads.holds(lists.page(4), of: 77) && !threads.holds(lists.page(5), of: 77))
     }
 
+    @Test(arguments: 0..<2) func `a thread without a state is not searched for again before one is made`(version: Int) {
+        let lists = Lists(Self.layouts[version])
+        let layout = lists.layout
+        lists.store(lists.page(1), 0, layout.firstInterpreter)
+        lists.interpreter(1, next: nil, state: 3, tid: 77)
+        let threads = lists.threads
+        #expect(threads.state(of: 78) == nil)
+        lists.store(lists.page(4), 3, layout.nextThread)
+        lists.store(lists.page(1), 4, layout.interpreter)
+        lists.store(78, 4, layout.nativeThread)
+        // What says that one was made is the number of the next.
+        #expect(threads.state(of: 78) == nil && threads.state(of: 77) == lists.page(3))
+        lists.store(8, 1, layout.firstThread - 8)
+        #expect(threads.state(of: 78) == lists.page(4) && threads.state(of: 79) == nil)
+        // A state that has no thread yet may get any.
+        lists.store(0, 4, layout.nativeThread)
+        lists.store(9, 1, layout.firstThread - 8)
+        #expect(threads.state(of: 79) == nil)
+        lists.store(79, 4, layout.nativeThread)
+        #expect(threads.state(of: 79) == lists.page(4))
+    }
+
+    @Test(arguments: 0..<2) func `in a forked process the thread's own structure has its number`(version: Int) {
+        var layout = Self.layouts[version]
+        layout.descriptorNumber = 720
+        let lists = Lists(layout)
+        lists.store(lists.page(1), 0, layout.firstInterpreter)
+        lists.interpreter(1, next: nil, state: 3, tid: 99)
+        lists.store(lists.page(10), 3, layout.nativeThread - 8)
+        lists.store(77, 10, 720)
+        #expect(lists.threads.state(of: 77) == lists.page(3) && lists.threads.state(of: 99) == nil)
+        // It cannot be read.
+        lists.store(16, 3, layout.nativeThread - 8)
+        #expect(lists.threads.state(of: 77) == nil && lists.threads.state(of: 99) == lists.page(3))
+    }
+
     @Test(arguments: 0..<2) func `a state that was freed counts no more`(version: Int) {
         let lists = Lists(Self.layouts[version])
         let layout = lists.layout
