@@ -7,9 +7,6 @@ struct V8Function {
     private static let maximumPathCharacters = 4096
     private static let maximumConstants = 32
     private static let maximumBytecode: Int32 = 65_536
-    /// Of one line a position is not farther into its script; larger bundles have no lines.
-    private static let maximumSourceCharacters = 32 << 20
-    private static let sourcePieceBytes = 256 * 1024
     /// A scope with more variables in its context keeps their names elsewhere (`kScopeInfoMaxInlinedLocalNamesSize`, `src/common/globals.h`).
     private static let maximumInlinedNames = 75
     private static let maximumLocals: Int32 = 65_536
@@ -171,11 +168,12 @@ struct V8Function {
     }
 
     /// The line of a place in the script, counted from 1.
-    func line(at position: Int) -> Int? {
-        guard let script, position >= 0, position <= Self.maximumSourceCharacters,
+    /// - Parameter sources: where lines end that V8 has no table of.
+    func line(at position: Int, _ sources: V8Sources) -> Int? {
+        guard let script, position >= 0,
             // Where the script begins in its file: the field after the name (`src/objects/script.tq`).
             let first = heap.small(script, heap.layout.scriptName &+ 8), (0...1_000_000).contains(first),
-            let line = lineByEnds(script, position) ?? lineBySource(script, position)
+            let line = lineByEnds(script, position) ?? lineBySource(script, position, sources)
         else { return nil }
         return line + Int(first)
     }
@@ -194,30 +192,8 @@ struct V8Function {
         return low < Int(count) ? low + 1 : nil
     }
 
-    /// By the source: the line ends before the place.
-    private func lineBySource(_ script: UInt64, _ position: Int) -> Int? {
-        guard let source = heap.field(script, heap.layout.scriptSource), let flat = heap.flat(source), position < flat.count
-        else { return nil }
-        let width = flat.isOneByte ? 1 : 2
-        let total = position * width
-        var line = 1
-        var wasReturn = false
-        var done = 0
-        while done < total {
-            let count = min(Self.sourcePieceBytes, total - done)
-            guard let piece = heap.read(flat.address &+ UInt64(done), count) else { return nil }
-            for place in stride(from: 0, to: piece.count, by: width) {
-                let unit = width == 1 ? UInt16(piece[place]) : piece.number(at: place) ?? 0
-                switch unit {
-                case 0x0a:
-                    if !wasReturn { line += 1 }
-                case 0x0d, 0x2028, 0x2029: line += 1
-                default: break
-                }
-                wasReturn = unit == 0x0d
-            }
-            done += count
-        }
-        return line
+    private func lineBySource(_ script: UInt64, _ position: Int, _ sources: V8Sources) -> Int? {
+        guard let source = heap.field(script, heap.layout.scriptSource), let flat = heap.flat(source) else { return nil }
+        return sources.line(at: position, of: script, in: flat, heap)
     }
 }

@@ -1,16 +1,12 @@
 internal import LagCapture
+internal import LagModel
 
 /// V8 in node: the frames of JavaScript, by the constants that every build of node exports for post-mortem debuggers.
 ///
 /// What is copied of a thread that cannot go on is what moves: the functions on its stack, which are young objects as often as not. What they lead to
 /// (`SharedFunctionInfo`, code, scripts) is old and stays; it is read afterwards, and compared with what the copy says.
 final class V8Runtime: LanguageRuntime {
-    /// Functions of a stack that are copied, each once.
-    private static let maximumFunctions = 128
-    private static let functionBytes = 72
-    private static let sharedBytes = 64
-    /// So many bytes of the stack are looked through before the time is looked at again.
-    private static let stackBytesBetweenChecks: UInt64 = 4096
+    static let functionBytes = 72
     /// From the last slot of an interpreted frame to its frame pointer.
     private static let slotBytes = 40
 
@@ -20,11 +16,14 @@ final class V8Runtime: LanguageRuntime {
     private let bytecodeSizes: [UInt8]
     private let memory: RemoteMemory
     private let module: Int
+    private let stackStart: UInt64
+    private let sources = V8Sources()
     /// Its builtins, the interpreter among them, near the code that it makes (`short_builtin_calls`): mapped once more when a process begins.
     private let copies: [ModuleMap.CodeCopy]
 
     private init(_ memory: RemoteMemory, _ module: ProcessImage.Module, _ layout: V8Layout, bytecodeSizes: [UInt8]) {
         self.memory = memory
+        stackStart = Self.stackStart(of: memory.process)
         self.module = module.index
         modules = [module.index]
         copies = module.copies
@@ -66,43 +65,25 @@ final class V8Runtime: LanguageRuntime {
         return .absent
     }
 
-    /// Any thread may run JavaScript: workers do.
-    func prepare(tid: Int32, innerTid: Int32) -> UInt64? { 0 }
+    /// Any thread may run JavaScript: workers do. Of the main thread it is known where its stack begins; 0: not known.
+    func prepare(tid: Int32, innerTid: Int32) -> UInt64? { tid == memory.process ? stackStart : 0 }
+
+    private static let longestState = 1024
+    /// Of `startstack` in `/proc/PID/stat`, proc(5), counted from the state, which follows the name in brackets.
+    private static let stackStartField = 25
+
+    private static func stackStart(of process: Int32) -> UInt64 {
+        guard let text = ProcFile.text(at: "/proc/\(process)/stat", limit: longestState), let name = text.lastIndex(of: ")")
+        else {
+            return 0
+        }
+        let fields = text[name...].split(separator: " ").dropFirst()
+        return fields.dropFirst(stackStartField).first.flatMap { UInt64($0) } ?? 0
+    }
 
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
-        guard let stack = memory.stack else { return }
-        let end = stack.address &+ UInt64(stack.bytes.count)
-        func word(_ address: UInt64) -> UInt64? {
-            guard address >= stack.address, address < end, end - address >= 8 else { return nil }
-            return stack.bytes.loadUnaligned(fromByteOffset: Int(address - stack.address), as: UInt64.self)
-        }
-        var functions: [UInt64] = []
-        func collect(_ framePointer: UInt64) {
-            guard let context = word(framePointer &+ layout.slots.context), V8Heap.isObject(context),
-                let function = word(framePointer &+ layout.slots.function), V8Heap.isObject(function),
-                functions.count < Self.maximumFunctions, !functions.contains(function &- V8Heap.strongTag)
-            else { return }
-            functions.append(function &- V8Heap.strongTag)
-        }
-        if let framePointer = thread.registers.framePointer { collect(framePointer) }
-        // Every word that leads up the stack may be a frame pointer that was saved; what it leads to is looked at, and not believed.
-        var place = (stack.address &+ 7) & ~7
-        while let saved = word(place) {
-            if saved > place, saved < end, saved % 8 == 0 { collect(saved) }
-            place &+= 8
-            // The innermost come first.
-            if place % Self.stackBytesBetweenChecks == 0, !memory.mayLookOn { break }
-        }
-        memory.prefetch(functions, Self.functionBytes)
-        // Types are compared afterwards: maps stay as well.
-        var shared: [UInt64] = []
-        for function in functions where memory.holds(function, Self.functionBytes) {
-            guard let found: UInt64 = memory.load(function &+ layout.functionShared), V8Heap.isObject(found),
-                !shared.contains(found &- V8Heap.strongTag)
-            else { continue }
-            shared.append(found &- V8Heap.strongTag)
-        }
-        memory.prefetch(shared, Self.sharedBytes)
+        var copy = V8Copy(layout, memory)
+        copy.copy(from: thread.registers.framePointer, stackStart: thread.place)
     }
 
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {
@@ -113,6 +94,7 @@ final class V8Runtime: LanguageRuntime {
                 memory.bytes(address, count).map { [UInt8]($0) } ?? live.bytes(address, count)
             },
             bytecodeSizes: bytecodeSizes,
+            sources: sources,
             builtin: { [copies] address in copies.lazy.compactMap { $0.original(of: address) }.first }
         )
         var merged: [StackEntry] = []
@@ -167,6 +149,6 @@ final class V8Runtime: LanguageRuntime {
 
     func name(_ frame: LanguageFrame) -> LanguageFrameName? {
         let live = memory
-        return V8Stack(heap: V8Heap(layout: layout) { live.bytes($0, $1) }, bytecodeSizes: []).name(frame)
+        return V8Stack(heap: V8Heap(layout: layout) { live.bytes($0, $1) }, bytecodeSizes: [], sources: sources).name(frame)
     }
 }

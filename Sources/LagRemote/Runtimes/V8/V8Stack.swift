@@ -8,6 +8,7 @@ struct V8Stack {
     let heap: V8Heap
     /// Of the bytecodes; empty: not known.
     let bytecodeSizes: [UInt8]
+    var sources = V8Sources()
     /// Where the program has the code at an address, if that is in a copy of its builtins.
     var builtin: (_ address: UInt64) -> UInt64? = { _ in nil }
 
@@ -175,7 +176,7 @@ struct V8Stack {
         guard let function = V8Function(heap, frame.code), function.check == frame.check else { return nil }
         guard let name = function.name() else { return nil }
         let file = function.isBuiltin ? nil : function.file()
-        let line = source(of: frame, function).flatMap { function.line(at: $0) }
+        let line = source(of: frame, function).flatMap { function.line(at: $0, sources) }
         let variant = name == V8Function.anonymous ? function.variant() : nil
         // The process went on while this was read.
         guard function.check == frame.check, heap.type(frame.code) == heap.layout.types.shared else { return nil }

@@ -70,6 +70,23 @@ private enum NodeProcess {
         }, 10);
         """
 
+    /// Of each call of itself it keeps what makes the stack larger than what is copied of one.
+    static let recursion = """
+        const cell = new Int32Array(new SharedArrayBuffer(4));
+        function down(count) {
+          if (count) return down(count - 1) + down.length;
+          if (process.argv[2] === 'sleep') Atomics.wait(cell, 0, 0, 600000);
+          while (true);
+        }
+        function serve() {
+          down(3000);
+        }
+        setTimeout(function run() {
+          console.log('ready');
+          serve();
+        }, 10);
+        """
+
     static func start(_ mode: String) throws -> InterpretedProcess {
         try InterpretedProcess(path ?? "", program, file: "shop.js", [mode], ownFile: "/shop.js")
     }
@@ -133,5 +150,23 @@ struct NodeProcessTests {
         }
         #expect(isFound, "\(found)")
         #expect(found.count == 2 && ["spin (shop.js):15", "spin (shop.js):0"].contains(found[0]), "\(found)")
+    }
+
+    @Test(arguments: ["sleep", "spin"]) func `of a deep recursion the innermost functions are there, and who began it`(
+        mode: String
+    ) throws {
+        let process = try InterpretedProcess(
+            NodeProcess.path ?? "",
+            NodeProcess.recursion,
+            file: "deep.js",
+            [mode],
+            ownFile: "/deep.js"
+        )
+        var found: [String] = []
+        let isFound = eventually {
+            found = process.own(process.take())
+            return found.suffix(2) == ["serve (deep.js):8", "run (deep.js):12"]
+        }
+        #expect(isFound && found.first?.hasPrefix("down (deep.js):") == true && found.count > 150, "\(found)")
     }
 }
