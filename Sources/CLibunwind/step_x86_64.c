@@ -8,7 +8,7 @@
 
 // In code without unwind information libunwind goes on by the frame pointer. Where that code keeps no frame record (Swift's overlays are
 // full of small functions of both kinds: DispatchSemaphore.wait(timeout:)), the frame pointer is its caller's, and the caller would be
-// left out. Its return address is then between the stack pointer and that record, right after a call of this very function.
+// left out. Its return address is then between the stack pointer and that record (which may not be known), right after a call of this very function.
 // The place of that return address, or 0.
 static uint64_t clu_return_slot(clu_unwinder *unwinder, uint64_t pc, uint64_t sp, uint64_t record) {
     enum { SLOTS = 32 };
@@ -71,8 +71,8 @@ static int clu_take_caller(clu_unwinder *unwinder, uint64_t slot, uint64_t fp, c
 }
 
 static int clu_caller_by_call(clu_unwinder *unwinder, const clu_frame_registers *registers, clu_caller *caller) {
-    if (registers->fp == 0) return 0;
-    uint64_t fp = registers->fp, slot = clu_return_slot(unwinder, unwinder->frame_code, registers->sp, fp), frame = 0;
+    uint64_t fp = registers->fp, frame = 0;
+    uint64_t slot = clu_return_slot(unwinder, unwinder->frame_code, registers->sp, fp != 0 ? fp : UINT64_MAX);
     // Code that is written by hand may have saved the register, and use it for something else.
     const int is_known = slot != 0 && unwinder->ends++ < ENDS
         && clu_return_slot_of_epilogue(&unwinder->view, unwinder->frame_code, registers->sp, &frame) == slot;

@@ -49,6 +49,7 @@ enum Scenario {
     }
 
     static let sleeping: [String: Body] = [
+        "handwritten-read": { try throughPipe { fixture_read_by_hand($0, 64) - 1 } },
         "sleep": {
             try stall(sleeping: true) { thread in
                 thread.setReady()

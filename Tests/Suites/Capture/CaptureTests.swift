@@ -99,6 +99,13 @@ import Testing
             #expect(run.frames.last?.hasPrefix("clone") == true, "\(run.frames)")
         }
 
+        /// Asleep, the frame pointer is not known.
+        @Test func `code written by hand that sleeps is left by the call of it`() throws {
+            let run = try ProbeRun("handwritten-read")
+            #expect(run["method"] == "passive" && run["end"] == "complete", "\(run.lines)")
+            #expect(run.frames.first == "fixture_handwritten_read" && run.index(of: "fixture_read_by_hand") == 1, "\(run.frames)")
+        }
+
         @Test func `code written by hand may use its callers frame pointer for something else`() throws {
             let run = try ProbeRun("handwritten-called")
             #expect(run["end"] == "complete" && run.frames.first == "fixture_handwritten_pushing", "\(run.lines)")

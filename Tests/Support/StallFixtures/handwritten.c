@@ -21,7 +21,21 @@ __asm__(".text\n" BEGIN(fixture_handwritten_leaf) LOOP "ret\n" END(fixture_handw
         "mov (%rsp), %rbx\nmov 8(%rsp), %rbp\nadd $64, %rsp\nret\n" END(fixture_handwritten_moving)
         BEGIN(fixture_handwritten_pushing) "push %rbx\npush %rbp\npush %r12\nsub $200, %rsp\nmov $-41, %rbp\nmov $42, %ebx\n" LOOP
         "add $200, %rsp\npop %r12\npop %rbp\npop %rbx\nret\n" END(fixture_handwritten_pushing)
-        "fixture_handwritten_end:\n");
+        "fixture_handwritten_end:\n"
+        // Its end lies before its wait.
+        BEGIN(fixture_handwritten_read) "push %rbx\nsub $16, %rsp\njmp 2f\n1: add $16, %rsp\npop %rbx\nret\n"
+        "2: xor %eax, %eax\nsyscall\njmp 1b\nint3\n" END(fixture_handwritten_read));
+
+extern long fixture_handwritten_read(int descriptor, void *buffer, size_t count);
+
+__attribute__((noinline)) long fixture_read_by_hand(int descriptor, int size) {
+    volatile uint8_t room[size];
+    char byte;
+    room[0] = 0;
+    long got = fixture_handwritten_read(descriptor, &byte, 1);
+    room[size - 1] = 1;
+    return got;
+}
 
 // Its frame is found by its frame pointer alone.
 __attribute__((noinline)) void fixture_call_handwritten_directly(const volatile uint8_t *flag, int size) {
@@ -48,4 +62,5 @@ __attribute__((noinline)) void fixture_call_handwritten(int kind, const volatile
 #else
 void fixture_call_handwritten(int kind, const volatile uint8_t *flag) {}
 void fixture_call_handwritten_directly(const volatile uint8_t *flag, int size) {}
+long fixture_read_by_hand(int descriptor, int size) { return 0; }
 #endif

@@ -24,6 +24,8 @@ void fixture_sleep_over_earlier_calls(void);
 void fixture_call_handwritten(int kind, const volatile uint8_t *flag);
 // The second of these, by a direct call, from a function whose frame grows by so many bytes.
 void fixture_call_handwritten_directly(const volatile uint8_t *flag, int size);
+// Reads a byte in such code, `fixture_handwritten_read`, from such a function.
+long fixture_read_by_hand(int descriptor, int size);
 
 // Calls code made at run time, which has frame records and no unwind information, from code that keeps a number in the frame pointer's
 // register: a function that calls another one, which calls back, or loops until the byte at `flag` is set. x86-64; elsewhere nothing.
