@@ -70,8 +70,11 @@ struct DaemonTests {
         #"{"output": {"path": "\#(folder)/stalls"}\#(rest), "targets": [\#(targets)]}"#
     }
 
-    @Test(arguments: [false, true])
-    func `the service manager is notified of all of it`(isAbstract: Bool) throws {
+    @Test func `the service manager is notified of all of it`() async throws {
+        try await atOnce([false, true]) { isAbstract in try Self.expectNotices(isAbstract: isAbstract) }
+    }
+
+    private static func expectNotices(isAbstract: Bool) throws {
         try withFolder { folder in
             let address = isAbstract ? "@lagmond-test-\(getpid())-\(UUID().uuidString)" : folder + "/notify"
             let socket = try NotifySocket(address)
@@ -141,8 +144,11 @@ struct DaemonTests {
         }
     }
 
-    @Test(arguments: ["lag-loop-table", "lag-processes"])
-    func `it is not fed while one of the threads hangs`(thread: String) throws {
+    @Test func `it is not fed while one of the threads hangs`() async throws {
+        try await atOnce(["lag-loop-table", "lag-processes"]) { thread in try Self.expectNoFood(whileHolding: thread) }
+    }
+
+    private static func expectNoFood(whileHolding thread: String) throws {
         try withFolder { folder in
             let socket = try NotifySocket(folder + "/notify")
             let file = folder + "/c.json"
@@ -261,6 +267,30 @@ struct DaemonTests {
         }
     }
 
+    @Test func `a process that is waited for is no fault`() throws {
+        try withFolder { folder in
+            let (file, number) = (folder + "/c.json", folder + "/pid")
+            let named = #"{"name": "cache", "pid_file": "\#(number)"}"#
+            try Self.write(Self.config(folder, named, #", "http": {"listen": 0}"#), file)
+            let running = try RunningProbe([ProbeRun.lagmond, "run", "--config", file])
+            let port = try running.port()
+            let health = { LoopbackConnection.get("/healthz", port) ?? "" }
+            _ = try running.complaint(containing: "cache: pid_file: \(number): No such file or directory; waiting")
+            #expect(health().contains(#""status":"ok","faults":[]"#) && health().contains(#""state":"waiting""#), "\(health())")
+            // A file that a process left behind.
+            let gone = try ProbeRun(["/bin/sh", "-c", "echo $$ > \(number)"])
+            #expect(gone.status == 0)
+            _ = try running.complaint(containing: "there is no such process; waiting")
+            #expect(health().contains(#""faults":[]"#), "\(health())")
+            // What can never be one.
+            try Self.write("redis", number)
+            _ = try running.complaint(containing: "\"redis\" is not a process ID")
+            #expect(health().contains(#""status":"failing","faults":["cache: pid_file:"#), "\(health())")
+            kill(running.pid, SIGTERM)
+            #expect(try running.end().status == 0)
+        }
+    }
+
     @Test func `a process of a commands tree is not attached to as well`() throws {
         try withFolder { folder in
             let file = folder + "/c.json"
@@ -333,7 +363,19 @@ struct DaemonTests {
             #"{"name": "a", "command": ["no-such-program-anywhere"]}"#, 127,
             "targets: a: no-such-program-anywhere: command not found"
         ),
-        (#"{"name": "a", "command": ["true"], "monitor": {"rules": ["ping"]}}"#, 78, "can neither be pinged"),
+        (
+            #"{"name": "a", "command": ["true"], "monitor": {"rules": ["ping"]}}"#, 78,
+            "c.json: targets[1].monitor.rules: another program's loops can neither be pinged"
+        ),
+        // Each has its line; the status is the first one's.
+        (
+            #"{"name": "a", "command": ["no-such-program"]}, {"name": "b", "command": ["true"], "monitor": {"rules": ["ping"]}}"#,
+            127, "targets[2].monitor.rules"
+        ),
+        (
+            #"{"name": "a", "command": ["true"], "on_hang_after_s": 3}"#, 78,
+            "c.json: targets[1].on_hang_after_s: without effect while on_hang is report; allowed: with signal:NAME or restart"
+        ),
     ])
     func `what cannot be is said before anything starts`(target: String, status: Int32, message: String) throws {
         try withFolder { folder in

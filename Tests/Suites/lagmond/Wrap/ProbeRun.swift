@@ -22,6 +22,9 @@ struct ProbeRun {
     /// What `lagmond run` writes to stderr at the end of a command without a loop.
     static let summary = "lagmond: stalls=0 reported=0 dropped=0 suppressed=0; watched loops: 0\n"
 
+    /// For how long `main` had hung when lagmond did something about it; 0: it did nothing.
+    var hungSeconds: Double { errors.firstMatch(of: /has been hanging in main for ([0-9.]+) s/).flatMap { Double($0.1) } ?? 0 }
+
     init(_ command: [String], input: Data = Data(), environment: [String: String] = [:]) throws {
         let running = try RunningProbe(command, environment: environment)
         self = try running.end(input: input)
