@@ -3,7 +3,6 @@ internal import CLagLinux
 import Glibc
 internal import LagActivity
 import LagCapture
-import LagModel
 import StallFixtures
 import Synchronization
 
