@@ -16,7 +16,7 @@ static int64_t clu_signed(uint64_t value, int bits) { return (int64_t)(value << 
 
 // How many instructions from an address on could be read.
 static size_t clu_read_code(const memory_view *view, uint64_t address, uint32_t *code, size_t count) {
-    return (address & 3) != 0 ? 0 : cll_memory_read(view->pid, address, code, count * sizeof(*code)) / sizeof(*code);
+    return (address & 3) != 0 ? 0 : clu_memory_view_read(view, address, code, count * sizeof(*code)) / sizeof(*code);
 }
 
 static uint64_t clu_branch_target(uint32_t instruction, uint64_t address) {
@@ -126,14 +126,29 @@ uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64
     return sp + (layout.below_cfa - layout.record_below);
 }
 
+// How far a jump or a branch of known target leads; 0: it is none. Arm Architecture Reference Manual, C6.2.
+static int64_t clu_branch_distance(uint32_t instruction) {
+    int low = 5, bits;
+    if (instruction >> 26 == 0x05) {  // b
+        low = 0;
+        bits = 26;
+    } else if (instruction >> 24 == 0x54 || (instruction & 0x7e000000) == 0x34000000) {  // b.cond, cbz, cbnz
+        bits = 19;
+    } else if ((instruction & 0x7e000000) == 0x36000000) {  // tbz, tbnz
+        bits = 14;
+    } else {
+        return 0;
+    }
+    return (int64_t)((uint64_t)instruction << (64 - low - bits)) >> (64 - bits) << 2;
+}
+
 int clu_may_jump_out(const memory_view *view, uint64_t function, uint64_t end) {
     uint32_t code[CLU_FUNCTION_BYTES / 4];
     const uint64_t size = end - function;
-    if (size > sizeof(code) || cll_memory_read(view->pid, function, code, size) != size) return 1;
+    if (size > sizeof(code) || clu_memory_view_read(view, function, code, size) != size) return 1;
     for (uint64_t index = 0; index < size / 4; index++) {
-        if ((code[index] & 0xfffffc1f) == 0xd61f0000) return 1;  // br
-        if (code[index] >> 26 != 0x05) continue;                 // b imm26
-        const uint64_t target = function + index * 4 + (uint64_t)((int64_t)((uint64_t)code[index] << 38) >> 36);
+        if ((code[index] & 0xfffffc1f) == 0xd61f0000 || (code[index] & 0xfefff800) == 0xd61f0800) return 1;  // br, braa and the like
+        const uint64_t target = function + index * 4 + (uint64_t)clu_branch_distance(code[index]);
         if (target < function || target >= end) return 1;
     }
     return 0;

@@ -20,7 +20,7 @@ static const uint8_t set_frame[3] = {0x48, 0x89, 0xe5};  // mov rbp, rsp
 // Where a jump through a table (a PLT stub, with or without endbr64 and bnd) leads; 0 when `code` is no such jump.
 static uint64_t clu_stub_target(const memory_view *view, uint64_t code) {
     uint8_t bytes[4 + 1 + 6] = {0};  // not more: it may be the last of what is mapped there
-    size_t count = cll_memory_read(view->pid, code, bytes, sizeof(bytes));
+    size_t count = clu_memory_view_read(view, code, bytes, sizeof(bytes));
     uint64_t at = 0;
     if (memcmp(bytes, endbr64, 4) == 0) at = 4;
     if (bytes[at] == 0xf2) at++;
@@ -34,7 +34,7 @@ static uint64_t clu_stub_target(const memory_view *view, uint64_t code) {
 // Where a function goes on that is nothing but a jump, as compilers leave it of two that are the same; else the function itself.
 static uint64_t clu_behind_jump(const memory_view *view, uint64_t function) {
     uint8_t code[4 + 5] = {0};
-    size_t count = cll_memory_read(view->pid, function, code, sizeof(code));
+    size_t count = clu_memory_view_read(view, function, code, sizeof(code));
     size_t at = memcmp(code, endbr64, 4) == 0 ? 4 : 0;
     if (code[at] == 0xeb && count >= at + 2) return function + at + 2 + (uint64_t)(int64_t)(int8_t)code[at + 1];  // jmp rel8
     if (code[at] != 0xe9 || count < at + 5) return function;  // jmp rel32
@@ -46,7 +46,7 @@ static uint64_t clu_behind_jump(const memory_view *view, uint64_t function) {
 uint64_t clu_called_function(const memory_view *view, uint64_t return_address) {
     uint8_t bytes[8];
     int32_t displacement;
-    if (!clu_is_executable(view, return_address) || cll_memory_read(view->pid, return_address - 8, bytes, 8) != 8) return 0;
+    if (!clu_is_executable(view, return_address) || clu_memory_view_read(view, return_address - 8, bytes, 8) != 8) return 0;
     memcpy(&displacement, bytes + 4, 4);
     uint64_t target = return_address + (uint64_t)(int64_t)displacement, behind = 0;
     if (bytes[3] == 0xe8) {  // call rel32
@@ -61,7 +61,7 @@ uint64_t clu_called_function(const memory_view *view, uint64_t return_address) {
 int clu_may_jump_out(const memory_view *view, uint64_t function, uint64_t end) {
     uint8_t code[CLU_FUNCTION_BYTES];
     const size_t size = end - function;
-    if (size > sizeof(code) || cll_memory_read(view->pid, function, code, size) != size) return 1;
+    if (size > sizeof(code) || clu_memory_view_read(view, function, code, size) != size) return 1;
     clu_instruction instruction;
     for (size_t at = 0; at < size; at += instruction.length) {
         if (!clu_decode(code + at, size - at, &instruction)) return 1;
@@ -75,14 +75,14 @@ int clu_may_jump_out(const memory_view *view, uint64_t function, uint64_t end) {
 int clu_keeps_frame_record(const memory_view *view, uint64_t function, uint64_t pc) {
     uint8_t code[CLU_FUNCTION_BYTES];
     size_t size = pc - function;
-    if (size > sizeof(code) || cll_memory_read(view->pid, function, code, size) != size) return 1;
+    if (size > sizeof(code) || clu_memory_view_read(view, function, code, size) != size) return 1;
     // Anywhere: it could be the next function that `pc` is in.
     return memmem(code, size, set_frame, sizeof(set_frame)) != NULL;
 }
 
 clu_call_kind clu_call_before(const memory_view *view, uint64_t return_address, uint64_t function) {
     uint8_t bytes[8];
-    if (cll_memory_read(view->pid, return_address - 8, bytes, 8) != 8) return CALL_NONE;
+    if (clu_memory_view_read(view, return_address - 8, bytes, 8) != 8) return CALL_NONE;
     if (bytes[3] == 0xe8) {  // call rel32
         int32_t displacement;
         memcpy(&displacement, bytes + 4, 4);
@@ -129,7 +129,7 @@ typedef struct prologue {
 static int clu_follow_prologue(const memory_view *view, uint64_t function, uint64_t pc, prologue *found) {
     uint8_t code[CLU_PROLOGUE_BYTES];
     if (function == 0) return 0;
-    size_t count = cll_memory_read(view->pid, function, code, sizeof(code));
+    size_t count = clu_memory_view_read(view, function, code, sizeof(code));
     *found = (prologue){.below_return = 0, .below_record = -1};
     int64_t saved = -1;
     clu_instruction instruction;
@@ -171,7 +171,7 @@ uint64_t clu_return_slot_of_epilogue(const memory_view *view, uint64_t pc, uint6
     int is_known = 1, saved_frame = 0;
     *frame = 0;
     while (at < end) {
-        size_t count = cll_memory_read(view->pid, at, code, sizeof(code)), used = 0;
+        size_t count = clu_memory_view_read(view, at, code, sizeof(code)), used = 0;
         clu_instruction instruction;
         for (; at < end && clu_decode(code + used, count - used, &instruction); used += instruction.length, at += instruction.length) {
             if (instruction.flow == CLU_FLOW_RETURNS) return is_known && place >= sp ? place : 0;

@@ -21,8 +21,15 @@ enum {
     LINKS = 32,                // records that are looked at so
 };
 
+// What a stack holds decides how much there is to look at.
+static int clu_may_read(const memory_view *view) { return *view->reads_left > 0 && (*view->reads_left)-- > 0; }
+
+size_t clu_memory_view_read(const memory_view *view, uint64_t address, void *buffer, size_t size) {
+    return clu_may_read(view) ? cll_memory_read(view->pid, address, buffer, size) : 0;
+}
+
 int clu_memory_view_word(const memory_view *view, uint64_t address, uint64_t *word) {
-    return snapshot_word(view->snapshot, address, word) || cll_memory_read_present(view->pid, address, word, 8) == 8;
+    return snapshot_word(view->snapshot, address, word) || (clu_may_read(view) && cll_memory_read_present(view->pid, address, word, 8) == 8);
 }
 
 int clu_memory_view_return_address(const memory_view *view, uint64_t address, uint64_t *found) {
@@ -47,7 +54,7 @@ static int clu_is_signal_return(const memory_view *view, uint64_t address) {
     static const uint8_t code[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};  // mov x8, 139; svc 0
 #endif
     uint8_t bytes[sizeof(code)];
-    return cll_memory_read(view->pid, address, bytes, sizeof(bytes)) == sizeof(bytes) && memcmp(bytes, code, sizeof(code)) == 0;
+    return clu_memory_view_read(view, address, bytes, sizeof(bytes)) == sizeof(bytes) && memcmp(bytes, code, sizeof(code)) == 0;
 }
 
 int clu_is_plausible_return_address(const memory_view *view, uint64_t address) {

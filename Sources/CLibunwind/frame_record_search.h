@@ -9,7 +9,11 @@ typedef struct memory_view {
     const cll_snapshot *snapshot;
     const clu_module_table *table;
     pid_t pid;
+    uint32_t *reads_left;  // of the walk, besides those of libunwind: code and stack outside the snapshot, a system call each
 } memory_view;
+
+// Bytes of the process's memory; returns how many could be read, from the first one on: 0 also where the walk has no reads left.
+size_t clu_memory_view_read(const memory_view *view, uint64_t address, void *buffer, size_t size);
 
 // A word of the stack copy; 0 when it lies outside.
 static inline int snapshot_word(const cll_snapshot *snapshot, uint64_t address, uint64_t *word) {

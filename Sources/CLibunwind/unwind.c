@@ -94,9 +94,10 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, con
                        clu_frame *frames, uint32_t capacity, uint32_t limit, clu_unwind_result *result) {
     const libunwind_calls *calls = clu_libunwind();
     memset(result, 0, sizeof(*result));
-    unwinder->view = (memory_view){.snapshot = snapshot, .table = table, .pid = pid};
+    unwinder->view = (memory_view){.snapshot = snapshot, .table = table, .pid = pid, .reads_left = &unwinder->own_reads_left};
     unwinder->walk = (unwinder->walk + 1) & ~CONSTANT;
     unwinder->reads = 0;
+    unwinder->own_reads_left = MAXIMUM_OWN_READS;
     unwinder->ends = 0;
     unwinder->frame_pointer = 0;
     unwinder->frame_pointer_recovered = 0;

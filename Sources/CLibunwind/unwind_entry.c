@@ -282,8 +282,15 @@ size_t clu_entries_copy(const clu_entries *entries, uint64_t address, uint64_t *
         return sizeof(*word);
     }
     size_t copied = 0;
-    for (uint32_t index = 0; index < entries->count; index++) {
+    // The last one first: that is the one which is read.
+    for (uint32_t index = entries->count; index-- > 0 && copied < sizeof(*word);) {
         const clu_piece *piece = &entries->pieces[index];
+        // By differences: it may begin within the word, or the word within it.
+        if (address - piece->address >= piece->size && piece->address - address >= sizeof(*word)) continue;
+        if (address - piece->address <= piece->size - sizeof(*word)) {  // none is shorter
+            memcpy(word, entries->bytes + piece->offset + (address - piece->address), sizeof(*word));
+            return sizeof(*word);
+        }
         for (size_t byte = 0; byte < sizeof(*word); byte++) {
             uint64_t offset = address + byte - piece->address;
             if (offset >= piece->size) continue;

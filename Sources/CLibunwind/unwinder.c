@@ -49,10 +49,11 @@ static int clu_access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t
     clu_unwinder *unwinder = argument;
     if (write || unwinder->reads >= MAXIMUM_READS) return -UNW_EINVAL;
     unwinder->reads++;
-    if (clu_entries_copy(&unwinder->entries, address, value) == sizeof(*value)) return 0;
+    const size_t copied = clu_entries_copy(&unwinder->entries, address, value);
+    if (copied == sizeof(*value)) return 0;
     if (!snapshot_word(unwinder->view.snapshot, address, value) && !clu_cached_read(unwinder, address, value, 8)) return -UNW_EINVAL;
     *value = clu_shown(unwinder, *value);
-    clu_entries_copy(&unwinder->entries, address, value);
+    if (copied > 0) clu_entries_copy(&unwinder->entries, address, value);
     return 0;
 }
 

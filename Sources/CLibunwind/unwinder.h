@@ -12,6 +12,8 @@ enum {
     // Words that libunwind may read in one walk. It has no limit of its own, and reads each byte of a table by a word. A frame whose tables are not cached
     // takes some hundred; this many take 20 ms.
     MAXIMUM_READS = 1 << 20,
+    // System calls of our own in one walk; as long.
+    MAXIMUM_OWN_READS = 1 << 14,
 };
 
 // In a page's stamp: valid for the epoch, not for the walk.
@@ -35,6 +37,7 @@ struct clu_unwinder {
     int reading_tables;             // a look-up is under way
     uint64_t *stack_pointers;       // of the frames that a walk stores; NULL: nobody wants them
     uint32_t reads;                 // of MAXIMUM_READS, in this walk
+    uint32_t own_reads_left;        // of MAXIMUM_OWN_READS, in this walk
     uint32_t ends;                  // of functions without tables that were looked for, in this walk
     uint64_t *frame_pointers;
     uint64_t frame_sp, frame_code;  // the frame being stepped: where a missing frame pointer is searched
