@@ -6,11 +6,11 @@
 #include "cll_memory.h"
 
 #include <errno.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -23,7 +23,8 @@ enum { IDLE, REQUESTED, COPYING, DONE, PHASES = 3 };
 enum {
     SIGNALS = 2,
     UNKNOWN_STACK_BYTES = 16 * 1024, // how much of a stack without known bounds is copied
-    SPIN_NS = 50000,           // an answer is polled for so long before it is slept for: a running thread needs less
+    SPIN_NS = 50000,           // an answer is polled for so long without a pause: a running thread needs less
+    PAUSE_NS = 100000,         // between two looks after that
     COPY_GRACE_NS = 100000000, // a handler that has begun is waited for so long (it may be descheduled)
 };
 
@@ -34,8 +35,6 @@ static struct {
     pid_t process;
     uint64_t stack_low, stack_high;
     cll_snapshot *snapshot;
-    uint32_t asleep;  // the watchdog sleeps, or is about to: post `answered`
-    sem_t answered;
 } request;
 
 static struct {
@@ -93,7 +92,7 @@ static void cll_copy_stack(cll_snapshot *snapshot) {
     } else {
         // An alternate stack, or one whose bounds are unknown: by the call that cannot fault.
         uint64_t length = snapshot->capacity < UNKNOWN_STACK_BYTES ? snapshot->capacity : UNKNOWN_STACK_BYTES;
-        snapshot->stack_length = cll_memory_read(getpid(), begin, snapshot->stack, length);
+        snapshot->stack_length = cll_memory_read(request.process, begin, snapshot->stack, length);
         snapshot->stack_high = 0;
     }
 }
@@ -134,9 +133,7 @@ static void cll_handle(int number, siginfo_t *info, void *context) {
     if (__atomic_compare_exchange_n(&request.state, &expected, generation | COPYING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         cll_copy_registers(request.snapshot, context);
         cll_copy_stack(request.snapshot);
-        __atomic_store_n(&request.state, generation | DONE, __ATOMIC_SEQ_CST);
-        // Waking a sleeper would be the longest part of the thread's pause; nearly always no thread sleeps.
-        if (__atomic_load_n(&request.asleep, __ATOMIC_SEQ_CST)) sem_post(&request.answered);
+        __atomic_store_n(&request.state, generation | DONE, __ATOMIC_RELEASE);
     }
     errno = saved;
 }
@@ -171,11 +168,6 @@ int cll_signal_install(void) {
         signals[index].installed = 1;
         count++;
     }
-    static int initialised;
-    if (!initialised) {
-        sem_init(&request.answered, 0, 0);
-        initialised = 1;
-    }
     return count;
 }
 
@@ -208,25 +200,20 @@ int cll_signal_may_be_in_handler(uint64_t blocked, uint64_t caught) {
     return handled != 0 && ((handled & FAULTS) != 0 || __builtin_popcountll(blocked) <= FEW);
 }
 
-// Whether the answer came before the deadline. A post can be an earlier answer's: only the state says.
+// Whether the answer came before the deadline. Polled for: a handler that wakes a sleeper would make a system call.
 static int cll_wait_until_done(uint32_t done_state, uint64_t deadline_ns) {
-    uint64_t end = clb_now_ns() + SPIN_NS;
-    do {
+    const uint64_t spins_end = clb_now_ns() + SPIN_NS;
+    for (;;) {
         for (int poll = 0; poll < 32; poll++) {
             if (__atomic_load_n(&request.state, __ATOMIC_ACQUIRE) == done_state) return 1;
             cll_relax();
         }
-    } while (clb_now_ns() < end);
-    __atomic_store_n(&request.asleep, 1u, __ATOMIC_SEQ_CST);
-    int done;
-    while (!(done = __atomic_load_n(&request.state, __ATOMIC_SEQ_CST) == done_state)) {
-        if (!clb_sem_wait_until(&request.answered, deadline_ns)) {
-            done = __atomic_load_n(&request.state, __ATOMIC_SEQ_CST) == done_state;
-            break;
-        }
+        const uint64_t now = clb_now_ns();
+        if (now < spins_end) continue;
+        if (now >= deadline_ns) return __atomic_load_n(&request.state, __ATOMIC_ACQUIRE) == done_state;
+        const uint64_t pause = deadline_ns - now < PAUSE_NS ? deadline_ns - now : PAUSE_NS;
+        nanosleep(&(struct timespec){.tv_nsec = (long)pause}, NULL);
     }
-    __atomic_store_n(&request.asleep, 0u, __ATOMIC_SEQ_CST);
-    return done;
 }
 
 // Waits for the answer to the present request. One that does not come is left open: `cll_signal_withdraw` ends it.
@@ -258,7 +245,6 @@ int cll_signal_capture(pid_t tid, int number, uint64_t stack_low, uint64_t stack
     // DONE here is an answer that came after its grace: it was not taken, the request is free again.
     uint32_t state = __atomic_load_n(&request.state, __ATOMIC_ACQUIRE);
     if ((state & PHASES) == REQUESTED || (state & PHASES) == COPYING) return CLL_SIGNAL_BUSY;
-    while (sem_trywait(&request.answered) == 0) {}
     // A watchdog that was left behind by a stop may still be here: only one of two claims the request.
     const uint32_t generation = (state & ~(uint32_t)PHASES) + PHASES + 1;
     if (!__atomic_compare_exchange_n(&request.state, &state, generation | IDLE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
