@@ -132,7 +132,10 @@ let package = Package(
 
         // Adapters: the core does not know them.
         adapter("Foundation", cEdge + ["LagActivity"]),
-        adapter("Concurrency", cEdge + ["LagMonitor", "LagActivity", "LagRunLoop"]),
+        adapter(
+            "Concurrency",
+            cEdge + ["LagMonitor", "LagModel", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection"]
+        ),
         // Other formats than JSON lines; sockets, the journal, the spool.
         adapter("Delivery", cEdge + ["LagOutput"]),
         adapter("OTLP", ["CLagOTLP", "LagModel", "LagOutput", "LagMonitorDelivery"]),
@@ -175,12 +178,12 @@ let package = Package(
         ),
 
         // What measures the product and is no part of it
-        evaluation("lagbench", layers + ["LagMonitor", "LagMonitorFoundation", "LagSymbols"]),
+        evaluation("lagbench", layers + ["CLagRemote", "LagMonitor", "LagMonitorFoundation", "LagSymbols"]),
         evaluation("lagaccuracy", ["TestSupport", "LagMonitor", "LagDetection", "LagWorkload", "StallFixtures", argumentParser]),
         evaluation("lagdiagnosis", ["LagMonitor", "LagOutput", "StallFixtures", argumentParser]),
         .executableTarget(
             name: "lagfuzz",
-            dependencies: monitor + ["TestSupport", "LagMonitorDelivery", "LagReader"],
+            dependencies: monitor + ["CLagRemote", "TestSupport", "LagMonitorDelivery", "LagReader"],
             path: "Evaluation/Fuzz",
             exclude: ["Corpus", "README.md"]
         ),

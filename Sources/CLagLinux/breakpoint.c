@@ -1,8 +1,5 @@
 #define _GNU_SOURCE
-#include "cll_wait_counter.h"
-
-#include "cll_instruction.h"
-#include "cll_memory.h"
+#include "cll_breakpoint.h"
 
 #include <asm/perf_regs.h>
 #include <errno.h>
@@ -23,21 +20,6 @@ static const uint64_t registers = 1ull << PERF_REG_X86_DI | 1ull << PERF_REG_X86
 enum { BREAKPOINT_BYTES = HW_BREAKPOINT_LEN_4 };
 static const uint64_t registers = 1ull << PERF_REG_ARM64_X0 | 1ull << PERF_REG_ARM64_SP;
 #endif
-
-// The place that the thread comes by with each call that returns to `pc`; 0: there is none.
-static uint64_t cll_place_of_call(pid_t tid, uint64_t pc) {
-#if defined(__x86_64__)
-    return pc - 2;
-#else
-    // Not the call itself: the kernel steps over the instruction at a breakpoint, and reports a step over a system call as one that a debugger asked
-    // for (report_syscall, arch/arm64/kernel/ptrace.c): SIGTRAP, of which the program dies. The instruction before it is mostly the one that sets the
-    // call's number. After a jump it would not be come by; another call is no better, and an exclusive access fails when it is stepped over.
-    uint32_t code;
-    if (cll_memory_read(tid, pc - 8, &code, sizeof(code)) != sizeof(code)) return 0;
-    int is_call = (code & 0xff000000) == 0xd4000000, is_exclusive = (code & 0x3f000000) == 0x08000000;
-    return is_call || is_exclusive || cll_leaves_straight_line(code) ? 0 : pc - 8;
-#endif
-}
 
 int cll_breakpoint_open(pid_t tid, uint64_t address) {
     struct perf_event_attr attributes;
@@ -67,16 +49,11 @@ int cll_breakpoint_open(pid_t tid, uint64_t address) {
     return counter < 0 ? -errno : counter;
 }
 
-int cll_wait_counter_open(pid_t tid, uint64_t pc) {
-    uint64_t place = cll_place_of_call(tid, pc);
-    return place == 0 ? -EOPNOTSUPP : cll_breakpoint_open(tid, place);
-}
-
-void cll_wait_counter_set(int counter, int counts) {
+void cll_breakpoint_set(int counter, int counts) {
     ioctl(counter, counts ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
-uint64_t cll_wait_counter_read(int counter) {
+uint64_t cll_breakpoint_count(int counter) {
     uint64_t count = 0;
     return read(counter, &count, sizeof(count)) == (ssize_t)sizeof(count) ? count : 0;
 }

@@ -9,10 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cll_breakpoint.h"
 #include "cll_memory.h"
 #include "cll_perf_sample.h"
 #include "cll_thread.h"
-#include "cll_wait_counter.h"
 
 // Weak: a program that runs no task, or drains no queue, has none of them.
 extern void *swift_task_getCurrent(void) __attribute__((weak, swiftcall));
@@ -165,7 +165,7 @@ int cll_job_read(const cll_job_slots *slots, const cll_job_thread *thread, cll_j
 int cll_job_counter_open(pid_t tid, uint64_t function) {
     if (cll_perf_is_filtered()) return -EPERM;
     int counter = cll_breakpoint_open(tid, function);
-    if (counter >= 0) cll_wait_counter_set(counter, 1);
+    if (counter >= 0) cll_breakpoint_set(counter, 1);
     return counter;
 }
 

@@ -1,6 +1,5 @@
-// The shared loop table from lagmond's side.
 #define _GNU_SOURCE
-#include "clb_loop_table.h"
+#include "clr_loop_table.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +13,7 @@
 
 // MARK: Time
 
-static int clb_counter_is_clock(void) {
+static int clr_counter_is_clock(void) {
 #if defined(__x86_64__)
     static const char expected[] = "tsc\n";
 #elif defined(__aarch64__)
@@ -31,7 +30,7 @@ static int clb_counter_is_clock(void) {
 }
 
 // The clock and the counter at one moment: of some tries the one that was disturbed least.
-static void clb_read_clock_pair(uint64_t *ticks, uint64_t *ns) {
+static void clr_read_clock_pair(uint64_t *ticks, uint64_t *ns) {
     uint64_t best = UINT64_MAX;
     for (int attempt = 0; attempt < 16; attempt++) {
         uint64_t before = clb_ticks(), now = clb_now_ns(), took = clb_ticks() - before;
@@ -43,13 +42,13 @@ static void clb_read_clock_pair(uint64_t *ticks, uint64_t *ns) {
 }
 
 // Two pairs 5 ms apart: off by some ns in 5 ms, so by less than a microsecond in the time that a conversion is used for.
-static uint64_t clb_measure_scale(void) {
-    if (!clb_counter_is_clock()) return 0;
+static uint64_t clr_measure_scale(void) {
+    if (!clr_counter_is_clock()) return 0;
     uint64_t ticks[2], ns[2];
-    clb_read_clock_pair(&ticks[0], &ns[0]);
+    clr_read_clock_pair(&ticks[0], &ns[0]);
     struct timespec pause = {.tv_sec = 0, .tv_nsec = 5000000};
     while (nanosleep(&pause, &pause) != 0 && errno == EINTR) continue;
-    clb_read_clock_pair(&ticks[1], &ns[1]);
+    clr_read_clock_pair(&ticks[1], &ns[1]);
     if (ticks[1] <= ticks[0] || ns[1] <= ns[0]) return 0;
     for (uint32_t shift = 32; shift > 8; shift--) {
         unsigned __int128 multiplier = ((unsigned __int128)(ns[1] - ns[0]) << shift) / (ticks[1] - ticks[0]);
@@ -58,14 +57,14 @@ static uint64_t clb_measure_scale(void) {
     return 0;
 }
 
-void clb_loop_table_check_clock(clb_loop_table *table) {
+void clr_loop_table_check_clock(clb_loop_table *table) {
     uint64_t scale = __atomic_load_n(&table->clock_scale, __ATOMIC_RELAXED);
-    if (scale != 0 && !clb_counter_is_clock()) __atomic_store_n(&table->clock_scale, 0, __ATOMIC_RELAXED);
+    if (scale != 0 && !clr_counter_is_clock()) __atomic_store_n(&table->clock_scale, 0, __ATOMIC_RELAXED);
 }
 
 // MARK: Life
 
-static void clb_loop_table_fill(clb_loop_table *memory, uint64_t parent_start) {
+static void clr_loop_table_fill(clb_loop_table *memory, uint64_t parent_start) {
     memcpy(memory->magic, CLB_LOOP_TABLE_MAGIC, sizeof(memory->magic));
     memory->version = CLB_LOOP_TABLE_VERSION;
     memory->header_bytes = CLB_LOOP_TABLE_HEADER_BYTES;
@@ -76,18 +75,18 @@ static void clb_loop_table_fill(clb_loop_table *memory, uint64_t parent_start) {
     memory->total_bytes = clb_loop_table_bytes();
     memory->parent_pid = getpid();
     memory->parent_start = parent_start;
-    memory->clock_scale = clb_measure_scale();
+    memory->clock_scale = clr_measure_scale();
 }
 
-int clb_loop_table_create_unshared(clb_loop_table **table) {
+int clr_loop_table_create_unshared(clb_loop_table **table) {
     void *mapped = mmap(NULL, clb_loop_table_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) return errno;
-    clb_loop_table_fill(mapped, 0);
+    clr_loop_table_fill(mapped, 0);
     *table = mapped;
     return 0;
 }
 
-int clb_loop_table_create(uint64_t parent_start, clb_loop_table **table, int *descriptor) {
+int clr_loop_table_create(uint64_t parent_start, clb_loop_table **table, int *descriptor) {
     int fd = memfd_create("lagmonitor-page", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) return errno;
     int error = 0;
@@ -105,24 +104,24 @@ int clb_loop_table_create(uint64_t parent_start, clb_loop_table **table, int *de
         close(fd);
         return error;
     }
-    clb_loop_table_fill(memory, parent_start);
+    clr_loop_table_fill(memory, parent_start);
     *table = memory;
     *descriptor = fd;
     return 0;
 }
 
-void clb_loop_table_destroy(clb_loop_table *table, int descriptor) {
+void clr_loop_table_destroy(clb_loop_table *table, int descriptor) {
     munmap(table, clb_loop_table_bytes());
     if (descriptor >= 0) close(descriptor);
 }
 
-void clb_loop_table_path(int descriptor, char path[CLB_LOOP_TABLE_PATH_MAX]) {
+void clr_loop_table_path(int descriptor, char path[CLB_LOOP_TABLE_PATH_MAX]) {
     snprintf(path, CLB_LOOP_TABLE_PATH_MAX, "/proc/%d/fd/%d", getpid(), descriptor);
 }
 
 // MARK: Reading
 
-int clb_loop_table_read(const clb_loop_table *table, uint32_t index, clb_loop_table_entry *loop) {
+int clr_loop_table_read(const clb_loop_table *table, uint32_t index, clr_loop_table_entry *loop) {
     if (index >= CLB_LOOP_TABLE_SLOTS) return 0;
     uint64_t claim = clb_loop_table_claim(table, index);
     uint32_t state = clb_claim_state(claim);
@@ -136,7 +135,7 @@ int clb_loop_table_read(const clb_loop_table *table, uint32_t index, clb_loop_ta
     if (clb_claim_generation(after) != clb_claim_generation(claim) || clb_claim_pid(after) != clb_claim_pid(claim)) return 0;
     if (slot.kind != CLB_LOOP_FROM_PRELOAD && slot.kind != CLB_LOOP_FROM_MONITOR) return 0;
     if (slot.pid <= 0 || slot.tid <= 0 || slot.pid != clb_claim_pid(claim)) return 0;
-    *loop = (clb_loop_table_entry){
+    *loop = (clr_loop_table_entry){
         .claim = claim,
         .state = state,
         .kind = slot.kind,
@@ -155,19 +154,19 @@ int clb_loop_table_read(const clb_loop_table *table, uint32_t index, clb_loop_ta
     return 1;
 }
 
-uint64_t clb_loop_table_unfinished(const clb_loop_table *table, uint32_t index) {
-    clb_loop_table_entry loop;
+uint64_t clr_loop_table_unfinished(const clb_loop_table *table, uint32_t index) {
+    clr_loop_table_entry loop;
     uint64_t claim = clb_loop_table_claim(table, index);
-    return clb_claim_state(claim) == CLB_SLOT_FREE || clb_loop_table_read(table, index, &loop) ? 0 : claim;
+    return clb_claim_state(claim) == CLB_SLOT_FREE || clr_loop_table_read(table, index, &loop) ? 0 : claim;
 }
 
-void clb_loop_table_wait_place(const clb_loop_table *table, uint32_t index, uint64_t *sp, int32_t *object) {
+void clr_loop_table_wait_place(const clb_loop_table *table, uint32_t index, uint64_t *sp, int32_t *object) {
     const clb_loop_table_slot *slot = clb_loop_table_slot_at(table, index);
     *sp = __atomic_load_n(&slot->wait_sp, __ATOMIC_RELAXED);
     *object = __atomic_load_n(&slot->wait_object, __ATOMIC_RELAXED);
 }
 
-int clb_loop_table_has_fetcher(const clb_loop_table *table, uint32_t index, int32_t object, uint64_t since_ns) {
+int clr_loop_table_has_fetcher(const clb_loop_table *table, uint32_t index, int32_t object, uint64_t since_ns) {
     int32_t process = clb_claim_pid(clb_loop_table_claim(table, index));
     for (uint32_t other = 0; other < CLB_LOOP_TABLE_SLOTS; other++) {
         uint64_t claim = clb_loop_table_claim(table, other);
@@ -180,7 +179,7 @@ int clb_loop_table_has_fetcher(const clb_loop_table *table, uint32_t index, int3
     return 0;
 }
 
-int clb_loop_table_free(clb_loop_table *table, uint32_t index, uint64_t claim) {
+int clr_loop_table_free(clb_loop_table *table, uint32_t index, uint64_t claim) {
     if (index >= CLB_LOOP_TABLE_SLOTS) return 0;
     uint64_t *word = clb_loop_table_claim_word(table, index);
     uint64_t found = __atomic_load_n(word, __ATOMIC_RELAXED);
@@ -190,8 +189,4 @@ int clb_loop_table_free(clb_loop_table *table, uint32_t index, uint64_t claim) {
         if (__atomic_compare_exchange_n(word, &found, freed, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return 1;
     }
     return 0;
-}
-
-uint64_t clb_loop_table_drain(clb_loop_table *table) {
-    return clb_waker_drain(&table->waker);
 }

@@ -86,7 +86,7 @@ static int32_t clr_kind(const struct perf_event_header *header) {
     }
 }
 
-// What follows a sample's time (wait_counter.c): the registers in the order of the kernel's numbers, where there are any.
+// What follows a sample's time (breakpoint.c): the registers in the order of the kernel's numbers, where there are any.
 typedef struct clr_registers {
     uint64_t abi, first_argument, sp;
 } clr_registers;

@@ -30,7 +30,7 @@ package final class SharedLoopTable: @unchecked Sendable {
         var descriptor: Int32 = -1
         var start: UInt64 = 0
         var error = cll_procfs_start_ticks(getpid(), &start)
-        if error == 0 { error = clb_loop_table_create(start, &table, &descriptor) }
+        if error == 0 { error = clr_loop_table_create(start, &table, &descriptor) }
         guard error == 0, let table else {
             let reason = error == ESRCH ? "/proc is not there" : "no shared memory: \(String(cString: strerror(error)))"
             throw .resources(reason: reason)
@@ -38,7 +38,7 @@ package final class SharedLoopTable: @unchecked Sendable {
         raw = table
         self.descriptor = descriptor
         var path = [CChar](repeating: 0, count: Int(CLB_LOOP_TABLE_PATH_MAX))
-        clb_loop_table_path(descriptor, &path)
+        clr_loop_table_path(descriptor, &path)
         variable = (
             CLB_LOOP_TABLE_VARIABLE, String(decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         )
@@ -47,7 +47,7 @@ package final class SharedLoopTable: @unchecked Sendable {
     /// A table of this process alone, where the system refuses shared memory: no other process finds it, and it stays empty.
     package static func unshared() throws(StallMonitorError) -> SharedLoopTable {
         var table: UnsafeMutablePointer<clb_loop_table>?
-        let error = clb_loop_table_create_unshared(&table)
+        let error = clr_loop_table_create_unshared(&table)
         guard error == 0, let table else { throw .resources(reason: "no memory: \(String(cString: strerror(error)))") }
         return SharedLoopTable(unshared: table)
     }
@@ -64,7 +64,7 @@ package final class SharedLoopTable: @unchecked Sendable {
     /// Whether other processes can find it.
     package var isShared: Bool { descriptor >= 0 }
 
-    deinit { clb_loop_table_destroy(raw, descriptor) }
+    deinit { clr_loop_table_destroy(raw, descriptor) }
 
     /// A loop that is, or was, there.
     struct Loop {
@@ -103,8 +103,8 @@ package final class SharedLoopTable: @unchecked Sendable {
     }
 
     func loop(at index: UInt32) -> Loop? {
-        var found = clb_loop_table_entry()
-        guard clb_loop_table_read(raw, index, &found) != 0 else { return nil }
+        var found = clr_loop_table_entry()
+        guard clr_loop_table_read(raw, index, &found) != 0 else { return nil }
         let state: Loop.State? =
             switch Int(found.state) {
             case CLB_SLOT_LIVE: .live
@@ -132,22 +132,22 @@ package final class SharedLoopTable: @unchecked Sendable {
     /// Whether that place is a loop's that counts; false as well when it is not this claim's any more.
     func isConfirmed(_ claim: UInt64, at index: UInt32) -> Bool {
         let present = clb_loop_table_claim(raw, index)
-        return clb_claim_with_state(present, 0) == claim && clb_claim_is_confirmed(present) != 0
+        return clb_claim_with_state(present, 0) == claim && clr_claim_is_confirmed(present) != 0
     }
 
     /// Where a loop waits now, and the descriptor of its epoll instance, if it is one that stays; whether it makes one for each wait: what its process claims.
     func waitPlace(at index: UInt32) -> (stackPointer: UInt64, epoll: Int32?, isMadeAnew: Bool) {
         var (stackPointer, object): (UInt64, Int32) = (0, 0)
-        clb_loop_table_wait_place(raw, index, &stackPointer, &object)
+        clr_loop_table_wait_place(raw, index, &stackPointer, &object)
         return (stackPointer, object > 0 ? object - 1 : nil, object < 0)
     }
 
     /// Whether its thread has accepted a connection since its last wait, which it serves: what its process claims.
-    func isServing(at index: UInt32) -> Bool { clb_loop_table_is_serving(raw, index) != 0 }
+    func isServing(at index: UInt32) -> Bool { clr_loop_table_is_serving(raw, index) != 0 }
 
     /// Whether another thread of that loop's process has come back since then from a wait on the same epoll instance.
     func hasFetcher(besides index: UInt32, from epoll: Int32, since nanoseconds: UInt64) -> Bool {
-        epoll >= 0 && epoll < .max && clb_loop_table_has_fetcher(raw, index, epoll + 1, nanoseconds) != 0
+        epoll >= 0 && epoll < .max && clr_loop_table_has_fetcher(raw, index, epoll + 1, nanoseconds) != 0
     }
 
     /// Whether a process publishes anything there, be it a loop or not yet. Some 0.1 µs.
@@ -161,7 +161,7 @@ package final class SharedLoopTable: @unchecked Sendable {
     }
 
     /// How often a loop has found no slot. What its process has no slot for is not watched.
-    package var refusals: UInt64 { clb_loop_table_refused(raw) }
+    package var refusals: UInt64 { clr_loop_table_refused(raw) }
 
     private static func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }
 
@@ -172,21 +172,21 @@ package final class SharedLoopTable: @unchecked Sendable {
     var remoteLoops: [RemoteLoop] { watched.withLock { $0.values.compactMap(\.loop) } }
 
     /// The place can be another loop's from now on.
-    func free(_ loop: Loop) { _ = clb_loop_table_free(raw, loop.index, loop.claim) }
+    func free(_ loop: Loop) { _ = clr_loop_table_free(raw, loop.index, loop.claim) }
 
     /// The claims of slots that are taken and show no loop, by their places: a process dies between the claim and its publication, or writes
     /// nonsense. Some 0.2 µs.
     var unfinishedClaims: [UInt32: UInt64] {
         var claims: [UInt32: UInt64] = [:]
         for index in 0..<UInt32(CLB_LOOP_TABLE_SLOTS) {
-            let claim = clb_loop_table_unfinished(raw, index)
+            let claim = clr_loop_table_unfinished(raw, index)
             if claim != 0 { claims[index] = claim }
         }
         return claims
     }
 
     /// Frees that place, unless it is another claim's by now.
-    func free(_ claim: UInt64, at index: UInt32) { _ = clb_loop_table_free(raw, index, claim) }
+    func free(_ claim: UInt64, at index: UInt32) { _ = clr_loop_table_free(raw, index, claim) }
 
     /// What the kernel says of a loop's process.
     struct Owner {
@@ -227,10 +227,10 @@ package final class SharedLoopTable: @unchecked Sendable {
     func wait(until deadline: UInt64) -> Bool { clb_waker_wait_shared(clb_loop_table_waker(raw), deadline) != 0 }
 
     /// When the first beacon of those that answered since the last call did so; 0: none.
-    func drain() -> UInt64 { clb_loop_table_drain(raw) }
+    func drain() -> UInt64 { clb_waker_drain(clb_loop_table_waker(raw)) }
 
     /// Has the processes ask the clock itself from now on, if the kernel has given up the counter that they read instead.
-    func checkClock() { clb_loop_table_check_clock(raw) }
+    func checkClock() { clr_loop_table_check_clock(raw) }
 
     /// Ends a wait. Any thread.
     func wake() { clb_waker_post_shared(clb_loop_table_waker(raw)) }

@@ -17,14 +17,15 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "clb_loop_table.h"
+#include "clr_loop_table.h"
 #include "clr_iteration_check.h"
 #include "cll_linux.h"
 #include "cll_perf_sample.h"
 #include "clr_switches.h"
 #include "clr_thread_sample.h"
 #include "clr_trace.h"
-#include "cll_wait_counter.h"
+#include "cll_breakpoint.h"
+#include "clr_wait_counter.h"
 #include "clr_wait_object.h"
 #include "cll_waiting.h"
 #include "stack.h"
@@ -259,20 +260,20 @@ static void check_loop(void) {
     cll_thread_syscall call = {0};
     for (int index = 0; index < 4000 && cll_procfs_syscall(process, process, &call) != CLL_SYSCALL_BLOCKED; index++) usleep(500);
     check(call.number == SYS_epoll_pwait && clr_wait_kind(call.number) == CLR_WAIT_EPOLL, "loop-wait-known", "call %ld", (long)call.number);
-    int counter = cll_wait_counter_open(process, call.pc);
+    int counter = clr_wait_counter_open(process, call.pc);
     clr_switches switches;
     int error = clr_switches_open(process, &switches);
     check(counter >= 0, "wait-counter-opens", "%s", strerror(-counter));
     if (check(error == 0, "switches-open", "%s", strerror(error)) && counter >= 0) {
         check(clr_switches_take(&switches, counter), "switches-take-counter", "%s", strerror(errno));
         clr_switches_set(&switches, 1);
-        cll_wait_counter_set(counter, 1);
+        cll_breakpoint_set(counter, 1);
         uint64_t turns = __atomic_load_n(&both->turns, __ATOMIC_ACQUIRE);
         usleep(600000);
-        cll_wait_counter_set(counter, 0);
+        cll_breakpoint_set(counter, 0);
         clr_switches_set(&switches, 0);
         turns = __atomic_load_n(&both->turns, __ATOMIC_ACQUIRE) - turns;
-        uint64_t counted = cll_wait_counter_read(counter), last = 0;
+        uint64_t counted = cll_breakpoint_count(counter), last = 0;
         check(turns > 10 && counted + 3 >= turns && counted <= turns + 3, "wait-counter-counts", "%ld, the loop turned %ld times", (long)counted, (long)turns);
         clr_switch found;
         int passes = 0, own = 0, sleeps = 0, backwards = 0;
@@ -356,8 +357,8 @@ static void check_preload(const char *program, const char *library) {
     clb_loop_table *table;
     int descriptor, out[2];
     char path[CLB_LOOP_TABLE_PATH_MAX], line[128] = {0};
-    if (clb_loop_table_create(1, &table, &descriptor) != 0) return;
-    clb_loop_table_path(descriptor, path);
+    if (clr_loop_table_create(1, &table, &descriptor) != 0) return;
+    clr_loop_table_path(descriptor, path);
     (void)!pipe(out);
     pid_t process = fork();
     if (process == 0) {
@@ -375,14 +376,14 @@ static void check_preload(const char *program, const char *library) {
     unsigned long sp = 0, function = 0;
     int set = -1, found = 0;
     sscanf(line, "%lx %d %lx", &sp, &set, &function);
-    clb_loop_table_entry loop = {0};
+    clr_loop_table_entry loop = {0};
     for (int index = 0; index < 600 && !(found && loop.state == CLB_SLOT_LIVE); index++) {
         usleep(20000);
-        found = clb_loop_table_read(table, 0, &loop);
+        found = clr_loop_table_read(table, 0, &loop);
     }
     uint64_t place = 0;
     int32_t object = 0;
-    clb_loop_table_wait_place(table, 0, &place, &object);
+    clr_loop_table_wait_place(table, 0, &place, &object);
     check(found && loop.state == CLB_SLOT_LIVE && loop.pid == process && loop.tid == process, "preload-finds-loop", "found %d, state %d, process %d of %d",
           found, (int)loop.state, loop.pid, process);
     check(object == set + 1, "preload-epoll", "%d for instance %d", object, set);
@@ -394,7 +395,7 @@ static void check_preload(const char *program, const char *library) {
     kill(process, SIGKILL);
     waitpid(process, NULL, 0);
     close(out[0]);
-    clb_loop_table_destroy(table, descriptor);
+    clr_loop_table_destroy(table, descriptor);
 }
 
 static int count_descriptors(void) {

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "clb_loop_table.h"
 #include "clb_mirror.h"
+#include "clr_loop_table.h"
 
 enum { CLAIMERS = 8, CLAIMS = CLB_LOOP_TABLE_SLOTS / CLAIMERS, ANSWERS = 300, CONTENDED_TURNS = 4000 };
 
@@ -43,7 +43,7 @@ static void *contend(void *number) {
         for (int look = 0; look < 100; look++) {
             if (*place != (uint64_t)(uintptr_t)number + 1) return (void *)1;
         }
-        clb_loop_table_free(table, (uint32_t)slot, claim);
+        clr_loop_table_free(table, (uint32_t)slot, claim);
     }
     return NULL;
 }
@@ -89,7 +89,7 @@ static int arm_until_finished(clb_beacon *beacon, int *answers, int *backwards) 
         last = word;
         if ((uint8_t)word == CLB_ACTIVITY_FINISHED) return 1;
         if (!clb_waker_wait_shared(clb_loop_table_waker(table), clb_now_ns() + UINT64_C(10000000000))) return 0;
-        clb_loop_table_drain(table);
+        clb_waker_drain(clb_loop_table_waker(table));
         if (++*answers == ANSWERS) __atomic_store_n(may_end, 1, __ATOMIC_RELEASE);
     }
 }
@@ -97,15 +97,15 @@ static int arm_until_finished(clb_beacon *beacon, int *answers, int *backwards) 
 static void check_table(void) {
     int descriptor;
     char path[CLB_LOOP_TABLE_PATH_MAX];
-    int error = clb_loop_table_create(1, &table, &descriptor);
+    int error = clr_loop_table_create(1, &table, &descriptor);
     if (!check(error == 0, "table-created", "%s", strerror(error))) return;
-    clb_loop_table_path(descriptor, path);
+    clr_loop_table_path(descriptor, path);
     may_end = mmap(NULL, sizeof(*may_end), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pid_t process = fork();
     if (process == 0) _exit(child(path));
     // Until all slots are claimed for good.
-    clb_loop_table_entry entry;
-    for (int wait = 0; wait < 2000 && !clb_loop_table_read(table, CLB_LOOP_TABLE_SLOTS - 1, &entry); wait++) usleep(5000);
+    clr_loop_table_entry entry;
+    for (int wait = 0; wait < 2000 && !clr_loop_table_read(table, CLB_LOOP_TABLE_SLOTS - 1, &entry); wait++) usleep(5000);
     int answers = 0, backwards = 0, was_told = arm_until_finished(clb_loop_table_beacon(table, 0), &answers, &backwards), status = -1;
     if (!was_told) kill(process, SIGKILL);
     waitpid(process, &status, 0);
@@ -116,7 +116,7 @@ static void check_table(void) {
     char names[CLAIMERS][CLAIMS] = {{0}};
     for (uint32_t index = 0; index < CLB_LOOP_TABLE_SLOTS; index++) {
         int thread = -1, number = -1;
-        if (!clb_loop_table_read(table, index, &entry) || entry.pid != process || entry.state != CLB_SLOT_LIVE) continue;
+        if (!clr_loop_table_read(table, index, &entry) || entry.pid != process || entry.state != CLB_SLOT_LIVE) continue;
         if (sscanf(entry.name, "%d-%d", &thread, &number) != 2 || thread < 0 || thread >= CLAIMERS || number < 0 || number >= CLAIMS) continue;
         twice += names[thread][number]++;
         seen++;
@@ -124,15 +124,15 @@ static void check_table(void) {
     check(seen == CLB_LOOP_TABLE_SLOTS && twice == 0, "table-slots-whole", "%d slots, %d twice", seen, twice);
     check(table->refused == 1, "table-counts-refused", "%d", (int)table->refused);
     int freed = 0;
-    for (uint32_t index = 0; index < CLB_LOOP_TABLE_SLOTS; index++) freed += clb_loop_table_free(table, index, clb_loop_table_claim(table, index));
-    check(freed == CLB_LOOP_TABLE_SLOTS && !clb_loop_table_read(table, 0, &entry), "table-slots-freed", "%d", freed);
-    clb_loop_table_destroy(table, descriptor);
+    for (uint32_t index = 0; index < CLB_LOOP_TABLE_SLOTS; index++) freed += clr_loop_table_free(table, index, clb_loop_table_claim(table, index));
+    check(freed == CLB_LOOP_TABLE_SLOTS && !clr_loop_table_read(table, 0, &entry), "table-slots-freed", "%d", freed);
+    clr_loop_table_destroy(table, descriptor);
 }
 
 // The conversion of the processor's counter, for as long as it is used without asking the clock.
 static void check_clock(int has_kernel) {
     int descriptor;
-    if (clb_loop_table_create(1, &table, &descriptor) != 0) return;
+    if (clr_loop_table_create(1, &table, &descriptor) != 0) return;
     if (has_kernel) check(table->clock_scale != 0, "clock-by-counter", "the kernel's clock is another");
     clb_ticker ticker = {0};
     uint64_t begin = clb_ticker_ask(&ticker, table), end = begin + 400000000, worst = 0, last = 0;
@@ -146,22 +146,22 @@ static void check_clock(int has_kernel) {
     }
     check(worst < 1000000, "clock-within-1-ms", "off by %ld ns", (long)worst);
     check(backwards == 0, "clock-not-backwards", "%d times", backwards);
-    clb_loop_table_destroy(table, descriptor);
+    clr_loop_table_destroy(table, descriptor);
 }
 
 // A beacon of this process with a mirror in a table: both show the same.
 static void check_mirror(void) {
     int descriptor;
     char path[CLB_LOOP_TABLE_PATH_MAX], modes[CLB_LOOP_TABLE_MODES_MAX] = "default";
-    if (clb_loop_table_create(1, &table, &descriptor) != 0) return;
-    clb_loop_table_path(descriptor, path);
+    if (clr_loop_table_create(1, &table, &descriptor) != 0) return;
+    clr_loop_table_path(descriptor, path);
     int error = clb_mirror_open_path(path);
     clb_beacon *beacon = clb_beacon_create();
     int accepted = clb_mirror_request(beacon, CLB_MIRROR_LIVE, "mirrored", modes);
     clb_beacon_wake(beacon, CLB_ACTIVITY_AFTER_WAITING, clb_now_ns());
     clb_beacon_publish(beacon, CLB_ACTIVITY_WAITING);
-    clb_loop_table_entry entry;
-    int found = clb_loop_table_read(table, 0, &entry);
+    clr_loop_table_entry entry;
+    int found = clr_loop_table_read(table, 0, &entry);
     check(error == 0 && accepted && found && strcmp(entry.name, "mirrored") == 0
               && (uint8_t)clb_beacon_word(clb_loop_table_beacon(table, 0)) == CLB_ACTIVITY_WAITING,
           "mirror", "error %d, accepted %d, found %d", error, accepted, found);

@@ -1,4 +1,5 @@
 internal import CLagBeacon
+internal import CLagRemote
 internal import Glibc
 
 /// The shared loop table, with anything in it.
@@ -9,7 +10,7 @@ final class TableTarget: FuzzTarget {
 
     init(_ surroundings: FuzzSurroundings) throws {
         var table: UnsafeMutablePointer<clb_loop_table>?
-        guard clb_loop_table_create_unshared(&table) == 0, let table else { throw FuzzError("no memory") }
+        guard clr_loop_table_create_unshared(&table) == 0, let table else { throw FuzzError("no memory") }
         self.table = table
         var claim: UInt64 = 0
         for _ in 0..<4 {
@@ -26,14 +27,14 @@ final class TableTarget: FuzzTarget {
         let waker = clb_loop_table_waker(table)
         clb_waker_post_shared(waker)
         _ = clb_waker_wait_shared(waker, clb_now_ns() + 1000)
-        _ = clb_loop_table_drain(table)
-        clb_loop_table_check_clock(table)
+        _ = clb_waker_drain(clb_loop_table_waker(table))
+        clr_loop_table_check_clock(table)
         for index in 0..<UInt32(CLB_LOOP_TABLE_SLOTS) {
-            var loop = clb_loop_table_entry()
-            _ = clb_loop_table_read(table, index, &loop)
+            var loop = clr_loop_table_entry()
+            _ = clr_loop_table_read(table, index, &loop)
             var (sp, object): (UInt64, Int32) = (0, 0)
-            clb_loop_table_wait_place(table, index, &sp, &object)
-            if index % 64 == 0 { _ = clb_loop_table_free(table, index, clb_loop_table_claim(table, index)) }
+            clr_loop_table_wait_place(table, index, &sp, &object)
+            if index % 64 == 0 { _ = clr_loop_table_free(table, index, clb_loop_table_claim(table, index)) }
         }
     }
 }

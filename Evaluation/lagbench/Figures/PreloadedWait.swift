@@ -1,4 +1,5 @@
 internal import CLagBeacon
+internal import CLagRemote
 internal import Glibc
 
 /// What the preloaded library adds to a wait: its `poll` against the C library's, of nothing with time-out 0, as the wait
@@ -23,13 +24,13 @@ struct PreloadedWait: Benchmark {
         var page: UnsafeMutablePointer<clb_loop_table>?
         var descriptor: Int32 = -1
         // No process looks at this one: a parent's start is not needed.
-        guard clb_loop_table_create(0, &page, &descriptor) == 0, let page else { throw BenchmarkFailure("no shared loop table") }
+        guard clr_loop_table_create(0, &page, &descriptor) == 0, let page else { throw BenchmarkFailure("no shared loop table") }
         let wrapped = try load(descriptor)
         guard let real = dlsym(nil, "poll") else { throw BenchmarkFailure("no poll") }
         let bare = unsafeBitCast(real, to: Wait.self)
         _ = batch(wrapped, waits: Self.firstWaits, timeout: 1)
-        var loop = clb_loop_table_entry()
-        guard clb_loop_table_read(page, 0, &loop) != 0 else { throw BenchmarkFailure("the waits were not taken for a loop") }
+        var loop = clr_loop_table_entry()
+        guard clr_loop_table_read(page, 0, &loop) != 0 else { throw BenchmarkFailure("the waits were not taken for a loop") }
         let before = clb_beacon_word(clb_loop_table_beacon(page, 0)) >> 8
         let pairs = (0..<Self.pairs).map { pair in
             // Whoever comes first has the colder caches: in turn.

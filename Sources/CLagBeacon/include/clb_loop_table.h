@@ -20,7 +20,7 @@
 // no process follows `waker` in memory that other processes write: clb_beacon_answer posts to the table's waker where this process mapped it.
 //
 // Trust. Every process that maps the table can write all of it: to lagmond, each number in here is a claim. It follows no address
-// and takes no size from it, reads a slot by clb_loop_table_read (which copies and checks the form), and asks the kernel whether the process
+// and takes no size from it, reads a slot by clr_loop_table_read (which copies and checks the form), and asks the kernel whether the process
 // that a slot names has this table mapped at all (clr_mapping_owner) before it reads anything of that process.
 // The children take from it only what cannot hurt: the conversion of time (a wrong one gives wrong times), and which slots are free.
 #pragma once
@@ -122,66 +122,9 @@ static inline uint64_t clb_loop_table_claim(const clb_loop_table *table, uint32_
 static inline uint32_t clb_claim_state(uint64_t claim) { return (uint32_t)(claim >> 32) & 0xff; }
 static inline int32_t clb_claim_pid(uint64_t claim) { return (int32_t)(uint32_t)claim; }
 static inline uint32_t clb_claim_generation(uint64_t claim) { return (uint32_t)(claim >> 40); }
-// Whether what was seen of the slot's loop counts.
-static inline int clb_claim_is_confirmed(uint64_t claim) {
-    uint32_t state = clb_claim_state(claim);
-    return state >= CLB_SLOT_LIVE && state <= CLB_SLOT_UNWATCHED;
-}
 static inline uint64_t clb_claim_with_state(uint64_t claim, uint32_t state) {
     return (claim & ~(UINT64_C(0xff) << 32)) | (uint64_t)state << 32;
 }
-
-// MARK: lagmond's side
-
-// A new table of this process, with the conversion of time measured (takes 5 ms). 0, or an errno. The descriptor is close-on-exec
-// and has to stay open as long as processes are to find the table.
-// `parent_start` is field 22 of /proc/self/stat.
-int clb_loop_table_create(uint64_t parent_start, clb_loop_table **table, int *descriptor);
-// One that no other process finds. 0, or an errno.
-int clb_loop_table_create_unshared(clb_loop_table **table);
-// Gives up this process's mapping and the descriptor; -1: there is none.
-void clb_loop_table_destroy(clb_loop_table *table, int descriptor);
-// The path for CLB_LOOP_TABLE_VARIABLE.
-void clb_loop_table_path(int descriptor, char path[CLB_LOOP_TABLE_PATH_MAX]);
-
-// Publishes whether the processor's counter still gives CLOCK_MONOTONIC: the kernel may give the counter up at any time. Reads a file
-// in /sys; worth it every few seconds in which something happens. Who converts asks the clock anew ten times a second all the same.
-void clb_loop_table_check_clock(clb_loop_table *table);
-
-// A slot's content at one moment, checked in form.
-typedef struct clb_loop_table_entry {
-    uint64_t claim;
-    uint32_t state;      // CLB_SLOT_…, from CLB_SLOT_LIVE on
-    uint32_t kind;
-    int32_t pid, tid;
-    uint64_t claimed_ns;
-    uint64_t wait_return, wait_sp;
-    uint64_t inner_waits, changes;
-    char name[CLB_LOOP_TABLE_NAME_MAX];    // ended by a NUL
-    char modes[CLB_LOOP_TABLE_MODES_MAX];  // ended by a NUL
-} clb_loop_table_entry;
-
-// 1, or 0 when no loop is there (free, being filled, or nonsense).
-int clb_loop_table_read(const clb_loop_table *table, uint32_t index, clb_loop_table_entry *loop);
-// The claim of a slot that is taken and shows no loop: it is being filled, who claimed it died meanwhile, or it is nonsense. Else 0.
-uint64_t clb_loop_table_unfinished(const clb_loop_table *table, uint32_t index);
-// Where its loop waits now, and on what: the slot's wait_sp and wait_object.
-void clb_loop_table_wait_place(const clb_loop_table *table, uint32_t index, uint64_t *sp, int32_t *object);
-// Whether its thread serves a connection that it has accepted since its last wait.
-static inline int clb_loop_table_is_serving(const clb_loop_table *table, uint32_t index) {
-    const clb_loop_table_slot *slot = clb_loop_table_slot_at(table, index);
-    uint64_t word = clb_beacon_word(&slot->beacon);
-    return word != 0 && __atomic_load_n(&slot->served_word, __ATOMIC_RELAXED) == word;
-}
-// How often a loop has found no free slot.
-static inline uint64_t clb_loop_table_refused(const clb_loop_table *table) { return __atomic_load_n(&table->refused, __ATOMIC_RELAXED); }
-// Whether another thread of the process at `index`, by its waits, has come back since `since_ns` from one on that object (the slot's wait_object). Some
-// 0.2 µs.
-int clb_loop_table_has_fetcher(const clb_loop_table *table, uint32_t index, int32_t object, uint64_t since_ns);
-// Frees a slot unless it was claimed anew since `claim` was read. 1 when it is free now.
-int clb_loop_table_free(clb_loop_table *table, uint32_t index, uint64_t claim);
-// Takes all that was posted, in one exchange whatever the count says, and the time of the first answer.
-uint64_t clb_loop_table_drain(clb_loop_table *table);
 
 // MARK: The loops' side
 

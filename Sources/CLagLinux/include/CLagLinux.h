@@ -2,6 +2,7 @@
 // First, so that sigset_t is of the C library for those that import both.
 #include <signal.h>
 
+#include "cll_breakpoint.h"
 #include "cll_epoll_wait.h"
 #include "cll_instruction.h"
 #include "cll_jobs.h"
@@ -19,6 +20,5 @@
 #include "cll_symbols.h"
 #include "cll_task.h"
 #include "cll_thread.h"
-#include "cll_wait_counter.h"
 #include "cll_waiting.h"
 #include "cll_wake.h"

@@ -1,5 +1,4 @@
-// How often a thread of another process came by its wait: counted by a breakpoint of the processor at the wait's system call (on AArch64 at the
-// instruction before it).
+// How often a thread, also of another process, came by an instruction: counted by a breakpoint of the processor.
 //
 // perf_event_open(2), PERF_TYPE_BREAKPOINT: the thread is neither stopped nor signalled, and nothing of its memory is changed. It
 // costs the thread about a µs each time it comes by while the counter counts, and 0.5 µs at each switch while it is open. Where it has a ring
@@ -10,13 +9,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-// A counter for the system call that returns to `pc` (as in /proc/<pid>/task/<tid>/syscall), not counting yet: a descriptor, or a
-// negative errno: EACCES or EPERM where perf events are not allowed (kernel.perf_event_paranoid, a container's filter), ENOSPC where others
-// have all of the processor's breakpoints, EOPNOTSUPP where there is no place for one, and others where the processor has none.
-int cll_wait_counter_open(pid_t tid, uint64_t pc);
-// The same for the instruction at `address`.
+// A counter for the instruction at `address`, not counting yet: a descriptor, or a negative errno: EACCES or EPERM where perf events are not allowed
+// (kernel.perf_event_paranoid, a container's filter), ENOSPC where others have all of the processor's breakpoints, and others where the processor has none.
 int cll_breakpoint_open(pid_t tid, uint64_t address);
 // Counts from now on, or not any more. Some µs.
-void cll_wait_counter_set(int counter, int counts);
+void cll_breakpoint_set(int counter, int counts);
 // How often so far.
-uint64_t cll_wait_counter_read(int counter);
+uint64_t cll_breakpoint_count(int counter);

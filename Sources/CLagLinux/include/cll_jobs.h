@@ -52,7 +52,7 @@ int cll_job_read(const cll_job_slots *slots, const cll_job_thread *thread, cll_j
 // Whether that is the queue of libdispatch's manager, whose thread waits for events and timers and serves it all the time. 1 µs.
 int cll_job_is_manager(const cll_job_slots *slots, uint64_t queue);
 
-// A counter of the jobs that the thread begins, by a breakpoint of the processor at the function that runs a job (cll_wait_counter.h has the cost and
+// A counter of the jobs that the thread begins, by a breakpoint of the processor at the function that runs a job (cll_breakpoint.h has the cost and
 // the rest of the calls): a descriptor that counts already, or a negative errno. Not where a seccomp filter is: many end the process for the call.
 int cll_job_counter_open(pid_t tid, uint64_t function);
 

@@ -1,7 +1,7 @@
 // When a thread of another process left and got its processor, and came by its wait: stamped by the kernel, without the thread's taking part.
 //
 // perf_event_open(2): a software event that counts nothing (PERF_COUNT_SW_DUMMY) with PERF_RECORD_SWITCH records, and, into the same ring,
-// the samples of a counter at the thread's wait (cll_wait_counter.h). It opens without privileges where kernel.perf_event_paranoid is 2 or
+// the samples of a counter at the thread's wait (clr_wait_counter.h). It opens without privileges where kernel.perf_event_paranoid is 2 or
 // less. Each time the thread leaves its processor and gets one again costs it 1.1 µs more while that is recorded, and 0.5 µs while the event (as any
 // of perf's, a counter's too) is open and off; nothing once it is closed, and other threads nothing that could be measured. All of it are descriptors
 // and a mapping of this process: however it ends, nothing is left in the other.
@@ -38,7 +38,7 @@ int clr_switches_open(pid_t tid, clr_switches *switches);
 void clr_switches_close(clr_switches *switches);
 // Records from now on, or not any more. Some µs.
 void clr_switches_set(const clr_switches *switches, int records);
-// Has a counter of cll_wait_counter_open leave a stamp each time it counts. Whether it will.
+// Has a counter of clr_wait_counter_open leave a stamp each time it counts. Whether it will.
 int clr_switches_take(const clr_switches *switches, int counter);
 // The next record, in order of time, if it is not younger than that. 0: there is none. No system call, no wait; one thread at a time.
 int clr_switches_next(const clr_switches *switches, uint64_t until_ns, clr_switch *found);

@@ -4,7 +4,7 @@ internal import Glibc
 
 /// Finds out whether a loop that was seen at work goes around, for as long as that is in doubt.
 ///
-/// By a counter at the loop's wait where the kernel gives one (cll_wait_counter.h): the thread notices nothing. Otherwise by holding
+/// By a counter at the loop's wait where the kernel gives one (clr_wait_counter.h): the thread notices nothing. Otherwise by holding
 /// the thread at its system calls, for as few of them as possible (clr_iteration_check.h). The watchdog's thread alone.
 struct IterationProbe: ~Copyable {
     /// What was found since it began.
@@ -68,14 +68,14 @@ struct IterationProbe: ~Copyable {
         isCounting = true
         pollsSinceBegin = 0
         recorder.beginStamps()
-        counted = cll_wait_counter_read(counter.descriptor)
-        cll_wait_counter_set(counter.descriptor, 1)
+        counted = cll_breakpoint_count(counter.descriptor)
+        cll_breakpoint_set(counter.descriptor, 1)
     }
 
     /// What has come of it. A thread that was held is not any more.
     mutating func poll() -> Outcome {
         if isCounting, let counter {
-            let count = cll_wait_counter_read(counter.descriptor)
+            let count = cll_breakpoint_count(counter.descriptor)
             defer { counted = count }
             pollsSinceBegin += 1
             return count == counted ? .nothing : .iteration(nil)
@@ -97,7 +97,7 @@ struct IterationProbe: ~Copyable {
     mutating func end() {
         guard isCounting, let counter else { return }
         isCounting = false
-        cll_wait_counter_set(counter.descriptor, 0)
+        cll_breakpoint_set(counter.descriptor, 0)
     }
 
     /// Gives the counter back: also one that is off costs a thread that is switched often. Some µs.
@@ -116,7 +116,7 @@ struct IterationProbe: ~Copyable {
             self.counter = nil
             isCounting = false
         }
-        let descriptor = cll_wait_counter_open(tid, address)
+        let descriptor = clr_wait_counter_open(tid, address)
         guard descriptor >= 0 else {
             hasNoCounter = true
             isShort = descriptor == -EMFILE || descriptor == -ENFILE || descriptor == -ENOMEM || descriptor == -ENOSPC

@@ -1,4 +1,3 @@
-internal import CLagLinux
 internal import CLagRemote
 internal import Foundation
 internal import Synchronization
@@ -129,7 +128,7 @@ private struct MeasuredStall {
 
 /// Whether the kernel lets us count; elsewhere the threads are held.
 private let canCount: Bool = {
-    let counter = cll_wait_counter_open(0, 0x1000)
+    let counter = clr_wait_counter_open(0, 0x1000)
     if counter >= 0 { close(counter) }
     return counter >= 0
 }()

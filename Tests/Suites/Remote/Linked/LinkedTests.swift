@@ -1,4 +1,5 @@
 internal import CLagBeacon
+internal import CLagRemote
 internal import Foundation
 internal import TestSupport
 internal import Testing
@@ -151,7 +152,7 @@ internal import Testing
         #expect(process.nextLine()?.hasPrefix("reported end main ") == true)
         #expect(process.reported.isEmpty && process.table.raw.pointee.refused > 0)
         // It looks again after a thousand turns, which are 5 ms each, and many times that on a busy machine.
-        for (index, claim) in claims.enumerated() { _ = clb_loop_table_free(process.table.raw, UInt32(index), claim) }
+        for (index, claim) in claims.enumerated() { _ = clr_loop_table_free(process.table.raw, UInt32(index), claim) }
         // Its report has had Dispatch start the manager's thread, which waits on an epoll instance, and is found as well.
         #expect(eventually(seconds: 120) { isMirrorWatched(process) })
         process.send("s")

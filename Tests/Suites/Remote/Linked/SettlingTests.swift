@@ -1,4 +1,5 @@
 internal import CLagBeacon
+internal import CLagRemote
 internal import Foundation
 internal import Testing
 
@@ -33,7 +34,7 @@ struct SettlingTests {
             #expect(watch.settlingDeadline == .max && watch.slots[place]?.unselected != nil)
         }
         // What is gone is forgotten.
-        _ = clb_loop_table_free(table.raw, place, claim)
+        _ = clr_loop_table_free(table.raw, place, claim)
         watch.scan()
         #expect(watch.slots.isEmpty)
     }

@@ -1,4 +1,5 @@
 internal import CLagBeacon
+internal import CLagRemote
 internal import Dispatch
 internal import Synchronization
 internal import TestSupport
@@ -11,7 +12,7 @@ struct HostileTableTests {
         let waker = clb_loop_table_waker(table)
         clb_waker_post_shared(waker)
         _ = clb_waker_wait_shared(waker, clb_now_ns() + 1_000_000)
-        _ = clb_loop_table_drain(table)
+        _ = clb_waker_drain(clb_loop_table_waker(table))
         _ = clb_waker_wait_shared(waker, clb_now_ns() + 1_000_000)
     }
 
@@ -25,7 +26,7 @@ struct HostileTableTests {
             use(table.raw)
         }
         // An honest post still wakes.
-        _ = clb_loop_table_drain(table.raw)
+        _ = clb_waker_drain(clb_loop_table_waker(table.raw))
         clb_waker_post_shared(waker)
         #expect(clb_waker_wait_shared(waker, clb_now_ns() + 5_000_000_000) == 1)
     }
@@ -51,16 +52,16 @@ struct HostileTableTests {
         while clb_now_ns() < end {
             use(table.raw)
             for index in 0..<UInt32(CLB_LOOP_TABLE_SLOTS) {
-                var loop = clb_loop_table_entry()
+                var loop = clr_loop_table_entry()
                 // What is read is whole, whatever it says.
-                if clb_loop_table_read(table.raw, index, &loop) != 0 { #expect(loop.pid > 0 && loop.tid > 0) }
-                _ = clb_loop_table_free(table.raw, index, generator.next())
+                if clr_loop_table_read(table.raw, index, &loop) != 0 { #expect(loop.pid > 0 && loop.tid > 0) }
+                _ = clr_loop_table_free(table.raw, index, generator.next())
             }
-            clb_loop_table_check_clock(table.raw)
+            clr_loop_table_check_clock(table.raw)
         }
         isDone.set()
         group.wait()
-        _ = clb_loop_table_drain(table.raw)
+        _ = clb_waker_drain(clb_loop_table_waker(table.raw))
         clb_waker_post_shared(clb_loop_table_waker(table.raw))
         #expect(clb_waker_wait_shared(clb_loop_table_waker(table.raw), clb_now_ns() + 5_000_000_000) == 1)
     }

@@ -1,4 +1,5 @@
 internal import CLagBeacon
+internal import CLagRemote
 internal import Foundation
 internal import TestSupport
 internal import Testing
@@ -57,13 +58,13 @@ struct LoopFindingTests {
         _ = try probe.word("served")
         let loop = try #require(probe.table.live.first)
         #expect(probe.table.loops.count == 1 && loop.changes == changes)
-        #expect((clb_loop_table_is_serving(probe.table.raw, probe.table.index(of: loop)) != 0) == (changes == 0))
+        #expect((clr_loop_table_is_serving(probe.table.raw, probe.table.index(of: loop)) != 0) == (changes == 0))
         let sequence = probe.table.sequence(of: loop)
         probe.goOn()
         _ = try probe.word("looped")
         #expect(probe.table.live.first?.changes == 2 * changes)
         #expect(probe.table.sequence(of: loop) == sequence + 2)
-        #expect(clb_loop_table_is_serving(probe.table.raw, probe.table.index(of: loop)) == 0)
+        #expect(clr_loop_table_is_serving(probe.table.raw, probe.table.index(of: loop)) == 0)
         probe.goOn()
         #expect(try probe.end() == (0, ""))
     }
@@ -72,7 +73,7 @@ struct LoopFindingTests {
         let probe = try WatchedProbe("accepts-elsewhere", "set poll")
         _ = try probe.word("accepted")
         let loop = try #require(probe.table.live.first)
-        #expect(clb_loop_table_is_serving(probe.table.raw, probe.table.index(of: loop)) == 0)
+        #expect(clr_loop_table_is_serving(probe.table.raw, probe.table.index(of: loop)) == 0)
         probe.goOn()
         #expect(try probe.end() == (0, ""))
     }
@@ -82,7 +83,7 @@ struct LoopFindingTests {
         let probe = try WatchedProbe("accepts-early")
         _ = try probe.word("looped")
         let loop = try #require(probe.table.live.first)
-        #expect(clb_loop_table_is_serving(probe.table.raw, probe.table.index(of: loop)) == 0)
+        #expect(clr_loop_table_is_serving(probe.table.raw, probe.table.index(of: loop)) == 0)
         probe.goOn()
         #expect(try probe.end() == (0, ""))
     }
@@ -227,7 +228,7 @@ struct LoopFindingTests {
         probe.goOn()
         #expect(try probe.end() == (0, ""))
         let loop = try #require(probe.table.loops.first)
-        #expect(loop.isWithdrawn && clb_claim_is_confirmed(loop.claim) == 0)
+        #expect(loop.isWithdrawn && clr_claim_is_confirmed(loop.claim) == 0)
     }
 
     @Test func `the claim of a program that waits and exits is withdrawn`() throws {

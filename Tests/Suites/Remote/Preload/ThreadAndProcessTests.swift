@@ -107,7 +107,7 @@ struct ThreadAndProcessTests {
     @Test func `an armed loop wakes the one that waits`() throws {
         let probe = try WatchedProbe("seven")
         _ = try probe.word("looped")
-        _ = clb_loop_table_drain(probe.table.raw)
+        _ = clb_waker_drain(clb_loop_table_waker(probe.table.raw))
         probe.goOn()
         _ = try probe.word("looped")
         // The new loop reported so by itself.
@@ -126,7 +126,7 @@ struct ThreadAndProcessTests {
         probe.goOn()
         _ = try probe.word("looped")
         let loop = try #require(probe.table.live.first)
-        _ = clb_loop_table_drain(probe.table.raw)
+        _ = clb_waker_drain(clb_loop_table_waker(probe.table.raw))
         probe.table.beacon(of: loop).pointee.waker = UnsafeMutablePointer(bitPattern: 64)
         clb_beacon_rearm(probe.table.beacon(of: loop), UInt32(CLB_ARMED_REST))
         probe.goOn()
@@ -134,7 +134,7 @@ struct ThreadAndProcessTests {
         #expect(clb_waker_wait_shared(clb_loop_table_waker(probe.table.raw), clb_now_ns() + 5_000_000_000) == 1)
         #expect(clb_beacon_answered_ns(probe.table.beacon(of: loop)) >= loop.claimed_ns)
         #expect(probe.table.beacon(of: loop).pointee.armed == 0)
-        #expect(clb_loop_table_drain(probe.table.raw) >= loop.claimed_ns)
+        #expect(clb_waker_drain(clb_loop_table_waker(probe.table.raw)) >= loop.claimed_ns)
         probe.goOn()
         #expect(try probe.end() == (0, ""))
     }

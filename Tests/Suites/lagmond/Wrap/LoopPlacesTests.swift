@@ -1,4 +1,4 @@
-internal import CLagLinux
+internal import CLagRemote
 internal import Foundation
 internal import TestSupport
 internal import Testing
@@ -55,7 +55,7 @@ struct LoopPlacesTests {
 
     /// Whether the kernel counts how often a thread comes by a place.
     private static var hasWaitCounters: Bool {
-        let counter = cll_wait_counter_open(0, 0x1000)
+        let counter = clr_wait_counter_open(0, 0x1000)
         if counter >= 0 { close(counter) }
         return counter >= 0
     }

@@ -1,4 +1,5 @@
 internal import CLagBeacon
+internal import CLagRemote
 internal import Foundation
 internal import TestSupport
 internal import Testing
@@ -181,8 +182,8 @@ struct WrappedCommandTests {
         // As any process that has the path may; the first slot is the only one.
         let page = try #require(clb_loop_table_open(path))
         defer { munmap(page, clb_loop_table_bytes()) }
-        var loop = clb_loop_table_entry()
-        #expect(clb_loop_table_read(page, 0, &loop) != 0 && [loop.pid, loop.tid] == word)
+        var loop = clr_loop_table_entry()
+        #expect(clr_loop_table_read(page, 0, &loop) != 0 && [loop.pid, loop.tid] == word)
         #expect(page.pointee.parent_pid == running.pid)
         let end = try running.end(input: Data("\n".utf8))
         #expect(
