@@ -113,13 +113,11 @@ extension StallMonitor {
             let rule = rules.sampling == nil ? "starvation" : "sampling"
             throw .ruleNotPossible(rule: rule, reason: "the threads of '\(pool.name)' are sampled: only callout applies to them")
         }
-        guard let workers = parts.workers, let jobs = pool.jobs else {
-            let reason = "where the threads of '\(pool.name)' keep what they run is not known of this Swift runtime"
-            throw .ruleNotPossible(rule: "callout", reason: reason)
+        guard let workers = parts.workers else {
+            throw .ruleNotPossible(rule: "callout", reason: "'\(pool.name)' is a pool of this process")
         }
         try workers.add(
             pool,
-            jobs: jobs,
             name: name ?? pool.name,
             owner: core,
             rules: configuration.watchRules(of: own),

@@ -1,4 +1,4 @@
-package import CLagLinux
+internal import CLagLinux
 package import LagActivity
 public import LagMonitor
 
@@ -32,12 +32,12 @@ public import LagMonitor
 ///
 /// The main actor is not among them: see ``PingedQueue``; nor are actors with an executor of their own. Everything here is safe from any
 /// thread.
-public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, MailboxLoop, WorkerPool, Sendable {
+public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, MailboxLoop, NamedPool, Sendable {
     public let name: String
     /// Of the tasks that are started.
     public let priority: TaskPriority
     package let mailbox = PingMailbox()
-    package let threadName: cll_name
+    let threadName: cll_name
     private let mainQueue: UInt
     private let expectedBlocks: ExpectedBlockScope
 
@@ -71,7 +71,7 @@ public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, MailboxLoop, W
         Task.detached(priority: priority) { [mailbox] in mailbox.answer() }
     }
 
-    package var jobs: JobSource? { JobSource(.tasks, slots: TaskRuntime.slots) }
+    var jobs: JobSource? { JobSource(.tasks, slots: TaskRuntime.slots) }
 
     public func findWorkers(_ tids: UnsafeMutableBufferPointer<Int32>) -> Int {
         let count = findThreads(tids)

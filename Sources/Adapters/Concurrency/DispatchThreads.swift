@@ -1,4 +1,4 @@
-package import CLagLinux
+internal import CLagLinux
 package import LagActivity
 public import LagMonitor
 
@@ -16,10 +16,10 @@ public import LagMonitor
 /// threads, or is marked by ``StallMonitor/expectingBlock(_:)``. The main queue does not count: see ``PingedQueue``.
 ///
 /// A queue that you have yourself is watched better by ``PingedQueue``. Everything here is safe from any thread.
-public final class DispatchThreads: ObservableLoop, WorkerPool, Sendable {
+public final class DispatchThreads: ObservableLoop, NamedPool, Sendable {
     public let name: String
     public let beacon = ActivityBeacon()
-    package let threadName: cll_name
+    let threadName: cll_name
 
     /// - Parameters:
     ///   - threadName: as the kernel has it (`/proc/<pid>/task/*/comm`), of 15 bytes at most. The default is that of the threads that serve serial queues
@@ -35,7 +35,7 @@ public final class DispatchThreads: ObservableLoop, WorkerPool, Sendable {
 
     public var publishesActivity: Bool { false }
 
-    package var jobs: JobSource? { JobSource(.queues, slots: TaskRuntime.slots) }
+    var jobs: JobSource? { JobSource(.queues, slots: TaskRuntime.slots) }
 }
 
 extension cll_name {

@@ -43,7 +43,7 @@ final class MonitorEngine: Sendable {
         fileprivate let threads: [WorkerThread]
         fileprivate let pingThread: PingThread
         /// The threads of pools; nil for another process.
-        let workers: WorkerSearch?
+        let workers: LatePoolWatch?
 
         /// Starts the thread that gives pings, if it does not run yet. It is there only where a loop needs it.
         func startPings() throws(StallMonitorError) {
@@ -124,14 +124,14 @@ final class MonitorEngine: Sendable {
         let reporter = Reporter(registry: registry, queue: queue, builder: builder)
         target?.languages?.begin { [weak reporter] in reporter?.wake() }
         let relay = PingRelay(registry: registry)
-        let workers = target == nil ? WorkerSearch(registry: registry) : nil
+        let workers = target == nil ? LatePoolWatch(registry: registry) : nil
         let watchdog = Watchdog(
             registry: registry,
             queue: queue,
             capture: capture,
             relay: relay,
             semaphore: target?.semaphore,
-            externalSampler: target?.externalSampler ?? workers?.sampler,
+            externalSampler: target?.externalSampler ?? workers,
             throttling: throttling
         ) { reporter.wake() }
         let starter = ThreadIdentity.current

@@ -33,7 +33,7 @@ extension Watch {
         unowned(unsafe) let queue: (any CountableQueue)?
         unowned(unsafe) let sampled: (any SampledLoop)?
         /// The same, where it is a thread of a pool.
-        unowned(unsafe) let poolWorker: PoolWorker?
+        unowned(unsafe) let poolWorker: (any JobLoop)?
         unowned(unsafe) let unpinned: (any UnpinnedLoop)?
         unowned(unsafe) let threadPool: (any ThreadPoolLoop)?
         unowned(unsafe) let ticks: TickCell?
@@ -80,7 +80,7 @@ extension Watch {
             queue = loop as? any CountableQueue
             waits = examinable?.waits ?? .rests
             sampled = loop as? any SampledLoop
-            poolWorker = loop as? PoolWorker
+            poolWorker = loop as? any JobLoop
             unpinned = loop as? any UnpinnedLoop
             threadPool = loop as? any ThreadPoolLoop
             self.ticks = ticks

@@ -1,14 +1,15 @@
 internal import CLagLinux
 internal import LagActivity
+import LagMonitor
 import Synchronization
 import TestSupport
 import Testing
 
-@testable import LagMonitor
+@testable import LagMonitorConcurrency
 
 /// A pool that has no threads yet.
 struct EmptyPoolTests {
-    private final class EmptyPool: WorkerPool {
+    private final class EmptyPool: NamedPool {
         let name = "empty"
         let beacon = ActivityBeacon()
         let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)

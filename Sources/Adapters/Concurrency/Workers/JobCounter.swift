@@ -15,7 +15,7 @@ struct JobCounter: ~Copyable {
     deinit { if descriptor >= 0 { Glibc.close(descriptor) } }
 
     /// How many jobs it has counted; nil: it does not count.
-    var begun: UInt64? { descriptor >= 0 ? cll_wait_counter_read(descriptor) : nil }
+    var begun: UInt64? { descriptor >= 0 ? cll_breakpoint_count(descriptor) : nil }
 
     /// Begins to count, if it does not and it is possible. Some 20 µs.
     mutating func open(_ tid: Int32, function: UInt64) {

@@ -3,7 +3,9 @@ internal import LagActivity
 import Synchronization
 import Testing
 
-@testable import LagDetection
+@testable import LagMonitorConcurrency
+
+private let millisecond: UInt64 = 1_000_000
 
 /// What the sampler asks for, and which places it gives back. Times are passed in.
 struct WorkerSamplerTests {

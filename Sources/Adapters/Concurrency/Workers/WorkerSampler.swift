@@ -1,5 +1,8 @@
 internal import CLagBeacon
 internal import CLagLinux
+internal import LagActivity
+internal import LagDetection
+internal import LagModel
 internal import Synchronization
 
 /// Samples the threads of pools of this process, and says when others are to be searched for.
@@ -10,9 +13,9 @@ internal import Synchronization
 ///
 /// Threads: ``sample(at:)`` and ``prepareNextSample()`` are the watchdog's; all else is for one thread at a time, which is not the watchdog's.
 // Unchecked: who may touch a place is said by its state; what is the watchdog's alone is said there.
-package final class WorkerSampler: ExternalSampler, @unchecked Sendable {
+final class WorkerSampler: ExternalSampler, @unchecked Sendable {
     /// Threads that can be watched at once.
-    package static let capacity = 256
+    static let capacity = 256
 
     private enum State: UInt8, AtomicRepresentable {
         /// No thread: the owner may write the place.
@@ -57,28 +60,28 @@ package final class WorkerSampler: ExternalSampler, @unchecked Sendable {
     private static let uncountedNanoseconds: UInt64 = 10_000_000
 
     /// - Parameter wantSearch: called by the watchdog when threads may have come: neither locks nor allocates.
-    package init(wantSearch: @escaping @Sendable () -> Void) { self.wantSearch = wantSearch }
+    init(wantSearch: @escaping @Sendable () -> Void) { self.wantSearch = wantSearch }
 
     // MARK: The owner's side
 
     /// How often jobs in progress are sampled; nil: no pool is watched any more.
-    package func setInterval(_ nanoseconds: UInt64?) {
+    func setInterval(_ nanoseconds: UInt64?) {
         interval.store(nanoseconds ?? .max, ordering: .releasing)
         hasChanged.store(true, ordering: .releasing)
     }
 
     /// A search begins: since when the threads that it finds may have come.
-    package func takeSearch() -> UInt64 {
+    func takeSearch() -> UInt64 {
         let since = searchSince.exchange(0, ordering: .acquiringAndReleasing)
         return since > 0 ? since : clb_now_ns()
     }
 
     /// Whether one more thread can be sampled.
-    package var hasFreePlace: Bool { places.contains { $0.state.load(ordering: .acquiring) == .free } }
+    var hasFreePlace: Bool { places.contains { $0.state.load(ordering: .acquiring) == .free } }
 
     /// Samples a thread from now on.
     /// - Returns: its place; nil: there is none left.
-    package func add(_ worker: PoolWorker) -> Int? {
+    func add(_ worker: PoolWorker) -> Int? {
         guard let index = places.firstIndex(where: { $0.state.load(ordering: .acquiring) == .free }) else { return nil }
         places[index].worker = worker
         places[index].state.store(.active, ordering: .releasing)
@@ -88,14 +91,14 @@ package final class WorkerSampler: ExternalSampler, @unchecked Sendable {
     }
 
     /// Asks for a place back: it is there when ``release(_:)`` says so.
-    package func close(_ index: Int) {
+    func close(_ index: Int) {
         _ = places[index].state.compareExchange(expected: .active, desired: .closing, ordering: .acquiringAndReleasing)
         hasChanged.store(true, ordering: .releasing)
     }
 
     /// Takes a place back whose thread is gone, or which was closed.
     /// - Returns: false while the watchdog may still use it.
-    package func release(_ index: Int) -> Bool {
+    func release(_ index: Int) -> Bool {
         guard places[index].state.load(ordering: .acquiring) == .ended else { return false }
         places[index].worker = nil
         places[index].state.store(.free, ordering: .releasing)
@@ -105,7 +108,7 @@ package final class WorkerSampler: ExternalSampler, @unchecked Sendable {
     // MARK: The watchdog's side
 
     /// - Returns: whether a thread is, or was, at a job.
-    package func sample(at now: UInt64) -> Bool {
+    func sample(at now: UInt64) -> Bool {
         guard interval.load(ordering: .acquiring) != .max || hasChanged.load(ordering: .relaxed) else {
             lastNanoseconds = 0
             return false
@@ -172,7 +175,7 @@ package final class WorkerSampler: ExternalSampler, @unchecked Sendable {
         wantSearch()
     }
 
-    package func prepareNextSample() -> UInt64 {
+    func prepareNextSample() -> UInt64 {
         let interval = interval.load(ordering: .acquiring)
         guard interval != .max else { return .max }
         let now = clb_now_ns()

@@ -1,19 +1,20 @@
-package import LagActivity
+internal import LagActivity
+internal import LagModel
 
 /// What one sample says of a thread of a pool.
-package struct JobSample: Sendable, Equatable {
+struct JobSample: Sendable, Equatable {
     /// Which job it runs; 0: none.
-    package var job: UInt64
+    var job: UInt64
     /// What its CPU clock stands at.
-    package var cpuNanoseconds: UInt64 = 0
+    var cpuNanoseconds: UInt64 = 0
     /// How often it has gone to sleep by itself; nil: not read, because it has not run since the last sample, or the kernel does not say.
-    package var sleeps: UInt64?
+    var sleeps: UInt64?
     /// Whether it sleeps now.
-    package var isAsleep = false
+    var isAsleep = false
     /// How many jobs it has begun since they are counted; nil: they are not.
-    package var begun: UInt64?
+    var begun: UInt64?
 
-    package init(job: UInt64) { self.job = job }
+    init(job: UInt64) { self.job = job }
 }
 
 /// Finds out from samples of a thread for how long it has run one job. Pure: times are passed in.
@@ -26,8 +27,8 @@ package struct JobSample: Sendable, Equatable {
 ///   leaves open a task that gives its thread up (`Task.yield()`) and gets it back at once, all the time: only a count of jobs shows that.
 ///
 /// Otherwise another job has begun since the last sample.
-package struct JobMeter: Sendable {
-    package enum Step: Sendable, Equatable {
+struct JobMeter: Sendable {
+    enum Step: Sendable, Equatable {
         /// As before.
         case nothing
         /// A job has ended, ``ended``.
@@ -41,41 +42,41 @@ package struct JobMeter: Sendable {
     private var last: JobSample?
     private var lastNanoseconds: UInt64
     /// When the present job began: between two samples, and for certain at the latter.
-    package private(set) var began = TimeBounds.exact(0)
+    private(set) var began = TimeBounds.exact(0)
     /// When the last one ended.
-    package private(set) var ended = TimeBounds.exact(0)
+    private(set) var ended = TimeBounds.exact(0)
     /// Whether the last samples have shown one and the same number, be it one job or several.
-    package private(set) var isRepeated = false
+    private(set) var isRepeated = false
 
     /// - Parameter since: when the thread was not yet at work, or not yet there.
-    package init(since: UInt64) { lastNanoseconds = since }
+    init(since: UInt64) { lastNanoseconds = since }
 
-    package var isAtWork: Bool { (last?.job ?? 0) != 0 }
+    var isAtWork: Bool { (last?.job ?? 0) != 0 }
 
     /// The number of the task whose job that is (`cll_job.task`); nil: no job of a task.
-    package var taskNumber: UInt32? {
+    var taskNumber: UInt32? {
         guard let job = last?.job, job >> 32 == 1 else { return nil }
         return UInt32(truncatingIfNeeded: job)
     }
 
     /// Whether more than its CPU clock has to be read of a thread at this job: it has run, or nothing is known of it yet.
-    package func wantsMore(_ job: UInt64, cpuNanoseconds: UInt64) -> Bool {
+    func wantsMore(_ job: UInt64, cpuNanoseconds: UInt64) -> Bool {
         guard let last, last.job == job else { return true }
         return last.cpuNanoseconds != cpuNanoseconds || last.sleeps == nil
     }
 
     /// If the thread was at rest at the last sample, it still was at that time: it has not run in between.
-    package mutating func recordRest(until time: UInt64) {
+    mutating func recordRest(until time: UInt64) {
         if let last, last.job == 0 { lastNanoseconds = max(lastNanoseconds, time) }
     }
 
     /// From now on jobs are counted.
-    package mutating func beginCounting(at begun: UInt64) { last?.begun = begun }
+    mutating func beginCounting(at begun: UInt64) { last?.begun = begun }
 
     /// - Parameters:
     ///   - now: before the thread was sampled.
     ///   - seen: after that.
-    package mutating func observe(_ sample: JobSample, at now: UInt64, seen: UInt64) -> Step {
+    mutating func observe(_ sample: JobSample, at now: UInt64, seen: UInt64) -> Step {
         let before = last
         let wasAtWork = isAtWork
         let since = lastNanoseconds
@@ -96,7 +97,7 @@ package struct JobMeter: Sendable {
     }
 
     /// Whether a sample is of the job of the last one.
-    package func isContinued(_ sample: JobSample) -> Bool {
+    func isContinued(_ sample: JobSample) -> Bool {
         guard let last, last.job != 0, sample.job == last.job else { return false }
         return Self.isSame(last, sample)
     }
@@ -110,7 +111,7 @@ package struct JobMeter: Sendable {
     }
 
     /// The first use of a type may take memory.
-    package static func warmUp() {
+    static func warmUp() {
         var meter = JobMeter(since: 0)
         for number in 1...6 as ClosedRange<UInt64> {
             var sample = JobSample(job: number % 4 == 0 ? 0 : 1)

@@ -1,29 +1,30 @@
 internal import CLagBeacon
-package import CLagLinux
-package import LagActivity
+internal import CLagLinux
+internal import LagActivity
 internal import LagCapture
+internal import LagModel
 
 /// A thread of a pool, as a loop that is sampled: a turn of it is one job.
 ///
 /// Its beacon is written by the watchdog's thread (``WorkerSampler``), from what can be read of the thread without its taking part.
 // Unchecked: the beacon, the identity and the name are immutable; the rest is the watchdog's thread's alone.
-package final class PoolWorker: SampledLoop, @unchecked Sendable {
-    package let beacon = ActivityBeacon()
-    package let thread: ThreadIdentity
-    package let name: String
+final class PoolWorker: JobLoop, @unchecked Sendable {
+    let beacon = ActivityBeacon()
+    let thread: ThreadIdentity
+    let name: String
     private let source: JobSource
     private let handle: JobThread
     private var meter: JobMeter
     private var counter = JobCounter()
     /// What the pool's threads are called; nil: this one was seen to be called so while it ran a job.
     private var expectedName: cll_name?
-    package private(set) var sampledStretches = SampledStretches()
+    private(set) var sampledStretches = SampledStretches()
 
     /// - Parameters:
     ///   - name: the pool's.
     ///   - threadName: of the pool's threads.
     ///   - since: when the thread was not there yet, or not watched yet (`CLOCK_MONOTONIC`, nanoseconds): nothing before that counts.
-    package init(_ handle: JobThread, of source: JobSource, named name: String, threads threadName: cll_name, since: UInt64) {
+    init(_ handle: JobThread, of source: JobSource, named name: String, threads threadName: cll_name, since: UInt64) {
         expectedName = threadName
         self.handle = handle
         self.source = source
@@ -35,10 +36,8 @@ package final class PoolWorker: SampledLoop, @unchecked Sendable {
     /// Whether it runs a job.
     var isAtWork: Bool { meter.isAtWork }
 
-    /// Which task's job it ran when it was last sampled: its number; nil: no task's.
     var taskNumber: UInt32? { meter.taskNumber }
 
-    /// Whether it still runs the job that it ran when it was last sampled. As a sample: some 20 µs.
     var isAtSameJob: Bool { read().map { meter.isContinued($0) } ?? false }
 
     /// For how long it has run the present one, for certain.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LagDetection
+@testable import LagMonitorConcurrency
 
 struct WorkerNewsTests {
     private func news() -> WorkerNews {

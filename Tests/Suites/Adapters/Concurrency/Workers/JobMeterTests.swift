@@ -1,7 +1,9 @@
 internal import LagActivity
 import Testing
 
-@testable import LagDetection
+@testable import LagMonitorConcurrency
+
+private let millisecond: UInt64 = 1_000_000
 
 struct JobMeterTests {
     /// A thread that was at rest at 0 and is found at a job at 50 ms.

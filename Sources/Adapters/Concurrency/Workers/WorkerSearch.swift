@@ -3,15 +3,16 @@ internal import Glibc
 internal import LagActivity
 internal import LagDetection
 internal import LagModel
+internal import LagMonitor
 
 /// Finds the threads of watched pools, and has each of them watched while it is there.
 ///
 /// A thread of its own, which sleeps until the watchdog says that threads may have come: finding them takes files, memory and locks. It is there only where
 /// a pool is watched. Everything else is for any thread.
-final class WorkerSearch: Sendable {
+final class WorkerSearch: PoolWatch {
     /// A pool that somebody watches.
     private struct Interest {
-        let pool: any WorkerPool
+        let pool: any NamedPool
         let jobs: JobSource
         let name: String
         let owner: any WatchOwner
@@ -30,7 +31,7 @@ final class WorkerSearch: Sendable {
         var isStopping = false
     }
 
-    let sampler: WorkerSampler
+    private let sampler: WorkerSampler
     private let registry: WatchRegistry
     private let semaphore: WakeSemaphore
     private let state = PthreadMutex(State())
@@ -42,15 +43,17 @@ final class WorkerSearch: Sendable {
         sampler = WorkerSampler { semaphore.post() }
     }
 
-    /// Watches the threads of a pool for an owner, until ``remove(_:of:)``. Threads that are there are watched when it returns.
     func add(
         _ pool: any WorkerPool,
-        jobs: JobSource,
         name: String,
         owner: any WatchOwner,
         rules: WatchRules,
         _ watchdog: Watchdog
     ) throws(StallMonitorError) {
+        guard let pool = pool as? any NamedPool, let jobs = pool.jobs else {
+            let reason = "where the threads of '\(pool.name)' keep what they run is not known of this Swift runtime"
+            throw .ruleNotPossible(rule: "callout", reason: reason)
+        }
         try state.withLock { state throws(StallMonitorError) in
             guard !state.interests.contains(where: { $0.pool === pool && $0.owner === owner }) else { return }
             if state.thread == nil {
@@ -72,7 +75,6 @@ final class WorkerSearch: Sendable {
         remove { $0.pool === loop && $0.owner === owner }
     }
 
-    /// Their watches are ended by whoever calls this.
     func removeAll(of owner: any WatchOwner) { remove { $0.owner === owner } }
 
     private func remove(where isMeant: (Interest) -> Bool) {
@@ -99,7 +101,6 @@ final class WorkerSearch: Sendable {
         sampler.setInterval(state.interests.compactMap { $0.rules.callout?.intervalNanoseconds }.min())
     }
 
-    /// Pauses or resumes the watch of a pool's threads; of all pools of that owner when `loop` is nil.
     func setPaused(_ isPaused: Bool, _ loop: (any ObservableLoop)?, of owner: any WatchOwner) {
         state.withLock { state in
             for index in state.interests.indices where state.interests[index].owner === owner {
@@ -112,7 +113,10 @@ final class WorkerSearch: Sendable {
         }
     }
 
-    /// Ends the thread. The watchdog does not run any more, or hangs.
+    func sample(at now: UInt64) -> Bool { sampler.sample(at: now) }
+
+    func prepareNextSample() -> UInt64 { sampler.prepareNextSample() }
+
     func stop(until deadline: UInt64) {
         let thread = state.withLock { state in
             state.isStopping = true
@@ -147,7 +151,7 @@ final class WorkerSearch: Sendable {
         if hasFound { state.watchdog?.wake() }
     }
 
-    private static func threads(of pool: any WorkerPool) -> [Int32] {
+    private static func threads(of pool: any NamedPool) -> [Int32] {
         withUnsafeTemporaryAllocation(of: Int32.self, capacity: WorkerSampler.capacity) { tids in
             Array(tids.prefix(pool.findThreads(tids)))
         }
