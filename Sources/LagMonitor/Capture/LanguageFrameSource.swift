@@ -1,21 +1,21 @@
 package import CLagBeacon
 package import CLagLinux
 package import LagActivity
+package import LagModel
 
 /// Knows the frames that the runtimes of languages keep of another process's threads: interpreters, compilers at run time.
 ///
 /// A monitor of this process has none. In the stack of a thread such a frame is one with a ``FrameBuffer/Frame/language`` number; what that
-/// stands for is asked for by the reporter. The watchdog calls ``prepare(_:modules:)``, the reporter the rest.
+/// stands for is asked for by the reporter.
 package protocol LanguageFrameSource: AnyObject, Sendable {
     /// Before anything is captured.
     /// - Parameter notify: has the reporter call ``resolve()``; must not block.
     func begin(notify: @escaping @Sendable () -> Void)
 
-    /// Before a capture, when the modules are known. Which runtimes there are is decided once for each set of them.
-    /// - Returns: nil where there is no runtime.
-    func prepare(_ thread: ThreadIdentity, modules: ModuleMap) -> (any LanguageThread)?
+    /// What one watchdog captures them by; nil where there is no memory: then all frames are native ones.
+    func makeCapture(process: Int32) -> (any LanguageCapture)?
 
-    /// The lock of a runtime that a thread waits for which sleeps in a futex at this address. The watchdog, after ``prepare(_:modules:)``; bounded,
+    /// The lock of a runtime that a thread waits for which sleeps in a futex at this address. The watchdog, after a capture; bounded,
     /// some 10 µs.
     /// - Returns: nil where the futex is none of a runtime's lock.
     func lock(waitedForAt futex: UInt64) -> RuntimeLock?
@@ -46,40 +46,34 @@ package struct RuntimeLock: Sendable, Equatable {
     }
 }
 
-/// A thread of a process with runtimes, in one capture.
-package protocol LanguageThread: AnyObject, Sendable {
-    /// The kernel's number.
-    var tid: Int32 { get }
+/// The part of a capture that is the languages': copies for each way to a stack, and what becomes of them. Owned by the watchdog, as
+/// ``ThreadCapture`` is.
+package protocol LanguageCapture: AnyObject {
+    /// What the thread of the last capture was at; nil: that is not known.
+    var context: UnsafePointer<clb_context_copy>? { get }
+    /// The task of its language that it ran; nil: none, or that is not known.
+    var task: UnsafePointer<cll_task>? { get }
+    /// Whether it was collecting garbage.
+    var isCollecting: Bool { get }
 
-    /// Whether frames, or the context, have to be copied while the thread cannot change them: one that runs is to be stopped then.
-    var copiesFrames: Bool { get }
+    func forgetContext()
 
-    /// Copies what the runtimes keep of the thread, which cannot go on meanwhile: no name, no line, as little as is needed. The watchdog for a
-    /// thread that sleeps, the tracer for one that is held.
-    func copy(_ memory: MemoryCopy, of snapshot: UnsafePointer<cll_snapshot>)
+    /// - Parameter identity: nil: the next capture is of native frames alone.
+    /// - Returns: whether frames have to be copied while the thread cannot change them.
+    func prepare(_ identity: ThreadIdentity?, _ modules: ModuleMap) -> Bool
 
-    /// Finds in the copy what the program published that the thread is at.
-    /// - Returns: whether it did.
-    func findContext(_ memory: MemoryCopy, _ context: UnsafeMutablePointer<clb_context_copy>) -> Bool
+    /// Reads what a thread is at just now, whatever it does meanwhile: it counts only where a capture finds the same afterwards.
+    /// - Parameter isLikely: whether it is worth a look at the modules, which takes long the first time.
+    func readRunning(_ identity: ThreadIdentity, _ modules: ModuleMap, isLikely: Bool)
 
-    /// Finds in the copy the task of the language that the thread runs.
-    /// - Returns: whether it did.
-    func findTask(
-        _ memory: MemoryCopy,
-        of snapshot: UnsafePointer<cll_snapshot>,
-        _ task: UnsafeMutablePointer<cll_task>
-    ) -> Bool
+    /// Copies what the runtimes keep of a thread that sleeps.
+    func copySleeping(_ snapshot: UnsafePointer<cll_snapshot>)
 
-    /// Whether a runtime was collecting garbage in this thread, by the copy. The watchdog.
-    func isCollecting(_ memory: MemoryCopy) -> Bool
-
-    /// Puts the languages' frames in the place of the runtimes' own. The watchdog, when the thread is on its way again.
-    /// - Parameters:
-    ///   - memory: what was copied; nil: nothing was.
-    ///   - stored: frames there are.
+    /// Puts the languages' frames in the place of the runtimes' own, when the thread is on its way again.
+    /// - Parameter stored: frames there are.
     /// - Returns: frames there are then, how many the whole stack gained, and whether a runtime says that it ends at the thread's first function.
     func merge(
-        _ memory: MemoryCopy?,
+        _ method: CaptureMethod,
         _ snapshot: UnsafePointer<cll_snapshot>,
         into frames: FrameBuffer,
         stored: Int

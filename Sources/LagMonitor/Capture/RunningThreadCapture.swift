@@ -45,7 +45,7 @@ package enum SampledPlace: Int32 {
 /// For the watchdog alone; every wait is bounded.
 package protocol RunningThreadCapture: SendableMetatype {
     /// - Parameter languages: copies more while a thread of another process is held; nil: nothing more is copied.
-    init(snapshot: Snapshot, languages: StoppedCopy?) throws(CaptureUnavailable)
+    init(snapshot: Snapshot, languages: (any LanguageCapture)?) throws(CaptureUnavailable)
 
     var method: CaptureMethod { get }
     var snapshot: Snapshot { get }

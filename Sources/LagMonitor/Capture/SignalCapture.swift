@@ -24,7 +24,7 @@ package struct SignalCapture: RunningThreadCapture {
     package static func remove() { cll_signal_remove() }
 
     /// - Parameter languages: none: those are of other processes.
-    package init(snapshot: Snapshot, languages: StoppedCopy?) { self.snapshot = snapshot }
+    package init(snapshot: Snapshot, languages: (any LanguageCapture)?) { self.snapshot = snapshot }
 
     package var hasAnswer: Bool { cll_signal_has_answer() != 0 }
 

@@ -8,7 +8,7 @@ extension ThreadCapture {
     /// Where the function of a frame of the last capture begins; its program counter where the unwind tables do not say.
     /// Names need files, and so the reporter; this distinguishes functions without them. About 1 µs.
     package func function(of frame: FrameBuffer.Frame) -> UInt64 {
-        if frame.language != 0, let languages { return languages.source.function(of: frame.language) }
+        if frame.language != 0, let languageSource { return languageSource.function(of: frame.language) }
         return unwinder.function(of: frame, modules: modules)
     }
 

@@ -27,8 +27,8 @@ package final class ThreadCapture {
     private let passive: PassiveCapture
     private let running: any RunningThreadCapture
     /// What knows the languages' own frames; only of another process.
-    let languages: LanguageCapture?
-    package var languageSource: (any LanguageFrameSource)? { languages?.source }
+    let languages: (any LanguageCapture)?
+    package let languageSource: (any LanguageFrameSource)?
 
     private static let pauseNanoseconds = 100_000
     // A thread that runs with every signal blocked is polled so often.
@@ -45,7 +45,8 @@ package final class ThreadCapture {
     ) throws(CaptureUnavailable) {
         let process = process ?? getpid()
         self.process = process
-        self.languages = languages.flatMap { LanguageCapture($0, process: process) }
+        self.languages = languages?.makeCapture(process: process)
+        languageSource = self.languages == nil ? nil : languages
         if let message = clu_loader_load() { throw CaptureUnavailable(reason: String(cString: message)) }
         let error = cll_memory_prepare()
         guard error == 0 else {
@@ -58,7 +59,7 @@ package final class ThreadCapture {
         self.unwinder = unwinder
         // One for each way: a handler that answers too late still writes into its own, which is not read then.
         passive = PassiveCapture(snapshot: sleeping, check: again)
-        self.running = try running.init(snapshot: other, languages: self.languages?.stopped)
+        self.running = try running.init(snapshot: other, languages: self.languages)
         modules.refresh()
         main = process == getpid() ? ThreadIdentity.main : nil
     }

@@ -17,11 +17,11 @@ struct TraceCapture: RunningThreadCapture {
     private let tracer: OpaquePointer
 
     /// - Parameter languages: copies more while a thread is held.
-    init(snapshot: Snapshot, languages: StoppedCopy?) throws(CaptureUnavailable) {
+    init(snapshot: Snapshot, languages: (any LanguageCapture)?) throws(CaptureUnavailable) {
         guard let tracer = clr_tracer_create() else { throw CaptureUnavailable(reason: "no thread for ptrace") }
         self.snapshot = snapshot
         self.tracer = tracer
-        guard let languages else { return }
+        guard let stopped = (languages as? RuntimeCapture)?.stopped else { return }
         // The tracer's thread may outlive this object; what it calls lives as long.
         clr_tracer_set_hook(
             tracer,
@@ -30,7 +30,7 @@ struct TraceCapture: RunningThreadCapture {
                 Unmanaged<StoppedCopy>.fromOpaque(context).takeUnretainedValue().take(tid, snapshot)
             },
             { context in if let context { Unmanaged<StoppedCopy>.fromOpaque(context).release() } },
-            Unmanaged.passRetained(languages).toOpaque()
+            Unmanaged.passRetained(stopped).toOpaque()
         )
     }
 

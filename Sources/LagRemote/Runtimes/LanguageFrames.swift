@@ -1,4 +1,4 @@
-package import LagActivity
+internal import LagActivity
 package import LagCapture
 internal import LagModel
 
@@ -47,7 +47,11 @@ package final class LanguageFrames: LanguageFrameSource {
 
     package func begin(notify: @escaping @Sendable () -> Void) { state.withLock { $0.notify = notify } }
 
-    package func prepare(_ thread: ThreadIdentity, modules: ModuleMap) -> (any LanguageThread)? {
+    package func makeCapture(process: Int32) -> (any LanguageCapture)? { RuntimeCapture(self, process: process) }
+
+    /// Before a capture, when the modules are known. Which runtimes there are is decided once for each set of them.
+    /// - Returns: nil where there is no runtime.
+    func prepare(_ thread: ThreadIdentity, modules: ModuleMap) -> PreparedThread? {
         let runtimes = runtimes(modules)
         let context = state.withLock { $0.contexts.prepare(thread.tid, modules: modules) }
         guard !runtimes.isEmpty || context != nil else { return nil }

@@ -3,7 +3,7 @@ internal import CLagLinux
 internal import LagCapture
 
 /// A thread of a process with runtimes, in one capture.
-final class PreparedThread: LanguageThread {
+final class PreparedThread: Sendable {
     private let source: LanguageFrames
     private let runtimes: [(runtime: any LanguageRuntime, place: UInt64?)]
     private let tids: (outer: Int32, inner: Int32)
@@ -21,9 +21,13 @@ final class PreparedThread: LanguageThread {
         self.context = context
     }
 
+    /// The kernel's number.
     var tid: Int32 { tids.outer }
+    /// Whether frames, or the context, have to be copied while the thread cannot change them: one that runs is to be stopped then.
     var copiesFrames: Bool { context != nil || runtimes.contains { $0.runtime.copiesFrames && $0.place != nil } }
 
+    /// Copies what the runtimes keep of the thread, which cannot go on meanwhile: no name, no line, as little as is needed. The watchdog for a
+    /// thread that sleeps, the tracer for one that is held.
     func copy(_ memory: MemoryCopy, of snapshot: UnsafePointer<cll_snapshot>) {
         // It is little, and does not depend on how deep the stack is.
         _ = context?.record(memory)
@@ -34,12 +38,16 @@ final class PreparedThread: LanguageThread {
         }
     }
 
+    /// Finds in the copy what the program published that the thread is at.
+    /// - Returns: whether it did.
     func findContext(_ memory: MemoryCopy, _ found: UnsafeMutablePointer<clb_context_copy>) -> Bool {
         guard let record = context?.record(memory) else { return false }
         record.write(to: found, keys: source.keys(for: record), rule: source.attributes)
         return true
     }
 
+    /// Finds in the copy the task of the language that the thread runs.
+    /// - Returns: whether it did.
     func findTask(
         _ memory: MemoryCopy,
         of snapshot: UnsafePointer<cll_snapshot>,
@@ -53,6 +61,7 @@ final class PreparedThread: LanguageThread {
         return false
     }
 
+    /// Whether a runtime was collecting garbage in this thread, by the copy. The watchdog.
     func isCollecting(_ memory: MemoryCopy) -> Bool {
         known(RuntimeRegisters()).contains { $0.isCollecting($1, memory) }
     }
@@ -64,6 +73,8 @@ final class PreparedThread: LanguageThread {
         }
     }
 
+    /// As ``LanguageCapture``.
+    /// - Parameter memory: what was copied; nil: nothing was.
     func merge(
         _ memory: MemoryCopy?,
         _ snapshot: UnsafePointer<cll_snapshot>,

@@ -1,32 +1,30 @@
 internal import CLagBeacon
 internal import CLagLinux
 internal import LagActivity
+internal import LagCapture
 internal import LagModel
 
-/// The part of a capture that is the languages': copies for each way to a stack, and what becomes of them.
-///
-/// Owned by the watchdog, as ``ThreadCapture`` is, but for ``stopped``.
-final class LanguageCapture {
-    let source: any LanguageFrameSource
+/// Copies what runtimes keep, for each way to a stack. Owned by the watchdog, but for ``stopped``.
+final class RuntimeCapture: LanguageCapture {
+    private let source: LanguageFrames
     /// What is copied while a thread is held.
     let stopped: StoppedCopy
     /// What is copied of a thread that sleeps, which nobody waits for.
     private let sleeping: MemoryCopy
-    private var thread: (any LanguageThread)?
+    private var thread: PreparedThread?
     private var isReady = false
     /// Whether the modules were looked through once.
     private var hasLooked = false
     private let foundContext = UnsafeMutablePointer<clb_context_copy>.allocate(capacity: 1)
     private let foundTask = UnsafeMutablePointer<cll_task>.allocate(capacity: 1)
     private var (hasContext, hasTask) = (false, false)
-    /// Whether the thread of the last merge was collecting garbage.
     private(set) var isCollecting = false
 
     /// The thread notices nothing; the other loops of its process wait meanwhile.
     private static let sleepingNanoseconds: UInt64 = 2_000_000
 
     /// Nil where there is no memory: then all frames are native ones.
-    init?(_ source: any LanguageFrameSource, process: Int32) {
+    init?(_ source: LanguageFrames, process: Int32) {
         guard let sleeping = MemoryCopy(process: process), let held = MemoryCopy(process: process) else { return nil }
         self.source = source
         self.sleeping = sleeping
@@ -40,16 +38,12 @@ final class LanguageCapture {
         foundTask.deallocate()
     }
 
-    /// What the thread of the last capture was at; nil: that is not known.
     var context: UnsafePointer<clb_context_copy>? { hasContext ? UnsafePointer(foundContext) : nil }
 
-    /// The task of its language that it ran; nil: none, or that is not known.
     var task: UnsafePointer<cll_task>? { hasTask ? UnsafePointer(foundTask) : nil }
 
     func forgetContext() { (hasContext, hasTask) = (false, false) }
 
-    /// - Parameter identity: nil: the next capture is of native frames alone.
-    /// - Returns: whether frames have to be copied while the thread cannot change them.
     func prepare(_ identity: ThreadIdentity?, _ modules: ModuleMap) -> Bool {
         thread = identity.flatMap { source.prepare($0, modules: modules) }
         hasLooked = true
@@ -62,8 +56,6 @@ final class LanguageCapture {
         return copiesFrames
     }
 
-    /// Reads what a thread is at just now, whatever it does meanwhile: it counts only where a capture finds the same afterwards.
-    /// - Parameter isLikely: whether it is worth a look at the modules, which takes long the first time.
     func readRunning(_ identity: ThreadIdentity, _ modules: ModuleMap, isLikely: Bool) {
         forgetContext()
         guard isLikely || hasLooked else { return }

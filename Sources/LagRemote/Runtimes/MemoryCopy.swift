@@ -1,4 +1,4 @@
-package import CLagLinux
+internal import CLagLinux
 internal import Glibc
 internal import LagModel
 
@@ -11,14 +11,14 @@ internal import LagModel
 ///
 /// What another process wrote is a claim: an address that leads nowhere gives nil. One thread at a time.
 // Unchecked: it is handed from the thread that copies to the one that reads, by a queue that orders memory.
-package final class MemoryCopy: @unchecked Sendable {
+final class MemoryCopy: @unchecked Sendable {
     /// Enough for what runtimes keep of some hundred calls.
-    package static let capacityBytes = 512 * 1024
+    static let capacityBytes = 512 * 1024
     private static let residentBytes = 128 * 1024
     /// System calls, about 1 µs each.
-    package static let maximumReads = 512
+    static let maximumReads = 512
     /// Whatever they take: what the innermost frame is known by. On a busy machine one read may take as long as ten do otherwise.
-    package static let leastReads = 16
+    static let leastReads = 16
 
     private struct Piece {
         let address: UInt64
@@ -26,7 +26,7 @@ package final class MemoryCopy: @unchecked Sendable {
         let offset: Int
     }
 
-    package let process: Int32
+    let process: Int32
     private let buffer: UnsafeMutableRawPointer
     private var used = 0
     private var pieces: [Piece] = []
@@ -38,7 +38,7 @@ package final class MemoryCopy: @unchecked Sendable {
     private var snapshot: UnsafePointer<cll_snapshot>?
 
     /// Takes its memory straight from the kernel; it becomes resident where it is used.
-    package init?(process: Int32) {
+    init?(process: Int32) {
         guard let buffer = cll_memory_map(Self.capacityBytes) else { return nil }
         self.process = process
         self.buffer = buffer
@@ -48,14 +48,14 @@ package final class MemoryCopy: @unchecked Sendable {
     deinit { cll_memory_unmap(buffer, Self.capacityBytes) }
 
     /// Has the kernel put pages where most copies lie: that takes its time, too, and nobody should stand still for it.
-    package func makeResident() {
+    func makeResident() {
         for offset in stride(from: 0, to: Self.residentBytes, by: 4096) {
             buffer.storeBytes(of: 0, toByteOffset: offset, as: UInt8.self)
         }
     }
 
     /// Forgets what there was, and takes copies from now on, for so long.
-    package func open(_ snapshot: UnsafePointer<cll_snapshot>?, within nanoseconds: UInt64) {
+    func open(_ snapshot: UnsafePointer<cll_snapshot>?, within nanoseconds: UInt64) {
         pieces.removeAll(keepingCapacity: true)
         (used, lastHit, reads, isOpen) = (0, 0, 0, true)
         self.snapshot = snapshot
@@ -63,13 +63,13 @@ package final class MemoryCopy: @unchecked Sendable {
         (halfTime, deadline) = (now.saturatingSum(nanoseconds / 2), now.saturatingSum(nanoseconds))
     }
 
-    package func close(_ snapshot: UnsafePointer<cll_snapshot>?) {
+    func close(_ snapshot: UnsafePointer<cll_snapshot>?) {
         isOpen = false
         self.snapshot = snapshot
     }
 
     /// The thread's stack, from its stack pointer less the red zone on; nil where there is none.
-    package var stack: (address: UInt64, bytes: UnsafeRawBufferPointer)? {
+    var stack: (address: UInt64, bytes: UnsafeRawBufferPointer)? {
         guard let snapshot, let stack = snapshot.pointee.stack else { return nil }
         let count = Int(clamping: min(snapshot.pointee.stack_length, snapshot.pointee.capacity))
         return (snapshot.pointee.stack_begin, UnsafeRawBufferPointer(start: stack, count: count))
@@ -83,19 +83,19 @@ package final class MemoryCopy: @unchecked Sendable {
     }
 
     /// Whether more can be copied.
-    package var hasRoom: Bool {
+    var hasRoom: Bool {
         isOpen && reads < Self.maximumReads && used < Self.capacityBytes
             && (reads < Self.leastReads || Self.processorNanoseconds() < deadline)
     }
 
     /// Whether what is to be copied may still be looked for: not with the time that it takes to copy it.
-    package var mayLookOn: Bool { isOpen && Self.processorNanoseconds() < halfTime }
+    var mayLookOn: Bool { isOpen && Self.processorNanoseconds() < halfTime }
 
     /// Copies as many of these bytes as can be read, in one piece.
-    package func prefetch(_ address: UInt64, _ count: Int) { _ = fetch(address, count, isWhole: false) }
+    func prefetch(_ address: UInt64, _ count: Int) { _ = fetch(address, count, isWhole: false) }
 
     /// Copies `count` bytes, of which words are made, from each of these places where they can be read: by one system call for many.
-    package func prefetch(_ places: [UInt64], _ count: Int) {
+    func prefetch(_ places: [UInt64], _ count: Int) {
         guard count > 0 else { return }
         places.withUnsafeBufferPointer { places in
             var rest = places[...]
@@ -116,10 +116,10 @@ package final class MemoryCopy: @unchecked Sendable {
     }
 
     /// Whether these bytes are in the copy.
-    package func holds(_ address: UInt64, _ count: Int) -> Bool { find(address, count) != nil }
+    func holds(_ address: UInt64, _ count: Int) -> Bool { find(address, count) != nil }
 
     /// `count` bytes; nil where they are not in one piece of the copy, or of the thread's stack.
-    package func bytes(_ address: UInt64, _ count: Int) -> UnsafeRawBufferPointer? {
+    func bytes(_ address: UInt64, _ count: Int) -> UnsafeRawBufferPointer? {
         guard count > 0, count <= Self.capacityBytes else { return nil }
         if let start = find(address, count) { return UnsafeRawBufferPointer(start: start, count: count) }
         guard let offset = fetch(address, count, isWhole: true) else { return nil }
@@ -127,7 +127,7 @@ package final class MemoryCopy: @unchecked Sendable {
     }
 
     /// A number of any width.
-    package func load<Number: FixedWidthInteger & BitwiseCopyable>(_ address: UInt64, as type: Number.Type = Number.self)
+    func load<Number: FixedWidthInteger & BitwiseCopyable>(_ address: UInt64, as type: Number.Type = Number.self)
         -> Number?
     {
         bytes(address, MemoryLayout<Number>.size).map { Number(littleEndian: $0.loadUnaligned(as: Number.self)) }

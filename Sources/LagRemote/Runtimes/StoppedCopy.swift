@@ -1,4 +1,4 @@
-package import CLagLinux
+internal import CLagLinux
 internal import LagModel
 
 /// Copies what the runtimes of languages keep of a thread, while that is held.
@@ -6,15 +6,15 @@ internal import LagModel
 /// The watchdog says of which thread before it asks for a stop, and reads what was copied after the answer; in between it is the tracer's.
 // Unchecked: the thread is behind a lock; of the memory the tracer's request and answer order the use, and a request that was given up has no
 // other behind it before it is answered.
-package final class StoppedCopy: @unchecked Sendable {
+final class StoppedCopy: @unchecked Sendable {
     /// Beside the registers and the stack, some 20 µs: the whole stop stays below 200 µs.
     private static let budgetNanoseconds: UInt64 = 100_000
 
     private struct State {
         /// Whose frames are to be copied in the next stop; nil: nobody's.
-        var wanted: (any LanguageThread)?
+        var wanted: PreparedThread?
         /// Whose were copied since then.
-        var taken: (any LanguageThread)?
+        var taken: PreparedThread?
     }
 
     let memory: MemoryCopy
@@ -23,13 +23,13 @@ package final class StoppedCopy: @unchecked Sendable {
     init(_ memory: MemoryCopy) { self.memory = memory }
 
     /// - Parameter thread: whose frames are to be copied in the next stop; nil: nobody's.
-    func prepare(_ thread: (any LanguageThread)?) { state.withLock { $0 = State(wanted: thread) } }
+    func prepare(_ thread: PreparedThread?) { state.withLock { $0 = State(wanted: thread) } }
 
     /// Whose frames there are.
-    var taken: (any LanguageThread)? { state.withLock { $0.taken } }
+    var taken: PreparedThread? { state.withLock { $0.taken } }
 
     /// The tracer's thread, which holds the target. An answer that comes late may be that of another thread than the one which is wanted now.
-    package func take(_ tid: Int32, _ snapshot: UnsafePointer<cll_snapshot>) {
+    func take(_ tid: Int32, _ snapshot: UnsafePointer<cll_snapshot>) {
         guard let thread = state.withLock({ $0.wanted }), thread.tid == tid else { return }
         memory.open(snapshot, within: Self.budgetNanoseconds)
         thread.copy(memory, of: snapshot)
