@@ -94,7 +94,7 @@ package struct SocketAddress: Sendable, Hashable {
     /// equal ones the first, as `::`; an address that is mapped from IPv4 with its last part as that.
     private static func ipv6(_ ip: [UInt8]) -> String {
         if ip[..<10].allSatisfy({ $0 == 0 }), ip[10] == 0xff, ip[11] == 0xff { return "::ffff:\(ipv4(ip[12...]))" }
-        let fields = stride(from: 0, to: 16, by: 2).map { UInt16(ip[$0]) << 8 | UInt16(ip[$0 + 1]) }
+        let fields = stride(from: 0, to: 16, by: 2).map { (at: Int) -> UInt16 in UInt16(ip[at]) << 8 | UInt16(ip[at + 1]) }
         var longest = 0..<0
         var index = 0
         while index < fields.count {

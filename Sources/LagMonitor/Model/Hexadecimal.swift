@@ -24,7 +24,7 @@ package enum Hexadecimal {
 
     /// Sixteen digits.
     package static func text(_ number: UInt64) -> String {
-        text((0..<8).map { UInt8(truncatingIfNeeded: number >> UInt64(56 - 8 * $0)) })
+        text((0..<8).map { (index: UInt64) -> UInt8 in UInt8(truncatingIfNeeded: number >> (56 - 8 * index)) })
     }
 
     /// The digit of a value below 16.

@@ -56,7 +56,7 @@ final class WatchReporter: @unchecked Sendable {
     private let isOver = Atomic(false)
     private let unwatchedNow = Mutex<[Unwatched]>([])
     private let withoutLoopNow = Mutex<[Unwatched]>([])
-    private let waiting = Mutex<[String]>([])
+    private let messages: HeldMessages
 
     private var report = WatchReport()
     private var (listedAt, silenceCheckedAt) = (MonotonicTime.now, MonotonicTime.now)
@@ -75,6 +75,7 @@ final class WatchReporter: @unchecked Sendable {
 
     init(lifecycle: CommandLifecycle, outside: OutsideWatch, surroundings: Surroundings) {
         self.lifecycle = lifecycle
+        messages = HeldMessages { lifecycle.say($0) }
         self.outside = outside
         self.surroundings = surroundings
     }
@@ -91,7 +92,7 @@ final class WatchReporter: @unchecked Sendable {
     /// What was held back is reported now.
     func stop() {
         isOver.store(true, ordering: .releasing)
-        flush()
+        messages.flush()
     }
 
     /// Those that run and are not watched. Any thread.
@@ -136,8 +137,8 @@ final class WatchReporter: @unchecked Sendable {
             selection: selection.shown,
             leftOut: selection.includesAll ? [] : leftOut
         )
-        for message in report.update(present.map(WatchReport.Process.init), of: command, at: now) { say(message) }
-        if !Self.isTerminalTaken { flush() }
+        for message in report.update(present.map(WatchReport.Process.init), of: command, at: now) { messages.add(message) }
+        messages.flushIfShown()
     }
 
     /// Loops that are not selected, and processes of which none is known.
@@ -227,8 +228,9 @@ final class WatchReporter: @unchecked Sendable {
         }
         guard isNew, linesLeft > 0 else { return }
         linesLeft -= 1
-        say(message)
-        if linesLeft == 0 { say("further processes without the library get no line; /healthz names those that are not watched") }
+        messages.add(message)
+        guard linesLeft == 0 else { return }
+        messages.add("further processes without the library get no line; /healthz names those that are not watched")
     }
 
     // MARK: Silence
@@ -249,7 +251,7 @@ final class WatchReporter: @unchecked Sendable {
             let isDue = isReported == false && !hasLine && use != CLR_THREADS_AWAIT_CHILDREN && silenceLinesLeft > 0
             if isDue {
                 silenceLinesLeft -= 1
-                say("\(name) [\(pid)] has no event loop so far: \(Self.silence(isGo, use))")
+                messages.add("\(name) [\(pid)] has no event loop so far: \(Self.silence(isGo, use))")
             }
             found[id] = isReported == true || isDue
         }
@@ -277,25 +279,7 @@ final class WatchReporter: @unchecked Sendable {
         guard !isShortageReported, surroundings.refusals() > 0 else { return }
         isShortageReported = true
         let slots = SharedLoopTable.slotCount
-        say("more loops than the shared loop table has slots (\(slots)): the others are not watched until one is free")
-    }
-
-    // MARK: Messages
-
-    private func say(_ message: String) { waiting.withLock { $0.append(message) } }
-
-    private func flush() {
-        let messages = waiting.withLock { waiting in
-            defer { waiting = [] }
-            return waiting
-        }
-        for message in messages { lifecycle.say(message) }
-    }
-
-    /// Whether stderr is a terminal that a program has for itself (vim, a shell that edits its line): then lines wait.
-    private static var isTerminalTaken: Bool {
-        var mode = termios()
-        return tcgetattr(STDERR_FILENO, &mode) == 0 && mode.c_lflag & tcflag_t(ICANON) == 0
+        messages.add("more loops than the shared loop table has slots (\(slots)): the others are not watched until one is free")
     }
 
     /// nil: it has ended, or is a zombie.

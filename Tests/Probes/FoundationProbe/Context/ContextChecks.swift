@@ -23,6 +23,15 @@ enum ContextChecks {
 final class CollectedStalls: Sendable {
     private let stalls = PthreadMutex<[StallRecord]>([])
 
+    /// A monitor whose stalls are collected here, with what the program works at.
+    func recordingMonitor() -> StallMonitor {
+        var configuration = StallMonitorConfiguration()
+        configuration.contexts = .recorded
+        let monitor = StallMonitor(configuration: configuration)
+        monitor.onStall(queue: .global()) { self.add($0) }
+        return monitor
+    }
+
     func add(_ record: StallRecord) { stalls.withLock { $0.append(record) } }
     var count: Int { stalls.withLock { $0.count } }
     func records(from index: Int) -> [StallRecord] { stalls.withLock { Array($0[index...]) } }

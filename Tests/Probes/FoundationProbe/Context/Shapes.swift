@@ -49,10 +49,7 @@ enum Shapes {
     static func check(only: String?) {
         runInTask {
             let sink = CollectedStalls()
-            var configuration = StallMonitorConfiguration()
-            configuration.contexts = .recorded
-            let monitor = StallMonitor(configuration: configuration)
-            monitor.onStall(queue: .global()) { sink.add($0) }
+            let monitor = sink.recordingMonitor()
             try monitor.watchConcurrencyPool([.high, .medium])
             try monitor.start()
             try monitor.watch(PingedQueue(.main), rules: .heartbeat)

@@ -7,10 +7,7 @@ import LagMonitorConcurrency
     nonisolated static func check() {
         runInTask {
             let sink = CollectedStalls()
-            var configuration = StallMonitorConfiguration()
-            configuration.contexts = .recorded
-            let monitor = StallMonitor(configuration: configuration)
-            monitor.onStall(queue: .global()) { sink.add($0) }
+            let monitor = sink.recordingMonitor()
             try monitor.start()
             try monitor.watch(PingedQueue(.main), rules: .heartbeat)
             for round in 0..<4 {
