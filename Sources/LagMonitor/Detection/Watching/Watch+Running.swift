@@ -22,12 +22,24 @@ extension Watch {
             return add(outcome.method != .none ? foreignReading : RunningReading(), to: episode, at: now)
         }
         guard isKnown, let running = services.running else { return add(RunningReading(), to: episode, at: now) }
+        record(running, in: episode, at: now)
+    }
+
+    private func record(_ running: RunningReader, in episode: Episode, at now: UInt64) {
         add(reading(of: running), to: episode, at: now)
         guard episode.running.beginOpen(at: now), let thread = JobThread(tid: cold.pointee.target.tid) else { return }
         let isPool = cold.pointee.poolWorker != nil
         if let trace = running.forEachOpen(of: thread, isPool: isPool, { episode.running.addOpen($0) }) {
             episode.running.setTrace(trace)
         }
+    }
+
+    /// Reads what the thread runs in the stall, without its stack: before the first capture as well, for which a thread that gets no processor may be waited for until
+    /// the stall is over.
+    func readRunning(_ kind: StallKind, _ beacon: BeaconReading, in episode: Episode) {
+        guard !services.isRemote, readRunning(), let running = services.running else { return }
+        let now = services.clock()
+        if isStillStalled(kind, as: beacon) { record(running, in: episode, at: now) }
     }
 
     /// Work that is shorter is not read.
@@ -40,7 +52,7 @@ extension Watch {
     private static let longestReadingNanoseconds: UInt64 = 2_000_000
 
     /// Reads what the thread runs between the samples of its stack, and before there is a stall: a sample says nothing of the time before it. Where the loop has been
-    /// awake for a while, once a tick, and at every scan while a stall is likely. Some 5 µs; of another process up to 0.5 ms, before its stalls alone. The thread notices
+    /// at work for a while, once a tick, and at every scan while a stall is likely. Some 5 µs; of another process up to 0.5 ms, before its stalls alone. The thread notices
     /// nothing.
     func pollRunning(_ beacon: BeaconReading, _ scan: inout ScanState) {
         let isSuspicious = cold.pointee.detector.isSuspicious
@@ -49,14 +61,11 @@ extension Watch {
             return
         }
         if cold.pointee.detector.isStalled {
-            guard isSuspicious, !services.isRemote, let number = cold.pointee.recording?.episode, readRunning(),
-                let running = services.running
-            else { return }
-            let now = services.clock()
-            guard isStillStalled(cold.pointee.detector.activeStall?.lead ?? .callout, as: beacon) else { return }
-            return add(reading(of: running), to: services.queue.episodes[number], at: now)
+            guard isSuspicious, let number = cold.pointee.recording?.episode else { return }
+            let kind = cold.pointee.detector.activeStall?.lead ?? .callout
+            return readRunning(kind, beacon, in: services.queue.episodes[number])
         }
-        guard isSuspicious || beacon.isAwake(for: Self.awakeNanoseconds, at: scan.now), scan.takeReading() else { return }
+        guard isSuspicious || mayStall(beacon, at: scan.now), scan.takeReading() else { return }
         scan.next = min(scan.next, scan.now.saturatingSum(Self.readingGapNanoseconds))
         let begun = services.clock()
         var found: RunningReading
@@ -73,6 +82,13 @@ extension Watch {
         let now = services.clock()
         guard now.saturatingDifference(begun) <= Self.longestReadingNanoseconds else { return }
         cold.pointee.running.record(found, isStalled: false, at: now)
+    }
+
+    /// Whether the loop has worked, or has not answered a ping, for a while.
+    private func mayStall(_ beacon: BeaconReading, at now: UInt64) -> Bool {
+        if beacon.isAwake(for: Self.awakeNanoseconds, at: now) { return true }
+        guard let ping = cold.pointee.detector.strategies.ping?.interval else { return false }
+        return now.saturatingDifference(ping.since) >= Self.awakeNanoseconds
     }
 
     private var foreignReading: RunningReading {

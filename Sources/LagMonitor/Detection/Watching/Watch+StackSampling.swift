@@ -100,6 +100,7 @@ extension Watch {
             return episode.tally.recordFailure(.failed(.threadUnknown))
         }
         episode.facts.thread = target.tid
+        if episode.tally.sampleCount == 0 { readRunning(kind, reading, in: episode) }
         services.takeLateAnswer()
         let now = services.clock()
         var outcome = passingStops {
