@@ -46,6 +46,39 @@ struct RubyProcessTests {
         #expect(found[block + 1] == "C")
     }
 
+    private static let otherLanguage = "/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0"
+
+    @Test(.enabled(if: access(Self.otherLanguage, R_OK) == 0, "no library of Python on this machine"))
+    func `a runtime that is loaded later is recognised, beside the first one`() throws {
+        let program = """
+            require "fiddle"
+
+            def script(library)
+              run = Fiddle::Function.new(library["PyRun_SimpleString"], [Fiddle::TYPE_VOIDP], Fiddle::TYPE_INT)
+              run.call("import time\\ndef work():\\n  time.sleep(600)\\nwork()\\n")
+            end
+
+            puts "ready"
+            $stdout.flush
+            gets
+            library = Fiddle.dlopen("\(Self.otherLanguage)")
+            Fiddle::Function.new(library["Py_InitializeEx"], [Fiddle::TYPE_INT], Fiddle::TYPE_VOID).call(0)
+            script(library)
+            """
+        let process = try InterpretedProcess("/usr/bin/ruby", program, file: "host.rb")
+        #expect(process.ownFrames(of: process.pid) == ["<main> (host.rb):10"])
+        try process.goOn()
+        let expected = ["work (<string>):3", "<module> (<string>):4", "script (host.rb):5", "<main> (host.rb):13"]
+        var found: [String] = []
+        #expect(
+            eventually {
+                found = process.own(process.take())
+                return found == expected
+            },
+            "\(found)"
+        )
+    }
+
     /// Ruby keeps the number of its parent's thread there.
     @Test func `a process that Ruby has forked has Ruby's frames`() throws {
         let program = """
