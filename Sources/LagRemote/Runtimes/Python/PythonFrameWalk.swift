@@ -28,7 +28,10 @@ struct PythonFrameWalk {
     private static let maximumDataStackBytes: UInt64 = 48 * 1024
     /// It lies in chunks, of some hundred calls each (`_PyStackChunk`; `DATA_STACK_CHUNK_SIZE` of Python/pystate.c), which lead to the one before.
     private static let chunkBytes = 16 * 1024
-    private static let maximumChunks = 24
+    private static let maximumChunks = 22
+    private static let maximumChunksInAll = 128
+    /// `previous`, `size`, `top`.
+    private static let chunkHeadBytes: UInt64 = 24
     /// Frames of generators lie elsewhere: with each comes what is before it in its page.
     private static let pageBytes: UInt64 = 4096
 
@@ -63,36 +66,69 @@ struct PythonFrameWalk {
             cframe = found
             address = memory.load(found &+ current) ?? 0
         }
+        var inner = Walk(cframe: cframe)
+        address = follow(address, into: &inner, isLimited: isLimited)
+        guard address != 0 else { return (inner.groups, !inner.groups.isEmpty) }
+        // Within a recursion some are left out; who began it is at the other end.
+        if let begin = chunks(of: state).dropLast().last.map({ $0 &+ Self.chunkHeadBytes }) {
+            var outer = inner
+            if follow(begin, into: &outer, isLimited: false) == 0 {
+                if !isRoot(outer.cframe) {
+                    for index in inner.groups.count..<outer.groups.count { outer.groups[index].anchor = nil }
+                }
+                return (outer.groups, false)
+            }
+        }
+        if !inner.open.frames.isEmpty { inner.groups.append(inner.open) }
+        return (inner.groups, false)
+    }
+
+    /// How far a walk has come.
+    private struct Walk {
         var groups: [Group] = []
+        /// The group that it is in.
         var open = Group(frames: [], anchor: nil)
+        /// The call of the evaluation function that runs that; nil: not known, or the version has none.
+        var cframe: UInt64?
+    }
+
+    /// - Returns: the first frame that cannot be read, or is too many; 0: there is none.
+    private func follow(_ first: UInt64, into walk: inout Walk, isLimited: Bool) -> UInt64 {
+        var address = first
         for number in 1...Self.maximumFrames where address != 0 {
             if isLimited, number % Self.framesBetweenChecks == 0, !memory.mayLookOn { break }
             guard let frame = frame(at: address) else { break }
             var isOutermost = false
             switch layout.boundary {
             case .entryFlag(let offset, let previousCFrame):
-                open.anchor = cframe
-                open.frames.append(frame.found)
+                walk.open.anchor = walk.cframe
+                walk.open.frames.append(frame.found)
                 if let flag: UInt8 = memory.load(address &+ offset), flag != 0 {
                     isOutermost = true
-                    cframe = cframe.flatMap { memory.load($0 &+ previousCFrame) }
+                    walk.cframe = walk.cframe.flatMap { memory.load($0 &+ previousCFrame) }
                 }
             case .shim(let owner):
                 if frame.found.owner >= owner {
-                    open.anchor = address
+                    walk.open.anchor = address
                     isOutermost = true
                 } else {
-                    open.frames.append(frame.found)
+                    walk.open.frames.append(frame.found)
                 }
             }
             if isOutermost {
-                groups.append(open)
-                open = Group(frames: [], anchor: nil)
+                walk.groups.append(walk.open)
+                walk.open = Group(frames: [], anchor: nil)
             }
             address = frame.previous
         }
-        if !open.frames.isEmpty { groups.append(open) }
-        return (groups, address == 0 && !groups.isEmpty)
+        if address == 0, !walk.open.frames.isEmpty { walk.groups.append(walk.open) }
+        return address
+    }
+
+    /// Whether no other call is around that one: none was left out of a walk that counts them.
+    private func isRoot(_ cframe: UInt64?) -> Bool {
+        guard case .entryFlag(_, let previousCFrame) = layout.boundary, let cframe else { return true }
+        return memory.load(cframe &+ previousCFrame, as: UInt64.self) == 0
     }
 
     private func frame(at address: UInt64) -> (found: Frame, previous: UInt64)? {
@@ -109,23 +145,37 @@ struct PythonFrameWalk {
     }
 
     private func prefetchState(_ state: UInt64) {
-        let end = max(layout.nativeThread, layout.dataStack) &+ 24
+        // CPython 3.11 has the outermost call there as well, behind the place of the frames' own stack.
+        let end = max(layout.nativeThread, layout.dataStack) &+ 72
         memory.prefetch(state, Int(clamping: min(end, Self.pageBytes)))
     }
 
     /// The chunk that the innermost frames lie in, as far as it is used, and then those of outer ones.
     private func prefetchDataStack(_ state: UInt64) {
-        guard var chunk: UInt64 = memory.load(state &+ layout.dataStack),
+        guard let chunk: UInt64 = memory.load(state &+ layout.dataStack),
             let top: UInt64 = memory.load(state &+ layout.dataStack &+ 8),
             chunk != 0, top > chunk
         else { return }
         let used = min(top - chunk, Self.maximumDataStackBytes)
         // Beyond the top: a frame of which only the variables are not there yet.
         memory.prefetch(top - used, Int(used) + PythonLayout.frameBytes)
-        for _ in 0..<Self.maximumChunks {
-            guard memory.hasRoom, let previous: UInt64 = memory.load(chunk), previous != 0, previous != chunk else { return }
-            chunk = previous
+        guard memory.hasRoom else { return }
+        let chunks = chunks(of: state).dropFirst()
+        // What is around a recursion lies in the first one of all. It begins where the second one's first frame was called.
+        for chunk in chunks.suffix(2).reversed() + chunks.prefix(Self.maximumChunks) {
+            guard memory.hasRoom else { return }
             if !memory.holds(chunk, Self.chunkBytes) { memory.prefetch(chunk, Self.chunkBytes) }
         }
+    }
+
+    /// The innermost first.
+    private func chunks(of state: UInt64) -> [UInt64] {
+        var found: [UInt64] = []
+        var next: UInt64? = memory.load(state &+ layout.dataStack)
+        while let chunk = next, chunk != 0, found.count < Self.maximumChunksInAll {
+            found.append(chunk)
+            next = memory.load(chunk)
+        }
+        return found
     }
 }

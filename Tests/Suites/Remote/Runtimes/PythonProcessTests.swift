@@ -34,13 +34,14 @@ private enum PythonProcess {
         """
 
     static let recursion = """
-        import time
+        import sys, time
 
         def down(count):
             return down(count - 1) if count else time.sleep(600)
 
         def serve():
-            down(700)
+            sys.setrecursionlimit(100000)
+            down(int(sys.argv[1]))
 
         print("ready", flush=True)
         serve()
@@ -99,8 +100,10 @@ struct PythonProcessTests {
         "Shop.checkout.<locals>.<lambda> (shop.py):5", "Shop.checkout (shop.py):5", "key (shop.py):14", "<module> (shop.py):17",
     ]
 
-    @Test func `of a recursion that is too deep the innermost frames are there, and the outermost`() throws {
-        let process = try InterpretedProcess(PythonProcess.interpreter, PythonProcess.recursion, file: "deep.py")
+    /// Of the deeper one not all is copied.
+    @Test(arguments: [700, 6000])
+    func `of a recursion that is too deep the innermost frames are there, and the outermost`(depth: Int) throws {
+        let process = try InterpretedProcess(PythonProcess.interpreter, PythonProcess.recursion, file: "deep.py", ["\(depth)"])
         var found: [String] = []
         let isFound = eventually {
             let outcome = process.take()
@@ -108,7 +111,7 @@ struct PythonProcessTests {
             return outcome.method == .passive && outcome.stored == process.frames.capacity && outcome.total > 700
         }
         #expect(isFound, "\(found)")
-        #expect(Array(found.suffix(2)) == ["serve (deep.py):7", "<module> (deep.py):10"], "\(found)")
+        #expect(Array(found.suffix(2)) == ["serve (deep.py):8", "<module> (deep.py):11"], "\(found)")
         #expect(found.prefix(150).allSatisfy { $0.hasPrefix("down (deep.py):") }, "\(found)")
     }
 
