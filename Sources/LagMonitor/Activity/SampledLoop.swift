@@ -45,20 +45,16 @@ package struct SampledStretches: Sendable, Equatable {
     }
 
     /// More is known of the beginning of the present one, of which the likely time stays.
-    package mutating func refine(_ began: TimeBounds) {
-        guard let present, began.likely == present.began.likely, began != present.began else { return }
-        self.present = SampledStretch(word: present.word, began: began)
+    /// - Parameter time: when it most likely began, where that is known to be earlier.
+    package mutating func refine(_ began: TimeBounds, mayHaveBegun time: UInt64?) {
+        guard let present, began.likely == present.began.likely else { return }
+        self.present = SampledStretch(word: present.word, began: began, mayHaveBegun: time)
     }
 
     package mutating func end(at ended: TimeBounds) {
         last = present
         last?.ended = ended
         present = nil
-    }
-
-    /// When the stretch with this word began, if it was published with that time.
-    package func began(word: UInt64, publishedNanoseconds: UInt64) -> TimeBounds? {
-        stretch(word: word, publishedNanoseconds: publishedNanoseconds)?.began
     }
 
     /// The stretch with this word, if it was published with that time.

@@ -132,19 +132,18 @@ package struct StallDetector: Sendable {
         let sampled = observation.reading.sampled?.last(publishedNanoseconds: since)
         var end = TimeBounds.exact(until)
         if let bounds = sampled?.ended { end = bounds }
-        let latestBegin = sampled?.began.latest ?? 0
         if activeStall?.lead == .callout, callout.isStalled, var stalled = callout.interval, seen != nil || since > stalled.since
         {
             // Of a stretch that is not the stall's own no more is known than that the stall was over by then.
             let bounds = seen != nil ? end : .exact(since)
-            if seen != nil { stalled.mayHaveBegun(until: latestBegin) }
+            if seen != nil, let sampled { stalled.refine(by: sampled) }
             close(stalled.ended(within: bounds, observation.processPause), at: observation.now, &events)
             if seen != nil { return events }
         }
         var interval =
             seen
             ?? StallInterval(since: since, earliest: sampled?.began.earliest, seen: since)
-        interval.mayHaveBegun(until: latestBegin)
+        if let sampled { interval.refine(by: sampled) }
         interval.begin(notBefore: ignoreBefore)
         let ended = interval.ended(within: end, observation.processPause)
         guard ended.lengthSinceLikely >= callout.thresholdNanoseconds, activeStall?.lead != .callout else { return events }

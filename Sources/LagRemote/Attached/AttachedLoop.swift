@@ -138,7 +138,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
             if finder.hasMoved, !wasWatched || watchedNanoseconds > last.nanoseconds {
                 finder.recordUnwatched(until: wasWatched ? watchedNanoseconds : seen)
             }
-            sampledStretches.refine(finder.began)
+            sampledStretches.refine(finder.began, mayHaveBegun: finder.mayHaveBegun)
         }
         // It may be over with the next sample.
         let word = clb_beacon_word(beacon.raw)
@@ -160,6 +160,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
             results = clr_results_of_wait(&found.call)
             waitStackPointer.store(found.call.sp, ordering: .relaxed)
             examiner.recordRest(found.call, at: now)
+            if examiner.readsCalls { finder.recordInterpreter() }
             quiet.store(false, ordering: .relaxed)
         }
         return true

@@ -21,6 +21,11 @@ struct IterationDetector: Sendable {
     private(set) var isAtWork = false
     /// When the present stretch of work began.
     private(set) var began = TimeBounds.exact(0)
+    /// When that most likely began, where `began.likely` is the time from which on it is certain; nil: `began.likely`.
+    private(set) var mayHaveBegun: UInt64?
+    /// What was recorded before it was first seen, and the longest sleep that was certainly within it.
+    private var beginning: SwitchTrace?
+    private var longestSleepNanoseconds: UInt64 = 0
     /// When the last one ended.
     private(set) var ended = TimeBounds.exact(0)
     private let holdNanoseconds: UInt64
@@ -29,6 +34,8 @@ struct IterationDetector: Sendable {
     private var restRuns: UInt64?
     private var restedNanoseconds: UInt64 = 0
     private var other: (place: RestPlace?, visits: Int) = (nil, 0)
+    /// Where the loop waited before, if that was seen often: where it waits now may be a handler's place.
+    private var former: RestPlace?
     /// Whether the thread can have run between the last two observations.
     private(set) var hasMoved = false
     private var heldNanoseconds: UInt64 = 0
@@ -38,6 +45,8 @@ struct IterationDetector: Sendable {
     /// A loop that waits elsewhere so often, for so long, is there now.
     private static let otherVisits = 32
     private static let goneNanoseconds: UInt64 = 5_000_000_000
+    /// Or for so long, where it waits for what is a loop's rather: a handler's library that waits so comes back before.
+    private static let likelierNanoseconds: UInt64 = 1_000_000_000
 
     /// A stretch of work that is as long is in doubt.
     private static let doubtNanoseconds: UInt64 = 5_000_000
@@ -71,8 +80,12 @@ struct IterationDetector: Sendable {
             isAtWork = false
             return wasAtWork ? .rest : .nothing
         }
-        guard !isAtWork else { return .nothing }
+        guard !isAtWork else {
+            if let trace, trace.hasSleptAtWork { recordSleep(of: trace.longestSleepNanoseconds) }
+            return .nothing
+        }
         isAtWork = true
+        (beginning, longestSleepNanoseconds, mayHaveBegun) = (trace, 0, nil)
         began = boundsOfBeginning(observation, at: now, seen: seen, trace)
         return .wake(began.likely)
     }
@@ -98,6 +111,16 @@ struct IterationDetector: Sendable {
         var latest = seen
         if case .blocked = observation.doing, !trace.isUnsettled, let sleep = trace.lastSleep, sleep > wake { latest = sleep }
         return TimeBounds(earliest, likely: wake, latest)
+    }
+
+    /// Work that sleeps again and again (`fsync`, an answer in parts) may have done so before it was first seen: then its last wake is not the loop's, but the
+    /// last one from a longer sleep.
+    private mutating func recordSleep(of nanoseconds: UInt64) {
+        guard let beginning, beginning.hasAllSwitches, let first = beginning.firstWake else { return }
+        // No longer sleep can have been then.
+        guard nanoseconds < beginning.sampledNanoseconds.saturatingDifference(first) else { return }
+        longestSleepNanoseconds = max(longestSleepNanoseconds, nanoseconds)
+        mayHaveBegun = beginning.wake(fromLongerThan: longestSleepNanoseconds)
     }
 
     /// It was at work, and is at rest.
@@ -127,7 +150,14 @@ struct IterationDetector: Sendable {
     }
 
     /// The loop waits there from now on: it is known to be the same wait.
-    mutating func follow(_ found: RestPlace) { place = found }
+    mutating func follow(_ found: RestPlace) {
+        let callsNest = place.callsNest
+        place = found
+        place.callsNest = callsNest
+    }
+
+    /// What the thread runs was recognised: an interpreter whose calls are not on the C stack.
+    mutating func recordInterpreter() { place.callsNest = false }
 
     private mutating func isAtPlace(_ observation: ThreadObservation) -> Bool {
         guard let found = observation.place, found.isSame(as: place) else { return false }
@@ -139,23 +169,31 @@ struct IterationDetector: Sendable {
     /// Whether the loop's place is another one from now on.
     private mutating func isElsewhereNow(_ observation: ThreadObservation, at now: UInt64) -> Bool {
         guard place.call == nil, let found = observation.place, found.call == nil else { return false }
+        let isBack = former?.isSame(as: found) == true
+        let isSure = restVisits >= Self.sureVisits
         // Whoever waits further out has left the function that waited before: a start, or a loop within a handler, is over. On epoll the place
         // says nothing.
-        let isOuter =
-            found.stackPointer > place.stackPointer
-            && (place.epoll == nil && found.rank == place.rank || restVisits < Self.sureVisits && found.rank >= place.rank)
-        if !isOuter {
+        let isFurtherOut = found.stackPointer > place.stackPointer
+        let isOuter = isFurtherOut && place.epoll == nil && found.rank == place.rank
+        let hasLeft = isOuter ? place.callsNest : isFurtherOut && !isSure && found.rank >= place.rank
+        if !hasLeft, !isBack {
             if other.place?.isSame(as: found) != true { other = (found, 0) }
             if hasMoved { other.visits += 1 }
             // What programs wait on at their start is of a lower rank than their loop's object.
             // A handler's wait for one descriptor may have been seen first, and by turns since: then at once.
-            let isAboveNow = found.rank > place.rank && (place.rank == 0 || other.visits >= Self.sureVisits)
-            guard isAboveNow || other.visits >= Self.otherVisits && now >= restedNanoseconds &+ Self.goneNanoseconds else {
+            let isOnlyNow = found.rank > place.rank && place.rank == 0 && !isSure
+            let isLikelier =
+                (isOuter || found.rank > place.rank) && other.visits >= Self.sureVisits
+                && now >= restedNanoseconds &+ Self.likelierNanoseconds
+            guard isOnlyNow || isLikelier || other.visits >= Self.otherVisits && now >= restedNanoseconds &+ Self.goneNanoseconds
+            else {
                 return false
             }
         }
-        place = found
-        restVisits = 0
+        // What it has not left for certain it may come back to.
+        former = !isBack && (isOuter ? !place.callsNest : isSure) ? place : nil
+        follow(found)
+        restVisits = isBack ? Self.sureVisits : 0
         return true
     }
 
@@ -210,6 +248,7 @@ struct IterationDetector: Sendable {
         guard isAtWork, began.likely > self.began.likely else { return .nothing }
         self.ended = ended
         self.began = began
+        (beginning, mayHaveBegun) = (nil, nil)
         return .iteration(began.likely)
     }
 

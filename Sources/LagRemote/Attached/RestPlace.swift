@@ -19,6 +19,9 @@ struct RestPlace: Sendable, Equatable {
     /// known.
     var kind: Int32?
 
+    /// Whether what a handler calls lies further in on the stack: calls of CPython from 3.11 on, Ruby, Perl and PHP are not on the C stack.
+    var callsNest = true
+
     /// Whether it is the place of the same loop: an epoll instance is the same loop from wherever it is waited on.
     func isSame(as other: RestPlace) -> Bool {
         if epoll != nil || other.epoll != nil { return epoll == other.epoll }
@@ -46,10 +49,14 @@ struct RestPlace: Sendable, Equatable {
     }
 
     /// Whether a thread that makes this place's call makes it for the loop, and not for a handler: what a handler calls lies deeper in the stack than the
-    /// loop's wait. An epoll instance is the same loop from wherever it is waited on.
+    /// loop's wait, where calls nest. An epoll instance is the same loop from wherever it is waited on.
     /// - Parameter stackPointer: `UInt64.max`: not known. Then it counts as the loop's, as one that waits further out does.
     func isLoopsOwn(stackPointer: UInt64, firstArgument: UInt64) -> Bool {
-        stackPointer >= self.stackPointer || epoll == Int32(truncatingIfNeeded: firstArgument)
+        let isOnEpoll = epoll == Int32(truncatingIfNeeded: firstArgument)
+        guard !callsNest, stackPointer != .max else { return stackPointer >= self.stackPointer || isOnEpoll }
+        // An interpreter calls the loop's wait another way once its code has run some times.
+        let distance = max(stackPointer, self.stackPointer) - min(stackPointer, self.stackPointer)
+        return epoll == nil ? distance <= 2 * Self.callBytes : isOnEpoll
     }
 }
 

@@ -87,13 +87,15 @@ struct SwitchRecorder: ~Copyable {
             count += 1
             guard let event = SwitchTrace.Event(found, of: place) else { continue }
             let isLate = trace.isLate(event, at: found.time_ns)
-            if isLate, late == nil { late = SwitchTrace(wasAsleep: trace.isAsleep) }
+            if isLate, late == nil { late = SwitchTrace(wasAsleep: trace.isAsleep, since: trace.asleepSince) }
             trace.record(event, at: found.time_ns)
             if isLate { late!.record(event, at: found.time_ns) }
         }
         next = late
         // Where it is not known from before, the sample says whether it is asleep.
-        if late == nil { next = SwitchTrace(wasAsleep: isComplete ? trace.isAsleep : isAsleep) }
+        if late == nil {
+            next = SwitchTrace(wasAsleep: isComplete ? trace.isAsleep : isAsleep, since: isComplete ? trace.asleepSince : nil)
+        }
         if isFull || count == Self.mostRecords { stop(&trace) }
         if !isRecording { next = nil }
         return trace

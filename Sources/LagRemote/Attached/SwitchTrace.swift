@@ -1,4 +1,5 @@
 internal import CLagRemote
+internal import LagModel
 
 /// What the kernel recorded of a thread between one sample and the next. Values in, values out.
 ///
@@ -37,13 +38,23 @@ struct SwitchTrace: Sendable, Equatable {
     /// When it went to sleep.
     private(set) var firstSleep: UInt64?
     private(set) var lastSleep: UInt64?
+    /// The longest of the sleeps that ended in it.
+    private(set) var longestSleepNanoseconds: UInt64 = 0
+    /// When the thread last got a processor after a sleep of each class of lengths; 0: there was none.
+    private var lastWakes = SIMD16<UInt64>()
+    /// Since when it sleeps; nil: it does not, or did so before that was recorded.
+    private(set) var asleepSince: UInt64?
     /// Whether it was switched while, or after, it was sampled.
     private(set) var isUnsettled = false
     private(set) var isAsleep: Bool
     private var hasLost = false
 
     /// - Parameter wasAsleep: whether it was asleep when the sample before was made.
-    init(wasAsleep: Bool) { isAsleep = wasAsleep }
+    /// - Parameter since: since when it was; nil: not known.
+    init(wasAsleep: Bool, since: UInt64? = nil) {
+        isAsleep = wasAsleep
+        asleepSince = wasAsleep ? since : nil
+    }
 
     /// The sample at whose time it ends was made.
     /// - Parameters:
@@ -69,9 +80,15 @@ struct SwitchTrace: Sendable, Equatable {
             isAsleep = false
             if firstWake == nil { firstWake = time }
             lastWake = time
-        case .preempted: isAsleep = false
+            // One that began before it was recorded was long.
+            let sleep = asleepSince.map(time.saturatingDifference)
+            lastWakes[sleep.map(Self.lengthClass) ?? lastWakes.scalarCount - 1] = time
+            longestSleepNanoseconds = max(longestSleepNanoseconds, sleep ?? 0)
+            asleepSince = nil
+        case .preempted: (isAsleep, asleepSince) = (false, nil)
         case .asleep:
             isAsleep = true
+            asleepSince = time
             if firstSleep == nil { firstSleep = time }
             lastSleep = time
         case .pass:
@@ -79,11 +96,26 @@ struct SwitchTrace: Sendable, Equatable {
             lastPass = time
         case .lost:
             hasLost = true
+            asleepSince = nil
             hasAllSwitches = false
             if firstPass == nil { hasFirstPass = false }
             hasLastPass = false
         }
     }
+
+    /// Whether it slept, and went on, without coming by its loop's wait: for certain.
+    var hasSleptAtWork: Bool { hasFirstPass && firstPass == nil && longestSleepNanoseconds > 0 }
+
+    /// When the thread last got a processor after a sleep that was certainly longer than that; nil: there was none.
+    func wake(fromLongerThan nanoseconds: UInt64) -> UInt64? {
+        var wake: UInt64 = 0
+        let count = lastWakes.scalarCount
+        for longer in min(Self.lengthClass(nanoseconds) + 2, count - 1)..<count { wake = max(wake, lastWakes[longer]) }
+        return wake > 0 ? wake : nil
+    }
+
+    /// Up to 65 µs, twice as much, and so on; the last is of a second and more.
+    private static func lengthClass(_ nanoseconds: UInt64) -> Int { min(15, 64 - (nanoseconds >> 16).leadingZeroBitCount) }
 
     /// Records from now on are lost.
     mutating func recordFull() {

@@ -82,6 +82,14 @@ extension LoopExaminer {
         return (stretch != 0 && state.handlerStretch == stretch) || isServing
     }
 
+    /// Whether the thread still sleeps in a call that was found before: what its arguments point to was what the kernel uses.
+    func isAsleep(in call: cll_thread_syscall) -> Bool {
+        var now = cll_thread_syscall()
+        return cll_procfs_syscall(process.pid, tid, &now) == Int32(CLL_SYSCALL_BLOCKED) && now.number == call.number
+            && now.sp == call.sp
+            && now.pc == call.pc && now.arguments.0 == call.arguments.0 && now.arguments.1 == call.arguments.1
+    }
+
     private static let mostReadings = 4
 
     /// Whether a thread that sleeps in this call waits for what loops wait for, besides what `known` is for.

@@ -64,17 +64,16 @@ package final class LoopExaminer: Sendable {
         self.tid = tid
         self.isDeclared = isDeclared
         self.isClaimed = isClaimed
-        state = Mutex(
-            State(
-                calls: CallChainReader(process: process.pid, tid: tid),
-                glib: LibrarySearch(process: process.pid, name: "libglib-2.0.so"),
-                service: LoopService(of: process)
-            )
-        )
+        let calls = CallChainReader(process: process.pid, tid: tid)
+        let glib = LibrarySearch(process: process.pid, name: "libglib-2.0.so")
+        state = Mutex(State(calls: calls, glib: glib, service: LoopService(of: process)))
     }
 
     /// What the thread waits on; nil: it was never seen there.
     var object: WaitObject? { state.withLock { $0.object } }
+
+    /// Whether the calls of the thread's language are read, which are not on the C stack.
+    var readsCalls: Bool { state.withLock { $0.readCalls != nil } }
 
     /// The thread rests at its loop's place.
     /// - Parameters:
@@ -123,14 +122,6 @@ package final class LoopExaminer: Sendable {
             state.events = WaitObject.eventsOnStack(of: found)
             state.readCalls = calls
         }
-    }
-
-    /// Whether the thread still sleeps in a call that was found before: what its arguments point to was what the kernel uses.
-    func isAsleep(in call: cll_thread_syscall) -> Bool {
-        var now = cll_thread_syscall()
-        return cll_procfs_syscall(process.pid, tid, &now) == Int32(CLL_SYSCALL_BLOCKED) && now.number == call.number
-            && now.sp == call.sp
-            && now.pc == call.pc && now.arguments.0 == call.arguments.0 && now.arguments.1 == call.arguments.1
     }
 
     /// What the loop waits on, where its process says so.
@@ -272,6 +263,7 @@ package final class LoopExaminer: Sendable {
                     &state
                 )
             )
+            rule.isMainThread = tid == process.pid
             rule.isProvisional = isProvisional && state.object?.epoll == nil
             rule.hasFetched =
                 isForProof

@@ -7,7 +7,8 @@ package import LagActivity
 ///
 /// 1. *The object.* A wait on one connection, pipe or terminal is a blocking read; so is one on an object that the program has closed since.
 ///    Its thread runs no loop: whatever it does is no stall. (But what computes while somebody has typed at its terminal keeps that one waiting.) A wait for no descriptor is a sleep: nothing can wait for a thread that waits for the
-///    clock alone, and a script that sleeps between its rounds does the same. Where the thread was never found in its wait, what it computes is a stall.
+///    clock alone, and a script that sleeps between its rounds does the same. Where the thread was never found in its wait, what it computes is a stall if it
+///    is the main thread: others are mostly a pool's, and poll the one connection that they serve, whose request is there already.
 /// 2. *Who fetches.* While another thread waits on the same epoll instance, or has fetched from it just now, events are fetched.
 /// 3. *Proof.* Where work is pending at the object and the thread is elsewhere, somebody waits, whatever the thread does.
 /// 4. *The call.* A thread that computes, sleeps, or reads a file does not wait for work. One that waits for a lock, a connection, a child
@@ -42,6 +43,7 @@ package struct QuietRule: Sendable, Equatable {
     package var hasOtherWaiter: Bool
     /// The thread has come by its source of work since the last look, without a call that shows it: it has taken completions from its ring.
     package var hasFetched = false
+    package var isMainThread = true
     /// It is not known yet whether the thread runs a loop, and its waits are known by their place alone: a start-up's round trip looks the same. So what
     /// the kernel shows has to be a loop's object, still open.
     package var isProvisional = false
@@ -69,7 +71,7 @@ package struct QuietRule: Sendable, Equatable {
         guard isLoop, !hasFetched, doing != .waitingForAll, doing != .ending else { return true }
         if pending == .pending { return false }
         switch doing {
-        case .working: return false
+        case .working: return kind == .unseen && !isMainThread
         case .waitingForAll, .ending, .waitingElsewhere: return true
         // Of an object that was never seen nothing says that the thread is in a handler.
         case .waiting(let isFurtherOut): return isFurtherOut || kind == .unseen

@@ -166,13 +166,16 @@ struct CalloutStrategyTimeTests {
 
     @Test func `what is known later of the beginning counts`() {
         var reading = work
-        reading.sampled = sampled(word: reading.word, began: .exact(start))
+        let earliest = start - 40 * millisecond
+        reading.sampled = sampled(word: reading.word, began: TimeBounds(earliest, likely: start, start))
         var strategy = CalloutStrategy(rule: standardRule)
         _ = strategy.observe(reading, at: start)
-        #expect(strategy.interval?.latestBegin == start)
-        reading.sampled?.refine(TimeBounds(start, likely: start, start + 8 * millisecond))
+        #expect(strategy.interval?.latestBegin == start && strategy.interval?.likely == start)
+        let began = TimeBounds(earliest, likely: start, start + 8 * millisecond)
+        reading.sampled?.refine(began, mayHaveBegun: start - 30 * millisecond)
         _ = strategy.observe(reading, at: start + 50 * millisecond)
         #expect(strategy.interval?.latestBegin == start + 8 * millisecond && strategy.interval?.since == start)
+        #expect(strategy.interval?.likely == start - 30 * millisecond)
     }
 
     @Test func `bounds of another stretch do not count`() {

@@ -84,7 +84,7 @@ package struct CalloutStrategy: DetectionStrategy {
             begin(observation, ignoreBefore: ignoreBefore)
             if let last = observation.reading.sampled?.last, last.word == word, let end = last.ended {
                 var sampled = interval
-                sampled.mayHaveBegun(until: last.began.latest)
+                sampled.refine(by: last)
                 return .ended(sampled.ended(within: end, observation.processPause))
             }
             return .ended(
@@ -162,10 +162,10 @@ package struct CalloutStrategy: DetectionStrategy {
 
     /// Of a sampled loop more may be known of the beginning by now.
     private static func refine(_ interval: inout StallInterval, by reading: BeaconReading) {
-        guard let bounds = reading.sampled?.began(word: reading.word, publishedNanoseconds: reading.calloutNanoseconds) else {
+        guard let stretch = reading.sampled?.stretch(word: reading.word, publishedNanoseconds: reading.calloutNanoseconds) else {
             return
         }
-        interval.mayHaveBegun(until: bounds.latest)
+        interval.refine(by: stretch)
     }
 
     /// When a stretch ended, by what the loop says afterwards.

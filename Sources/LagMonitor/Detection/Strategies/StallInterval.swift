@@ -61,8 +61,11 @@ package struct StallInterval: Sendable, Equatable {
         likelyEnd = until
     }
 
-    /// It may have begun as late as that.
-    mutating func mayHaveBegun(until time: UInt64) { latestBegin = max(latestBegin, time) }
+    /// Of a sampled loop more may be known of the beginning by now.
+    mutating func refine(by stretch: SampledStretch) {
+        latestBegin = max(latestBegin, stretch.began.latest)
+        if let time = stretch.mayHaveBegun { likely = min(max(time, earliest), since) }
+    }
 
     /// Nothing before `ignoreBefore` counts.
     mutating func begin(notBefore ignoreBefore: UInt64) {

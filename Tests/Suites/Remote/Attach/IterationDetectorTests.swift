@@ -105,6 +105,26 @@ internal import Testing
         #expect(finder.place.stackPointer == 2000)
     }
 
+    /// A server on one eventfd (ZeroMQ), whose handler receives with a time-out: CPython's calls are not on the C stack.
+    @Test func `a handlers wait further out is work where calls do not nest`() {
+        var finder = finder()
+        finder.recordInterpreter()
+        _ = finder.observe(Self.resting(), at: 100 * Self.ms)
+        _ = finder.observe(Self.running(), at: 110 * Self.ms)
+        for look in 0..<9 as Range<UInt64> {
+            #expect(finder.observe(Self.resting(at: 2000, runs: 2 + look), at: (120 + look * 20) * Self.ms) == .nothing)
+        }
+        #expect(finder.isAtWork)
+        #expect(finder.observe(Self.resting(runs: 20), at: 300 * Self.ms) == .rest)
+        // Its loop is there now, or may be: it is found again at its former place.
+        for look in 0..<60 as Range<UInt64> {
+            _ = finder.observe(Self.resting(at: 2000, runs: 30 + look), at: (320 + look * 20) * Self.ms)
+        }
+        #expect(!finder.isAtWork && finder.place.stackPointer == 2000)
+        _ = finder.observe(Self.running(runs: 90), at: 1600 * Self.ms)
+        #expect(finder.observe(Self.resting(runs: 91), at: 1610 * Self.ms) == .rest)
+    }
+
     /// The C library's `pselect` takes more of the stack than its `ppoll`.
     @Test func `a handlers poll at the stack pointer of the loops select is work`() throws {
         #if arch(arm64)
@@ -138,6 +158,35 @@ internal import Testing
         let followed = steps.firstIndex(of: .rest)
         #expect(followed.map { (45...55).contains($0) } == true, "\(String(describing: followed))")
         #expect(finder.place.stackPointer == 800)
+    }
+
+    /// A handler of a loop on `poll` that waits on an epoll instance of its own, as libraries do.
+    @Test func `a handlers wait on epoll is work, and its loop is found again at once`() throws {
+        func resting(_ runs: UInt64) -> ThreadObservation {
+            let poll: Int64 = {
+                #if arch(arm64)
+                    73
+                #else
+                    271
+                #endif
+            }()
+            return ThreadObservation(
+                doing: .blocked(call: poll, stackPointer: 1000, programCounter: 7, isOfSeveral: true),
+                runs: runs
+            )
+        }
+        var finder = IterationDetector(place: try #require(resting(0).place), hold: 50 * Self.ms)
+        for look in 1...10 as ClosedRange<UInt64> { _ = finder.observe(resting(look), at: look * 50 * Self.ms) }
+        var followed: UInt64?
+        for look in 11...40 as ClosedRange<UInt64> where followed == nil {
+            let step = finder.observe(Self.resting(at: 800, runs: look, epoll: 5), at: look * 50 * Self.ms)
+            if step == .rest { followed = look }
+        }
+        // A second after it was last seen at its own wait.
+        #expect(followed == 30 && finder.place.epoll == 5)
+        _ = finder.observe(Self.running(runs: 41), at: 2050 * Self.ms)
+        #expect(finder.observe(resting(42), at: 2060 * Self.ms) == .rest)
+        #expect(finder.place.stackPointer == 1000 && finder.place.epoll == nil)
     }
 
     @Test func `a helpers place takes some visits`() {

@@ -88,6 +88,42 @@ internal import Testing
         #expect(finder.began == Self.bounds(102, 110, 120))
     }
 
+    /// `fsync` in a loop, an answer in parts. How long the loop's own rest was is not known: it was long.
+    @Test(arguments: [(3, 130), (45, 178)] as [(UInt64, UInt64)])
+    func `work that sleeps again and again began behind the last long sleep`(nap: UInt64, likely: UInt64) {
+        var finder = rested()
+        let third = 133 + nap
+        let naps: [Record] = [
+            (.running, 130), (.asleep, 131), (.running, 133), (.asleep, 133), (.running, third), (.asleep, third),
+        ]
+        _ = finder.observe(Self.asleep(), at: 190 * Self.ms, Self.trace(naps, sampled: 190))
+        #expect(finder.began.likely == third * Self.ms && finder.mayHaveBegun == nil)
+        let later: [Record] = [(.running, 192), (.asleep, 193), (.running, 196), (.asleep, 197)]
+        // It may have been at its wait.
+        _ = finder.observe(Self.asleep(9), at: 200 * Self.ms, Self.trace(later, sampled: 200, stamps: .some))
+        #expect(finder.mayHaveBegun == nil)
+        _ = finder.observe(Self.asleep(9), at: 200 * Self.ms, Self.trace(later, sampled: 200, stamps: .all))
+        #expect(finder.mayHaveBegun == likely * Self.ms)
+        _ = finder.recordIteration(at: 200 * Self.ms, after: 199 * Self.ms, before: 200 * Self.ms)
+        #expect(finder.mayHaveBegun == nil)
+    }
+
+    /// A loop with a timer of 20 ms, and a handler that polls for 30: nothing distinguishes them.
+    @Test func `of sleeps as long as the rests the last wake is likely`() {
+        var finder = rested()
+        var trace = SwitchTrace(wasAsleep: true, since: 90 * Self.ms)
+        trace.end(sampled: 150 * Self.ms, isRecorded: true, stamps: .none)
+        let turns: [Record] = [(.running, 110), (.asleep, 110), (.running, 130), (.asleep, 131)]
+        for turn in turns { trace.record(turn.event, at: turn.milliseconds * Self.ms) }
+        _ = finder.observe(Self.asleep(), at: 150 * Self.ms, trace)
+        #expect(finder.began.likely == 130 * Self.ms)
+        var later = SwitchTrace(wasAsleep: true, since: 131 * Self.ms)
+        later.end(sampled: 170 * Self.ms, isRecorded: true, stamps: .all)
+        later.record(.running, at: 161 * Self.ms)
+        _ = finder.observe(Self.asleep(9), at: 170 * Self.ms, later)
+        #expect(later.hasSleptAtWork && finder.mayHaveBegun == nil)
+    }
+
     @Test func `a preemption is no rest`() {
         var finder = rested()
         let trace = Self.trace([(.running, 105), (.preempted, 107), (.running, 112)], sampled: 120)
@@ -201,6 +237,17 @@ internal import Testing
         #expect(Self.pass(at: 800, 5, epoll: 5) == .pass)
         #expect(Self.pass(at: 800, 6, epoll: 5) == nil)
         #expect(Self.pass(at: 1000, 5, epoll: 5) == .pass)
+    }
+
+    /// A server in Python whose handler receives with a time-out: that polls, too.
+    @Test func `a handlers wait further out is no turn where calls do not nest`() {
+        var place = RestPlace(call: nil, stackPointer: 1000, programCounter: 7)
+        place.callsNest = false
+        #expect(place.isLoopsOwn(stackPointer: 1000, firstArgument: 0) && place.isLoopsOwn(stackPointer: 960, firstArgument: 0))
+        #expect(place.isLoopsOwn(stackPointer: .max, firstArgument: 0))
+        #expect(!place.isLoopsOwn(stackPointer: 2000, firstArgument: 0))
+        place.epoll = 5
+        #expect(place.isLoopsOwn(stackPointer: 2000, firstArgument: 5) && !place.isLoopsOwn(stackPointer: 2000, firstArgument: 6))
     }
 
     @Test func `passes after a full ring are not known`() {

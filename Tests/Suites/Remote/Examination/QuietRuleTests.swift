@@ -64,6 +64,10 @@ struct QuietRuleTests {
     @Test func `nothing is proved of an object that was never seen`() {
         let unseen = Self.rule(.working, of: .unseen, pending: nil)
         #expect(!unseen.isQuiet && !unseen.isProved)
+        // A pool's thread polls its connection, whose request is there already.
+        var pools = unseen
+        pools.isMainThread = false
+        #expect(pools.isQuiet)
         #expect(Self.rule(.waiting(isFurtherOut: false), of: .unseen, pending: nil).isQuiet)
         // It may poll once a round, and sleep in between.
         #expect(Self.rule(.sleeping, of: .unseen, pending: nil).isQuiet)
