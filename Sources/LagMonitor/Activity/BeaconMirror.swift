@@ -48,7 +48,6 @@ package final class BeaconMirror: Sendable {
 
     deinit { release() }
 
-    /// While the watch is paused.
     package func setPaused(_ isPaused: Bool) {
         requestedState.withLock { requestedState in
             guard requestedState == (isPaused ? .live : .paused) else { return }
@@ -57,7 +56,6 @@ package final class BeaconMirror: Sendable {
         }
     }
 
-    /// The watch is over.
     package func release() {
         requestedState.withLock { requestedState in
             guard requestedState != .released else { return }

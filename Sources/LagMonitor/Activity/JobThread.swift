@@ -22,7 +22,6 @@ package struct JobThread: Sendable {
         return ThreadIdentity(tid: tid, stackLow: low, stackHigh: low > 0 ? raw.descriptor : 0)
     }
 
-    /// Whether that is its descriptor.
     package func isThread(_ descriptor: UInt64) -> Bool { raw.descriptor == descriptor }
 
     /// The task that it runs at present. Some 3 µs; no lock, no allocation, and the thread notices nothing.

@@ -69,7 +69,6 @@ public func withStallContext<Result: ~Copyable, Failure: Error>(
     }
 }
 
-/// A token that names no context.
 private let unplaced = UInt64.max
 
 @usableFromInline let stallContextToken: TaskLocal<UInt64> = TaskRuntime.$context

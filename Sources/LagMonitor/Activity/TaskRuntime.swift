@@ -10,7 +10,6 @@ package enum TaskRuntime {
     /// Where it is read from outside what a thread runs. What could not be learned is not known there.
     package static var layout: cll_task_layout { learned.layout }
 
-    /// Where the present task and the present queue are.
     package static var slots: cll_job_slots { learned.layout.slots }
 
     /// Whether the task of a thread can be read, and what was read of one of our own was right.

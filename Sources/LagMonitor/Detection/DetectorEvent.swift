@@ -12,7 +12,6 @@ package struct ActiveStall: Sendable, Equatable {
     package var isReported = false
 }
 
-/// What the detector found at one observation.
 package enum DetectorEvent: Sendable, Equatable {
     /// The first sign of a stall: prepare for a capture.
     case suspected

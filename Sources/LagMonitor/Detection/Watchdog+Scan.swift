@@ -2,7 +2,6 @@ internal import CLagBeacon
 internal import LagActivity
 internal import Synchronization
 
-/// A scan of all loops.
 extension Watchdog {
     /// What is to be done after a scan.
     package struct Plan: Equatable {
@@ -13,7 +12,6 @@ extension Watchdog {
         /// Whether a loop may be stalled.
         var isClose = false
 
-        /// Before the first scan.
         package static let idle = Plan(deadline: .max, wantsPosts: false)
     }
 

@@ -22,7 +22,6 @@ package final class Watchdog: @unchecked Sendable {
     package struct Counters: Sendable, Equatable {
         /// Waits that ended, however.
         package let wakes: UInt64
-        /// How long the last scan took.
         package let lastScanNanoseconds: UInt64
     }
 

@@ -11,7 +11,6 @@ package enum Hexadecimal {
         }
     }
 
-    /// Two digits a byte.
     package static func text(_ bytes: some Collection<UInt8>) -> String {
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count * 2)

@@ -42,7 +42,6 @@ struct FrameBuilder {
         levels(captured, rules, withLines: true).flatMap { $0 }
     }
 
-    /// Ends the process that knows the lines, if there is one.
     mutating func close() { resolver.close() }
 
     private mutating func levels(_ captured: [FrameBuffer.Frame], _ rules: InAppRules, withLines: Bool) -> [[StallRecord.Frame]] {

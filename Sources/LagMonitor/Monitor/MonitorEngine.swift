@@ -14,7 +14,6 @@ internal import LagModel
 final class MonitorEngine: Sendable {
     static let shared = MonitorEngine(target: nil)
 
-    /// Another process whose loops are watched.
     struct Target: Sendable {
         let process: Int32
         /// How its running threads are captured.
@@ -31,10 +30,8 @@ final class MonitorEngine: Sendable {
 
     init(target: Target?) { self.target = target }
 
-    /// Whether the loops are this process's own.
     var isOwn: Bool { target == nil }
 
-    /// The parts of a running engine.
     struct Parts: Sendable {
         let registry: WatchRegistry
         let watchdog: Watchdog

@@ -12,7 +12,6 @@ struct SocketNames {
     /// - Parameter process: whose sockets they are; it may be in another network namespace.
     init(process: Int32) { reader = NetworkTableReader(folder: "/proc/\(process)/net") }
 
-    /// Resolves a socket now.
     mutating func resolve(_ inode: UInt32) {
         if known.count >= Self.capacity { known.removeAll(keepingCapacity: true) }
         known[inode] = reader.socket(inode: UInt64(inode))

@@ -4,7 +4,6 @@ internal import LagDetection
 internal import LagDiagnosis
 
 extension StallFindings {
-    /// A stack that was seen, named.
     struct NamedStack {
         let stack: TalliedStack
         /// As captured, leaf first.

@@ -100,7 +100,6 @@ struct StallFindings {
         return stacks
     }
 
-    /// All the stacks, merged.
     var tree: [StallRecord.SampleNode] { SampleTree(stacks: stacks).roots }
 
     /// The threads of a pool by what they were last found doing, the representative's first.

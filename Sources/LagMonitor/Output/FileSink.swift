@@ -32,7 +32,6 @@ public final class FileSink: RecordSink {
         var isFile = false
         /// ``LineFile/Opened/isByDescriptor``
         var isByDescriptor = false
-        /// When it was opened.
         var permissions: mode_t = 0
         var abandoned: UInt64 = 0
         var isClosed = false

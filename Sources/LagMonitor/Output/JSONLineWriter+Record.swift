@@ -42,7 +42,6 @@ extension JSONLineWriter {
         endLine()
     }
 
-    /// A whole line about other lines.
     mutating func write(_ notice: Notice, context: ProcessContext, caps: StringCaps) {
         let event = notice.event
         beginObject()

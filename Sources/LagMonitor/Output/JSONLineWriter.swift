@@ -15,10 +15,8 @@ package struct JSONLineWriter: Sendable {
     /// - Parameter capacity: bytes to set aside; the buffer grows beyond when it must.
     package init(capacity: Int = LineLimits.defaultLineBytes + 1024) { bytes.reserveCapacity(max(0, capacity)) }
 
-    /// How many bytes are written.
     package var count: Int { bytes.count }
 
-    /// Forgets what was written, keeps the memory.
     package mutating func reset() {
         bytes.removeAll(keepingCapacity: true)
         needsComma = false
@@ -54,7 +52,6 @@ package struct JSONLineWriter: Sendable {
     package mutating func beginArray() { open(UInt8(ascii: "[")) }
     package mutating func endArray() { close(UInt8(ascii: "]")) }
 
-    /// The newline at the end of the line.
     package mutating func endLine() {
         bytes.append(UInt8(ascii: "\n"))
         needsComma = false

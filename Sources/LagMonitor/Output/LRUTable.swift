@@ -36,11 +36,9 @@ struct LRUTable<Value: Sendable>: Sendable {
         return gone
     }
 
-    /// All of them, the least recently used first.
     var leastRecentFirst: [(key: String, value: Value)] {
         entries.sorted { $0.value.used < $1.value.used }.map { ($0.key, $0.value.value) }
     }
 
-    /// Shows every value, in no order.
     func visit(_ body: (String, Value) -> Void) { for (key, entry) in entries { body(key, entry.value) } }
 }

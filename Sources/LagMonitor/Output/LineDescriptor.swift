@@ -26,7 +26,6 @@ package struct LineDescriptor: ~Copyable {
 
     deinit { _ = Glibc.close(descriptor) }
 
-    /// Whether a line was begun and not finished.
     var isMidLine: Bool { !rest.isEmpty }
 
     /// Writes `line` as ``RecordSink/write(_:)`` promises.
@@ -43,7 +42,6 @@ package struct LineDescriptor: ~Copyable {
         }
     }
 
-    /// Writes what is left of a line that was begun.
     package mutating func finishRest(path: String, deadline: WriteDeadline) throws(SinkError) {
         guard isMidLine else { return }
         var written = 0
@@ -69,7 +67,6 @@ package struct LineDescriptor: ~Copyable {
         }
     }
 
-    /// Gives up the rest of a begun line and counts it.
     package mutating func abandonRest() {
         guard isMidLine else { return }
         rest.removeAll(keepingCapacity: true)

@@ -5,7 +5,6 @@ internal import Glibc
 /// What is created has mode 0600: lines hold names of files, functions and hosts. A symbolic link at the end of the path is followed only if
 /// this user or root made it, as the kernel's `protected_symlinks` has it.
 package enum LineFile {
-    /// Who chose the path.
     package enum Choice: Sendable {
         /// A person: it is created wherever that is possible, and whatever is there is opened.
         case named
@@ -14,11 +13,9 @@ package enum LineFile {
         case byDefault
     }
 
-    /// What was opened.
     package struct Opened {
         /// In non-blocking mode; the caller's.
         package let descriptor: Int32
-        /// Whether the file was created.
         package var isNew = false
         /// Whether a link of the kernel led to it (`/dev/stdout`, `/proc/self/fd/3`). Then the path leads to this file under
         /// whatever name it has: once it is renamed, opening the path opens it again.

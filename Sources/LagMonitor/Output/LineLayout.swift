@@ -3,6 +3,5 @@ package protocol LineLayout: Sendable {
     /// Writes the whole line of a record, newline included, within the limit.
     func write(_ record: StallRecord, context: ProcessContext, limits: LineLimits, to writer: inout JSONLineWriter)
 
-    /// The same of a notice.
     func write(_ notice: Notice, context: ProcessContext, limits: LineLimits, to writer: inout JSONLineWriter)
 }

@@ -20,7 +20,6 @@ package struct RecordOutput: Sendable {
         self.sink = sink
     }
 
-    /// Losses that no line has reported yet.
     package var unannounced: UInt64 { pending.reduce(0) { $0 &+ $1.count } }
 
     /// Counts records that got lost before they came here. Nothing is written yet.

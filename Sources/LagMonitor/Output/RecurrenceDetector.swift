@@ -6,7 +6,6 @@
 /// A pure value: time is `CLOCK_MONOTONIC` in nanoseconds, given with every call. Memory: ``capacity`` fingerprints, of which
 /// the least recently seen makes room, with 24 bytes for each stall that the rule counts: some 250 KiB at the very most.
 package struct RecurrenceDetector: Sendable {
-    /// Fingerprints remembered.
     package static let capacity = 256
 
     private struct Occurrence: Sendable {

@@ -1,4 +1,3 @@
-/// Whether settings are within what is allowed.
 enum SettingBounds {
     /// - Throws: ``StallMonitorError/invalidConfiguration(key:value:allowed:)`` when it is not.
     static func check<Value: Comparable>(

@@ -162,7 +162,6 @@ extension ObservedRunLoop {
     private var workMode: WorkQueue.Mode? { own.mode.map { WorkQueue.Mode(mode: $0, isCommon: own.isCommonMode) } }
 }
 
-/// What a waiting submitter gets back.
 private final class PerformAnswer<Value: Sendable>: Sendable {
     private let result = PthreadMutex<Result<Value, any Error>?>(nil)
     private let gate = Gate()

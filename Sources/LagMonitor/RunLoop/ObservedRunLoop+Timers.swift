@@ -33,7 +33,6 @@ extension ObservedRunLoop {
         return isAccepted
     }
 
-    /// Adds the timer of a ticker.
     func addToEveryMode(_ timer: RunLoopTimer) -> Bool {
         var isAccepted = false
         changeTimers { registry in
@@ -44,7 +43,6 @@ extension ObservedRunLoop {
         return isAccepted
     }
 
-    /// Takes a timer that has become invalid out of every mode.
     func removeEverywhere(_ timer: RunLoopTimer) {
         changeTimers { registry in
             guard timer.attachment.isOwned(by: self) else { return false }
@@ -87,7 +85,6 @@ extension ObservedRunLoop {
         planTimers()
     }
 
-    /// When the loop must check its timers again.
     func planTimers() {
         guard let mode = own.mode else { return }
         _ = signals.take(.timers)

@@ -51,7 +51,6 @@ extension ObservedRunLoop {
     }
 }
 
-/// The ticks of a run loop.
 final class RunLoopTicker: LoopTicker {
     private let timer: RunLoopTimer
 

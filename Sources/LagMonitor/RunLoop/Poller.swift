@@ -23,7 +23,6 @@ final class Poller {
 
     private var hasLostMainQueue = false
 
-    /// Sources found ready and not yet handled.
     private var readySources: [RunLoopDescriptorSource] = []
     /// The version of the loop's items in which the first of them was found.
     private(set) var readyVersion: UInt64 = 0
@@ -116,7 +115,6 @@ final class Poller {
 
     var hasReadySources: Bool { !readySources.isEmpty }
 
-    /// Takes the sources found ready, in their order.
     func takeReadySources() -> [RunLoopDescriptorSource] {
         defer { readySources = [] }
         return readySources.count > 1 ? readySources.sorted { $0.order < $1.order } : readySources

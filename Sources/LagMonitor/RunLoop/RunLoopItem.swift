@@ -1,6 +1,5 @@
 internal import Synchronization
 
-/// Anything that can be in a mode of a loop.
 protocol RunLoopItem: AnyObject, Sendable {
     var attachment: Attachment { get }
     /// Lower runs earlier; equal ones in the order they were added.

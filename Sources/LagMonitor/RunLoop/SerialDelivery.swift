@@ -40,7 +40,6 @@ package final class SerialDelivery<Event: Sendable>: Sendable {
         return accepted
     }
 
-    /// How many events wait.
     package var waitingEvents: Int { state.withLock { $0.waiting.count } }
 
     /// Ends the delivery: waiting events are dropped and the handler is released, after a call in progress.

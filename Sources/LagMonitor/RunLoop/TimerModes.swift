@@ -1,4 +1,3 @@
-/// The modes that a timer is in.
 struct TimerModes: Hashable, Sendable {
     /// Every mode there is: the timers of tickers.
     static let every = TimerModes(numbers: [], isCommon: false, isEvery: true)

@@ -41,7 +41,6 @@ struct TimerTable: Sendable {
         return move(timer, to: modes)
     }
 
-    /// Adds to every mode there is.
     mutating func addToEveryMode(_ timer: RunLoopTimer) -> Bool { move(timer, to: .every) }
 
     /// Removes from a mode, or from the set of common modes and each of its members. A timer of this loop.
@@ -81,7 +80,6 @@ struct TimerTable: Sendable {
         }
     }
 
-    /// Takes everything out.
     mutating func removeAll() -> [RunLoopTimer] {
         let timers = heaps.flatMap(\.timers)
         for timer in timers { _ = remove(timer) }

@@ -36,7 +36,6 @@ struct WorkQueue {
     /// The place behind the last: work up to here is there now.
     var end: Int { front + waiting.count }
 
-    /// How many pieces have not begun.
     var count: Int { waiting.count + aside.count }
 
     mutating func fetch(from submitted: inout SubmittedWork) { waiting.append(takingFrom: &submitted.items) }

@@ -34,7 +34,6 @@ package final class StackTally {
     let workers: UnsafeMutablePointer<TalliedWorker>
     let leaves: UnsafeMutablePointer<TalliedLeaf>
 
-    /// Different stacks there are.
     package private(set) var count = 0
     /// Threads of a pool that were seen at work.
     package internal(set) var workerCount = 0

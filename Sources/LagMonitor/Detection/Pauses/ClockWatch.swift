@@ -13,7 +13,6 @@
 package struct ClockWatch: Sendable {
     /// What happened between two successive readings, in nanoseconds; both 0 when nothing did.
     package struct Change: Sendable, Equatable {
-        /// For how long the machine was suspended.
         package var suspendedNanoseconds: UInt64 = 0
         /// By how much the wall clock was set: positive is forward.
         package var clockStepNanoseconds: Int64 = 0

@@ -31,11 +31,8 @@ package struct WatchRules: Sendable, Equatable {
         }
     }
 
-    /// One long callout.
     package var callout: TimeoutRule?
-    /// Without a rest for so long.
     package var starvationNanoseconds: UInt64?
-    /// A ping while the loop says that it waits.
     package var pingWhileWaiting: TimeoutRule?
     /// A ping an interval, whatever the loop says.
     package var ping: TimeoutRule?

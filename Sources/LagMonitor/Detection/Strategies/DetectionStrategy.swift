@@ -29,7 +29,6 @@ package struct Observation: Sendable {
     package var now: UInt64
     /// Whether a wait of one interval ended, on time.
     package var isTick: Bool
-    /// A process pause since the last observation.
     package var processPause: ProcessPause?
     /// When the last ping was given to the loop; 0: it is still on its way.
     package var pingedNanoseconds: UInt64

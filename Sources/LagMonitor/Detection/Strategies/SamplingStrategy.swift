@@ -22,7 +22,6 @@ package struct SamplingStrategy: DetectionStrategy {
 
     package var nextPoll: UInt64? { next }
 
-    /// Whether a sample of the stack is due.
     package func wantsSample(_ reading: BeaconReading, at now: UInt64) -> Bool {
         reading.isWorking && next.map { $0 <= now } ?? false
     }

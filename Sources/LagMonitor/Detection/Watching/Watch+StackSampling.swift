@@ -146,7 +146,6 @@ extension Watch {
         return outcome
     }
 
-    /// The gap to the next sample follows the stall's age.
     private func recordGap(isSame: Bool, at now: UInt64) {
         guard let since = cold.pointee.recording?.sinceNanoseconds else { return }
         cold.pointee.recording?.backoff.record(isSame: isSame, age: now.saturatingDifference(since))

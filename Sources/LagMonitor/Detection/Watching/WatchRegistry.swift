@@ -141,7 +141,6 @@ package final class WatchRegistry: @unchecked Sendable {
         return index
     }
 
-    /// Whether a loop is watched for this owner.
     package func isWatched(_ loop: any ObservableLoop, by owner: any WatchOwner) -> Bool {
         table.withLock { $0.indices[Key(loop, owner)] != nil }
     }
@@ -238,7 +237,6 @@ package final class WatchRegistry: @unchecked Sendable {
     /// A stall that this watch has counted is lost. Reporter only.
     package func countDropped(at index: Int) { coldParts[index].dropped.add(1, ordering: .relaxed) }
 
-    /// All owners of present watches, each once.
     package func owners() -> [any WatchOwner] {
         table.withLock { table in
             var owners: [any WatchOwner] = []

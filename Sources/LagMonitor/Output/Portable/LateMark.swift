@@ -10,6 +10,5 @@ package struct LateMark: Sendable {
         (self.opening, self.closing, self.member) = (Array(opening.utf8), Array(closing.utf8), Array(member.utf8))
     }
 
-    /// How much longer a marked line is.
     package var byteCount: Int { member.count + 1 }
 }

@@ -73,7 +73,6 @@ package struct UnfinishedFile: ~Copyable {
         descriptor = -1
     }
 
-    /// Under the first name that is free.
     private mutating func open() -> Bool {
         for candidate in place.candidates {
             let made = Glibc.open(candidate, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)

@@ -4,7 +4,6 @@ internal import Glibc
 ///
 /// Several processes may write the same log, so one name is not enough.
 package struct UnfinishedPath: Sendable, Equatable {
-    /// The first name.
     package let path: String
 
     /// Processes that keep stalls under one name at once; any more of them keep none.
@@ -19,7 +18,6 @@ package struct UnfinishedPath: Sendable, Equatable {
         self.path = folder + "." + (parts.last ?? "") + ".unfinished"
     }
 
-    /// The folder of all of them.
     package var folder: String {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
         return parts.isEmpty ? "." : parts == [""] ? "/" : parts.joined(separator: "/")
