@@ -139,10 +139,12 @@ uint32_t cll_wait_socket(const cll_wait *wait) {
 int64_t cll_snapshot_call(pid_t pid, const cll_snapshot *snapshot) {
     uint64_t pc = snapshot->registers[CLL_REGISTER_PC];
 #if defined(__x86_64__)
-    // glibc's wrappers: mov $number, %eax (b8 and four bytes); syscall (0f 05). The result has replaced the number in rax.
+    // glibc's wrappers: mov $number, %eax (b8 and four bytes), of read, whose number is 0, xor %eax, %eax (31 c0); syscall (0f 05). The result has
+    // replaced the number in rax.
     uint8_t code[7];
     if (pc < sizeof(code) || cll_memory_read(pid, pc - sizeof(code), code, sizeof(code)) != sizeof(code)) return CLL_CALL_NONE;
     if (code[5] != 0x0f || code[6] != 0x05) return CLL_CALL_NONE;
+    if (code[3] == 0x31 && code[4] == 0xc0) return 0;
     if (code[0] != 0xb8) return CLL_CALL_UNKNOWN;
     uint32_t number;
     memcpy(&number, code + 1, sizeof(number));
