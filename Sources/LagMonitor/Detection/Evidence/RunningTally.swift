@@ -188,7 +188,7 @@ package final class RunningTally {
         (0..<contextCount).first { ranNanoseconds($0) > totalNanoseconds / 2 }.map { contexts[$0] }
     }
 
-    /// The others that the thread was at for so long at least: a loop that calls one handler after the other answers nobody in between, so that several of
+    /// The others that the thread was at for so long at least: a loop that calls one handler after the other answers no other in between, so that several of
     /// them make one stall. In the order in which they were found.
     package func alsoRan(atLeast nanoseconds: UInt64) -> [(copy: clb_context_copy, ranNanoseconds: UInt64)] {
         let running = running?.token
