@@ -14,8 +14,9 @@ extension StallMonitor {
     ///
     /// `LAGMONITOR_OUTPUT_PATH` turns it on and says where the lines go: the path of a file, `-` for stdout, or another of
     /// ``OutputSettings/Destination`` but OTLP; sockets and the journal want `Delivery.enable()` of the product LagMonitorDelivery first. Without it (or
-    /// with an empty one) nothing happens. The other variables are those of `lagmond`: `LAGMONITOR_` and a key's path in
-    /// capitals, `LAGMONITOR_MONITOR_INTERVAL_MS`. Every error, in them or at the start, is written to stderr, a line each; then
+    /// with an empty one) nothing happens. The other variables are `LAGMONITOR_` and a key's path in capitals, as lagmond has them:
+    /// `LAGMONITOR_MONITOR_INTERVAL_MS`. Those of lagmond's own settings (`LAGMONITOR_HTTP_LISTEN`) are ignored, and what `lagmond run` takes its own settings from
+    /// the programs that it runs do not get: it watches them. Every error, in them or at the start, is written to stderr, a line each; then
     /// no monitor is started. It never throws and never ends the program.
     ///
     /// Early in `main`: the environment is read as it is, so no other thread may change it meanwhile. Any thread otherwise. A
@@ -47,13 +48,8 @@ final class EnvironmentActivation: Sendable {
         let nothing = "no monitor is started"
         let path = environment[SettingKey.output.environmentName] ?? ""
         guard !path.isEmpty else {
-            let others =
-                environment.keys
-                .filter {
-                    $0.hasPrefix(SettingKey.environmentPrefix) && !SettingKey.reservedNames.contains($0) && environment[$0] != ""
-                }
-                .sorted()
-            if let other = others.first {
+            let others = environment.filter { $0.value != "" && SettingValidationError.isForMonitor($0.key, value: $0.value) }
+            if let other = others.keys.min() {
                 reportError("\(other) is set, but \(SettingKey.output.environmentName) is not: \(nothing)")
             }
             return nil

@@ -62,6 +62,15 @@ package struct SettingKey: Sendable {
     package static let sharedLoopTableName = "LAGMONITOR_LOOP_TABLE"
     /// Names with the prefix that are no settings; the second chooses what Package.swift builds, and may be left in a shell.
     package static let reservedNames: Set = [sharedLoopTableName, "LAGMONITOR_UNSUPPORTED"]
+    /// Variables of settings that lagmond alone has. A container may have them for a lagmond beside it: to a monitor in its program they say nothing.
+    package static let lagmondNames = Set(
+        [
+            "CONFIG", "DURATION_S", "HTTP_LISTEN", "OUTPUT_HEADERS", "TRUTH_PATH", "COMMAND_ON_HANG", "COMMAND_ON_HANG_AFTER_S",
+            "COMMAND_PERF_MAP", "COMMAND_REQUIRE_WATCH", "COMMAND_RESTART", "COMMAND_RESTART_COUNT", "COMMAND_RESTART_DELAY_MS",
+            "COMMAND_RESTART_HEALTHY_S", "COMMAND_RESTART_MAX_DELAY_MS", "COMMAND_RESTART_WINDOW_S", "COMMAND_STOP_GRACE_S",
+            "WATCH_ATTRIBUTE", "WATCH_PROCESS", "WATCH_THREAD", "WATCH_WITHOUT_ATTRIBUTE",
+        ].map { environmentPrefix + $0 }
+    )
 
     package static let hourMilliseconds = 3_600_000
     /// No useful value exceeds a day.

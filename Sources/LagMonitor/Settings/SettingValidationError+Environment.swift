@@ -6,8 +6,7 @@ extension SettingValidationError {
         let known = Dictionary(uniqueKeysWithValues: keys.map { ($0.environmentName, $0) })
         let ours =
             environment
-            .filter { $0.key.hasPrefix(SettingKey.environmentPrefix) && !SettingKey.reservedNames.contains($0.key) }
-            .filter { known[$0.key] != nil || !isServiceLink($0.key.dropFirst(SettingKey.environmentPrefix.count)) }
+            .filter { known[$0.key] != nil || isForMonitor($0.key, value: $0.value) }
             .sorted { $0.key < $1.key }
         return ours.compactMap { name, word in
             guard let key = known[name] else {
@@ -19,8 +18,32 @@ extension SettingValidationError {
         }
     }
 
-    /// Kubernetes gives each container such variables of each service of its namespace: of one with the name `lagmonitor`, too.
-    private static func isServiceLink(_ name: Substring) -> Bool {
-        name == "PORT" || name == "SERVICE_HOST" || name.hasPrefix("PORT_") || name.hasPrefix("SERVICE_PORT")
+    /// Whether a variable can be meant for a monitor alone: it has the prefix, and is neither lagmond's nor a service's.
+    package static func isForMonitor(_ name: String, value: String) -> Bool {
+        name.hasPrefix(SettingKey.environmentPrefix) && !SettingKey.reservedNames.contains(name)
+            && !SettingKey.lagmondNames.contains(name)
+            && !isServiceLink(name.dropFirst(SettingKey.environmentPrefix.count), value: value)
+    }
+
+    /// Whether a container has the variable of a service of its namespace: of each whose name begins with `lagmonitor`, as `lagmonitor-metrics` does, Kubernetes
+    /// makes `…_SERVICE_HOST`, `…_SERVICE_PORT`, `…_SERVICE_PORT_NAME`, and what links of Docker made: `…_PORT` (a URL), `…_PORT_9464_TCP`, and that with
+    /// `_PROTO`, `_PORT` and `_ADDR` (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables).
+    private static func isServiceLink(_ name: Substring, value: String) -> Bool {
+        let words = name.split(separator: "_", omittingEmptySubsequences: false)
+        if words.suffix(2) == ["SERVICE", "HOST"] { return true }
+        if words.last == "PORT", ["tcp://", "udp://", "sctp://"].contains(where: value.hasPrefix) { return true }
+        return words.indices.contains { index in
+            let rest = words[(index + 1)...]
+            switch words[index] {
+            case "SERVICE": return rest.first == "PORT"
+            case "PORT":
+                guard rest.count >= 2, UInt16(rest[index + 1]) != nil, ["TCP", "UDP", "SCTP"].contains(rest[index + 2]) else {
+                    return false
+                }
+                let last = rest.dropFirst(2)
+                return last.isEmpty || last.count == 1 && ["PROTO", "PORT", "ADDR"].contains(last[index + 3])
+            default: return false
+            }
+        }
     }
 }

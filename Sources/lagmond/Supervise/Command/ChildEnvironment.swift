@@ -2,18 +2,21 @@ internal import CLagLinux
 internal import Glibc
 internal import LagMonitor
 
-/// The environment of a wrapped command: our own, byte for byte, and what the preloaded library needs.
+/// The environment of a wrapped command: our own, byte for byte, but for the settings that we have taken from it, and what the preloaded library needs.
 struct ChildEnvironment {
     /// `NAME=value`, without a NUL.
     var entries: [[CChar]]
 
-    /// This process's, as it is now.
+    /// This process's, as it is now, without lagmond's settings: a monitor in the command would take them for its own, and report each stall a second
+    /// time to the same place.
     static func current() -> ChildEnvironment {
         var entries: [[CChar]] = []
         while let entry = cll_environment_entry(Int32(entries.count)) {
             entries.append(Array(UnsafeBufferPointer(start: entry, count: strlen(entry))))
         }
-        return ChildEnvironment(entries: entries)
+        var environment = ChildEnvironment(entries: entries)
+        environment.removeSettings()
+        return environment
     }
 
     /// Makes the loader load `library`, after those that the user named, and names the shared loop table.
@@ -53,6 +56,10 @@ struct ChildEnvironment {
     mutating func remove(_ name: String) {
         let prefix = Self.bytes(name + "=")
         entries.removeAll { $0.starts(with: prefix) }
+    }
+
+    mutating func removeSettings() {
+        for key in SettingKey.all { remove(key.environmentName) }
     }
 
     /// Passes it to `body` in the form that `execve` takes.

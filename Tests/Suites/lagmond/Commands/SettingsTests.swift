@@ -1,4 +1,4 @@
-internal import LagMonitor
+@testable internal import LagMonitor
 internal import Testing
 
 @testable import LagWorkload
@@ -178,13 +178,36 @@ internal import Testing
         )
     }
 
-    /// What Kubernetes gives each container of a namespace with a service of this name.
+    /// What Kubernetes gives each container of a namespace with a service whose name is, or begins with, `lagmonitor`.
+    @Test(arguments: ["LAGMONITOR", "LAGMONITOR_METRICS"])
+    func `variables of a service are no settings`(service: String) throws {
+        let url = "tcp://10.0.0.1:9464"
+        let variables = [
+            "SERVICE_HOST": "10.0.0.1", "SERVICE_PORT": "9464", "SERVICE_PORT_HTTP_METRICS": "9464", "PORT": url,
+            "PORT_9464_TCP": url, "PORT_9464_TCP_PROTO": "tcp", "PORT_9464_TCP_PORT": "9464", "PORT_9464_TCP_ADDR": "10.0.0.1",
+            "PORT_53_UDP": "udp://10.0.0.1:53", "PORT_53_UDP_ADDR": "10.0.0.1",
+        ]
+        let environment = Dictionary(uniqueKeysWithValues: variables.map { ("\(service)_\($0.key)", $0.value) })
+        #expect(try load(environment: environment).unusedOptions.isEmpty)
+        #expect(EnvironmentActivation().start(environment, []) { Issue.record("\($0)") } == nil)
+    }
+
     @Test(arguments: [
-        "LAGMONITOR_SERVICE_HOST", "LAGMONITOR_SERVICE_PORT", "LAGMONITOR_SERVICE_PORT_METRICS", "LAGMONITOR_PORT",
-        "LAGMONITOR_PORT_9464_TCP_ADDR",
+        ("LAGMONITOR_PORT", "9464"), ("LAGMONITOR_PORT_TCP", ""), ("LAGMONITOR_PORT_9464_TCP_HOST", ""),
+        ("LAGMONITOR_SERVICE_HOSTS", ""), ("LAGMONITOR_SERVICE", "shop"),
     ])
-    func `variables of a service are no settings`(name: String) throws {
-        #expect(try load(environment: [name: "tcp://10.0.0.1:9464"]).unusedOptions.isEmpty)
+    func `a variable that resembles a service's is wrong`(name: String, value: String) {
+        #expect(throws: SettingsError.self) { try load(environment: [name: value]) }
+    }
+
+    /// A monitor in a program that has them in its environment for the lagmond beside it.
+    @Test func `settings of lagmond alone say nothing to a monitor`() {
+        let own = Set(SettingKey.all.map(\.environmentName))
+        let monitors = Set((SettingKey.outputSettings + SettingKey.monitorSettings).map(\.environmentName))
+        #expect(SettingKey.lagmondNames == own.subtracting(monitors))
+        let environment = ["LAGMONITOR_HTTP_LISTEN": "9464", "LAGMONITOR_COMMAND_ON_HANG": "restart"]
+        #expect(EnvironmentActivation().start(environment, []) { Issue.record("\($0)") } == nil)
+        #expect(SettingValidationError.validationErrors(inEnvironment: environment, known: SettingKey.monitorSettings).isEmpty)
     }
 
     @Test func `an unknown variable of ours is wrong`() {
