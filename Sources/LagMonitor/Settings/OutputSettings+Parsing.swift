@@ -7,8 +7,10 @@ extension OutputSettings.Destination {
     }
 
     /// What may stand there, in words.
-    static let allowed =
-        "a path or file:PATH, - or stdout, journald or journald:SOCKET, unix:SOCKET, tcp:HOST:PORT, otlp:URL"
+    static let allowed = "a path or file:PATH, - or stdout, \(elsewhere)"
+    /// The same for who needs stdout.
+    static let allowedBesideStdout = "a path or file:PATH, \(elsewhere)"
+    private static let elsewhere = "journald or journald:SOCKET, unix:SOCKET, tcp:HOST:PORT, otlp:URL"
 
     /// As settings spell it.
     var text: String {
@@ -35,6 +37,7 @@ extension OutputSettings.Destination {
         guard !text.utf8.contains(0) else { throw ValidationError(reason: "the text holds a zero byte") }
         switch text {
         case "-", "stdout": self = .stdout
+        case "stderr": throw ValidationError(reason: "messages go to stderr, lines do not (a file of that name is file:stderr)")
         case "journald": self = .journald(path: DeliveryParts.journalPath)
         default:
             guard let (scheme, rest) = Self.scheme(of: text) else {

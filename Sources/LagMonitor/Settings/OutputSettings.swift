@@ -25,6 +25,8 @@ public struct OutputSettings: Sendable, Equatable {
 
     /// What ``init(_:rotation:)`` takes, in words.
     package static var allowedDestinations: String { Destination.allowed }
+    /// The same where stdout is another program's.
+    package static var allowedDestinationsBesideStdout: String { Destination.allowedBesideStdout }
 
     /// Where lines go.
     public var destination: Destination

@@ -20,7 +20,7 @@ struct ParsedTarget {
     static let members = ["name"] + kinds + ["monitor", "watch"] + policies
     static let allowed = "an object with name, one of \(kinds.joined(separator: ", ")), and settings of its own"
 
-    private static let commandPrefix = "command."
+    static let commandPrefix = "command."
     /// It reads the same as a label, in a file's name and in front of a line.
     private static let nameAllowed = "1 to 64 letters, digits, '.', '_' and '-'"
 

@@ -6,6 +6,16 @@ struct SettingLayers {
         let source: SettingValidationError.Source
         /// By the key's path.
         let values: [String: JSONValue]
+        /// The number of the target whose settings these are.
+        var target: Int?
+
+        /// How the source spells a key: `--rules`, `monitor.rules`, `targets[0].on_hang`.
+        func name(of key: SettingKey) -> String {
+            guard let target else { return key.name(in: source) }
+            let prefix = ParsedTarget.commandPrefix
+            return
+                "\(SettingsFile.targetsKey)[\(target)].\(key.path.hasPrefix(prefix) ? String(key.path.dropFirst(prefix.count)) : key.path)"
+        }
     }
 
     var layers: [Layer]
@@ -15,6 +25,16 @@ struct SettingLayers {
 
     /// The strongest sources, up to and including the one at `rank`.
     func through(_ rank: Int) -> SettingLayers { SettingLayers(layers: Array(layers[...rank])) }
+
+    /// How messages name the settings: as the strongest source of each does.
+    var names: SettingNames {
+        SettingNames(
+            SettingKey.all.reduce(into: [:]) { names, key in
+                guard let rank = rank(key) else { return }
+                names[key.path] = layers[rank].source.location(of: layers[rank].name(of: key))
+            }
+        )
+    }
 
     func isSet(_ key: SettingKey) -> Bool { rank(key) != nil }
 

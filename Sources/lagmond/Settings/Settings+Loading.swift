@@ -31,19 +31,36 @@ extension Settings {
         let overFile = sources.layers
         sources.layers.append(.init(source: .file(file.path), values: file.values))
 
-        let headers = outputHeaders(sources, environment)
         let standard = isForCommand || !file.targets.isEmpty ? CommandLauncher.defaultOutput : "-"
+        let headers = outputHeaders(sources, environment, standard: standard)
         problems = outputConflicts(sources, standard: standard) + headers.problems
         guard problems.isEmpty else { throw SettingsError(errors: problems) }
 
         var settings = Settings(sources)
         settings.steps = file.steps
-        settings.targets = file.targets.map { target in
-            let own = SettingLayers.Layer(source: .file(file.path), values: target.values)
-            return TargetSettings(target, Settings(SettingLayers(layers: overFile + [own, sources.layers[overFile.count]])))
-        }
         settings.outputHeaders = headers.fields
         settings.unusedOptions = UnusedOption.all(for: settings.monitor.rules, in: sources)
+        for (number, target) in file.targets.enumerated() {
+            let own = SettingLayers.Layer(source: .file(file.path), values: target.values, target: number)
+            let layers = SettingLayers(layers: overFile + [own, sources.layers[overFile.count]])
+            let read = Settings(layers)
+            // A stronger source may take the action away, for a trial.
+            let isOverruled = layers.rank(.onHang).map { $0 < overFile.count } ?? false
+            if own.values[SettingKey.onHangAfter.path] != nil, read.policy.onHang == .report, !isOverruled {
+                problems.append(
+                    SettingValidationError(
+                        source: own.source,
+                        key: own.name(of: .onHangAfter),
+                        reason: "without effect while on_hang is report",
+                        allowed: "with signal:NAME or restart"
+                    )
+                )
+            }
+            settings.targets.append(TargetSettings(target, read))
+            let known = settings.unusedOptions
+            settings.unusedOptions += UnusedOption.all(for: read.monitor.rules, in: layers).filter { !known.contains($0) }
+        }
+        guard problems.isEmpty else { throw SettingsError(errors: problems) }
         return settings
     }
 
@@ -69,14 +86,15 @@ extension Settings {
     /// The headers in force, and what is wrong with them: a variable that is missing, a destination that takes none.
     private static func outputHeaders(
         _ sources: SettingLayers,
-        _ environment: [String: String]
+        _ environment: [String: String],
+        standard: String
     ) -> (fields: [String: String], problems: [SettingValidationError]) {
         guard let own = sources.rank(.headers), let text = sources.string(.headers) else { return ([:], []) }
         let source = sources.layers[own].source
         func problem(_ reason: String, _ allowed: String) -> SettingValidationError {
             SettingValidationError(source: source, key: SettingKey.headers.name(in: source), reason: reason, allowed: allowed)
         }
-        let destination = sources.string(.output) ?? "-"
+        let destination = sources.string(.output) ?? standard
         guard case .otlp? = try? OutputSettings(destination).destination else {
             // Meant for a destination that a stronger source overrides.
             if own > sources.rank(.output) ?? .max { return ([:], []) }
@@ -124,6 +142,7 @@ extension Settings {
         requiresWatch = sources.string(.requireWatch) == "yes"
         writesPerfMaps = sources.string(.perfMap) == "yes"
         duration = sources.seconds(.duration)
+        names = sources.names
     }
 }
 

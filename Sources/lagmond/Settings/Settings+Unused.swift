@@ -15,54 +15,53 @@ extension Settings {
             (.process, !selection.processes.isEmpty), (.thread, !selection.threads.isEmpty),
             (.attribute, !attributes.allowed.isEmpty), (.withoutAttribute, !attributes.excluded.isEmpty),
         ]
-        let unused: [SettingKey]
-        var others: [String] = []
-        let (what, allowed): (String, String)
-        switch subject {
-        case .command:
-            unused = [.duration, .truth]
-            (what, allowed) = ("a command", "only without one")
-            if !steps.isEmpty { others.append(SettingsFile.stepsKey) }
-            if !targets.isEmpty { others.append(SettingsFile.targetsKey) }
-        case .targets:
-            unused = [.truth, .serviceName, .requireWatch, .perfMap]
-            (what, allowed) = ("targets", "only without them; a target's name is its service's")
-            if !steps.isEmpty { others.append(SettingsFile.stepsKey) }
-        case .process:
-            unused = [.truth, .perfMap]
-            (what, allowed) = ("a process that runs already", "only with a workload")
+        let (unused, what): ([SettingKey], String) =
+            switch subject {
+            case .command: ([.duration, .truth], "a command")
+            case .targets: ([.truth, .serviceName, .requireWatch, .perfMap], "targets")
             // What is done with a command is nothing that is done with somebody else's process.
-            let ofCommands = (requiresWatch ? [SettingKey.requireWatch] : []) + explicitPolicyKeys
-            if !ofCommands.isEmpty {
-                throw Self.withoutEffect(ofCommands.map(Self.shown), what, allowed: "only with a command or with targets")
+            case .process: ([.truth, .requireWatch, .perfMap] + explicitPolicyKeys, "a process that runs already")
+            case .workload:
+                ([.requireWatch, .perfMap] + SettingKey.watchSettings + explicitPolicyKeys, "lagmond's own main thread")
             }
-            if !steps.isEmpty { others.append(SettingsFile.stepsKey) }
-            if !targets.isEmpty { others.append(SettingsFile.targetsKey) }
-        case .workload:
-            unused = [.requireWatch, .perfMap] + SettingKey.watchSettings
-            (what, allowed) = ("lagmond's own main thread", "only with a command or with targets")
-            others = explicitPolicyKeys.map(Self.shown)
+        var others = steps.isEmpty || subject == .workload ? [] : [SettingsFile.stepsKey]
+        if !targets.isEmpty, subject == .command || subject == .process { others.append(SettingsFile.targetsKey) }
+        let isPolicy = Set(explicitPolicyKeys.map(\.path))
+        let keys = unused.filter { key in isPolicy.contains(key.path) || given.contains { $0.1 && $0.0.path == key.path } }
+        // One line for those that have one remedy.
+        var remedies: [(allowed: String, names: [String])] = []
+        for (name, allowed) in keys.map({ (names[$0], Self.allowed($0)) }) + others.map({ ($0, Self.allowed($0)) }) {
+            if let index = remedies.firstIndex(where: { $0.allowed == allowed }) {
+                remedies[index].names.append(name)
+            } else {
+                remedies.append((allowed, [name]))
+            }
         }
-        let names =
-            given.filter { key, isGiven in isGiven && unused.contains { $0.path == key.path } }.map { Self.shown($0.0) } + others
-        guard names.isEmpty else { throw Self.withoutEffect(names, what, allowed: allowed) }
-        if subject == .command, policy.onHang == .report,
-            explicitPolicyKeys.contains(where: { $0.path == SettingKey.onHangAfter.path })
-        {
+        guard remedies.isEmpty else {
+            let texts = remedies.map { "\($0.names.joined(separator: ", ")): without effect on \(what) (allowed: \($0.allowed))" }
+            throw StartFailure(status: ExitStatus.configuration, message: texts.joined(separator: "; "))
+        }
+        if subject == .command, policy.onHang == .report, isPolicy.contains(SettingKey.onHangAfter.path) {
             throw StartFailure(
                 status: ExitStatus.configuration,
                 message:
-                    "\(Self.shown(.onHangAfter)): without effect while command.on_hang is report (allowed: with signal:NAME or restart)"
+                    "\(names[.onHangAfter]): without effect while command.on_hang is report (allowed: with signal:NAME or restart)"
             )
         }
     }
 
-    private static func withoutEffect(_ names: [String], _ what: String, allowed: String) -> StartFailure {
-        StartFailure(
-            status: ExitStatus.configuration,
-            message: "\(names.joined(separator: ", ")): without effect on \(what) (allowed: \(allowed))"
-        )
+    /// Where a setting has an effect that has none here.
+    private static func allowed(_ key: SettingKey) -> String {
+        switch key.path {
+        case SettingKey.truth.path: "only with a workload"
+        case SettingKey.duration.path: "only without a command"
+        case SettingKey.serviceName.path: "only without targets: a target's name is its service's"
+        case SettingKey.requireWatch.path, SettingKey.perfMap.path: "only with a command"
+        default: "only with a command or with targets"
+        }
     }
 
-    private static func shown(_ key: SettingKey) -> String { key.option.map { "\($0) (\(key.path))" } ?? key.path }
+    private static func allowed(_ member: String) -> String {
+        member == SettingsFile.stepsKey ? "only with a workload" : "only without a command"
+    }
 }

@@ -41,6 +41,9 @@ struct Settings: Sendable, WatchSettings {
     /// Commands to run and to watch; empty: none.
     var targets: [TargetSettings] = []
 
+    /// How messages name what a source sets.
+    var names = SettingNames()
+
     /// Parameters without effect that are reported to the user.
     var unusedOptions: [UnusedOption] = []
 

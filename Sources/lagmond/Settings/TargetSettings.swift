@@ -11,6 +11,7 @@ struct TargetSettings: Sendable, WatchSettings {
     let choosesRules: Bool
     let selection: LoopSelection
     let attributes: PublishedAttributes
+    let names: SettingNames
 
     /// - Parameter settings: its own over those of the file.
     init(_ reading: ParsedTarget, _ settings: Settings) {
@@ -24,5 +25,6 @@ struct TargetSettings: Sendable, WatchSettings {
         choosesRules = settings.choosesRules
         selection = settings.selection
         attributes = settings.attributes
+        names = settings.names
     }
 }

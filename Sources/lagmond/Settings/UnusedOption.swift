@@ -25,7 +25,7 @@ struct UnusedOption: Equatable, CustomStringConvertible {
             let choosesRules = layer.values[SettingKey.rules.path] != nil
             if choosesRules, case .file = layer.source { break }
             found += unused.filter { layer.values[$0.path] != nil }.map {
-                UnusedOption(source: layer.source, key: $0.name(in: layer.source), users: $0.users)
+                UnusedOption(source: layer.source, key: layer.name(of: $0), users: $0.users)
             }
             if choosesRules { break }
         }

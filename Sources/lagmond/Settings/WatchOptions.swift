@@ -27,14 +27,14 @@ struct WatchOptions: ParsableArguments {
         parsing: .unconditional,
         help: ArgumentHelp("Rotate the file to path.1 before it becomes longer than this.", valueName: "bytes")
     )
-    var maxBytes: Int?
+    var maxBytes: String?
 
     @Option(
         name: .customLong("max-files"),
         parsing: .unconditional,
         help: ArgumentHelp("How many rotated files to keep (5).", valueName: "count")
     )
-    var maxFiles: Int?
+    var maxFiles: String?
 
     @Option(
         help: ArgumentHelp(
@@ -70,27 +70,27 @@ struct WatchOptions: ParsableArguments {
         parsing: .unconditional,
         help: ArgumentHelp("Rule callout: the length of one timeout.", valueName: "ms")
     )
-    var intervalMilliseconds: Int?
+    var intervalMilliseconds: String?
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("Rule callout: how many consecutive timeouts are a stall.", valueName: "count")
     )
-    var timeouts: Int?
+    var timeouts: String?
 
     @Option(
         name: .customLong("starvation-ms"),
         parsing: .unconditional,
         help: ArgumentHelp("Rule starvation: how long a loop may work without a rest (1000).", valueName: "ms")
     )
-    var starvationMilliseconds: Int?
+    var starvationMilliseconds: String?
 
     @Option(
         name: .customLong("hang-after-ms"),
         parsing: .unconditional,
         help: ArgumentHelp("When a stall is reported before its end; 0: at detection.", valueName: "ms")
     )
-    var hangAfterMilliseconds: Int?
+    var hangAfterMilliseconds: String?
 
     @Option(
         help: ArgumentHelp("A label of your own in every record and metric: team=shop; may be repeated.", valueName: "name=value")
@@ -104,16 +104,16 @@ struct WatchOptions: ParsableArguments {
         values[SettingKey.config.path] = config.map(JSONValue.string)
         values[SettingKey.output.path] = output.map(JSONValue.string)
         values[SettingKey.format.path] = format.map(JSONValue.string)
-        values[SettingKey.outputBytes.path] = maxBytes.map(JSONValue.int)
-        values[SettingKey.outputFiles.path] = maxFiles.map(JSONValue.int)
+        values[SettingKey.outputBytes.path] = maxBytes.map(SettingKey.outputBytes.value(of:))
+        values[SettingKey.outputFiles.path] = maxFiles.map(SettingKey.outputFiles.value(of:))
         values[SettingKey.spool.path] = spool.map(JSONValue.string)
         values[SettingKey.listen.path] = listen.map(JSONValue.string)
         values[SettingKey.preset.path] = preset.map(JSONValue.string)
         values[SettingKey.rules.path] = rules.map(JSONValue.string)
-        values[SettingKey.starvation.path] = starvationMilliseconds.map(JSONValue.int)
-        values[SettingKey.interval.path] = intervalMilliseconds.map(JSONValue.int)
-        values[SettingKey.timeouts.path] = timeouts.map(JSONValue.int)
-        values[SettingKey.hangAfter.path] = hangAfterMilliseconds.map(JSONValue.int)
+        values[SettingKey.starvation.path] = starvationMilliseconds.map(SettingKey.starvation.value(of:))
+        values[SettingKey.interval.path] = intervalMilliseconds.map(SettingKey.interval.value(of:))
+        values[SettingKey.timeouts.path] = timeouts.map(SettingKey.timeouts.value(of:))
+        values[SettingKey.hangAfter.path] = hangAfterMilliseconds.map(SettingKey.hangAfter.value(of:))
         return values
     }
 }

@@ -11,6 +11,8 @@ protocol WatchSettings {
     /// Which attributes of published contexts may stand in records.
     var attributes: PublishedAttributes { get }
     var policy: CommandPolicy { get }
+    /// How messages name them.
+    var names: SettingNames { get }
 }
 
 extension WatchSettings {
@@ -23,14 +25,14 @@ extension WatchSettings {
         if monitor.rules.ping != nil || monitor.rules.pingWhileWaiting != nil || monitor.rules.frame != nil {
             throw StartFailure(
                 status: ExitStatus.configuration,
-                message: "--rules (monitor.rules): another program's loops can neither be pinged nor asked to tick "
+                message: "\(names[.rules]): another program's loops can neither be pinged nor asked to tick "
                     + "(allowed: callout, starvation, sample)"
             )
         }
         if policy.onHang != .report, monitor.rules.callout == nil {
             throw StartFailure(
                 status: ExitStatus.configuration,
-                message: "--on-hang (command.on_hang): without the rule callout no line reports a hang "
+                message: "\(names[.onHang]): without the rule callout no line reports a hang "
                     + "(allowed: report, or callout among --rules)"
             )
         }

@@ -25,7 +25,7 @@ struct AttachCommand: ParsableCommand {
         parsing: .unconditional,
         help: ArgumentHelp("How long to watch; by default until the process ends.", valueName: "seconds")
     )
-    var duration: Double?
+    var duration: String?
 
     @OptionGroup
     var watch: WatchOptions
@@ -51,7 +51,7 @@ struct AttachCommand: ParsableCommand {
         let signals = StopSignals()
         signals.block()
         var values = watch.values.merging(selection.values) { $1 }
-        values[SettingKey.duration.path] = duration.map(JSONValue.double)
+        values[SettingKey.duration.path] = duration.map(SettingKey.duration.value(of:))
         let settings = try Settings.load(commandLine: values, environment: ProcessInfo.processInfo.environment)
         for parameter in settings.unusedOptions { Diagnostics.report("\(parameter)") }
         try AttachRun(settings: settings, processes: processes, loops: loop).execute(signals)

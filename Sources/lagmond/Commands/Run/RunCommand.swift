@@ -18,7 +18,7 @@ struct RunCommand: ParsableCommand {
         parsing: .unconditional,
         help: ArgumentHelp("How long to run; by default until SIGTERM or SIGINT.", valueName: "seconds")
     )
-    var duration: Double?
+    var duration: String?
 
     @Option(
         help: ArgumentHelp(
@@ -48,7 +48,7 @@ struct RunCommand: ParsableCommand {
         parsing: .unconditional,
         help: ArgumentHelp("How long the hang lasts before that (30).", valueName: "seconds")
     )
-    var onHangAfter: Double?
+    var onHangAfter: String?
 
     @Option(help: ArgumentHelp("When to restart a command that ended: never (default), on-failure.", valueName: "when"))
     var restart: String?
@@ -75,10 +75,10 @@ struct RunCommand: ParsableCommand {
     /// The values of the options, by key path.
     var values: [String: JSONValue] {
         var values = watch.values.merging(selection.values) { $1 }
-        values[SettingKey.duration.path] = duration.map(JSONValue.double)
+        values[SettingKey.duration.path] = duration.map(SettingKey.duration.value(of:))
         values[SettingKey.truth.path] = truth.map(JSONValue.string)
         values[SettingKey.onHang.path] = onHang.map(JSONValue.string)
-        values[SettingKey.onHangAfter.path] = onHangAfter.map(JSONValue.double)
+        values[SettingKey.onHangAfter.path] = onHangAfter.map(SettingKey.onHangAfter.value(of:))
         values[SettingKey.restart.path] = restart.map(JSONValue.string)
         if perfMap { values[SettingKey.perfMap.path] = .string("yes") }
         if requireWatch { values[SettingKey.requireWatch.path] = .string("yes") }

@@ -41,7 +41,7 @@ struct CommandOutput {
         if case .file(let path) = settings.output.destination {
             var (file, own) = (stat(), stat())
             isStandard =
-                stat(path, &file) == 0 && file.st_mode & S_IFMT != S_IFREG
+                stat(path, &file) == 0
                 && [STDOUT_FILENO, STDERR_FILENO].contains {
                     fstat($0, &own) == 0 && own.st_dev == file.st_dev && own.st_ino == file.st_ino
                         && own.st_rdev != Self.nullDevice
@@ -50,8 +50,8 @@ struct CommandOutput {
         guard isStandard, settings.choosesOutput else { return }
         throw StartFailure(
             status: ExitStatus.configuration,
-            message: "output.path: stdout and stderr are the command's "
-                + "(allowed: all but stdout of \(OutputSettings.allowedDestinations))"
+            message: "\(settings.names[.output]): stdout and stderr are the command's "
+                + "(allowed: \(OutputSettings.allowedDestinationsBesideStdout); none that leads there)"
         )
     }
 

@@ -26,7 +26,7 @@ struct Daemon {
             // Handled as a check of the targets.
             kill(getpid(), SIGCHLD)
         }
-        let made = try settings.targets.map { settings throws(StartFailure) in try dependencies.makeTarget(settings) }
+        let made = try dependencies.makeTargets(settings.targets)
         try output.serve(list)
         for target in made {
             do throws(StartFailure) {

@@ -140,7 +140,7 @@ struct DaemonControl {
         }
         try next.rejectUnusedSettings(on: .targets)
         let present = list.active
-        var fresh: [any Target] = []
+        var added: [TargetSettings] = []
         var kept: [(any Target, TargetSettings)] = []
         for settings in next.targets {
             if let target = present.first(where: { $0.settings.name == settings.name }), target.end == nil,
@@ -148,9 +148,10 @@ struct DaemonControl {
             {
                 kept.append((target, settings))
             } else {
-                fresh.append(try dependencies.makeTarget(settings))
+                added.append(settings)
             }
         }
+        let fresh = try dependencies.makeTargets(added)
         for text in read.settingsThatNeedRestart(after: settings) {
             Diagnostics.report("\(text): takes effect with the next start")
         }

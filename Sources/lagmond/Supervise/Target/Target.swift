@@ -48,8 +48,19 @@ struct TargetDependencies: Sendable {
         commandTarget(process).map { "process \(process) is part of the command of target \($0), which watches it" }
     }
 
-    /// - Throws: ``StartFailure`` where the settings cannot be had; nothing has started then.
-    func makeTarget(_ settings: TargetSettings) throws(StartFailure) -> any Target {
+    /// All or none.
+    /// - Throws: ``StartFailure`` of the first that cannot be had, after the failures of all others were reported; nothing has started then.
+    func makeTargets(_ settings: [TargetSettings]) throws(StartFailure) -> [any Target] {
+        var (made, failures): ([any Target], [StartFailure]) = ([], [])
+        for settings in settings {
+            do throws(StartFailure) { made.append(try makeTarget(settings)) } catch { failures.append(error) }
+        }
+        guard let first = failures.first else { return made }
+        for failure in failures.dropFirst() { Diagnostics.report(failure.message) }
+        throw first
+    }
+
+    private func makeTarget(_ settings: TargetSettings) throws(StartFailure) -> any Target {
         switch settings.kind {
         case .command(let words): return try CommandTarget(settings, words, self)
         case .process, .processFile: return try ProcessTarget(settings, self)

@@ -38,6 +38,11 @@ struct OutputHeadersTests {
     @Test func `other destinations take no headers`() throws {
         let error = #expect(throws: SettingsError.self) { try load("a=b", output: "stalls.jsonl") }
         #expect(error?.errors.first?.description.contains("stalls.jsonl takes no headers") == true)
+        // What the lines of a command go to by default.
+        let ofCommand = #expect(throws: SettingsError.self) {
+            try Settings.load(commandLine: [:], environment: ["LAGMONITOR_OUTPUT_HEADERS": "a=b"], isForCommand: true)
+        }
+        #expect(ofCommand?.errors.first?.description.contains(": lagmond-stalls.jsonl takes no headers") == true)
         // Of a weaker source, for a destination that is overruled.
         let environment = ["LAGMONITOR_OUTPUT_HEADERS": "a=b", "LAGMONITOR_OUTPUT_PATH": "otlp:http://a"]
         let settings = try Settings.load(commandLine: ["output.path": .string("-")], environment: environment)

@@ -114,7 +114,9 @@ struct SelectionSettingsTests {
         let settings = try Settings.load(commandLine: [:], environment: environment)
         let failure = #expect(throws: StartFailure.self) { try settings.rejectUnusedSettings(on: .process) }
         #expect(
-            failure?.message == "--require-watch (command.require_watch), --restart (command.restart): "
+            failure?.message == "environment variable LAGMONITOR_COMMAND_REQUIRE_WATCH: "
+                + "without effect on a process that runs already (allowed: only with a command); "
+                + "environment variable LAGMONITOR_COMMAND_RESTART: "
                 + "without effect on a process that runs already (allowed: only with a command or with targets)"
         )
     }

@@ -36,6 +36,28 @@ struct TargetSettingsTests {
         #expect(try Self.load(text, commandLine: ["command.on_hang": .string("report")]).targets[0].policy.onHang == .report)
     }
 
+    @Test func `what has no effect on a target is reported with its place`() throws {
+        let settings = try Self.load(
+            """
+            {"monitor": {"rules": ["callout"], "starvation_ms": 300},
+             "targets": [{"name": "a", "command": ["x"]}, {"name": "b", "command": ["x"], "monitor": {"starvation_ms": 500}}]}
+            """
+        )
+        let unused = settings.unusedOptions.map(\.description)
+        #expect(unused.count == 1 && unused[0].contains(".json: targets[1].monitor.starvation_ms: no effect"), "\(unused)")
+    }
+
+    @Test func `a time after which nothing is done is refused, unless the command line takes the action away`() throws {
+        func load(_ action: String, _ commandLine: [String: JSONValue] = [:]) throws -> Settings {
+            let text = #"{"targets": [{"name": "a", "command": ["x"], \#(action)"on_hang_after_s": 3}]}"#
+            return try Self.load(text, commandLine: commandLine)
+        }
+        #expect(throws: SettingsError.self) { try load("") }
+        #expect(throws: SettingsError.self) { try load(#""on_hang": "report", "#) }
+        #expect(throws: Never.self) { try load(#""on_hang": "restart", "#) }
+        #expect(throws: Never.self) { try load(#""on_hang": "restart", "#, ["command.on_hang": .string("report")]) }
+    }
+
     @Test(arguments: [
         (#"[]"#, "targets: the list is empty; allowed: a list of targets"),
         (#"{}"#, "targets: an object is not a list"),

@@ -141,12 +141,17 @@ struct WrappedCommandTests {
     }
 
     @Test(arguments: [
-        (["--duration", "1"], "--duration (duration_s): without effect on a command"),
-        (["--on-hang-after", "3"], "--on-hang-after (command.on_hang_after_s): without effect while command.on_hang is report"),
+        (["--duration", "1"], "option --duration: without effect on a command (allowed: only without a command)"),
+        (["--on-hang-after", "3"], "option --on-hang-after: without effect while command.on_hang is report"),
         (["--on-hang", "signal:NO"], "option --on-hang: \"signal:NO\" is no such action; allowed: report, signal:NAME"),
-        (["--on-hang", "restart", "--rules", "starvation"], "--on-hang (command.on_hang): without the rule callout"),
-        (["--output", "-"], "output.path: stdout and stderr are the command's"),
-        (["--rules", "ping"], "--rules (monitor.rules): another program's loops can neither be pinged"),
+        (["--on-hang", "restart", "--rules", "starvation"], "option --on-hang: without the rule callout"),
+        (["--output", "-"], "option --output: stdout and stderr are the command's (allowed: a path or file:PATH, journald or "),
+        (["--output", "/dev/stdout"], "option --output: stdout and stderr are the command's"),
+        (["--output", "stderr"], "option --output: messages go to stderr, lines do not (a file of that name is file:stderr)"),
+        (["--max-bytes", "64M"], "option --max-bytes: \"64M\" is not a whole number; allowed: "),
+        (["--interval-ms", "1.5"], "option --interval-ms: \"1.5\" is not a whole number; allowed: "),
+        (["--on-hang-after", "soon"], "option --on-hang-after: \"soon\" is not a number; allowed: "),
+        (["--rules", "ping"], "option --rules: another program's loops can neither be pinged"),
     ])
     func `what makes no sense with a command is refused`(options: [String], reason: String) throws {
         let run = try ProbeRun([ProbeRun.lagmond, "run"] + options + ["--", "/bin/echo", "ran"])
