@@ -1,4 +1,4 @@
-// Whether a process runs a Go program: its threads are the runtime's, which serves many goroutines by each, and are no loops.
+// Whether a program is one of Go: its threads are the runtime's, which serves many goroutines by each, and are no loops.
 #define _GNU_SOURCE
 #include "clr_go_program.h"
 
@@ -26,7 +26,7 @@ static int clr_has_go_note(const char *notes, size_t length, uint64_t alignment)
     return 0;
 }
 
-static int clr_is_go_file(int file) {
+static int clr_has_go_build_id(int file) {
     Elf64_Ehdr header;
     Elf64_Phdr segments[MOST_HEADERS];
     if (pread(file, &header, sizeof(header), 0) != (ssize_t)sizeof(header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return 0;
@@ -43,10 +43,13 @@ static int clr_is_go_file(int file) {
     return 0;
 }
 
-int clr_is_go_program(pid_t pid) {
-    int file = cll_procfs_open(pid, 0, "exe");
+static int clr_is_go(int file) {
     if (file < 0) return 0;
-    int is_go = clr_is_go_file(file);
+    int is_go = clr_has_go_build_id(file);
     close(file);
     return is_go;
 }
+
+int clr_is_go_program(pid_t pid) { return clr_is_go(cll_procfs_open(pid, 0, "exe")); }
+
+int clr_is_go_file(const char *path) { return clr_is_go(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)); }

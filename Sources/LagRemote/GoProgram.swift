@@ -8,4 +8,7 @@ package enum GoProgram {
     /// Whether a process runs one, by the note that Go's linker leaves in its file. False also where the kernel does not let us read that. Some
     /// 20 µs; any thread.
     package static func isRun(by process: Int32) -> Bool { clr_is_go_program(process) != 0 }
+
+    /// The same of a file.
+    package static func isFile(at path: String) -> Bool { clr_is_go_file(path) != 0 }
 }

@@ -6,5 +6,7 @@
 
 // Whether the process's program was linked by Go. 0 also where the kernel does not let us read it. Some 20 µs.
 int clr_is_go_program(pid_t pid);
+// The same of a file.
+int clr_is_go_file(const char *path);
 
 #endif

@@ -44,14 +44,20 @@ struct WrappedCommandRun {
         } pause: { delay in
             signals.waitWithoutCommand(for: delay).map { .killed($0) }
         }
+        var remaining = watch.remainingProcesses
         watch.stop()
         output.close()
+        remaining?.settle()
+        let daemons = remaining?.message(isWatchOver: true)
+        if let daemons { Diagnostics.report(daemons) }
         let statistics = watch.statistics
         Diagnostics.report(
             "\(output.summary(statistics)); watched loops: \(watch.begunLoops)"
                 + (watch.lacksSlots ? " (not all: the table was full)" : "")
                 + (statistics.stalls > 0 ? "; lines in \(output.sink.name)" : "")
         )
-        WrappedProcess.exitProcess(as: end)
+        // What should have been watched runs on, and is not.
+        let isUnwatched = settings.requiresWatch && daemons != nil && !end.isFailure
+        WrappedProcess.exitProcess(as: isUnwatched ? .exited(ExitStatus.unavailable) : end)
     }
 }

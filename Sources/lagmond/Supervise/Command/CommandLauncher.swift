@@ -63,6 +63,9 @@ struct CommandLauncher: @unchecked Sendable {
     /// As the kernel will name its process.
     var programName: String { program.path.split(separator: "/").last.map(String.init) ?? program.path }
 
+    /// Whether it is a program of Go.
+    var isGo: Bool { GoProgram.isFile(at: program.path) }
+
     /// Starts the command; the caller waits for it.
     /// - Parameter ownSession: see ``WrappedProcess/start(_:_:environment:signals:ownSession:)``.
     func start(ownSession: Bool = false) throws(StartFailure) -> WrappedProcess {
@@ -73,7 +76,7 @@ struct CommandLauncher: @unchecked Sendable {
     private static func preload(_ library: String?, into environment: inout ChildEnvironment, loopTable: String) -> String? {
         guard let library else {
             environment.set(SettingKey.sharedLoopTableName, to: loopTable.utf8.map { CChar(bitPattern: $0) })
-            return "\(PreloadLibrary.name) is not installed"
+            return PreloadLibrary.absence
         }
         // Also where the program itself will not load it: programs that it starts may.
         guard environment.preload(library, loopTable: loopTable) else {
@@ -86,6 +89,10 @@ struct CommandLauncher: @unchecked Sendable {
 /// Where the library is that is loaded into wrapped programs.
 enum PreloadLibrary {
     static let name = "liblagmonitor-preload.so"
+    /// What to say where it is not there.
+    static let absence =
+        "\(name) is not installed: neither beside lagmond nor in ../lib or ../lib/lagmonitor "
+        + "(in the sources swift build --product lagmonitor-preload makes it)"
 
     /// Beside this program, as the build leaves it, or in `../lib` or `../lib/lagmonitor`, as packages have it.
     static func find() -> String? {

@@ -92,6 +92,7 @@ final class CommandWatch: Sendable {
         }
         // Those of the command that ran before.
         outside.stop()
+        if requiresWatch, launcher.isGo { throw Self.notWatched("it is \(GoProgram.notice)") }
         let process = try launcher.start(ownSession: ownSession)
         lifecycle.started(process)
         if let obstacle = launcher.obstacle { try watchFromOutside(process, obstacle) }
@@ -151,6 +152,15 @@ final class CommandWatch: Sendable {
             status: ExitStatus.unavailable,
             message: "--require-watch: the command does not run, it cannot be watched: \(why)"
         )
+    }
+
+    /// What goes on now that the command has ended by itself. (Where it was asked to end, the rest of it is about to end as well.)
+    var remainingProcesses: RemainingProcesses? {
+        guard !lifecycle.isAskedToEnd, let start = ProcessTree.startTicks(of: getpid()) else { return nil }
+        let table = launcher.loopTable.variable
+        return RemainingProcesses(since: start) { [tableWatch] process in
+            tableWatch.isMapped(in: process) == true || LibraryAbsence.isStarted(process, with: table)
+        }
     }
 
     /// Stalls in progress become `abandoned` lines.

@@ -41,6 +41,11 @@ enum LibraryAbsence: Equatable {
         }
     }
 
+    /// Whether a process was started with this variable: by its command, or what that has started.
+    static func isStarted(_ process: Int32, with table: (name: String, value: String)) -> Bool {
+        entries(of: process)?.contains("\(table.name)=\(table.value)") == true
+    }
+
     /// nil: it cannot be read.
     private static func entries(of process: Int32) -> [Substring]? {
         ProcFile.text(at: "/proc/\(process)/environ", limit: longestEnvironment)?.split(separator: "\0")

@@ -174,6 +174,9 @@ final class CommandLifecycle: Sendable {
     /// Whether a thread is ending it, which takes no longer than the grace and some seconds.
     var isBeingEnded: Bool { state.withLock { $0.isBeingEnded } }
 
+    /// Whether it was asked to end, by lagmond or by a signal.
+    var isAskedToEnd: Bool { state.withLock { $0.isStopping || $0.endSignalAt != nil } }
+
     /// Whether ``stop()`` was called.
     var isStopping: Bool { state.withLock { $0.isStopping } }
 

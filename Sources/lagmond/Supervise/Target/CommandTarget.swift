@@ -110,6 +110,12 @@ final class CommandTarget: Target {
         hasEnded.store(true, ordering: .releasing)
         guard isOwnEnd else { return }
         if watch.lifecycle.status.phase != .givenUp { watch.lifecycle.say("the command \(end)") }
+        if var remaining = watch.remainingProcesses {
+            remaining.settle()
+            if let message = remaining.message(isWatchOver: false) {
+                watch.lifecycle.say(message)
+            }
+        }
         state.withLock { $0.end = end }
         onEnd()
     }

@@ -171,6 +171,28 @@ struct WrappedCommandTests {
         #expect(run.text == ".\n..\n")
     }
 
+    /// A monitor in it would write the same stalls to the same place.
+    @Test func `the settings that lagmond has from its environment are not the commands`() throws {
+        let environment = ["LAGMONITOR_OUTPUT_PATH": "/dev/null", "LAGMONITOR_MONITOR_INTERVAL_MS": "40"]
+        let run = try ProbeRun(ProbeRun.wrapper + ["/usr/bin/env"], environment: environment)
+        let names = run.text.split(separator: "\n").filter { $0.hasPrefix("LAGMONITOR_") }.map { $0.prefix { $0 != "=" } }
+        #expect(run.status == 0 && names == ["LAGMONITOR_LOOP_TABLE"], "\(names)")
+    }
+
+    @Test(arguments: [([], 0), (["--require-watch"], 69)] as [([String], Int32)])
+    func `a daemon that the command leaves behind is named`(options: [String], status: Int32) throws {
+        let script = "sleep 60 </dev/null >/dev/null 2>&1 & echo $!"
+        let run = try ProbeRun([ProbeRun.lagmond, "run"] + options + ["--", "/bin/sh", "-c", script])
+        let daemon = try #require(Int32(run.text.dropLast()))
+        kill(daemon, SIGKILL)
+        #expect(run.status == status, "\(run.errors)")
+        #expect(
+            run.errors.contains("sleep [\(daemon)] goes on after the command's end, unwatched: "),
+            "\(run.errors)"
+        )
+        #expect(run.errors.contains("lagmond attach --pid \(daemon)\n"), "\(run.errors)")
+    }
+
     @Test func `a preloaded library of the users stays first`() throws {
         let run = try ProbeRun(ProbeRun.wrapper + ["/usr/bin/env"], environment: ["LD_PRELOAD": "libm.so.6"])
         let line = try #require(run.text.split(separator: "\n").first { $0.hasPrefix("LD_PRELOAD=") })
