@@ -125,22 +125,6 @@ int clr_epoll_accepts(int pidfd, pid_t pid, int32_t epoll) {
     return clr_epoll_members_each(pid, epoll, MOST_MEMBERS, clr_visit_accepting, &owner) == 1;
 }
 
-static int clr_visit_awaited(const clr_epoll_member *member, void *context) {
-    const clr_owner *owner = context;
-    if (!clr_listens(owner, member->descriptor, 0)) return 0;
-    struct pollfd listener = {.fd = clr_duplicate(owner->pidfd, member->descriptor), .events = POLLIN};
-    if (listener.fd < 0) return 0;
-    int is_ready = poll(&listener, 1, 0) == 1 && (listener.revents & POLLIN) != 0;
-    close(listener.fd);
-    return is_ready;
-}
-
-int clr_epoll_has_client(int pidfd, pid_t pid, int32_t epoll) {
-    enum { MOST_MEMBERS = 256 };
-    clr_owner owner = {.pidfd = pidfd, .pid = pid};
-    return clr_epoll_members_each(pid, epoll, MOST_MEMBERS, clr_visit_awaited, &owner) == 1;
-}
-
 typedef struct clr_members {
     clr_owner owner;
     int clients, own, quiet, others;
@@ -205,6 +189,7 @@ enum { MOST_LISTENERS = 8 };
 typedef struct clr_listeners {
     clr_owner owner;
     int count, have_name;
+    int unknown;  // what a socket counts as that cannot be asked: 1, a client
     uint16_t ports[MOST_LISTENERS];
 } clr_listeners;
 
@@ -223,13 +208,13 @@ static int clr_add_listener(clr_listeners *listeners, int descriptor) {
 
 static int clr_visit_listed(const clr_epoll_member *member, void *context) { return clr_add_listener(context, member->descriptor); }
 
-// Whether a descriptor is a connection that came by one of the listeners, or a socket that cannot be asked.
+// Whether a descriptor is a connection that came by one of the listeners.
 static int clr_visit_client(unsigned descriptor, void *context) {
     const clr_listeners *listeners = context;
     char link[LINK_BYTES];
     if (clr_link(listeners->owner.pid, (int)descriptor, link) < 0 || !clr_begins(link, "socket:")) return 0;
     int duplicate = clr_duplicate(listeners->owner.pidfd, (int)descriptor), is_client = 0;
-    if (duplicate < 0) return 1;
+    if (duplicate < 0) return listeners->unknown;
     if (clr_is_connected(duplicate)) {
         clr_own_address own = clr_address_of(duplicate);
         is_client = own.has_name && listeners->have_name;
@@ -239,17 +224,70 @@ static int clr_visit_client(unsigned descriptor, void *context) {
     return is_client;
 }
 
-int clr_has_no_client(int pidfd, pid_t pid, const clr_wait_object *object) {
-    enum { MOST_DESCRIPTORS = 1024 };
-    clr_listeners listeners = {.owner = {.pidfd = pidfd, .pid = pid}};
+enum { MOST_DESCRIPTORS = 1024 };
+
+// Whether a client is connected that came by `object`; -1: something else than new connections comes from there, or that cannot be seen.
+static int clr_has_client(clr_owner owner, const clr_wait_object *object, int unknown) {
+    clr_listeners listeners = {.owner = owner, .unknown = unknown};
     if (object->epoll >= 0) {
-        if (clr_epoll_members_each(pid, object->epoll, MOST_LISTENERS, clr_visit_listed, &listeners) != 0) return 0;
+        if (clr_epoll_members_each(owner.pid, object->epoll, MOST_LISTENERS, clr_visit_listed, &listeners) != 0) return -1;
     } else if (object->is_ring || !object->is_complete) {
-        return 0;
+        return -1;
     } else {
         for (uint32_t index = 0; index < object->count; index++) {
-            if (clr_add_listener(&listeners, object->waited[index].descriptor)) return 0;
+            if (clr_add_listener(&listeners, object->waited[index].descriptor)) return -1;
         }
     }
-    return listeners.count > 0 && cll_procfs_each(pid, "fd", MOST_DESCRIPTORS, clr_visit_client, &listeners) == 0;
+    if (listeners.count == 0) return -1;
+    int found = cll_procfs_each(owner.pid, "fd", MOST_DESCRIPTORS, clr_visit_client, &listeners);
+    return found == 0 || found == 1 ? found : -1;
+}
+
+int clr_has_no_client(int pidfd, pid_t pid, const clr_wait_object *object) {
+    return clr_has_client((clr_owner){.pidfd = pidfd, .pid = pid}, object, 1) == 0;
+}
+
+static int clr_visit_accepting_thread(unsigned tid, void *context) {
+    const clr_owner *owner = context;
+    cll_thread_syscall call;
+    clr_wait_object object;
+    if (cll_procfs_syscall(owner->pid, (pid_t)tid, &call) != CLL_SYSCALL_BLOCKED) return 0;
+    return clr_wait_object_read(owner->pid, &call, &object) && clr_has_client(*owner, &object, 0) == 1;
+}
+
+int clr_serves_by_threads(int pidfd, pid_t pid) {
+    enum { MOST_THREADS = 64 };
+    clr_owner owner = {.pidfd = pidfd, .pid = pid};
+    if (cll_procfs_each(pid, "task", 1, clr_visit_second_thread, &pid) == 0) return 0;
+    return cll_procfs_each(pid, "task", MOST_THREADS, clr_visit_accepting_thread, &owner) == 1;
+}
+
+// MARK: Clients that wait
+
+static int clr_has_client_at(const clr_owner *owner, int descriptor) {
+    if (!clr_listens(owner, descriptor, 0)) return 0;
+    struct pollfd listener = {.fd = clr_duplicate(owner->pidfd, descriptor), .events = POLLIN};
+    if (listener.fd < 0) return 0;
+    int is_ready = poll(&listener, 1, 0) == 1 && (listener.revents & POLLIN) != 0;
+    close(listener.fd);
+    return is_ready;
+}
+
+static int clr_visit_awaited(const clr_epoll_member *member, void *context) { return clr_has_client_at(context, member->descriptor); }
+
+int clr_has_waiting_client(int pidfd, pid_t pid, const clr_wait_object *object) {
+    enum { MOST_MEMBERS = 256 };
+    clr_owner owner = {.pidfd = pidfd, .pid = pid};
+    if (object->epoll >= 0) return clr_epoll_members_each(pid, object->epoll, MOST_MEMBERS, clr_visit_awaited, &owner) == 1;
+    for (uint32_t index = 0; index < object->count && !object->is_ring; index++) {
+        clr_waited waited = object->waited[index];
+        char link[LINK_BYTES];
+        ssize_t length = clr_link(pid, waited.descriptor, link);
+        // The number may be another one's by now.
+        if (length < 0 || clr_identity(link, length) != waited.identity || !clr_has_client_at(&owner, waited.descriptor)) continue;
+        clr_listeners listeners = {.owner = owner};
+        if (clr_add_listener(&listeners, waited.descriptor)) continue;
+        if (cll_procfs_each(pid, "fd", MOST_DESCRIPTORS, clr_visit_client, &listeners) == 1) return 1;
+    }
+    return 0;
 }

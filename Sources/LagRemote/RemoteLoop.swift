@@ -88,6 +88,8 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
         // Before the rest that would confirm it, which ends what is examined.
         let isProvisional = !isConfirmed
         let word = clb_beacon_word(beacon.raw)
+        let isServing = table.isServing(at: index)
+        if isServing { examiner.recordService(stretch: word) }
         let found = examiner.examine(
             limit: recordPlace(),
             at: now,
@@ -95,7 +97,7 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
             since: clb_beacon_callout_ns(beacon.raw),
             isProvisional: isProvisional,
             isYoung: isYoung,
-            isServing: table.isServing(at: index),
+            isServing: isServing,
             isHandler: { !isShared && isHandler($0) },
             isFetched: { isFetched(from: $0, at: now) },
             others: { others(at: now) }
@@ -108,9 +110,9 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     /// One that hangs soon after its start does not come back to its wait, which would show that it is a loop.
     private func confirm(by found: LoopExamination, word: UInt64, at now: UInt64) {
         // What else is pending may be the program's own: a wake-up, a timer.
-        guard !found.isQuiet, found.work == .pending, !isShared, let epoll = table.waitPlace(at: index).epoll,
-            examiner.hasClient(at: epoll)
-        else { return servedWord.store(.max, ordering: .relaxed) }
+        guard !found.isQuiet, found.work == .pending, !isShared, examiner.hasWaitingClient else {
+            return servedWord.store(.max, ordering: .relaxed)
+        }
         if servedWord.load(ordering: .relaxed) != word {
             servedNanoseconds.store(now, ordering: .relaxed)
             servedWord.store(word, ordering: .relaxed)

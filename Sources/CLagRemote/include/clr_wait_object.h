@@ -116,8 +116,9 @@ int clr_epoll_accepts(int pidfd, pid_t pid, int32_t epoll);
 // Whether an epoll instance watches nothing but what threads of the program's own wake its loop by (eventfd(2)): no one else waits for that loop. 10 µs.
 int clr_has_wake_ups_alone(pid_t pid, int32_t epoll);
 
-// Whether a client waits to be accepted at a listening socket that an epoll instance watches, among its first 256 members. As clr_epoll_accepts.
-int clr_epoll_has_client(int pidfd, pid_t pid, int32_t epoll);
+// Whether a client waits to be accepted at a listening socket of an object, of an epoll instance among its first 256 members. A set of poll or select
+// may be a start's: there one has been accepted before, and is still connected. 10 µs, and some 3 a socket, of the process's as well for a set.
+int clr_has_waiting_client(int pidfd, pid_t pid, const clr_wait_object *object);
 
 // The listening sockets of an object, of an epoll instance among its first 256 members, that are ready, in `listeners` as a set: 1; 0: there are
 // none, something else is ready as well, or that cannot be seen. 3 µs a descriptor.
@@ -136,6 +137,13 @@ int clr_awaits_own(const cll_thread_syscall *call);
 
 // Whether a thread sleeps in a lock that processes share: a lock of a file, a semaphore of System V, a futex that is not private, but for
 // one that is a thread's end. 1 µs, of a futex some for each thread.
+// The only listening socket of the process, as a set: 1; 0: it has none, or more than one. 3 µs a descriptor.
+int clr_lone_listener(int pidfd, pid_t pid, clr_wait_object *object);
+
+// Whether a thread of the process, of the first 64, sleeps in a wait for nothing but new connections, while one that came by them is open, and the
+// process has other threads: these serve it. 10 µs a thread, and 3 a socket of the process.
+int clr_serves_by_threads(int pidfd, pid_t pid);
+
 int clr_waits_among_processes(pid_t pid, const cll_thread_syscall *call);
 
 // What a call in which a thread sleeps says of it: it may wait for work (a lock or condition, an event, a child, a byte of a connection or pipe), it

@@ -21,6 +21,8 @@ package final class LoopExaminer: Sendable {
         var readStackPointer: UInt64 = 0
         /// Where on its own stack it has its events put.
         var events: UInt64?
+        /// The stretch of work in which a thread that was never found in its wait was last said to serve a connection.
+        var servedStretch: UInt64?
         /// In which calls of its language the thread was there.
         var readCalls: CallChain?
         /// The stretch of work in which the thread was last found in a handler by those calls.
@@ -50,7 +52,7 @@ package final class LoopExaminer: Sendable {
     private let isDeclared: Bool
     /// That it is one is a claim of the shared table, which every process of the command can write.
     private let isClaimed: Bool
-    private let state: Mutex<State>
+    let state: Mutex<State>
 
     /// The descriptors of a set may change with each wait.
     private static let readAgainNanoseconds: UInt64 = 100_000_000
@@ -177,9 +179,6 @@ package final class LoopExaminer: Sendable {
             work: facts.pending
         )
     }
-
-    /// Whether a client waits to be accepted by way of an epoll instance of the process.
-    func hasClient(at epoll: Int32) -> Bool { clr_epoll_has_client(process.descriptor, process.pid, epoll) != 0 }
 
     /// What an action needs. A claim of the shared table proves nothing here: it may be another process's.
     func proof(

@@ -86,6 +86,11 @@ package struct WaitObject: Sendable {
     /// The listening sockets that are ready, where nothing else of it is; nil: there are none, or something else is.
     func readyListeners(pidfd: Int32, process: Int32) -> WaitObject? {
         var listeners = WaitObject()
+    /// Whether a client waits to be accepted at a listening socket of it, of a set one of several: another was accepted there, and is connected.
+    func hasWaitingClient(pidfd: Int32, process: Int32) -> Bool {
+        withUnsafePointer(to: raw) { clr_has_waiting_client(pidfd, process, $0) != 0 }
+    }
+
         let isFound = withUnsafePointer(to: raw) { clr_ready_listeners(pidfd, process, $0, &listeners.raw) != 0 }
         return isFound ? listeners : nil
     }
@@ -120,6 +125,11 @@ package struct WaitObject: Sendable {
         default: return nil
         }
         return address >= call.sp && address - call.sp < stackBytes ? address : nil
+    /// The socket by which all connections of a process come; nil: it has none, or more than one.
+    init?(loneListenerOf process: Int32, pidfd: Int32) {
+        guard clr_lone_listener(pidfd, process, &raw) != 0 else { return nil }
+    }
+
     }
 
     /// The largest frames of functions that wait have some 16 KB.

@@ -123,8 +123,9 @@ static void wait_on_answer(void) {
     pass_line_on(NULL);
 }
 
+static struct sockaddr_un address = {.sun_family = AF_UNIX};
+
 static void wait_on_listener(void) {
-    static struct sockaddr_un address = {.sun_family = AF_UNIX};
     waited[0] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     waited_count = 1;
     snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "lagmonitor-first-%d", (int)getpid());
@@ -176,6 +177,35 @@ __attribute__((noinline)) static void turn_on_set(int turns) {
     }
     say("turned");
     if (turns == TURNS) wait_for_set(-1);
+}
+
+static void connect_client(void) {
+    if (connect(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), (struct sockaddr *)&address, sizeof(address)) != 0) _exit(3);
+}
+
+// A server's first request, and one by a client that waits; or a start that does not accept the one which is there.
+__attribute__((noinline)) static void hang_with_client(int accepts) {
+    wait_on_listener();
+    wait_for_set(-1);
+    if (accepts) {
+        take_line();
+        connect_client();
+    }
+    first_handler(100000);
+}
+
+// Both clients are there before the first wait, which nobody sees. With a second listening socket it is not known where they have come from.
+__attribute__((noinline)) static void hang_at_once(int listeners) {
+    wait_on_listener();
+    if (listen(waited[0], 4) != 0) _exit(3);
+    struct sockaddr_un other = {.sun_family = AF_UNIX};
+    int second = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (listeners > 1 && (bind(second, (struct sockaddr *)&other, sizeof(sa_family_t)) != 0 || listen(second, 1) != 0)) _exit(3);
+    connect_client();
+    connect_client();
+    wait_for_set(-1);
+    take_line();
+    first_handler(100000);
 }
 
 // The same by epoll.
@@ -280,6 +310,10 @@ int run_first_stall(int count, char **arguments) {
     } else if (strcmp(name, "listener") == 0) {
         wait_on_listener();
         turn_on_set(TURNS);
+    } else if (strcmp(name, "hang-with-second-client") == 0 || strcmp(name, "hang-before-accept") == 0) {
+        hang_with_client(strcmp(name, "hang-with-second-client") == 0);
+    } else if (strcmp(name, "hang-at-once") == 0 || strcmp(name, "hang-at-once-of-two") == 0) {
+        hang_at_once(strcmp(name, "hang-at-once-of-two") == 0 ? 2 : 1);
     } else if (strcmp(name, "answer") == 0) {
         start_with(wait_on_answer, 0);
     } else if (strcmp(name, "children") == 0) {
@@ -299,17 +333,17 @@ int run_first_stall(int count, char **arguments) {
     if (epoll_ctl(set, EPOLL_CTL_ADD, STDIN_FILENO, &interest) != 0) return 3;
     if (strcmp(name, "hang-with-client") == 0 || strcmp(name, "hang-with-event") == 0) {
         // Connected to itself, which it does not come to accept; or with a wake-up that it does not come to read.
-        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        struct sockaddr_un own = {.sun_family = AF_UNIX};
         int listener = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0);
-        socklen_t length = sizeof(address);
-        if (bind(listener, (struct sockaddr *)&address, sizeof(sa_family_t)) != 0 || listen(listener, 1) != 0) return 5;
-        if (getsockname(listener, (struct sockaddr *)&address, &length) != 0) return 5;
+        socklen_t length = sizeof(own);
+        if (bind(listener, (struct sockaddr *)&own, sizeof(sa_family_t)) != 0 || listen(listener, 1) != 0) return 5;
+        if (getsockname(listener, (struct sockaddr *)&own, &length) != 0) return 5;
         struct epoll_event any = {.events = EPOLLIN};
         if (epoll_ctl(set, EPOLL_CTL_ADD, listener, &any) != 0) return 5;
         wait_on(set, -1);
         int is_event = strcmp(name, "hang-with-event") == 0;
         if (is_event && epoll_ctl(set, EPOLL_CTL_ADD, eventfd(1, EFD_CLOEXEC), &any) != 0) return 5;
-        if (!is_event && connect(client, (struct sockaddr *)&address, length) != 0) return 5;
+        if (!is_event && connect(client, (struct sockaddr *)&own, length) != 0) return 5;
         first_handler(100000);
     }
     if (strcmp(name, "loop") == 0 || strcmp(name, "client") == 0) {

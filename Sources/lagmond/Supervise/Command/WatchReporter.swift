@@ -67,6 +67,7 @@ final class WatchReporter: @unchecked Sendable {
     /// Processes that were found to have no loop, and whether that was reported.
     private var silent: [ProcessID: Bool] = [:]
     private var isShortageReported = false
+    private var threadServers = ThreadServerHints()
 
     /// A refused process is tried again after so long.
     private static let retryAfter: Duration = .seconds(60)
@@ -117,6 +118,7 @@ final class WatchReporter: @unchecked Sendable {
         if now - silenceCheckedAt >= WatchReport.patience {
             silenceCheckedAt = now
             reportSilence(below: root, Set(present.lazy.filter { !$0.loops.isEmpty }.map(\.pid)))
+            for message in threadServers.update(present) { messages.add(message) }
         }
         reportShortage()
         let isUndecided =

@@ -79,8 +79,12 @@ internal import Testing
         #expect(process.reported.isEmpty && process.watch.begunLoops == 0, "\(process.reported)")
     }
 
-    @Test func `a hang after the first wait is reported while a client waits`() throws {
-        let process = try start("hang-with-client")
+    /// By epoll; by a set, which is a server's, as a client was accepted there.
+    @Test(arguments: [
+        "hang-with-client", "hang-with-second-client", "hang-with-second-client select", "hang-with-second-client ppoll",
+    ])
+    func `a hang after the first wait is reported while a client waits`(name: String) throws {
+        let process = try start(name)
         defer { process.end() }
         process.send("\n")
         _ = try time("stalling", of: process)
@@ -89,8 +93,26 @@ internal import Testing
         #expect(eventually { process.watch.watchedLoops == 1 && process.watch.watchedProcesses.count == 1 })
     }
 
-    @Test func `a start that has a listening socket is no hang for a wake up of its own`() throws {
-        let process = try start("hang-with-event")
+    /// By poll, where clients wait already: the thread is never found in its wait.
+    @Test func `a hang after a first wait that nobody has seen is reported while a client waits`() throws {
+        let process = try RemoteProcess(["first", "hang-at-once"])
+        defer { process.end() }
+        let line = try process.line("begin")
+        #expect(line["pending"] as? Bool == true && line.functions().contains("first_handler"), "\(line)")
+    }
+
+    @Test func `where a connection has come from is not guessed`() throws {
+        let process = try RemoteProcess(["first", "hang-at-once-of-two"])
+        defer { process.end() }
+        _ = try time("stalling", of: process)
+        usleep(3_000_000)
+        #expect(process.watch.watchedLoops == 0 && process.reported.isEmpty, "\(process.reported)")
+    }
+
+    @Test(arguments: ["hang-with-event", "hang-before-accept"])
+    func `a start that has a listening socket is no hang for a wake up of its own, nor for its first client`(name: String) throws
+    {
+        let process = try start(name)
         defer { process.end() }
         process.send("\n")
         _ = try time("stalling", of: process)

@@ -41,6 +41,27 @@ struct PythonServerTests {
             serve(number)
         """
 
+    private static let threaded = """
+        import socket, socketserver
+
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self): self.request.recv(1)
+
+        server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+        client = socket.create_connection(server.server_address)
+        server.serve_forever()
+        """
+
+    @Test func `that threads serve the clients is said`() throws {
+        let run = try RunningProbe([
+            ProbeRun.lagmond, "run", "--output", "/dev/null", "--", "/usr/bin/python3", "-c", Self.threaded,
+        ])
+        let message = try run.complaint(containing: " serves its clients by threads beside main")
+        kill(run.pid, SIGTERM)
+        let end = try run.end()
+        #expect(message.contains("python3 [") && end.signal == SIGTERM, "\(end.errors)")
+    }
+
     @Test func `each handler is one stall, whatever it waits on`() throws {
         try withFolder { folder in
             let output = folder + "/stalls"

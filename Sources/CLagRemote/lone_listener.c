@@ -1,0 +1,44 @@
+// The socket by which all connections of a process come.
+#define _GNU_SOURCE
+#include "clr_wait_object.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cll_procfs_text.h"
+#include "foreign_descriptor.h"
+
+typedef struct clr_lone_search {
+    int pidfd;
+    pid_t pid;
+    clr_wait_object *object;
+} clr_lone_search;
+
+// Takes a listening socket down. 1: that is a second one, or may be.
+static int clr_visit_lone(unsigned descriptor, void *context) {
+    const clr_lone_search *search = context;
+    char link[LINK_BYTES];
+    ssize_t length = clr_link(search->pid, (int)descriptor, link);
+    if (length < 0 || !clr_begins(link, "socket:")) return 0;
+    int duplicate = clr_duplicate(search->pidfd, (int)descriptor), listens = 0;
+    if (duplicate < 0) return 1;
+    socklen_t size = sizeof(listens);
+    if (getsockopt(duplicate, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0) listens = 0;
+    close(duplicate);
+    if (!listens) return 0;
+    if (search->object->count > 0) return 1;
+    search->object->waited[search->object->count++] =
+        (clr_waited){.descriptor = (int32_t)descriptor, .events = POLLIN, .identity = clr_identity(link, length)};
+    return 0;
+}
+
+int clr_lone_listener(int pidfd, pid_t pid, clr_wait_object *object) {
+    enum { MOST_DESCRIPTORS = 1024 };
+    clr_lone_search search = {.pidfd = pidfd, .pid = pid, .object = object};
+    object->epoll = -1;
+    object->is_ring = 0;
+    object->count = 0;
+    object->is_complete = 1;
+    return cll_procfs_each(pid, "fd", MOST_DESCRIPTORS, clr_visit_lone, &search) == 0 && object->count == 1;
+}
