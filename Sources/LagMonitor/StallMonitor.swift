@@ -13,7 +13,7 @@ internal import LagModel
 /// ```swift
 /// import LagMonitor
 ///
-/// let monitor = StallMonitor(sinks: [try FileSink(path: "/var/log/my-server/stalls.jsonl")])
+/// let monitor = StallMonitor(sinks: [try FileSink(path: "stalls.jsonl")])
 /// try monitor.start()
 /// try monitor.watch(ObservedRunLoop.main)
 /// ```

@@ -34,7 +34,8 @@ package struct InAppRules: Sendable, Hashable {
         "LagModel.", "LagActivity.", "LagRunLoop.", "LagCapture.", "LagDetection.", "LagDiagnosis.", "LagOutput.", "LagMonitor.",
         "LagRemote.", "LagSymbols.", "LagMonitorConcurrency.", "LagMonitorConfiguration.", "LagMonitorDelivery.",
         "LagMonitorFoundation.", "LagMonitorLifecycle.", "LagMonitorLogging.", "LagMonitorMetrics.",
-        "LagMonitorNIO.", "LagMonitorOTLP.",
+        "LagMonitorNIO.", "LagMonitorOTLP.", "LagMonitorTracing.", "LagMonitorHummingbird.", "LagMonitorGRPC.",
+        "LagMonitorTestKit.",
     ]
 
     /// The same of names that a program's own functions and namespaces may have as well: these have a source file, which is no library's.

@@ -25,6 +25,15 @@ struct OwnCodeTests {
         #expect(found > 150)
     }
 
+    @Test func `no function of an adapter is in app`() throws {
+        let folder = Repository.root.appendingPathComponent("Sources/Adapters")
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(names.count > 10)
+        for name in names {
+            #expect(!InAppRules().isInApp(modulePath: "/opt/app", symbol: "LagMonitor\(name).Adapter.serve() -> ()"), "\(name)")
+        }
+    }
+
     @Test func `a threads start function is not in app`() {
         #expect(!InAppRules().isInApp(modulePath: "/opt/app", symbol: "cll_run"))
         #expect(InAppRules().isInApp(modulePath: "/opt/app", symbol: "run"))

@@ -5,7 +5,7 @@ import LagMonitor
 enum PageSnippets {
     /// LagMonitor.md
     static func overview(_ metrics: some CauseCounter) throws {
-        let monitor = StallMonitor(sinks: [try FileSink(path: "/var/log/my-server/stalls.jsonl")])
+        let monitor = StallMonitor(sinks: [try FileSink(path: "stalls.jsonl")])
         try monitor.start()
         try monitor.watch(ObservedRunLoop.main)
         monitor.onStall(queue: .global()) { record in

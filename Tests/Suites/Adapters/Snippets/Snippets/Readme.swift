@@ -12,7 +12,7 @@ import LagMonitorFoundation
 
 enum ReadmeSnippets {
     static func embedding() throws {
-        let monitor = StallMonitor(sinks: [try FileSink(path: "/var/log/my-server/stalls.jsonl")])
+        let monitor = StallMonitor(sinks: [try FileSink(path: "stalls.jsonl")])
         try monitor.start()
         try monitor.watch(ObservedRunLoop.main)
         monitor.onStall(queue: .global()) { record in

@@ -23,7 +23,7 @@ import Testing
 
 struct SymbolSnippets {
     static func monitor() throws {
-        let monitor = StallMonitor(sinks: [try FileSink(path: "/var/log/my-server/stalls.jsonl")])
+        let monitor = StallMonitor(sinks: [try FileSink(path: "stalls.jsonl")])
         try monitor.start()
         try monitor.watch(ObservedRunLoop.main)
     }
