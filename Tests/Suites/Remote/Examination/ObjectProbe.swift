@@ -13,7 +13,7 @@ final class ObjectProbe {
     private let input = Pipe()
     private let output = Pipe()
     private let lines: LineReader
-    private let handle: ProcessHandle
+    let handle: ProcessHandle
     let object: WaitObject
     /// The instance's descriptor, or the ring's; -1: the kernel gives none.
     let number: Int32

@@ -1,6 +1,7 @@
 internal import CLagLinux
 internal import CLagRemote
 internal import Foundation
+internal import LagActivity
 internal import Synchronization
 internal import Testing
 
@@ -12,8 +13,8 @@ struct SharedListenerTests {
         let value = Atomic<Int32>(0)
     }
 
-    /// What a thread waits on in `poll` for a moment.
-    private static func object(of descriptors: [Int32]) throws -> WaitObject {
+    /// What a thread waits on in `poll` for a moment, and who has seen it there.
+    private static func wait(for descriptors: [Int32]) throws -> (object: WaitObject, loop: LoopExaminer) {
         let tid = ThreadNumber()
         let thread = Thread {
             tid.value.store(cll_gettid(), ordering: .releasing)
@@ -21,14 +22,16 @@ struct SharedListenerTests {
             poll(&entries, nfds_t(entries.count), 500)
         }
         thread.start()
-        var found: WaitObject?
+        var found: (WaitObject, LoopExaminer)?
         while !thread.isFinished {
             var call = cll_thread_syscall()
             let waiting = tid.value.load(ordering: .acquiring)
             if found == nil, waiting != 0, cll_procfs_syscall(getpid(), waiting, &call) == Int32(CLL_SYSCALL_BLOCKED),
-                clr_wait_kind(call.number) != 0
+                let object = WaitObject(process: getpid(), of: call)
             {
-                found = WaitObject(process: getpid(), of: call)
+                let loop = LoopExaminer(ProcessHandle(getpid()), tid: waiting, isDeclared: false)
+                loop.recordRest(call, at: 1)
+                found = (object, loop)
             }
             usleep(1000)
         }
@@ -60,23 +63,36 @@ struct SharedListenerTests {
         var pipe: [Int32] = [0, 0]
         _ = Glibc.pipe(&pipe)
         defer { for descriptor in [listener, other] + pipe { close(descriptor) } }
-        let object = try Self.object(of: [listener, pipe[0]])
-        let sibling = try Self.object(of: [pipe[0], listener])
-        let stranger = try Self.object(of: [other, pipe[0]])
-        let examiner = LoopExaminer(process, tid: getpid(), isDeclared: false)
-        func isAccepted(by others: WaitObject?...) -> Bool {
-            examiner.isAcceptedByOthers(object, others.map { LoopExaminer.Other(process: getpid(), object: $0) })
-        }
+        let (object, loop) = try Self.wait(for: [listener, pipe[0]])
+        let sibling = LoopExaminer.Other.loop(try Self.wait(for: [pipe[0], listener]).loop)
+        let stranger = LoopExaminer.Other.loop(try Self.wait(for: [other, pipe[0]]).loop)
+        let unseen = LoopExaminer.Other.loop(LoopExaminer(process, tid: getpid(), isDeclared: false))
+        func work(besides others: LoopExaminer.Other...) -> PendingWork { loop.work(at: object, besides: others, at: 1) }
         // Nothing is ready.
-        #expect(!isAccepted(by: sibling))
+        #expect(work(besides: sibling) == .pending)
         let client = Self.connect(to: listener)
         defer { close(client) }
-        #expect(isAccepted(by: sibling) && isAccepted(by: stranger, sibling))
-        #expect(!isAccepted() && !isAccepted(by: stranger))
+        #expect(work(besides: sibling) == .none && work(besides: stranger, sibling) == .none)
+        #expect(work() == .pending && work(besides: stranger) == .pending)
         // Of one that was never seen in its wait the process counts.
-        #expect(isAccepted(by: nil))
+        #expect(work(besides: unseen) == .none && work(besides: .process(getpid())) == .none)
         // What is its own is as well ready.
         _ = write(pipe[1], "x", 1)
-        #expect(!isAccepted(by: sibling))
+        #expect(work(besides: sibling) == .pending)
+    }
+
+    @Test func `of many loops a few are read in one look`() throws {
+        let (listener, other) = (Self.listen(), Self.listen())
+        defer { for descriptor in [listener, other] { close(descriptor) } }
+        let (object, loop) = try Self.wait(for: [listener])
+        let client = Self.connect(to: listener)
+        defer { close(client) }
+        let strangers = try (0..<LoopExaminer.mostFirstReadings + 2).map { _ in
+            LoopExaminer.Other.loop(try Self.wait(for: [other]).loop)
+        }
+        func work(at now: UInt64) -> PendingWork { loop.work(at: object, besides: strangers, at: now) }
+        #expect(work(at: 1) == .unknown && work(at: 2) == .pending && work(at: 3) == .pending)
+        // Some seconds later they may wait at others.
+        #expect(work(at: 6_000_000_000) == .unknown)
     }
 }

@@ -54,7 +54,7 @@ internal import Testing
         #expect(probe.look() == WaitObject.Work(pending: .none, kind: .loop))
         #expect(try probe.ask("w") == 1)
         #expect(probe.look().pending == .pending)
-        #expect(!probe.makeExaminer().hasClient(at: probe.number))
+        #expect(!WaitObject(epoll: probe.number).hasWaitingClient(pidfd: probe.handle.descriptor, process: probe.pid))
     }
 
     @Test func `an instance that the program has closed is gone and nothing keeps it open`() throws {

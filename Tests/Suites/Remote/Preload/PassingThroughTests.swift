@@ -1,4 +1,6 @@
 internal import CLagBeacon
+internal import CLagRemote
+internal import CLagRemote
 internal import Foundation
 internal import Testing
 

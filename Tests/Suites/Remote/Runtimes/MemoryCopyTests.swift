@@ -2,6 +2,8 @@ internal import Glibc
 internal import LagCapture
 internal import Testing
 
+@testable internal import LagRemote
+
 struct MemoryCopyTests {
     @Test func `the first reads are made however long they take`() throws {
         let words = [UInt64](0..<64)
