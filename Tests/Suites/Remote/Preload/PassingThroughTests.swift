@@ -1,6 +1,5 @@
 internal import CLagBeacon
 internal import CLagRemote
-internal import CLagRemote
 internal import Foundation
 internal import Testing
 
