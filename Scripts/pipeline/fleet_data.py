@@ -165,7 +165,7 @@ class Fleet:
                 text = str(numpy.datetime64(when, "ns"))
                 file.write(
                     f'{{"schema":"lagmonitor.stall.v1","time":"{text}Z","event":"suppressed","severity":"warning",'
-                    f'"message":"{held} records of one fingerprint held back, the last one: main was stalled",'
+                    f'"message":"{held} stalls of one fingerprint held back, the last one: main was stalled",'
                     f'"fingerprint":"{name(fingerprint)}","suppressed":{held},"first_time":"{text}Z","last_time":"{text}Z",'
                     f'"longest_ms":150.000,"total_ms":{time // 1000}.{time % 1000:03d},"mono_us":{when // 1000},'
                     f'"boot_id":"{host:032x}","pid":{1000 + host % 30000},"process_name":"{SERVICES[host % 2]}",'

@@ -15,7 +15,11 @@ public final class StallHandler: Sendable {
     private let missedCount = Atomic<UInt64>(0)
     private let cancelled = Atomic<Bool>(false)
 
-    package init(queue: DispatchQueue, body: @escaping @Sendable (StallRecord) -> Void) {
+    /// It gets also what a limit holds back.
+    package let includesSuppressed: Bool
+
+    package init(queue: DispatchQueue, includesSuppressed: Bool = false, body: @escaping @Sendable (StallRecord) -> Void) {
+        self.includesSuppressed = includesSuppressed
         delivery = SerialDelivery(on: queue, handler: body)
     }
 

@@ -248,7 +248,18 @@ public final class StallMonitor: Sendable {
     /// (``StallHandler/capacity``).
     @discardableResult
     public func onStall(queue: DispatchQueue, _ handler: @escaping @Sendable (StallRecord) -> Void) -> StallHandler {
-        let registered = StallHandler(queue: queue, body: handler)
+        onStall(queue: queue, includesSuppressed: false, handler)
+    }
+
+    /// The same, `includesSuppressed` also of the stalls that ``StallMonitorConfiguration/limits`` hold back: for who counts stalls. Their records
+    /// have the ``StallRecord/sequence`` 0.
+    @discardableResult
+    public func onStall(
+        queue: DispatchQueue,
+        includesSuppressed: Bool,
+        _ handler: @escaping @Sendable (StallRecord) -> Void
+    ) -> StallHandler {
+        let registered = StallHandler(queue: queue, includesSuppressed: includesSuppressed, body: handler)
         core.addHandler(registered)
         return registered
     }

@@ -15,14 +15,15 @@
     /// |---|---|---|
     /// | `lagmonitor_loop_stall_duration_seconds` | timer (a histogram in Prometheus) | `loop`, `cause` |
     /// | `lagmonitor_stalled_seconds_total` | counter | `loop`, `cause` |
-    /// | `lagmonitor_stall_in_progress` | gauge: 1 from a hang's `begin` record to its end; of several of one name while one hangs | `loop` |
+    /// | `lagmonitor_stall_in_progress` | gauge: 1 from when a stall is a hang to its end; of several of one name while one hangs | `loop` |
     /// | `lagmonitor_last_stall_timestamp_seconds` | gauge: when the last stall began, since 1970 | `loop` |
     /// | `lagmonitor_loop_lag_seconds` | gauge, set by ``updateLag(of:)`` | `loop` |
     /// | `lagmonitor_records_dropped_total` | counter | `reason` |
+    /// | `lagmonitor_stalls_suppressed_total` | counter: stalls whose lines a limit held back | |
     /// | `lagmonitor_build_info` | gauge, always 1 | `version` |
     ///
-    /// Each has ``StallMonitorConfiguration/labels`` besides, `-` in their names as `_`. No label is by fingerprint, thread or function: how many series there are is known beforehand. What a monitor's limits hold back is no
-    /// record, so it is not in the first two (``StallMonitor/StallMonitorStatistics/suppressed`` counts it).
+    /// Each has ``StallMonitorConfiguration/labels`` besides, `-` in their names as `_`. No label is by fingerprint, thread or function: how many series there are is known beforehand. Limits
+    /// (``StallMonitorConfiguration/limits``) hold back lines: the metrics have every stall all the same.
     ///
     /// Any thread. Records are counted on a queue of their own, never on a stalled loop.
     public final class StallMetrics: Sendable {
@@ -33,6 +34,7 @@
         private struct ReportedCounts {
             var dropped: UInt64 = 0
             var missed: UInt64 = 0
+            var suppressed: UInt64 = 0
             var handler: StallHandler?
         }
 
@@ -59,7 +61,7 @@
             labels = source.labels.sorted { $0.key < $1.key }.map { (RecordLabels.metricName($0.key), $0.value) }
             series = PthreadMutex(MetricSeries(factory: factory))
             gauge("lagmonitor_build_info", [("version", Self.version)]).record(1)
-            let handler = source.onStall(queue: queue) { [weak self] record in self?.count(record) }
+            let handler = source.onStall(queue: queue, includesSuppressed: true) { [weak self] record in self?.count(record) }
             reportedCounts.withLock { $0.handler = handler }
         }
 
@@ -74,13 +76,13 @@
                 guard let lag = loop.knownLagNanoseconds else { continue }
                 gauge("lagmonitor_loop_lag_seconds", [("loop", loop.name)]).record(Self.seconds(lag))
             }
-            countDrops()
+            countLineless()
         }
 
         package func count(_ record: StallRecord) {
             let loop = [("loop", record.loop)]
             let isOver = record.phase != .begin
-            countDrops()
+            countLineless()
             gauge("lagmonitor_stall_in_progress", loop).record(countHang(record, isOver: isOver) ? 1 : 0)
             gauge("lagmonitor_last_stall_timestamp_seconds", loop).record(Double(record.startRealtimeNanoseconds) / 1e9)
             guard isOver else { return }
@@ -107,12 +109,19 @@
 
         /// `not_written`: there was no memory prepared for so many stalls at once, or a sink did not take the line. `not_counted`: the
         /// queue of these metrics did not keep up.
-        private func countDrops() {
-            guard let dropped = source?.statistics.dropped else { return }
-            let (lost, missed) = reportedCounts.withLock { reportedCounts in
-                let missed = reportedCounts.handler?.missed ?? 0
-                defer { (reportedCounts.dropped, reportedCounts.missed) = (max(dropped, reportedCounts.dropped), missed) }
-                return (dropped > reportedCounts.dropped ? dropped - reportedCounts.dropped : 0, missed - reportedCounts.missed)
+        private func countLineless() {
+            guard let statistics = source?.statistics else { return }
+            let (lost, missed, suppressed) = reportedCounts.withLock { reported in
+                let missed = reported.handler?.missed ?? 0
+                let before = reported
+                reported.dropped = max(statistics.dropped, before.dropped)
+                reported.suppressed = max(statistics.suppressed, before.suppressed)
+                reported.missed = missed
+                return (reported.dropped - before.dropped, missed - before.missed, reported.suppressed - before.suppressed)
+            }
+            if suppressed > 0 {
+                series.withLock { $0.counter("lagmonitor_stalls_suppressed_total", labels) }
+                    .increment(by: Int64(clamping: suppressed))
             }
             for (reason, count) in [("not_written", lost), ("not_counted", missed)] where count > 0 {
                 series.withLock { $0.counter("lagmonitor_records_dropped_total", [("reason", reason)] + labels) }

@@ -18,9 +18,13 @@ final class ManualHandlers: Sendable {
 
     private let entries = Mutex<[Entry]>([])
 
-    func make(queue: DispatchQueue, _ body: @escaping @Sendable (StallRecord) -> Void) -> StallHandler {
+    func make(
+        queue: DispatchQueue,
+        includesSuppressed: Bool,
+        _ body: @escaping @Sendable (StallRecord) -> Void
+    ) -> StallHandler {
         let count = Count()
-        let handler = StallHandler(queue: queue) { record in
+        let handler = StallHandler(queue: queue, includesSuppressed: includesSuppressed) { record in
             body(record)
             count.handled.add(1, ordering: .releasing)
         }
@@ -28,11 +32,13 @@ final class ManualHandlers: Sendable {
         return handler
     }
 
-    /// A record is given to all of them.
-    func recordDelivery() {
+    /// A record was given to all of them, or, held back by a limit, to those that want such ones.
+    func recordDelivery(isSuppressed: Bool) {
         entries.withLock { entries in
             entries.removeAll { $0.handler.isCancelled }
-            for index in entries.indices { entries[index].delivered += 1 }
+            for index in entries.indices where entries[index].handler.includesSuppressed || !isSuppressed {
+                entries[index].delivered += 1
+            }
         }
     }
 

@@ -97,8 +97,12 @@ final class ManualMonitor: Sendable {
         core.subscriptions.finish()
     }
 
-    func addHandler(queue: DispatchQueue, _ body: @escaping @Sendable (StallRecord) -> Void) -> StallHandler {
-        let handler = handlers.make(queue: queue, body)
+    func addHandler(
+        queue: DispatchQueue,
+        includesSuppressed: Bool,
+        _ body: @escaping @Sendable (StallRecord) -> Void
+    ) -> StallHandler {
+        let handler = handlers.make(queue: queue, includesSuppressed: includesSuppressed, body)
         core.addHandler(handler)
         return handler
     }
@@ -152,8 +156,10 @@ final class ManualMonitor: Sendable {
             if let watch = registry.registration(at: episode.facts.watch) {
                 var record = state.builder.build(episode, watch, configuration)
                 finish(&record, &state)
-                handlers.recordDelivery()
-                core.deliver(record, registry.counters(of: core))
+                let counters = registry.counters(of: core)
+                let suppressed = core.statistics(of: counters).suppressed
+                core.deliver(record, counters)
+                handlers.recordDelivery(isSuppressed: core.statistics(of: counters).suppressed > suppressed)
             }
             queue.giveFree(index)
         }

@@ -53,7 +53,9 @@ public final class TestMonitor: StallSource {
             guard let loop = storage.loops.withLock({ $0[record.loop]?.loop }) else { return }
             loop.work(since: record.startMonotonicNanoseconds, for: record.durationNanoseconds).enrich(&record)
         }
-        _ = monitor.addHandler(queue: recordQueue) { record in storage.records.withLock { $0.append(record) } }
+        _ = monitor.addHandler(queue: recordQueue, includesSuppressed: false) { record in
+            storage.records.withLock { $0.append(record) }
+        }
     }
 
     /// With these rules, and no other change to the default configuration.
@@ -121,7 +123,16 @@ public final class TestMonitor: StallSource {
 
     @discardableResult
     public func onStall(queue: DispatchQueue, _ handler: @escaping @Sendable (StallRecord) -> Void) -> StallHandler {
-        monitor.addHandler(queue: queue, handler)
+        monitor.addHandler(queue: queue, includesSuppressed: false, handler)
+    }
+
+    @discardableResult
+    public func onStall(
+        queue: DispatchQueue,
+        includesSuppressed: Bool,
+        _ handler: @escaping @Sendable (StallRecord) -> Void
+    ) -> StallHandler {
+        monitor.addHandler(queue: queue, includesSuppressed: includesSuppressed, handler)
     }
 
     /// Waits until every handler has returned from every record so far. Not on a queue that a handler needs.

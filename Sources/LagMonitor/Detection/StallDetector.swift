@@ -8,7 +8,7 @@ internal import LagActivity
 /// - `callout` and `starvation` are two kinds of stall. A callout that stalls ends the starvation around it, and after the callout
 ///   starvation begins to count anew.
 /// - After a reported stall, further ones are *muted* for the restore interval: counted, not reported. One that outlives the interval
-///   is reported after all, because a hang must not stay silent.
+///   or becomes a hang is reported after all.
 package struct StallDetector: Sendable {
     package let rules: WatchRules
     package private(set) var strategies: StrategySet
@@ -51,9 +51,8 @@ package struct StallDetector: Sendable {
     package var nextPoll: UInt64? {
         var next = strategies.nextPoll
         if let activeStall {
-            if activeStall.isMuted {
-                next = min(next, restoreUntil)
-            } else if !activeStall.isReported, let interval = self.interval(of: activeStall.lead) {
+            if activeStall.isMuted { next = min(next, restoreUntil) }
+            if !activeStall.isReported, let interval = self.interval(of: activeStall.lead) {
                 next = min(next, interval.time(ofLength: rules.hangNanoseconds))
             }
         }
@@ -87,11 +86,12 @@ package struct StallDetector: Sendable {
         return events
     }
 
-    /// A muted stall that outlived the restore interval is reported after all; one that lasts long is reported before its end.
+    /// A muted stall that outlived the restore interval, or became a hang, is reported after all; one that lasts long is reported before its end.
     private mutating func reportLongStall(at now: UInt64, _ events: inout DetectorEvents) {
         guard var stall = activeStall else { return }
         if stall.isMuted {
-            guard !isRestoring(at: now) else { return }
+            let length = interval(of: stall.lead)?.length(at: now) ?? 0
+            guard !isRestoring(at: now) || length >= rules.hangNanoseconds else { return }
             stall.isMuted = false
             activeStall = stall
             events.append(.opened(stall.lead))

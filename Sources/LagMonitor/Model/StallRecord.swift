@@ -96,7 +96,7 @@ public struct StallRecord: Sendable, Equatable {
     public var sequence: UInt64 = 0
     /// `dropped_total`: records lost so far in this process.
     public var droppedTotal: UInt64 = 0
-    /// `suppressed_total`: records held back on purpose so far (limits of rate).
+    /// `suppressed_total`: stalls held back on purpose so far (limits of rate).
     public var suppressedTotal: UInt64 = 0
     /// `late`: of a line that was read back, whether it was kept on disk before it was sent (`SpooledSink`).
     public var isLate = false

@@ -7,14 +7,13 @@ package struct Suppression: Sendable, Equatable {
     package var fingerprint: String?
     /// How many fingerprints this is about; one that came back and had to go again counts again.
     package var fingerprints: UInt64 = 1
-    /// Records held back.
+    /// Stalls held back.
     package var count: UInt64 = 0
     /// Wall clock at the start of the first stall and of the last, nanoseconds since 1970.
     package var firstRealtimeNanoseconds: Int64 = 0
     package var lastRealtimeNanoseconds: Int64 = 0
     package var longestNanoseconds: UInt64 = 0
-    /// The stalls' durations added up. One whose `begin` line was held back counts as long as it was by then, until
-    /// its `end` line is held back as well.
+    /// The stalls' durations added up.
     package var totalNanoseconds: UInt64 = 0
     /// Of the last one.
     package var culprit: String?
@@ -26,9 +25,8 @@ package struct Suppression: Sendable, Equatable {
 
     package init(fingerprint: String?) { self.fingerprint = fingerprint }
 
-    /// One more.
-    /// - Parameter known: how much of its duration is in the sum already, from its `begin` line.
-    package mutating func add(_ record: borrowing StallRecord, known: UInt64, at now: UInt64) {
+    /// One more, which is over.
+    package mutating func add(_ record: borrowing StallRecord, at now: UInt64) {
         if count == 0 {
             firstRealtimeNanoseconds = record.startRealtimeNanoseconds
             firstSuppressedNanoseconds = now
@@ -37,7 +35,7 @@ package struct Suppression: Sendable, Equatable {
         lastRealtimeNanoseconds = record.startRealtimeNanoseconds
         lastSuppressedNanoseconds = now
         longestNanoseconds = max(longestNanoseconds, record.durationNanoseconds)
-        totalNanoseconds = totalNanoseconds.saturatingSum(record.durationNanoseconds.saturatingDifference(known))
+        totalNanoseconds = totalNanoseconds.saturatingSum(record.durationNanoseconds)
         culprit = record.culprit.map { Self.cut($0) }
         message = Self.cut(record.message)
     }
@@ -70,8 +68,8 @@ package struct Suppression: Sendable, Equatable {
 
     /// What stands before ``message`` in the line's `message`; it follows from the rest.
     package var introduction: String {
-        let records = count == 1 ? "1 record" : "\(count) records"
+        let stalls = count == 1 ? "1 stall" : "\(count) stalls"
         let whose = fingerprint == nil && fingerprints > 1 ? "of \(fingerprints) fingerprints" : "of one fingerprint"
-        return "\(records) \(whose) held back, the last one: "
+        return "\(stalls) \(whose) held back, the last one: "
     }
 }

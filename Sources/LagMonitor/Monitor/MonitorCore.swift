@@ -16,7 +16,6 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
     /// The count is the process's.
     private let contextsRefusedBefore = clb_context_refused()
     private struct Shared {
-        var handlers: [StallHandler] = []
         var absorbed = WatchCounters()
         var pauses = StallMonitorStatistics.Pauses()
     }
@@ -25,6 +24,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
     /// Who iterates over the records.
     package let subscriptions = StallSubscriptions()
     private let sinks: [any RecordSink]
+    private let handlers: RecordHandlers
     private var outputs: [RecordOutput] = []
     private var sequence: UInt64 = 0
     private var countedDropped: UInt64 = 0
@@ -41,7 +41,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
     /// Whose stalls these are; nil: this process's.
     let target: ProcessContext?
     private let shared = PthreadMutex(Shared())
-    private let suppressedRecords = Atomic<UInt64>(0)
+    private let suppressedStalls = Atomic<UInt64>(0)
     private let recurring = Atomic<UInt64>(0)
     private let reported = Atomic<UInt64>(0)
     private let lost = Atomic<UInt64>(0)
@@ -58,6 +58,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
     ) {
         self.configuration = configuration
         self.sinks = sinks
+        handlers = RecordHandlers(sinks)
         self.clock = clock
         self.target = target
         limiter = configuration.limits.limiter
@@ -105,12 +106,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
     /// Releases the sinks' descriptors; nothing was written.
     func closeSinks() { for sink in sinks { sink.close() } }
 
-    package func addHandler(_ handler: StallHandler) {
-        shared.withLock { shared in
-            shared.handlers.removeAll { $0.isCancelled }
-            shared.handlers.append(handler)
-        }
-    }
+    package func addHandler(_ handler: StallHandler) { handlers.add(handler) }
 
     /// Any thread: the reporter reopens the sinks before its next line.
     func requestReopen() { isReopenRequested.store(true, ordering: .releasing) }
@@ -166,8 +162,12 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         case .emit(let ended):
             if let ended { emit(ended, sum, now) }
             emit(record, sum, now)
-        case .suppress: suppressedRecords.store(limiter.suppressedTotal, ordering: .relaxed)
+        case .suppress:
+            suppressedStalls.store(limiter.suppressedTotal, ordering: .relaxed)
+            record.suppressedTotal = suppressed(sum)
+            handlers.deliver(record, isSuppressed: true)
         }
+        handlers.observe(record)
         if let recurrence { emit(recurrence, now) }
     }
 
@@ -175,7 +175,6 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         var record = record
         sequence += 1
         record.sequence = sequence
-        let handlers = shared.withLock { $0.handlers }
         record.suppressedTotal = suppressed(sum)
         let fresh = sum.dropped.saturatingDifference(countedDropped)
         var isTaken = true
@@ -187,7 +186,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         if isTaken { taken += 1 }
         updateLossCount()
         record.droppedTotal = sum.dropped + lost.load(ordering: .relaxed)
-        for handler in handlers { handler.deliver(record) }
+        handlers.deliver(record)
         subscriptions.deliver(record)
     }
 
@@ -253,8 +252,8 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         updateLossCount()
     }
 
-    /// Stalls and records held back so far.
-    private func suppressed(_ sum: WatchCounters) -> UInt64 { sum.suppressed + suppressedRecords.load(ordering: .relaxed) }
+    /// Held back so far, by a restore interval and by the limits.
+    private func suppressed(_ sum: WatchCounters) -> UInt64 { sum.suppressed + suppressedStalls.load(ordering: .relaxed) }
 
     /// What the sinks lost; what the watchdog had to drop is in their totals too, and counted elsewhere.
     private func updateLossCount() {

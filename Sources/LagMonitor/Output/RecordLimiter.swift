@@ -1,16 +1,17 @@
 /// Decides which records are written when there are many: one bucket of tokens a fingerprint, and one for all of them.
 ///
-/// A record takes a token of each; where either has none it is held back and counted. The lines of one stall
-/// belong together:
+/// A record takes a token of each; where either has none it is held back. A limit is for lines that come again, never for what is happening, so
+/// the lines of one stall are not alike:
+/// - a `begin` line that the two have no token for takes one of a third bucket, which only such lines use and which has the rate of the one for
+///   all: so a hang's first line is written however often its function stalled before, and only a flood of hangs is held back;
 /// - a `begin` line that was written brings its `end` line along, for no token;
-/// - when a `begin` line was held back, the `end` line is decided anew: it is complete in itself, and the only one of most
-///   stalls, so a long hang has a second chance to be written with its whole duration;
+/// - when a `begin` line was held back, the `end` line is decided anew: it is complete in itself, and only what becomes of it counts;
 /// - an `abandoned` line is always written, for no token.
 ///
 /// What was held back of a fingerprint is summed up once that is over: before the next record of it that a token lets
 /// through, or when none was held back for the quiet time. A summary of the second sort takes one of the tokens for all, so that a
-/// flood of different stalls is no flood of summaries: there are at most as many lines as the limit for all says, and as
-/// many summaries again.
+/// flood of different stalls is no flood of summaries: there are at most as many lines as the limit for all says, as many
+/// of hangs again, and as many summaries.
 ///
 /// A pure value: time is `CLOCK_MONOTONIC` in nanoseconds, given with every call. Memory: ``capacity`` fingerprints, of which
 /// the least recently seen makes room (and begins anew with a full bucket, should it come back; the limit for all
@@ -20,7 +21,7 @@
 package struct RecordLimiter: Sendable {
     /// Fingerprints remembered.
     package static let capacity = 256
-    /// Hangs remembered whose `end` is to come: more than there are episodes.
+    /// Hangs remembered whose `begin` line was written and whose `end` is to come: more than there are episodes.
     static let openCapacity = 128
 
     package enum Decision: Sendable, Equatable {
@@ -35,23 +36,17 @@ package struct RecordLimiter: Sendable {
         var held: Suppression?
     }
 
-    /// A stall of which the `begin` line came by.
-    private struct OngoingStall: Sendable {
-        let id: StallID
-        let isEmitted: Bool
-        let durationNanoseconds: UInt64
-    }
-
     private let perFingerprint: TokenRate?
     private let overall: TokenRate?
     private let quietNanoseconds: UInt64
     private var bucket = TokenBucket()
+    private var reserve = TokenBucket()
     private var known: LRUTable<FingerprintState>
     private var others = Suppression(fingerprint: nil)
-    private var open: [OngoingStall] = []
+    private var open: [StallID] = []
     /// How many fingerprints have something held back.
     private var pending = 0
-    /// Records held back so far.
+    /// Stalls held back so far.
     package private(set) var suppressedTotal: UInt64 = 0
 
     /// - Parameters:
@@ -77,33 +72,38 @@ package struct RecordLimiter: Sendable {
     package mutating func decide(_ record: borrowing StallRecord, at now: UInt64) -> Decision {
         guard perFingerprint != nil || overall != nil else { return .emit(after: nil) }
         let id = record.id
-        var begun: OngoingStall?
-        if record.phase != .begin, let index = open.firstIndex(where: { $0.id == id }) { begun = open.remove(at: index) }
-        if record.phase == .abandoned || begun?.isEmitted == true { return .emit(after: nil) }
+        let isBegin = record.phase == .begin
+        if !isBegin, let index = open.firstIndex(of: id) {
+            open.remove(at: index)
+            return .emit(after: nil)
+        }
+        if record.phase == .abandoned { return .emit(after: nil) }
 
         let fingerprint = record.fingerprint
         if let gone = known.use(fingerprint, orInsert: FingerprintState()) { forget(gone.value, at: now) }
         var entry = known[fingerprint] ?? FingerprintState()
-        let isEmitted = canTake(entry.bucket, perFingerprint, at: now) && canTake(bucket, overall, at: now)
-        var ended: Suppression?
-        if isEmitted {
+        defer { known[fingerprint] = entry }
+        if canTake(entry.bucket, perFingerprint, at: now), canTake(bucket, overall, at: now) {
             if let perFingerprint { entry.bucket.take(perFingerprint, at: now) }
             if let overall { bucket.take(overall, at: now) }
-            ended = entry.held
-            if ended != nil { pending -= 1 }
-            entry.held = nil
+        } else if isBegin, canTake(reserve, overall, at: now) {
+            if let overall { reserve.take(overall, at: now) }
         } else {
-            if entry.held == nil { pending += 1 }
-            var held = entry.held ?? Suppression(fingerprint: fingerprint)
-            held.add(record, known: begun?.durationNanoseconds ?? 0, at: now)
-            entry.held = held
-            suppressedTotal += 1
+            if !isBegin { hold(record, &entry, at: now) }
+            return .suppress
         }
-        known[fingerprint] = entry
-        if record.phase == .begin {
-            remember(OngoingStall(id: id, isEmitted: isEmitted, durationNanoseconds: record.durationNanoseconds))
-        }
-        return isEmitted ? .emit(after: ended) : .suppress
+        if isBegin { remember(id) }
+        defer { entry.held = nil }
+        if entry.held != nil { pending -= 1 }
+        return .emit(after: entry.held)
+    }
+
+    private mutating func hold(_ record: borrowing StallRecord, _ entry: inout FingerprintState, at now: UInt64) {
+        if entry.held == nil { pending += 1 }
+        var held = entry.held ?? Suppression(fingerprint: record.fingerprint)
+        held.add(record, at: now)
+        entry.held = held
+        suppressedTotal += 1
     }
 
     /// From when on ``takeDue(at:)`` has something; nil while nothing is held back.
@@ -172,7 +172,7 @@ package struct RecordLimiter: Sendable {
         others.add(held, at: now)
     }
 
-    private mutating func remember(_ hang: OngoingStall) {
+    private mutating func remember(_ hang: StallID) {
         if open.count >= Self.openCapacity { open.removeFirst() }
         open.append(hang)
     }

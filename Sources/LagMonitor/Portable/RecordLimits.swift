@@ -2,8 +2,9 @@
 ///
 /// What is beyond a limit is written nowhere and given to no handler; it is counted (`suppressed_total`, and
 /// ``StallMonitorStatistics/suppressed``) and summed up in one `event` `suppressed` line a fingerprint, when it is over or after
-/// ``quiet``. The lines of one stall belong together: once its `begin` line is written, its `end` line is written too, and an
-/// `abandoned` line is never held back.
+/// ``quiet``. What counts stalls (metrics, ``StallSource/onStall(queue:includesSuppressed:_:)``) has them all the same. A hang's `begin` line is written however
+/// often its function stalled before, but for a flood of hangs: there are as many of these as ``overall`` allows, besides all others. Once it is
+/// written, its `end` line is written too, and an `abandoned` line is never held back.
 public struct RecordLimits: Sendable, Equatable {
     /// So many at once, then one an interval.
     public struct Rate: Sendable, Equatable {

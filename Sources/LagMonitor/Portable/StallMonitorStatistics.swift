@@ -7,7 +7,7 @@ public struct StallMonitorStatistics: Sendable, Equatable {
     public var reported: UInt64 = 0
     /// Records that got lost: no memory prepared for so many at once, or a sink did not take them.
     public var dropped: UInt64 = 0
-    /// What was held back on purpose: stalls by a restore interval, records by ``StallMonitorConfiguration/limits``.
+    /// Stalls that were held back on purpose: by a restore interval, or by ``StallMonitorConfiguration/limits``.
     public var suppressed: UInt64 = 0
     /// Lines that say that a stall comes again and again (``StallMonitorConfiguration/recurrence``), due so far.
     public var recurring: UInt64 = 0

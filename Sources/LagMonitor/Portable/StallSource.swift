@@ -9,6 +9,15 @@ public protocol StallSource: AnyObject, Sendable {
     @discardableResult
     func onStall(queue: DispatchQueue, _ handler: @escaping @Sendable (StallRecord) -> Void) -> StallHandler
 
+    /// The same, `includesSuppressed` also of the stalls that the source's limits hold back: for who counts stalls. Their records have the
+    /// ``StallRecord/sequence`` 0. Unless a source has a way of its own, nothing more is delivered than to other handlers.
+    @discardableResult
+    func onStall(
+        queue: DispatchQueue,
+        includesSuppressed: Bool,
+        _ handler: @escaping @Sendable (StallRecord) -> Void
+    ) -> StallHandler
+
     /// Every stall from the start of an iteration on. Any thread.
     var stalls: StallSequence { get }
 
@@ -21,6 +30,13 @@ public protocol StallSource: AnyObject, Sendable {
 
 extension StallSource {
     public var labels: [String: String] { [:] }
+
+    @discardableResult
+    public func onStall(
+        queue: DispatchQueue,
+        includesSuppressed: Bool,
+        _ handler: @escaping @Sendable (StallRecord) -> Void
+    ) -> StallHandler { onStall(queue: queue, handler) }
 }
 
 extension StallMonitor: StallSource {

@@ -88,6 +88,13 @@ public final class StallMonitor: Sendable {
         StallHandler()
     }
 
+    @discardableResult
+    public func onStall(
+        queue: DispatchQueue,
+        includesSuppressed: Bool,
+        _ handler: @escaping @Sendable (StallRecord) -> Void
+    ) -> StallHandler { StallHandler() }
+
     public var stalls: StallSequence { StallSequence(subscriptions) }
 
     public func reopenSinks() {}

@@ -51,6 +51,13 @@ public final class TestMonitor: StallSource {
         StallHandler()
     }
 
+    @discardableResult
+    public func onStall(
+        queue: DispatchQueue,
+        includesSuppressed: Bool,
+        _ handler: @escaping @Sendable (StallRecord) -> Void
+    ) -> StallHandler { StallHandler() }
+
     public func waitForHandlers(atMost limit: Duration = .seconds(30)) -> Bool { true }
     public func stop() { subscriptions.finish() }
 }

@@ -73,10 +73,12 @@ final class HttpPages: Sendable {
     private func freshMetrics(_ format: MetricsFormat) -> String {
         let subject = subject.withLock { $0 }
         let lags = live.counts.rows(of: subject?.lags ?? [:])
+        let statistics = subject?.statistics
         return MetricsPage(
             counts: live.counts.snapshot,
             lags: lags,
-            dropped: subject?.statistics.dropped ?? 0,
+            dropped: statistics?.dropped ?? 0,
+            suppressed: statistics?.suppressed ?? 0,
             labels: live.labels,
             targets: subject?.targets ?? [],
             format: format

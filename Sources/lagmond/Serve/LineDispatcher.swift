@@ -1,9 +1,10 @@
 internal import LagMonitor
+internal import LagOutput
 internal import LagRemote
 internal import Synchronization
 
-/// Makes the sinks in which the lines of a command's processes are counted, handed to the clients of `/stalls`, and remembered while
-/// their stalls last. Any thread.
+/// Makes the sinks that hand the lines of a command's processes to the clients of `/stalls`, count their stalls, and remember these while they
+/// last. Any thread.
 final class LineDispatcher: Sendable {
     private struct StalledThread: Hashable {
         let process: Int32
@@ -42,20 +43,19 @@ final class LineDispatcher: Sendable {
 
     func sink(of process: ProcessContext) -> any RecordSink { ProcessLineSink(log: self, process: process) }
 
-    /// Whether a line was written of a stall of this thread that still lasts.
+    /// Whether a stall of this thread lasts that is a hang, with its line written, or held back by a limit.
     func hasBegun(process: Int32, thread: Int32) -> Bool {
         stalled.withLock { $0[StalledThread(process: process, thread: thread)] != nil }
     }
 
-    fileprivate func take(_ line: UnsafeRawBufferPointer, _ facts: LineFacts, _ process: ProcessContext) {
-        if let stall = facts.stall {
-            let thread = StalledThread(process: process.pid, thread: stall.threadID)
-            stalled.withLock { stalled in
-                if stall.phase == .begin { stalled[thread, default: 0] += 1 } else { stalled[thread] = nil }
-            }
-            live?.counts.count(stall, at: place(process: process.processName, loop: stall.loop))
+    fileprivate func take(_ line: UnsafeRawBufferPointer) { try? live?.write(line) }
+
+    fileprivate func take(_ stall: LineFacts.Stall, at place: StallCounts.LoopKey, _ process: ProcessContext) {
+        let thread = StalledThread(process: process.pid, thread: stall.threadID)
+        stalled.withLock { stalled in
+            if stall.phase == .begin { stalled[thread, default: 0] += 1 } else { stalled[thread] = nil }
         }
-        try? live?.write(line)
+        live?.counts.count(stall, at: place)
     }
 
     fileprivate func forget(_ process: Int32, _ begun: [(StallCounts.LoopKey, StallID)]) {
@@ -64,11 +64,11 @@ final class LineDispatcher: Sendable {
     }
 }
 
-/// The lines of one process.
-private final class ProcessLineSink: RecordSink {
+/// The lines and stalls of one process.
+private final class ProcessLineSink: StallObserver {
     private let log: LineDispatcher
     private let process: ProcessContext
-    /// Reported by a `begin` line, and not over.
+    /// Hangs that are not over.
     private let begun = Mutex<[(StallCounts.LoopKey, StallID)]>([])
 
     let name = "/stalls"
@@ -79,17 +79,15 @@ private final class ProcessLineSink: RecordSink {
         self.process = process
     }
 
-    func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {}
+    func write(_ line: UnsafeRawBufferPointer) throws(SinkError) { log.take(line) }
 
-    func write(_ line: UnsafeRawBufferPointer, about facts: LineFacts) throws(SinkError) {
-        if let stall = facts.stall {
-            let place = log.place(process: process.processName, loop: stall.loop)
-            begun.withLock { begun in
-                begun.removeAll { $0.1 == stall.id }
-                if stall.phase == .begin { begun.append((place, stall.id)) }
-            }
+    func observe(_ stall: LineFacts.Stall) {
+        let place = log.place(process: process.processName, loop: stall.loop)
+        begun.withLock { begun in
+            begun.removeAll { $0.1 == stall.id }
+            if stall.phase == .begin { begun.append((place, stall.id)) }
         }
-        log.take(line, facts, process)
+        log.take(stall, at: place, process)
     }
 
     /// The process is watched no more: what it was stalled in is over.

@@ -1,11 +1,12 @@
 internal import Dispatch
 internal import LagMonitor
+internal import LagOutput
 internal import Synchronization
 
-/// A sink that counts stalls for `/metrics` and hands each line, in the native format, to the clients of `/stalls`.
+/// A sink that counts every stall for `/metrics` and hands each line, in the native format, to the clients of `/stalls`.
 ///
 /// It takes every line and never waits: a client that is too slow loses lines, and gets a `dropped` line (``LiveClient``).
-final class LiveLines: RecordSink {
+final class LiveLines: StallObserver {
     static let maximumClients = 8
     /// So often a client that gets no lines gets an empty one: writing is the only way to notice that it is gone.
     static let heartbeat: DispatchTimeInterval = .seconds(5)
@@ -62,10 +63,7 @@ final class LiveLines: RecordSink {
         forEachClient { $0.take(bytes) }
     }
 
-    func write(_ line: UnsafeRawBufferPointer, about facts: LineFacts) throws(SinkError) {
-        if let stall = facts.stall { counts.count(stall, at: StallCounts.LoopKey(loop: stall.loop)) }
-        try write(line)
-    }
+    func observe(_ stall: LineFacts.Stall) { counts.count(stall, at: StallCounts.LoopKey(loop: stall.loop)) }
 
     func resume() throws(SinkError) { state.withLock { $0.isOver = false } }
 

@@ -8,7 +8,9 @@ struct MetricsPage {
     let counts: StallCounts.Snapshot
     /// For how long each loop has been at what it does now; of several in one place the longest.
     let lags: [StallCounts.LoopKey: UInt64]
-    let dropped: UInt64
+    var dropped: UInt64 = 0
+    /// Held back by limits.
+    var suppressed: UInt64 = 0
     /// The operator's, in every sample.
     var labels = RecordLabels.none
     /// Of commands.
@@ -64,7 +66,7 @@ struct MetricsPage {
         }
 
         let inProgress = "lagmonitor_stall_in_progress"
-        family(inProgress, "gauge", "Hangs of which a begin line was written and that are not over.")
+        family(inProgress, "gauge", "Stalls that last longer than hang_after_ms and are not over.")
         for (place, state) in loops { sample(inProgress, place.labels, "\(state.inProgress.count)") }
 
         let last = "lagmonitor_last_stall_timestamp_seconds"
@@ -74,8 +76,12 @@ struct MetricsPage {
         }
 
         let lost = "lagmonitor_records_dropped_total"
-        family(lost, "counter", "Records that no line was written of.")
+        family(lost, "counter", "Records that were lost: no line was written of them.")
         sample(lost, [("reason", "not_written")], "\(dropped)")
+
+        let held = "lagmonitor_stalls_suppressed_total"
+        family(held, "counter", "Stalls whose lines a limit held back; they count in the other metrics.")
+        sample(held, [], "\(suppressed)")
 
         for (name, type, help, value) in Self.targetFamilies where !targets.isEmpty {
             family(name, type, help)
@@ -94,6 +100,10 @@ struct MetricsPage {
     private static let targetFamilies: [(String, String, String, @Sendable (TargetStatus) -> String)] = [
         ("lagmonitor_target_up", "gauge", "Whether the command runs.", { $0.pid == 0 ? "0" : "1" }),
         ("lagmonitor_target_loops", "gauge", "Loops that are watched now.", { "\($0.loops)" }),
+        (
+            "lagmonitor_target_given_up", "gauge", "Whether the command was restarted too often, and is not started any more.",
+            { $0.phase == CommandLifecycle.Phase.givenUp.rawValue ? "1" : "0" }
+        ),
         ("lagmonitor_target_restarts_total", "counter", "How often the command was started again.", { "\($0.restarts)" }),
         ("lagmonitor_hang_signals_total", "counter", "Signals sent because of a hang.", { "\($0.signals)" }),
     ]

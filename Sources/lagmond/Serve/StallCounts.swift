@@ -2,7 +2,7 @@ internal import LagModel
 internal import LagMonitor
 internal import Synchronization
 
-/// What the lines say, counted for `/metrics`. Any thread.
+/// The stalls, counted for `/metrics`, whether lines were written of them or a limit held these back. Any thread.
 ///
 /// The meaning of each number is that of the product LagMonitorMetrics: a stall counts once, with its last line.
 final class StallCounts: Sendable {
@@ -72,7 +72,7 @@ final class StallCounts: Sendable {
     }
 
     struct Loop: Equatable {
-        /// From a hang's `begin` line to its end: one of each process of that name.
+        /// Hangs that are not over: one of each process of that name.
         var inProgress: Set<StallID> = []
         /// When the last stall began, in milliseconds since 1970.
         var lastMilliseconds: UInt64?
@@ -124,7 +124,7 @@ final class StallCounts: Sendable {
         }
     }
 
-    /// It is over, and no line will say so.
+    /// It is over, and no further record will say so.
     func forget(_ stall: StallID, at place: LoopKey) {
         state.withLock { state in
             let place = Self.row(of: place, in: &state)

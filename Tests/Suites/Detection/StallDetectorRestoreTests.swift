@@ -9,8 +9,8 @@ struct StallDetectorRestoreTests {
     private let start: UInt64 = 1000 * millisecond
 
     /// A detector whose first stall has ended at the time that is returned.
-    private func afterAStall() -> (StallDetector, ended: UInt64) {
-        var detector = StallDetector.stalled(BeaconReading(1, .beforeSources, at: start), rules: rules)
+    private func afterAStall(_ rules: WatchRules? = nil) -> (StallDetector, ended: UInt64) {
+        var detector = StallDetector.stalled(BeaconReading(1, .beforeSources, at: start), rules: rules ?? self.rules)
         let end = start + 200 * millisecond
         _ = detector.observe(BeaconReading(2, .waiting, at: end, answered: end), at: end, isTick: false)
         return (detector, end)
@@ -53,15 +53,24 @@ struct StallDetectorRestoreTests {
         #expect(detector.nextPoll == ended + 5000 * millisecond)
     }
 
-    @Test func `a stall that outlives the interval is reported after all`() {
+    @Test func `a hang is reported also in the restore interval`() {
         var (detector, ended) = afterAStall()
+        let begin = ended + 1000 * millisecond
+        let judgements = work(&detector, sequence: 3, from: begin, ticks: 9)
+        #expect(judgements[7] == nothing && judgements[8] == [.opened(.callout)])
+        #expect(judgements[9].hanging?.interval.since == begin)
+    }
+
+    @Test func `a stall that outlives the interval is reported after all`() {
+        var (detector, ended) = afterAStall(.callouts(hang: 600 * millisecond, restore: 5000 * millisecond))
         let begin = ended + 4500 * millisecond
-        let judgements = work(&detector, sequence: 3, from: begin, ticks: 11)
+        let judgements = work(&detector, sequence: 3, from: begin, ticks: 12)
         #expect(judgements[9] == nothing)
         #expect(judgements[10] == [.opened(.callout)])
         #expect(detector.interval(of: .callout)?.since == begin)
-        #expect(judgements[11].hanging?.interval.since == begin)
-        #expect(judgements[11].opened == nil)
+        #expect(judgements[11] == nothing)
+        #expect(judgements[12].hanging?.interval.since == begin)
+        #expect(judgements[12].opened == nil)
     }
 
     @Test func `a muted stall at the end of the watch is counted`() {
@@ -105,6 +114,7 @@ struct StallDetectorRestoreTests {
     @Test func `another rule in the restore interval is muted too`() {
         var rules = rules
         rules.starvationNanoseconds = 300 * millisecond
+        rules.hangNanoseconds = 1000 * millisecond
         var detector = StallDetector.stalled(BeaconReading(1, .beforeSources, at: start, woke: start), rules: rules)
         let end = start + 200 * millisecond
         #expect(detector.observe(BeaconReading(2, .waiting, answered: end), at: end).ended != nil)

@@ -9,7 +9,7 @@ internal import Synchronization
 /// Takes the policy's action when a loop of the command is proved to hang (``HangMeter``). Runs a thread, only where the policy has an action.
 ///
 /// Any process of the command counts, and any loop of it that is watched: the signal goes to the process that hangs, a restart concerns
-/// the whole command. Nothing is done before the hang's line was written, or had two seconds to be.
+/// the whole command. Nothing is done before the hang's line was written or held back, or had two seconds to be.
 // Unchecked: `meters` and what is known of users are the thread's own; the rest is immutable or atomic.
 final class HangWatch: @unchecked Sendable {
     private struct Key: Hashable {
@@ -72,8 +72,8 @@ final class HangWatch: @unchecked Sendable {
                 var meter = meters[key] ?? HangMeter(longestGap: interval * 2)
                 meter.add(.init(of: loop, in: process, isSuspect: meter.hung > .zero))
                 if meter.hung >= policy.onHangAfter, !meter.isHandled {
-                    let hasLine = lines.hasBegun(process: process.pid, thread: loop.thread.tid)
-                    if hasLine || meter.hung >= policy.onHangAfter + Self.lineWait {
+                    let hasBegun = lines.hasBegun(process: process.pid, thread: loop.thread.tid)
+                    if hasBegun || meter.hung >= policy.onHangAfter + Self.lineWait {
                         meter.isHandled = true
                         act(policy.onHang, process, loop, meter)
                     }

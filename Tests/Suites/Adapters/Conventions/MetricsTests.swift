@@ -46,6 +46,22 @@
             withExtendedLifetime(metrics) {}
         }
 
+        @Test func `limits hold back lines and no counts`() throws {
+            var configuration = StallMonitorConfiguration()
+            configuration.limits.perFingerprint?.burst = 2
+            let kit = try TestMonitor(configuration: configuration)
+            let metrics = StallMetrics(of: kit, factory: factory)
+            for _ in 0..<30 { kit.loop("main").work(for: .milliseconds(500)) }
+            #expect(kit.waitForHandlers())
+            metrics.updateLag(of: [])
+            let cpu = [("loop", "main"), ("cause", "cpu")]
+            #expect(kit.records.count == 2)
+            #expect(try factory.expectTimer("lagmonitor_loop_stall_duration_seconds", cpu).values.count == 30)
+            #expect(try factory.expectCounter("lagmonitor_stalled_seconds_total", cpu).totalValue == 15)
+            #expect(factory.counterTotal(label: "lagmonitor_stalls_suppressed_total", dimensions: []) == 28)
+            withExtendedLifetime(metrics) {}
+        }
+
         @Test func `while one of several of a name hangs one is in progress`() throws {
             let metrics = StallMetrics(of: try TestMonitor(), factory: factory)
             metrics.count(.sample(loop: "pool.high", phase: .begin, number: 1))

@@ -23,13 +23,25 @@ import Testing
     private let clock = FakeClock()
     private let sink = MemorySink()
 
-    private func core(_ change: (inout StallMonitorConfiguration) -> Void = { _ in }) throws -> MonitorCore {
+    private final class ObservingSink: StallObserver {
+        private let observed = Mutex<[LineFacts.Stall]>([])
+
+        let name = "counts"
+        var stalls: [LineFacts.Stall] { observed.withLock { $0 } }
+        func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {}
+        func observe(_ stall: LineFacts.Stall) { observed.withLock { $0.append(stall) } }
+    }
+
+    private func core(
+        sinks: [any RecordSink] = [],
+        _ change: (inout StallMonitorConfiguration) -> Void = { _ in }
+    ) throws -> MonitorCore {
         var configuration = StallMonitorConfiguration()
         configuration.recurrence = nil
         change(&configuration)
         try configuration.validate()
         let clock = clock
-        let core = MonitorCore(configuration: configuration, sinks: [sink]) { clock.time }
+        let core = MonitorCore(configuration: configuration, sinks: [sink] + sinks) { clock.time }
         try core.open()
         return core
     }
@@ -82,6 +94,23 @@ import Testing
         core.deliver(record(), WatchCounters(suppressed: 5))
         #expect(eventually { collected.records.count == 4 })
         #expect(collected.records.last?.suppressedTotal == 22, "the restore interval's and the limit's")
+    }
+
+    @Test func `who counts gets what is held back as well`() throws {
+        let observer = ObservingSink()
+        let core = try core(sinks: [observer]) { $0.limits.perFingerprint?.burst = 1 }
+        let (every, written) = (CollectedRecords(), CollectedRecords())
+        core.addHandler(StallHandler(queue: .global(), includesSuppressed: true) { every.add($0) })
+        core.addHandler(StallHandler(queue: .global()) { written.add($0) })
+        for id in 0..<20 as Range<UInt64> { core.deliver(record(id: id), WatchCounters()) }
+        core.deliver(record("v1:a", .begin, id: 20), WatchCounters())
+        let hang = observer.stalls.last
+        #expect(hang?.phase == .begin && hang?.id == record(id: 20).id)
+        core.deliver(record(id: 20), WatchCounters())
+        #expect(observer.stalls.map(\.phase) == Array(repeating: .end, count: 20) + [.begin, .end])
+        #expect(eventually { every.records.count == 22 && written.records.count == 3 })
+        #expect(every.records.map(\.sequence) == [1] + Array(repeating: 0, count: 19) + [2, 3])
+        #expect(every.records[19].suppressedTotal == 19)
     }
 
     /// Nothing gets out of the count: neither what sinks lose, nor what is held back, nor what the watchdog had to drop.
@@ -225,16 +254,17 @@ extension MonitorTests {
             #expect(lines.last?.integer("suppressed") == 2 && lines.last?.integer("suppressed_total") == 2)
         }
 
-        @Test func `a hang that is reported is reported to its end`() throws {
+        @Test func `every hang is reported and to its end`() throws {
             var configuration = configuration(quiet: .seconds(3600))
-            configuration.hangAfter = .milliseconds(200)
+            configuration.hangAfter = .milliseconds(400)
             let watched = try Watched(configuration)
             defer { watched.end() }
-            for _ in 0..<2 { watched.stall(milliseconds: 500) }
-            // The first one's lines; of the second one neither.
-            #expect(eventually { watched.monitor.statistics.suppressed == 2 })
-            #expect(watched.sink.records.map(\.phase) == ["begin", "end"])
-            #expect(Set(watched.sink.records.map { $0.string("id") }).count == 1)
+            for _ in 0..<2 { watched.stall() }
+            #expect(eventually { watched.monitor.statistics.suppressed == 1 })
+            for _ in 0..<2 { watched.stall(milliseconds: 700) }
+            #expect(eventually { watched.monitor.statistics.reported == 5 })
+            #expect(watched.sink.records.map(\.phase) == ["end", "begin", "end", "begin", "end"])
+            #expect(Set(watched.sink.records.map { $0.string("id") }).count == 3)
         }
     }
 }

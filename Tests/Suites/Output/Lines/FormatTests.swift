@@ -22,7 +22,7 @@ struct FormatTests {
         let time = OutputTime(realtimeNanoseconds: Sample.start, monotonicNanoseconds: 5_000_000)
         let drop = Notice.dropped(3, .sinkFailed, total: 7, time: time)
         var held = Suppression(fingerprint: "v1:0123456789abcdef")
-        held.add(Sample.record(), known: 0, at: 1)
+        held.add(Sample.record(), at: 1)
         let recurrence = Recurrence(
             fingerprint: "v1:0123456789abcdef",
             count: 3,

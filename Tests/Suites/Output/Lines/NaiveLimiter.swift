@@ -26,7 +26,8 @@ struct NaiveLimiter {
     let quiet: UInt64
     private var levels: [String: Level] = [:]
     private var all: Level?
-    private var begun: [StallID: (isEmitted: Bool, duration: UInt64)] = [:]
+    private var hangs: Level?
+    private var begun: Set<StallID> = []
     var held: [String: Suppressed] = [:]
 
     init(perFingerprint: TokenRate?, overall: TokenRate?, quiet: UInt64) {
@@ -37,14 +38,17 @@ struct NaiveLimiter {
 
     /// Whether it is reported, and how many held back it brings to an end.
     mutating func decide(_ record: StallRecord, at now: UInt64) -> (isEmitted: Bool, ended: Suppressed?) {
-        let before = record.phase == .begin ? nil : begun.removeValue(forKey: record.id)
-        if record.phase == .abandoned || before?.isEmitted == true { return (true, nil) }
-        let isEmitted = take(record.fingerprint, now)
-        if record.phase == .begin { begun[record.id] = (isEmitted, record.durationNanoseconds) }
-        if isEmitted { return (true, held.removeValue(forKey: record.fingerprint)) }
+        let isBegin = record.phase == .begin
+        if !isBegin, begun.remove(record.id) != nil { return (true, nil) }
+        if record.phase == .abandoned { return (true, nil) }
+        if take(record.fingerprint, now) || (isBegin && take(&hangs, now)) {
+            if isBegin { begun.insert(record.id) }
+            return (true, held.removeValue(forKey: record.fingerprint))
+        }
+        if isBegin { return (false, nil) }
         var sum = held[record.fingerprint] ?? Suppressed()
         sum.count += 1
-        sum.total += record.durationNanoseconds - (before?.duration ?? 0)
+        sum.total += record.durationNanoseconds
         sum.longest = max(sum.longest, record.durationNanoseconds)
         sum.last = now
         held[record.fingerprint] = sum
@@ -57,7 +61,7 @@ struct NaiveLimiter {
         for (name, _) in held.filter({ $0.value.last + quiet <= now }).sorted(by: {
             ($0.value.last, $0.key) < ($1.value.last, $1.key)
         }) {
-            guard takeAll(now) else { break }
+            guard take(&all, now) else { break }
             held[name] = nil
             due.append(name)
         }
@@ -74,18 +78,18 @@ struct NaiveLimiter {
             level.level -= perFingerprint.intervalNanoseconds
             own = level
         }
-        guard takeAll(now) else { return false }
+        guard take(&all, now) else { return false }
         if let own { levels[name] = own }
         return true
     }
 
-    private mutating func takeAll(_ now: UInt64) -> Bool {
+    private func take(_ bucket: inout Level?, _ now: UInt64) -> Bool {
         guard let overall else { return true }
-        var level = all ?? Level(level: overall.burst * overall.intervalNanoseconds, at: now)
+        var level = bucket ?? Level(level: overall.burst * overall.intervalNanoseconds, at: now)
         level.rise(overall, now)
         let isThere = level.level >= overall.intervalNanoseconds
         if isThere { level.level -= overall.intervalNanoseconds }
-        all = level
+        bucket = level
         return isThere
     }
 }

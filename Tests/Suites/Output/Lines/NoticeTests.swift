@@ -47,7 +47,7 @@ import Testing
         #expect(
             try text(suppression) == """
                 {"schema":"lagmonitor.stall.v1","time":"2024-02-29T23:59:59.123456789Z","event":"suppressed",\
-                "severity":"warning","message":"240 records of one fingerprint held back, the last one: main was stalled for 212 ms in Shop.render",\
+                "severity":"warning","message":"240 stalls of one fingerprint held back, the last one: main was stalled for 212 ms in Shop.render",\
                 "fingerprint":"v1:0123456789abcdef","suppressed":240,"first_time":"2024-02-29T23:59:58.123456789Z",\
                 "last_time":"2024-02-29T23:59:59.123456789Z","longest_ms":881.204,"total_ms":50911.310,\
                 "mono_us":5000,"boot_id":"00112233445566778899aabbccddeeff","pid":4242,"process_name":"shop",\
@@ -65,7 +65,7 @@ import Testing
         let line = try Sample.parse(try text(several))
         #expect(line["fingerprint"] == nil && line["fingerprints"] as? Int == 17)
         #expect(line["culprit"] as? String == "Shop.render")
-        #expect((line["message"] as? String)?.hasPrefix("240 records of 17 fingerprints held back") == true)
+        #expect((line["message"] as? String)?.hasPrefix("240 stalls of 17 fingerprints held back") == true)
     }
 
     @Test func `a recurrence reads as written`() throws {

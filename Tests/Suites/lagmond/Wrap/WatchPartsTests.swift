@@ -1,3 +1,4 @@
+internal import LagOutput
 internal import Testing
 
 @testable internal import LagMonitor
@@ -66,6 +67,36 @@ struct WatchPartsTests {
         #expect(users.stranger(to: [root]) { _ in false } != nil)
         users.add([.init(pid: 9, users: root)], below: 9)
         #expect(users.stranger(to: [root]) { _ in false } == nil)
+    }
+
+    /// What the pages and the action on a hang go by does not depend on lines.
+    @Test func `a hang whose lines are held back is in progress all the same`() throws {
+        let counts = StallCounts(places: [])
+        let context = ProcessContext.current(serviceName: nil, serviceVersion: nil)
+        let log = LineDispatcher(live: LiveLines(counts: counts, context: context), target: nil)
+        let sink = try #require(log.sink(of: context) as? any StallObserver)
+        func stall(_ phase: StallRecord.Phase) throws -> LineFacts.Stall {
+            let record = StallRecord(
+                id: StallID(startRealtimeNanoseconds: 0, randomHigh: 0, randomLow: 1),
+                startRealtimeNanoseconds: 0,
+                startMonotonicNanoseconds: 0,
+                durationNanoseconds: 4_000_000_000,
+                thresholdNanoseconds: 150_000_000,
+                phase: phase,
+                kind: .callout,
+                loop: "main",
+                threadID: 4711
+            )
+            return try #require(LineFacts(record).stall)
+        }
+        let place = log.place(process: context.processName, loop: "main")
+        sink.observe(try stall(.begin))
+        #expect(log.hasBegun(process: context.pid, thread: 4711))
+        #expect(counts.snapshot.loops[place]?.inProgress.count == 1)
+        sink.observe(try stall(.end))
+        #expect(!log.hasBegun(process: context.pid, thread: 4711))
+        #expect(counts.snapshot.loops[place]?.inProgress.isEmpty == true)
+        #expect(counts.snapshot.durations.values.reduce(0) { $0 + $1.count } == 1)
     }
 
     @Test func `a threads number is no series`() {
