@@ -54,5 +54,11 @@ extension StallRecord {
 
         /// Nothing measured.
         public init() {}
+
+        /// The stall has lasted longer than it was measured: what the thread used is not known of the whole.
+        package mutating func forgetUsage() {
+            (cpuNanoseconds, runDelayNanoseconds, throttledNanoseconds, blockedNanoseconds) = (nil, nil, nil, nil)
+            (systemNanoseconds, minorFaults, majorFaults) = (nil, nil, nil)
+        }
     }
 }

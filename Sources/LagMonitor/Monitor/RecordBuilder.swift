@@ -97,7 +97,7 @@ package struct RecordBuilder {
             thread: (record.threadID, record.threadName),
             withLines: withLines
         )
-        record.evidence = evidence.build(facts.usage, &builder, &sockets)
+        record.evidence = evidence.build(facts.usage.ofStall(lasting: facts.interval.length), &builder, &sockets)
         // What other groups' quotas took is not this process's.
         if let throttling, !throttling.confirm() { record.evidence.throttledNanoseconds = nil }
         record.evidence.pending = facts.pending?.isPending

@@ -89,6 +89,8 @@ struct UnfinishedStalls: ~Copyable {
             let passed = now.saturatingDifference(stalls[index].seenNanoseconds)
             // More has passed only if this thread could not run, and then perhaps no thread could.
             stalls[index].record.durationNanoseconds &+= min(passed, Self.refreshNanoseconds * 2)
+            // They are shares of what it had lasted when it was reported.
+            if passed > 0 { stalls[index].record.evidence.forgetUsage() }
             stalls[index].seenNanoseconds = now
             stalls[index].record.message = StallMessage(stalls[index].record, isCutOff: true).text
         }

@@ -5,11 +5,17 @@ internal import LagModel
 package struct LineCheck: ~Copyable {
     private var scanner = LineScanner()
 
+    /// Each of four numbers has three digits of a millisecond.
+    private static let roundingNanoseconds: UInt64 = 4000
+
     package init() {}
 
     /// What is wrong with a line, each with the name of the field; empty when nothing is.
     package mutating func validationErrors(in line: UnsafeRawBufferPointer) -> [String] {
         if let failure = scanner.scan(line) { return ["no JSON object: \(failure)"] }
+        if scanner.span(.schema) == nil, let format = scanner.otherFormat {
+            return ["in the format \(format); what is read is native"]
+        }
         var validationErrors = textErrors(line)
         if let name = DuplicateName.first(in: line) { validationErrors.append("\(name) is there twice") }
         guard let event = event(&validationErrors) else { return validationErrors }
@@ -52,6 +58,14 @@ package struct LineCheck: ~Copyable {
             duration < scanner.nanoseconds(.durationMinimum) ?? 0 || duration > scanner.nanoseconds(.durationMaximum) ?? .max
         {
             validationErrors.append("duration_ms is not between duration_min_ms and duration_max_ms")
+        }
+        if let duration = scanner.nanoseconds(.duration), let cpu = scanner.nanoseconds(.cpu),
+            let delay = scanner.nanoseconds(.runDelay), let blocked = scanner.nanoseconds(.blocked)
+        {
+            let sum = cpu.saturatingSum(delay).saturatingSum(blocked)
+            if max(sum, duration) - min(sum, duration) > Self.roundingNanoseconds {
+                validationErrors.append("cpu_ms, run_delay_ms and blocked_ms do not sum to duration_ms")
+            }
         }
         if let first = scanner.time(.firstTime), let last = scanner.time(.lastTime), first > last {
             validationErrors.append("first_time is after last_time")

@@ -59,6 +59,9 @@ package struct LineScanner: ~Copyable {
         )
     }
 
+    /// Whose line it is that is none in the native format; nil: another program's.
+    package var otherFormat: OtherFormat? { OtherFormat(line) }
+
     /// The whole line.
     package var bytes: UnsafeRawBufferPointer { line }
 }

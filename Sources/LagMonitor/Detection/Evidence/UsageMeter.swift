@@ -258,8 +258,14 @@ package struct ThreadUsage: Sendable, Equatable {
     /// Page faults without and with input, since the first sign of the stall.
     package var minorFaults: UInt64?
     package var majorFaults: UInt64?
+    /// How long the stall was by then.
+    package var stallNanoseconds: UInt64 = 0
 
     package init() {}
+
+    /// Nothing where the stall went on after the last reading, as one does whose thread is gone: what was measured says why it stalled, but is no
+    /// share of the whole.
+    package func ofStall(lasting length: UInt64) -> ThreadUsage { stallNanoseconds == length ? self : ThreadUsage() }
 
     /// - Parameter throttled: what quotas took meanwhile: they took no more of this thread's time than it waited for.
     mutating func attribute(throttled: UInt64?) {

@@ -197,6 +197,11 @@ extension Watch {
                 last
             )
             episode.facts.usage.attribute(throttled: throttled(since: interval.likely))
+            episode.facts.usage.stallNanoseconds = interval.length
+            // At its end the thread may be gone with its process: then this is what is known.
+            if let going = cold.pointee.recording?.episode, going != number {
+                services.queue.episodes[going].facts.usage = episode.facts.usage
+            }
         }
         services.queue.giveReady(number)
         services.notify()

@@ -17,8 +17,8 @@ struct UnfinishedStallsTests {
         return String(decoding: bytes.prefix(count), as: UTF8.self)
     }
 
-    /// Its bounds were those of the report, and would be exceeded.
-    @Test func `a duration that goes on has no bounds`() throws {
+    /// Its bounds were those of the report, and would be exceeded; what the thread used would not sum to it.
+    @Test func `a duration that goes on has no bounds and no shares`() throws {
         let path = "/tmp/lagmonitor-unfinished-\(getpid())"
         defer { unlink(path) }
         var record = StallRecord(
@@ -34,6 +34,10 @@ struct UnfinishedStallsTests {
         )
         record.durationBounds = 5 * Self.second - 50_000_000...5 * Self.second
         record.threadName = "main"
+        record.cause = .runqueue
+        record.evidence.cpuNanoseconds = 2 * Self.second
+        record.evidence.runDelayNanoseconds = 3 * Self.second
+        record.evidence.blockedNanoseconds = 0
         record.fingerprint = "v1:6648237ade8e460d"
         record.stackHash = "9088f728ab831587"
         let context = ProcessContext.current()
@@ -41,12 +45,15 @@ struct UnfinishedStallsTests {
         var stalls = UnfinishedStalls(path: path, bootID: context.bootID, maxLineBytes: 8000)
         stalls.keep(record, &outputs, at: Self.second)
         #expect(kept(at: path).contains(#""duration_ms":5000.000,"#), "\(kept(at: path))")
+        #expect(kept(at: path).contains(#""run_delay_ms":3000.000,"#), "\(kept(at: path))")
         for quarter in 1...4 as ClosedRange<UInt64> {
             let now = Self.second + quarter * UnfinishedStalls.refreshNanoseconds
             #expect(stalls.refresh(&outputs, at: now) > now)
         }
         let text = kept(at: path)
         #expect(text.contains(#""phase":"abandoned""#) && text.contains(#""duration_ms":6000.000,"#), "\(text)")
+        #expect(text.contains(#""cause":"runqueue""#))
+        for name in ["cpu_ms", "run_delay_ms", "blocked_ms"] { #expect(!text.contains("\"\(name)\""), "\(text)") }
         #expect(!text.contains("duration_min_ms") && !text.contains("duration_max_ms"), "\(text)")
         stalls.close()
     }

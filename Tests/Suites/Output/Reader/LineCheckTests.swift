@@ -53,6 +53,16 @@ struct LineCheckTests {
         }
     }
 
+    @Test(arguments: [("100.001,\"run_delay_ms\":0.204,", true), ("152.677,\"run_delay_ms\":0.000,", false)])
+    func `what a thread used sums to the duration`(usage: String, isRight: Bool) throws {
+        let line = Samples.line(milliseconds: "400.205").replacing(
+            "\"cpu_ms\":0.215,",
+            with: "\"cpu_ms\":\(usage)\"blocked_ms\":300.000,"
+        )
+        let sums = problems(line).filter { $0.contains("do not sum to duration_ms") }
+        #expect(sums.isEmpty == isRight, "\(problems(line))")
+    }
+
     @Test(arguments: [
         (#""phase":"end""#, #""phase":"ended""#, #"phase is "ended"; allowed: begin, end, abandoned"#),
         (#""pid":24361,"#, "", "pid is missing"), (#""pid":24361"#, #""pid":null"#, "pid is missing"),
