@@ -17,8 +17,8 @@ package struct StallGroup: Sendable {
     package private(set) var firstTime = Int64.max
     package private(set) var lastTime = Int64.min
     /// Of the last stall that has one, as with the others here.
-    private var lastCulprit = LatestText()
-    private var lastFingerprint = LatestText()
+    package private(set) var culprit = LatestText()
+    package private(set) var fingerprint = LatestText()
     package private(set) var process = LatestText()
     package private(set) var service = LatestText()
     /// Of stalls that go on, or whose end was lost.
@@ -30,9 +30,6 @@ package struct StallGroup: Sendable {
     init(key: UnsafeBufferPointer<UInt8>) { self.key = Array(key) }
 
     package init(key: [UInt8]) { self.key = key }
-
-    package var culprit: [UInt8] { lastCulprit.text }
-    package var fingerprint: [UInt8] { lastFingerprint.text }
 
     /// What decides the rank: all the time that is known of.
     package var weight: UInt64 { totalNanoseconds.saturatingSum(heldBackNanoseconds) }
@@ -55,8 +52,8 @@ package struct StallGroup: Sendable {
         causes[causeIndex] += 1
         firstTime = min(firstTime, time)
         lastTime = max(lastTime, time)
-        _ = line.withText(.fingerprint) { lastFingerprint.add($0, time: time) }
-        _ = line.withText(.culprit) { lastCulprit.add($0, time: time) }
+        _ = line.withText(.fingerprint) { fingerprint.add($0, time: time) }
+        _ = line.withText(.culprit) { culprit.add($0, time: time) }
         _ = line.withText(.processName) { process.add($0, time: time) }
         _ = line.withText(.serviceName) { service.add($0, time: time) }
     }
@@ -76,8 +73,8 @@ package struct StallGroup: Sendable {
         durations.add(other.durations)
         hosts.add(other.hosts)
         for index in causes.indices { causes[index] += other.causes[index] }
-        lastFingerprint.add(other.lastFingerprint)
-        lastCulprit.add(other.lastCulprit)
+        fingerprint.add(other.fingerprint)
+        culprit.add(other.culprit)
         process.add(other.process)
         service.add(other.service)
         firstTime = min(firstTime, other.firstTime)

@@ -76,7 +76,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
             guard let time = scanner.time(.lastTime), isWanted(at: time) else { return }
             countHeldBack(time: time)
         case .notice: observe?(scanner, .notice)
-        case .foreign: aggregate.tally.foreign += 1
+        case .foreign: aggregate.tally.addForeign(scanner)
         case .incomplete: aggregate.tally.incomplete += 1
         }
     }

@@ -73,7 +73,7 @@ package struct StallStream: ~Copyable {
             }
             return take(stall)
         case .suppressed, .notice: break
-        case .foreign: tally.foreign += 1
+        case .foreign: tally.addForeign(scanner)
         case .incomplete: tally.incomplete += 1
         }
         return true

@@ -97,7 +97,7 @@ struct ReportData {
         writer.key("fingerprint")
         writer.value(Self.cut(String(decoding: stalls.key, as: UTF8.self), Self.maximumGroupNameBytes))
         writer.key("culprit")
-        let culprit = group.index == nil ? "" : String(decoding: stalls.culprit, as: UTF8.self)
+        let culprit = group.index == nil ? "" : String(decoding: stalls.culprit.text, as: UTF8.self)
         writer.value(Self.cut(culprit, Self.maximumGroupNameBytes))
         writer.key("cause")
         writer.value(stalls.cause)

@@ -86,7 +86,7 @@ struct ReportPage {
 
     private var summaryLine: String {
         let tally = report.tally
-        let bad = tally.damaged + tally.incomplete + tally.foreign
+        let bad = tally.damaged + tally.incomplete + tally.foreign + tally.otherFormatCount
         var parts = ["Lines read: \(HTMLText.number(tally.lines))", "stalls: \(HTMLText.number(report.all.count))"]
         parts.append(bad == 0 ? "no line left out" : "damaged or not ours: \(HTMLText.number(bad))")
         if report.lostLines > 0 { parts.append("lost by monitors: \(HTMLText.number(report.lostLines))") }

@@ -49,6 +49,7 @@ struct ReportSummary {
             item("Damaged lines", tally.damaged, "No JSON, or too long."),
             item("Lines without required fields", tally.incomplete, "lagmond check shows which."),
             item("Lines that are not the monitor’s", tally.foreign),
+            item("Lines in other formats than native", tally.otherFormatCount),
             item("Stalls that began outside the given times", tally.outside),
             item("Lines lost before they were written", report.lostLines, "As the monitors themselves say."),
             item(

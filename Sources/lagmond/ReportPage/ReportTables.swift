@@ -36,7 +36,8 @@ struct ReportTables {
         let stalls = group.stalls
         let isRest = group.index == nil
         let culprit =
-            stalls.culprit.isEmpty ? "<span class=\"none\">no culprit</span>" : "<bdi>\(HTMLText.breakable(stalls.culprit))</bdi>"
+            stalls.culprit.text.isEmpty
+            ? "<span class=\"none\">no culprit</span>" : "<bdi>\(HTMLText.breakable(stalls.culprit.text))</bdi>"
         let name =
             isRest
             ? "<span class=\"none\">\(HTMLText.number(report.otherGroupCount)) other groups</span>"
@@ -126,7 +127,7 @@ struct ReportTables {
         let line = stall.line.flatMap { Self.read($0, &scanner) }
         let group = stall.group < report.groups.count ? report.groups[stall.group] : nil
         let lane = report.lanes.indices.contains(stall.lane) ? report.lanes[stall.lane] : nil
-        let culprit = line?.culprit ?? group.map { String(decoding: $0.stalls.culprit, as: UTF8.self) } ?? ""
+        let culprit = line?.culprit ?? group.map { String(decoding: $0.stalls.culprit.text, as: UTF8.self) } ?? ""
         let name = line?.processName ?? lane?.process ?? ""
         let process = "\(name)[\(line?.pid ?? lane.map { Int64(clamping: $0.pid) } ?? 0)]"
         let phase =

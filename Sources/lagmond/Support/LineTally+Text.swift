@@ -7,7 +7,11 @@ extension LineTally {
         if damaged > 0 { parts.append("\(damaged) damaged (no JSON, or longer than \(LineReader.maximumLineBytes) bytes)") }
         if incomplete > 0 { parts.append("\(incomplete) without the required fields (see lagmond check)") }
         if foreign > 0 { parts.append("\(foreign) of other programs") }
+        for (format, count) in otherFormats.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            parts.append("\(count) in the format \(format): what is read is native (the setting output.format)")
+        }
         return parts.isEmpty
-            ? nil : "skipped \(damaged + incomplete + foreign) of \(lines) lines: " + parts.joined(separator: ", ")
+            ? nil
+            : "skipped \(damaged + incomplete + foreign + otherFormatCount) of \(lines) lines: " + parts.joined(separator: ", ")
     }
 }

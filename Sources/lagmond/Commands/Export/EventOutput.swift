@@ -69,7 +69,7 @@ struct EventOutput: ~Copyable {
             return
         }
         guard scanner.kind() != .foreign else {
-            tally.foreign += 1
+            tally.addForeign(scanner)
             return
         }
         guard let written = scanner.parsedLine() else {

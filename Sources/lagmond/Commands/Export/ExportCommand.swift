@@ -109,6 +109,7 @@ struct ExportCommand: ParsableCommand {
         try output.finish()
         if !hasMatch { reportNoMatch() }
         if let leftOut = stream.tally.leftOut { Diagnostics.report(leftOut) }
+        if status == ExitStatus.success, stream.tally.isUnread { status = ExitStatus.noInput }
         if status != ExitStatus.success { throw ExitCode(status) }
     }
 
@@ -130,6 +131,7 @@ struct ExportCommand: ParsableCommand {
         try output.flush()
         if !output.hasMatch { reportNoMatch() }
         if let leftOut = output.tally.leftOut { Diagnostics.report(leftOut) }
+        if status == ExitStatus.success, output.tally.isUnread { status = ExitStatus.noInput }
         if status != ExitStatus.success { throw ExitCode(status) }
     }
 }

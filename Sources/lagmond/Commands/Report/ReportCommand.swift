@@ -73,6 +73,11 @@ struct ReportCommand: ParsableCommand {
         var aggregate = open.finish()
         for part in result.aggregates { aggregate.add(part) }
         if status == ExitStatus.success, result.inputErrors.contains(where: { !$0.isDamage }) { status = ExitStatus.noInput }
+        if aggregate.grouping.tally.isUnread {
+            line.end()
+            if let leftOut = aggregate.grouping.tally.leftOut { Diagnostics.report(leftOut) }
+            throw ExitCode(ExitStatus.noInput)
+        }
         let missing = input.files.count - files.count
         let inputErrors =
             (missing > 0 ? ["Inputs that could not be opened: \(missing)"] : []) + result.inputErrors.map(\.description).sorted()

@@ -79,7 +79,11 @@ struct TopCommand: ParsableCommand {
         for part in result.aggregates { aggregate.add(part) }
         for inputError in result.inputErrors { Diagnostics.report("\(inputError)") }
         if status == ExitStatus.success, result.inputErrors.contains(where: { !$0.isDamage }) { status = ExitStatus.noInput }
-        try StandardOutput.write(text(aggregate.table, width: TerminalSize.ofStandardOutput().columns))
+        if aggregate.tally.isUnread {
+            if status == ExitStatus.success { status = ExitStatus.noInput }
+        } else {
+            try StandardOutput.write(text(aggregate.table, width: TerminalSize.ofStandardOutput().columns))
+        }
         if let leftOut = aggregate.tally.leftOut { Diagnostics.report(leftOut) }
         if status != ExitStatus.success { throw ExitCode(status) }
     }

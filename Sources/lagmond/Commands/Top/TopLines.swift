@@ -33,8 +33,8 @@ struct TopLines {
             group.key.withUnsafeBufferPointer { writer.value(utf8: $0) }
             writer.endObject()
         }
-        text("fingerprint", by == .fingerprint ? group.key : group.fingerprint, &writer)
-        text("culprit", by == .culprit ? group.key : group.culprit, &writer)
+        text("fingerprint", by == .fingerprint ? group.key : group.fingerprint.text, &writer)
+        text("culprit", by == .culprit ? group.key : group.culprit.text, &writer)
         text("process_name", by == .process ? group.key : group.process.text, &writer)
         text("service_name", by == .service || by == .target ? group.key : group.service.text, &writer)
         writer.key("cause")

@@ -47,10 +47,10 @@ struct TopText {
             TextTable.Column(
                 title: "fingerprint",
                 dispensability: by == .fingerprint ? 4 : 10,
-                cells: groups.map { Self.name(by == .fingerprint ? $0.key : $0.fingerprint) }
+                cells: groups.map { by == .fingerprint ? Self.name($0.key) : Self.nameOrDash($0.fingerprint) }
             )
         )
-        columns.append(name("culprit", nil) { Self.name(by == .culprit ? $0.key : $0.culprit) })
+        columns.append(name("culprit", nil) { by == .culprit ? Self.name($0.key) : Self.nameOrDash($0.culprit) })
         return columns
     }
 
@@ -65,6 +65,8 @@ struct TopText {
     }
 
     private static func name(_ bytes: [UInt8]) -> String { bytes.isEmpty ? "-" : PlainText.sanitized(bytes) }
+
+    private static func nameOrDash(_ text: LatestText) -> String { text.text.isEmpty ? "-" : name(text) }
 
     /// The last one, and that there are others.
     private static func name(_ text: LatestText) -> String {

@@ -124,6 +124,44 @@ struct TopTests {
         )
     }
 
+    @Test func `where a group has several culprits that is shown`() throws {
+        let (_, output, _) = try LagmondProcess.run(["top", "--by", "cause", "a"], files: ["a": lines])
+        let row = try #require(output.split(separator: "\n").last)
+        #expect(row.contains("v1:0000000000000001 …") || row.contains("v1:0000000000000002 …"), "\(output)")
+        #expect(row.contains("App.") && row.hasSuffix(" …"), "\(output)")
+        let one = try LagmondProcess.run(["top", "--by", "host", "--host", "web-2", "a"], files: ["a": lines]).1
+        #expect(one.hasSuffix("v1:0000000000000001  App.compute\n"), "\(one)")
+    }
+
+    /// They are ours, and nothing was read of them: a table of nothing would say that nothing stalled.
+    @Test(arguments: ["sentry", "otlp"])
+    func `lines of other formats of ours are named`(format: String) throws {
+        let written = try LagmondProcess.run(["export", "--format", format, "a"], files: ["a": lines])
+        #expect(written.0 == 0)
+        for command in ["top", "report", "export"] {
+            let options = ["top": [], "report": ["-o", "page.html"], "export": ["--format", "folded"]][command] ?? []
+            let (status, output, errors) = try LagmondProcess.run([command] + options + ["b"], files: ["b": written.1])
+            let count = written.1.split(separator: "\n").count
+            let message = "\(count) in the format \(format): what is read is native (the setting output.format)"
+            #expect(
+                status == 66 && output == "" && errors.contains("skipped \(count) of \(count) lines: \(message)"),
+                "\(command) \(errors)"
+            )
+        }
+        let both = try LagmondProcess.run(["top", "b"], files: ["b": written.1 + lines])
+        #expect(both.0 == 0 && both.1.hasPrefix("4 stalls") && both.2.contains("in the format \(format)"))
+        let check = try LagmondProcess.run(["check", "b"], files: ["b": written.1])
+        #expect(check.0 == 1 && check.1.hasPrefix("b:1: in the format \(format); what is read is native\n"), "\(check.1)")
+    }
+
+    @Test func `a line that only mentions a format of ours is another programs`() throws {
+        let text =
+            #"{"message":"\"logger\":\"lagmonitor\"","logger":"other"}"# + "\n" + #"{"@timestamp":"x","lagmonitor":{"kind":1}}"#
+            + "\n"
+        let (status, _, errors) = try LagmondProcess.run(["top", "a"], files: ["a": text])
+        #expect(status == 66 && errors.contains("1 of other programs, 1 in the format ecs:"), "\(errors)")
+    }
+
     @Test func `text of a record cannot steer a terminal`() throws {
         let line = StallLines.line(1, culprit: #"App\u001b[2Jx\n\u202ey"#)
         let (_, output, _) = try LagmondProcess.run(["top", "a"], files: ["a": line])
