@@ -1,7 +1,8 @@
 internal import LagMonitor
 internal import Synchronization
 
-/// A sink that remembers how its last call went, for `/healthz`. It changes nothing of what the sink within does.
+/// A sink that remembers how its last call went, for `/healthz`, and says on stderr why lines are lost: a line could not where none is taken. It
+/// changes nothing of what the sink within does.
 final class HealthTrackingSink: RecordSink {
     struct Health: Equatable {
         /// Of the last line, when the sink did not take it.
@@ -18,8 +19,23 @@ final class HealthTrackingSink: RecordSink {
 
     private let sink: any RecordSink
     private let state = Mutex(Health())
+    /// The reason that was reported last: that of each line would be a flood.
+    private let reported = Mutex<String?>(nil)
+    private let report: @Sendable (String) -> Void
 
-    init(_ sink: any RecordSink) { self.sink = sink }
+    /// - Parameter report: of why lines are lost, to people; once for each reason in a row.
+    init(_ sink: any RecordSink, report: @escaping @Sendable (String) -> Void = { Diagnostics.report($0) }) {
+        self.sink = sink
+        self.report = report
+    }
+
+    private func reportLoss(_ reason: String) {
+        let isNew = reported.withLock { reported in
+            defer { reported = reason }
+            return reported != reason
+        }
+        if isNew { report("\(reason); lines are lost") }
+    }
 
     /// Any thread; never waits for the sink.
     var health: Health { state.withLock { $0 } }
@@ -44,7 +60,10 @@ final class HealthTrackingSink: RecordSink {
 
     func takeAbandonedLines() -> UInt64 {
         let lines = sink.takeAbandonedLines()
-        if lines > 0 { state.withLock { $0.loss = "\(name): \(lines) lines that were taken did not arrive" } }
+        if lines > 0 {
+            state.withLock { $0.loss = "\(name): \(lines) lines that were taken did not arrive" }
+            reportLoss("\(name): lines that were taken did not arrive")
+        }
         return lines
     }
 
@@ -88,6 +107,7 @@ final class HealthTrackingSink: RecordSink {
                 state.busySince = nil
                 state.refusal = "\(error)"
             }
+            reportLoss("\(error)")
             throw error
         }
     }

@@ -195,7 +195,9 @@ struct DaemonControl {
         // A start in progress ends by itself.
         changes.sync {}
         output.close()
-        Diagnostics.report("\(output.summary(list.statistics)); lines in \(output.sink.name)")
+        let statistics = list.statistics
+        let place = statistics.stalls > 0 ? "; lines in \(output.sink.name)" : ""
+        Diagnostics.report("\(output.summary(statistics))\(place)")
         Diagnostics.flush()
         _exit(isFailure ? ExitStatus.targetFailed : ExitStatus.success)
     }

@@ -84,7 +84,15 @@ final class ProcessTarget: Target {
 
     private func attach() throws(StartFailure) {
         guard case .processFile(let path) = settings.kind else { return }
-        let process = try Self.number(in: path)
+        let process: Int32
+        switch try Self.content(of: path) {
+        case .number(let number): process = number
+        case .nothing(let reason): return reportWait("pid_file: \(path): \(reason)", isFault: false)
+        }
+        // Left behind.
+        if kill(process, 0) != 0, errno == ESRCH {
+            return reportWait("pid_file: \(path): process \(process): there is no such process", isFault: false)
+        }
         if let overlap = dependencies.overlap(process) { return reportWait(overlap, isFault: false) }
         let attached = try Self.make(process, settings, configuration, dependencies)
         try attached.start()
@@ -94,14 +102,22 @@ final class ProcessTarget: Target {
         }
     }
 
-    private static func number(in path: String) throws(StartFailure) -> Int32 {
+    private enum Content {
+        case number(Int32)
+        /// A program that is to write it has not done so: it is waited for.
+        case nothing(String)
+    }
+
+    private static func content(of path: String) throws(StartFailure) -> Content {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
+            if errno == ENOENT { return .nothing(Diagnostics.reason(errno)) }
             throw StartFailure(status: ExitStatus.noInput, message: "pid_file: \(path): \(Diagnostics.reason(errno))")
         }
         defer { close(descriptor) }
         var buffer = [UInt8](repeating: 0, count: 32)
         let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+        if count == 0 { return .nothing("empty") }
         let text = String(decoding: buffer[..<max(0, count)], as: UTF8.self).split(whereSeparator: \.isWhitespace).first ?? ""
         guard let number = Int32(text), number > 0 else {
             throw StartFailure(
@@ -109,7 +125,7 @@ final class ProcessTarget: Target {
                 message: "pid_file: \(path): \"\(text)\" is not a process ID (allowed: 1 and above, in decimal)"
             )
         }
-        return number
+        return .number(number)
     }
 
     /// The thread's body: until the process has ended for good.

@@ -12,8 +12,11 @@ struct HealthTrackingTests {
         let lost = Mutex<UInt64>(0)
         let waiting = Mutex(0)
         let notices = Mutex<[Notice]>([])
+        let refusal = Mutex<SinkError?>(nil)
 
-        func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {}
+        func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {
+            if let error = refusal.withLock({ $0 }) { throw error }
+        }
         func close() {}
         var unsettledLines: Int { waiting.withLock { $0 } }
 
@@ -34,8 +37,13 @@ struct HealthTrackingTests {
 
     private let sink = ScriptedSink()
     private let tracking: HealthTrackingSink
+    private let messages = CollectedTexts()
 
-    init() { tracking = HealthTrackingSink(sink) }
+    private final class CollectedTexts: Sendable {
+        let texts = Mutex<[String]>([])
+    }
+
+    init() { tracking = HealthTrackingSink(sink) { [messages] message in messages.texts.withLock { $0.append(message) } } }
 
     private func write() throws { try Array("{}\n".utf8).withUnsafeBytes { try tracking.write($0) } }
 
@@ -49,6 +57,21 @@ struct HealthTrackingTests {
         #expect(tracking.health.failure?.contains("1 lines") == true)
         try write()
         #expect(tracking.health.failure == nil)
+    }
+
+    /// A `dropped` line could not where no line is taken.
+    @Test func `why lines are lost is said once`() throws {
+        func fail(_ error: SinkError?, times: Int) {
+            sink.refusal.withLock { $0 = error }
+            for _ in 0..<times { try? write() }
+        }
+        fail(SinkError(.writeFailed, path: "full", code: 28), times: 20)
+        fail(nil, times: 1)
+        fail(SinkError(.writeFailed, path: "full", code: 28), times: 1)
+        let full = "cannot write to full: No space left on device (errno 28); lines are lost"
+        #expect(messages.texts.withLock { $0 } == [full])
+        fail(SinkError(.writeFailed, path: "full", code: 5), times: 2)
+        #expect(messages.texts.withLock { $0.count } == 2)
     }
 
     @Test func `what an earlier process left and is lost shows until a line arrives`() throws {
