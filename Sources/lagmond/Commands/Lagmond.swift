@@ -35,9 +35,15 @@ struct Lagmond: ParsableCommand {
         LineSymbols.enable()
         let arguments = Array(ProcessArguments.all.dropFirst())
         // `run` is the default subcommand: its options belong to the general help.
-        if arguments == ["--help"] || arguments == ["-h"] {
+        if [["--help"], ["-h"], ["help"]].contains(arguments) {
             print(helpMessage(for: Lagmond.self), helpMessage(for: RunCommand.self), separator: "\n")
             return
+        }
+        if arguments.first == "help", let name = arguments.dropFirst().first, !(names + ["help"]).contains(name),
+            !name.hasPrefix("-")
+        {
+            Diagnostics.report("help: \(name): no command of lagmond (allowed: \(names.joined(separator: ", ")))")
+            Glibc.exit(ExitStatus.usage)
         }
         do {
             var command = try parseAsRoot(arguments)
@@ -55,12 +61,14 @@ struct Lagmond: ParsableCommand {
         }
     }
 
+    /// Those of the commands.
+    private static let names = configuration.subcommands.compactMap { $0.configuration.commandName }
+
     /// What to say to who left out `run --` before a program, or its `--`; nil: these arguments begin with no program.
     static func forgottenDashes(_ arguments: [String]) -> String? {
         let isAfterRun = arguments.first == RunCommand.configuration.commandName
         let command = isAfterRun ? arguments.dropFirst() : arguments[...]
-        let names = configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
-        guard let program = command.first, !program.hasPrefix("-"), isAfterRun || !names.contains(program),
+        guard let program = command.first, !program.hasPrefix("-"), isAfterRun || !(names + ["help"]).contains(program),
             !arguments.contains("--")
         else { return nil }
         let line = command.joined(separator: " ")

@@ -18,6 +18,19 @@ internal import Testing
         }
     }
 
+    @Test func `help is about commands that there are`() throws {
+        let (status, output, errors) = try LagmondProcess.run(["help", "foo"])
+        #expect(status == 64 && output == "")
+        #expect(
+            errors
+                == "lagmond: help: foo: no command of lagmond (allowed: run, attach, top, check, report, export, symbolize, schema)\n"
+        )
+        let known = try LagmondProcess.run(["help", "top"])
+        #expect(known.0 == 0 && known.1.contains("--limit"))
+        let general = try LagmondProcess.run(["help"])
+        #expect(general.0 == 0 && general.1.contains("--on-hang-after") && general.1.contains("attach"))
+    }
+
     @Test(arguments: [["--config", "missing.json"], ["run", "--config", "missing.json"]])
     func `a missing file is refused`(arguments: [String]) throws {
         let (status, output, errors) = try LagmondProcess.run(arguments)
