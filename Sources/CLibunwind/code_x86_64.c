@@ -170,7 +170,7 @@ uint64_t clu_return_slot_of_epilogue(const memory_view *view, uint64_t pc, uint6
     uint64_t at = pc, place = sp;
     int is_known = 1, saved_frame = 0;
     *frame = 0;
-    while (at < end) {
+    while (at < end && clu_is_executable(view, at)) {  // behind the code may be anything
         size_t count = clu_memory_view_read(view, at, code, sizeof(code)), used = 0;
         clu_instruction instruction;
         for (; at < end && clu_decode(code + used, count - used, &instruction); used += instruction.length, at += instruction.length) {

@@ -82,6 +82,8 @@ struct UnwindBoundTests {
         try Self.prepare()
         let (memory, bytes) = (mmap(nil, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)!, 8192)
         defer { munmap(memory, bytes) }
+        // A large page would make the second one be there with the first.
+        madvise(memory, bytes, MADV_NOHUGEPAGE)
         let code = UInt64(UInt(bitPattern: memory))
         memory.initializeMemory(as: UInt8.self, repeating: 0x90, count: 64)
         let range = clu_code_range(start: code, end: code + 64, kind: Int32(CLU_CODE_MADE))
