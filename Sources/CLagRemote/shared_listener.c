@@ -9,7 +9,7 @@
 #include "epoll_members.h"
 #include "foreign_descriptor.h"
 
-enum { MOST_MEMBERS = 256 };
+enum { MOST_MEMBERS = CLR_SOCKETS_MAX };
 
 typedef struct clr_ready {
     int pidfd;
@@ -57,36 +57,31 @@ int clr_ready_listeners(int pidfd, pid_t pid, const clr_wait_object *object, clr
 
 // MARK: Who else waits there
 
-static int clr_has_identity(const clr_wait_object *sockets, uint64_t identity) {
-    for (uint32_t index = 0; index < sockets->count; index++) {
-        if (sockets->waited[index].identity == identity) return 1;
-    }
+typedef struct clr_identities {
+    pid_t pid;
+    uint64_t *found;
+    int count;
+} clr_identities;
+
+static int clr_visit_identity(const clr_epoll_member *member, void *context) {
+    clr_identities *identities = context;
+    char link[LINK_BYTES];
+    ssize_t length = clr_link(identities->pid, member->descriptor, link);
+    if (length >= 0 && clr_begins(link, "socket:")) identities->found[identities->count++] = clr_identity(link, length);
     return 0;
 }
 
-typedef struct clr_search {
-    pid_t pid;
-    const clr_wait_object *sockets;
-} clr_search;
-
-static int clr_visit_same(const clr_epoll_member *member, void *context) {
-    const clr_search *search = context;
-    char link[LINK_BYTES];
-    ssize_t length = clr_link(search->pid, member->descriptor, link);
-    return length >= 0 && clr_has_identity(search->sockets, clr_identity(link, length));
+int clr_wait_sockets(pid_t pid, const clr_wait_object *object, uint64_t found[CLR_SOCKETS_MAX]) {
+    clr_identities identities = {.pid = pid, .found = found};
+    if (object->epoll >= 0) {
+        clr_epoll_members_each(pid, object->epoll, MOST_MEMBERS, clr_visit_identity, &identities);
+        return identities.count;
+    }
+    for (uint32_t index = 0; index < object->count && index < CLR_WAITED_MAX; index++) found[index] = object->waited[index].identity;
+    return (int)object->count;
 }
 
-int clr_wait_is_for(pid_t pid, const clr_wait_object *object, const clr_wait_object *sockets) {
-    if (object->epoll >= 0) {
-        clr_search search = {.pid = pid, .sockets = sockets};
-        return clr_epoll_members_each(pid, object->epoll, MOST_MEMBERS, clr_visit_same, &search) == 1;
-    }
-    if (object->count > 0 && !object->is_ring) {
-        for (uint32_t index = 0; index < object->count; index++) {
-            if (clr_has_identity(sockets, object->waited[index].identity)) return 1;
-        }
-        return 0;
-    }
+int clr_has_sockets(pid_t pid, const clr_wait_object *sockets) {
     for (uint32_t index = 0; index < sockets->count; index++) {
         char link[LINK_BYTES];
         ssize_t length = clr_link(pid, sockets->waited[index].descriptor, link);

@@ -149,7 +149,7 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     /// The loops of the command, of this process and others, that have come back from their waits since this one did, and not long ago.
     private func others(at now: UInt64) -> [LoopExaminer.Other] {
         let since = max(clb_beacon_woke_ns(beacon.raw), now.saturatingDifference(Self.acceptNanoseconds))
-        return table.remoteLoops.filter { $0 !== self && clb_beacon_woke_ns($0.beacon.raw) >= since }.map(\.examiner.asOther)
+        return table.remoteLoops.filter { $0 !== self && clb_beacon_woke_ns($0.beacon.raw) >= since }.map { .loop($0.examiner) }
     }
 
     /// Whether another thread has ever come back from a wait on the same instance: a pool, whose threads rest where its loop calls handlers.

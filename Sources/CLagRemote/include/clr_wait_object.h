@@ -124,19 +124,19 @@ int clr_has_waiting_client(int pidfd, pid_t pid, const clr_wait_object *object);
 // none, something else is ready as well, or that cannot be seen. 3 µs a descriptor.
 int clr_ready_listeners(int pidfd, pid_t pid, const clr_wait_object *object, clr_wait_object *listeners);
 
-// Whether a wait of another process is for one of these sockets. Where it is a ring, or nothing is known of it, whether the process has one by
-// the same number, as a child inherits it. 1 µs a descriptor.
-int clr_wait_is_for(pid_t pid, const clr_wait_object *object, const clr_wait_object *sockets);
+enum { CLR_SOCKETS_MAX = 256 };
+
+// The identities of the sockets that a wait of another process is for, of an epoll instance those among its first 256 members; returns how many. 3 µs a
+// descriptor, and the kernel holds the instance's lock for a part of it.
+int clr_wait_sockets(pid_t pid, const clr_wait_object *object, uint64_t found[CLR_SOCKETS_MAX]);
+
+// Whether a process has one of these sockets by the same number, as a child inherits it. 3 µs a socket.
+int clr_has_sockets(pid_t pid, const clr_wait_object *sockets);
 
 // Whether nothing can come from `object` but new connections, and the process has none that came from there: then no work of a loop on it waits but
 // what is pending there. 3 µs a socket of the process.
 int clr_has_no_client(int pidfd, pid_t pid, const clr_wait_object *object);
 
-// Whether a thread sleeps in a call in which it waits for what its own program does: a child's end, another thread.
-int clr_awaits_own(const cll_thread_syscall *call);
-
-// Whether a thread sleeps in a lock that processes share: a lock of a file, a semaphore of System V, a futex that is not private, but for
-// one that is a thread's end. 1 µs, of a futex some for each thread.
 // The only listening socket of the process, as a set: 1; 0: it has none, or more than one. 3 µs a descriptor.
 int clr_lone_listener(int pidfd, pid_t pid, clr_wait_object *object);
 
@@ -144,6 +144,11 @@ int clr_lone_listener(int pidfd, pid_t pid, clr_wait_object *object);
 // process has other threads: these serve it. 10 µs a thread, and 3 a socket of the process.
 int clr_serves_by_threads(int pidfd, pid_t pid);
 
+// Whether a thread sleeps in a call in which it waits for what its own program does: a child's end, another thread.
+int clr_awaits_own(const cll_thread_syscall *call);
+
+// Whether a thread sleeps in a lock that processes share: a lock of a file, a semaphore of System V, a futex that is not private, but for
+// one that is a thread's end. 1 µs, of a futex some for each thread.
 int clr_waits_among_processes(pid_t pid, const cll_thread_syscall *call);
 
 // What a call in which a thread sleeps says of it: it may wait for work (a lock or condition, an event, a child, a byte of a connection or pipe), it

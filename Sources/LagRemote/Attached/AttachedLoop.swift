@@ -217,7 +217,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
             at: now,
             stretch: clb_beacon_word(beacon.raw),
             // Of what others of its kind do nothing is known here: a socket that its parent has as well may be theirs.
-            others: { StatusFile(process: thread.process).numbers("PPid").map { .init(process: Int32($0)) } }
+            others: { StatusFile(process: thread.process).numbers("PPid").map { .process(Int32($0)) } }
         )
     }
 

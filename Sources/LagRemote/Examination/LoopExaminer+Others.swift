@@ -1,22 +1,45 @@
 internal import CLagRemote
+internal import LagActivity
 
 extension LoopExaminer {
-    /// A loop that has come back from its wait lately.
-    struct Other {
-        let process: Int32
-        /// What it waits on; nil: it was never seen in its wait.
-        var object: WaitObject?
+    /// Who may accept the connections that wait at a listening socket.
+    enum Other {
+        /// A loop that has come back from its wait lately.
+        case loop(LoopExaminer)
+        /// A process of whose waits nothing is known.
+        case process(Int32)
     }
 
-    /// What the loop waits on, as far as it was seen.
-    var asOther: Other { Other(process: process.pid, object: object) }
+    /// So many loops are read for the first time in one look, each of up to 256 descriptors: all of them would take 40 ms of 64 loops. What was found counts for
+    /// some seconds (``LoopService``).
+    static let mostFirstReadings = 8
 
-    /// Whether nothing is ready at the object but listening sockets from which others accept: as of a server's processes, which inherit one socket. While there
-    /// are more clients than processes it is always ready, and who waits at it waits for the next process that is free.
-    func isAcceptedByOthers(_ object: WaitObject, _ others: [Other]) -> Bool {
+    /// Whether what is ready at the object waits for this loop. It does not where that are listening sockets alone from which others accept: as of a server's
+    /// processes, which inherit one socket. While there are more clients than processes it is always ready, and who waits at it waits for the next process
+    /// that is free.
+    func work(at object: WaitObject, besides others: [Other], at now: UInt64) -> PendingWork {
         guard !others.isEmpty, let listeners = object.readyListeners(pidfd: process.descriptor, process: process.pid) else {
-            return false
+            return .pending
         }
-        return others.contains { ($0.object ?? WaitObject()).isFor(listeners, of: $0.process) }
+        var (readingsLeft, isKnown) = (Self.mostFirstReadings, true)
+        for other in others {
+            let isFor: Bool? =
+                switch other {
+                case .process(let process): listeners.isInherited(by: process)
+                case .loop(let examiner): examiner.waits(for: listeners, at: now, &readingsLeft)
+                }
+            if isFor == true { return .none }
+            isKnown = isKnown && isFor != nil
+        }
+        return isKnown ? .pending : .unknown
+    }
+
+    /// Whether the loop waits at one of these sockets; nil: it has to be read, and no reading is left.
+    private func waits(for listeners: WaitObject, at now: UInt64, _ readingsLeft: inout Int) -> Bool? {
+        withService { object, service in
+            guard let object, !object.isRing else { return listeners.isInherited(by: process.pid) }
+            guard let sockets = service.sockets(of: object, at: now, &readingsLeft) else { return nil }
+            return listeners.hasOne(of: sockets)
+        }
     }
 }

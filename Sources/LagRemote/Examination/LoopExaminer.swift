@@ -71,8 +71,10 @@ package final class LoopExaminer: Sendable {
         state = Mutex(State(calls: calls, glib: glib, service: LoopService(of: process)))
     }
 
-    /// What the thread waits on; nil: it was never seen there.
-    var object: WaitObject? { state.withLock { $0.object } }
+    /// - Parameter body: gets what the thread waits on; nil: it was never seen there.
+    func withService<Result>(_ body: (WaitObject?, inout LoopService) -> Result) -> Result {
+        state.withLock { body($0.object, &$0.service) }
+    }
 
     /// Whether the calls of the thread's language are read, which are not on the C stack.
     var readsCalls: Bool { state.withLock { $0.readCalls != nil } }
@@ -275,7 +277,9 @@ package final class LoopExaminer: Sendable {
             return (rule, state.object)
         }
         // Without the lock: what others wait on is under theirs.
-        if rule.kind == .loop, rule.pending == .pending, let object, isAcceptedByOthers(object, others()) { rule.pending = .none }
+        if rule.kind == .loop, rule.pending == .pending, let object {
+            rule.pending = work(at: object, besides: others(), at: now)
+        }
         return rule
     }
 

@@ -8,10 +8,13 @@ struct LoopService {
     private static let kindNanoseconds: UInt64 = 1_000_000_000
     /// A new client's work waits no longer than this before it is seen.
     private static let clientsNanoseconds: UInt64 = 100_000_000
+    /// Listening sockets are there from the start.
+    private static let socketsNanoseconds: UInt64 = 5_000_000_000
 
     private let process: ProcessHandle
     private var found: (kind: WaitObject.Kind?, epoll: Int32, nanoseconds: UInt64) = (nil, -1, 0)
     private var clients: (none: Bool, nanoseconds: UInt64) = (false, 0)
+    private var sockets: (found: [UInt64], epoll: Int32?, nanoseconds: UInt64)?
     private var javaMachine: LibrarySearch
     private var channels: (none: Bool, epoll: Int32, nanoseconds: UInt64) = (false, -1, 0)
 
@@ -44,6 +47,18 @@ struct LoopService {
             clients = (object.hasNoClient(pidfd: process.descriptor, process: process.pid), now)
         }
         return clients.none
+    }
+
+    /// What identifies the sockets that the loop waits at; nil: they have to be read, for which there is no reading left.
+    mutating func sockets(of object: WaitObject, at now: UInt64, _ readingsLeft: inout Int) -> [UInt64]? {
+        if let sockets, sockets.epoll == object.epoll, now < sockets.nanoseconds &+ Self.socketsNanoseconds {
+            return sockets.found
+        }
+        guard readingsLeft > 0 else { return nil }
+        readingsLeft -= 1
+        let found = object.sockets(of: process.pid)
+        sockets = (found, object.epoll, now)
+        return found
     }
 
     /// Whether a Java loop has no channel, so that no one waits for it but the program's own threads, by what wakes it.

@@ -63,6 +63,9 @@ package struct WaitObject: Sendable {
     /// The epoll instance's descriptor; nil: another kind of wait.
     package var epoll: Int32? { raw.epoll >= 0 ? raw.epoll : nil }
 
+    /// A ring of io_uring, which cannot be asked.
+    var isRing: Bool { raw.is_ring != 0 }
+
     package init(epoll: Int32) { raw.epoll = epoll }
 
     /// One of which nothing is known.
@@ -83,30 +86,48 @@ package struct WaitObject: Sendable {
         withUnsafePointer(to: raw) { clr_has_no_client(pidfd, process, $0) != 0 }
     }
 
-    /// The listening sockets that are ready, where nothing else of it is; nil: there are none, or something else is.
-    func readyListeners(pidfd: Int32, process: Int32) -> WaitObject? {
-        var listeners = WaitObject()
     /// Whether a client waits to be accepted at a listening socket of it, of a set one of several: another was accepted there, and is connected.
     func hasWaitingClient(pidfd: Int32, process: Int32) -> Bool {
         withUnsafePointer(to: raw) { clr_has_waiting_client(pidfd, process, $0) != 0 }
     }
 
+    /// The listening sockets that are ready, where nothing else of it is; nil: there are none, or something else is.
+    func readyListeners(pidfd: Int32, process: Int32) -> WaitObject? {
+        var listeners = WaitObject()
         let isFound = withUnsafePointer(to: raw) { clr_ready_listeners(pidfd, process, $0, &listeners.raw) != 0 }
         return isFound ? listeners : nil
     }
 
-    /// Whether it, or where nothing is known of it its process, has one of these sockets.
-    func isFor(_ listeners: WaitObject, of process: Int32) -> Bool {
-        withUnsafePointer(to: raw) { raw in
-            withUnsafePointer(to: listeners.raw) { clr_wait_is_for(process, raw, $0) != 0 }
+    /// What identifies the sockets of it.
+    func sockets(of process: Int32) -> [UInt64] {
+        .init(unsafeUninitializedCapacity: Int(CLR_SOCKETS_MAX)) { found, count in
+            guard let start = found.baseAddress else { return }
+            count = withUnsafePointer(to: raw) { Int(clr_wait_sockets(process, $0, start)) }
         }
     }
+
+    /// Whether one of these sockets is among its descriptors.
+    func hasOne(of sockets: [UInt64]) -> Bool {
+        withUnsafePointer(to: raw.waited) { waited in
+            waited.withMemoryRebound(to: clr_waited.self, capacity: Int(CLR_WAITED_MAX)) { waited in
+                (0..<min(Int(raw.count), Int(CLR_WAITED_MAX))).contains { sockets.contains(waited[$0].identity) }
+            }
+        }
+    }
+
+    /// Whether a process has one of it by the same number.
+    func isInherited(by process: Int32) -> Bool { withUnsafePointer(to: raw) { clr_has_sockets(process, $0) != 0 } }
 
     /// What of it another wait of the same thread is not for.
     func subtracting(_ other: WaitObject) -> WaitObject {
         var rest = self
         withUnsafePointer(to: other.raw) { clr_wait_object_subtract(&rest.raw, $0) }
         return rest
+    }
+
+    /// The socket by which all connections of a process come; nil: it has none, or more than one.
+    init?(loneListenerOf process: Int32, pidfd: Int32) {
+        guard clr_lone_listener(pidfd, process, &raw) != 0 else { return nil }
     }
 
     /// The object of a thread that sleeps in a call; nil: the call is no wait for events, or cannot be read.
@@ -125,11 +146,6 @@ package struct WaitObject: Sendable {
         default: return nil
         }
         return address >= call.sp && address - call.sp < stackBytes ? address : nil
-    /// The socket by which all connections of a process come; nil: it has none, or more than one.
-    init?(loneListenerOf process: Int32, pidfd: Int32) {
-        guard clr_lone_listener(pidfd, process, &raw) != 0 else { return nil }
-    }
-
     }
 
     /// The largest frames of functions that wait have some 16 KB.
