@@ -29,6 +29,7 @@ import Testing
         let name = "counts"
         var stalls: [LineFacts.Stall] { observed.withLock { $0 } }
         func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {}
+        func close() {}
         func observe(_ stall: LineFacts.Stall) { observed.withLock { $0.append(stall) } }
     }
 

@@ -1,6 +1,6 @@
 internal import Foundation
 internal import LagMonitorDelivery
-import LagOutput
+internal import LagOutput
 internal import LagReader
 internal import Testing
 

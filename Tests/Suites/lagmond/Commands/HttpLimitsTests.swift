@@ -2,7 +2,7 @@ import Dispatch
 internal import Foundation
 import Glibc
 internal import LagMonitor
-import LagOutput
+internal import LagOutput
 internal import TestSupport
 internal import Testing
 

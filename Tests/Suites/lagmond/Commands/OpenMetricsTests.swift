@@ -1,7 +1,7 @@
 internal import Foundation
 internal import LagModel
 internal import LagMonitor
-import LagOutput
+internal import LagOutput
 internal import Testing
 
 @testable internal import lagmond

@@ -2,7 +2,7 @@ internal import Foundation
 internal import LagModel
 internal import LagMonitor
 internal import LagMonitorDelivery
-import LagOutput
+internal import LagOutput
 internal import TestSupport
 internal import Testing
 
