@@ -28,6 +28,7 @@ struct PythonFrameWalk {
     private static let maximumDataStackBytes: UInt64 = 48 * 1024
     /// It lies in chunks, of some hundred calls each (`_PyStackChunk`; `DATA_STACK_CHUNK_SIZE` of Python/pystate.c), which lead to the one before.
     private static let chunkBytes = 16 * 1024
+    private static let innerChunks = 2
     private static let maximumChunks = 22
     private static let maximumChunksInAll = 128
     /// `previous`, `size`, `top`.
@@ -159,9 +160,14 @@ struct PythonFrameWalk {
         let used = min(top - chunk, Self.maximumDataStackBytes)
         // Beyond the top: a frame of which only the variables are not there yet.
         memory.prefetch(top - used, Int(used) + PythonLayout.frameBytes)
-        guard memory.hasRoom else { return }
-        let chunks = chunks(of: state).dropFirst()
+        var next: UInt64? = memory.load(chunk)
+        for _ in 0..<Self.innerChunks {
+            guard let chunk = next, chunk != 0, memory.hasRoom else { return }
+            memory.prefetch(chunk, Self.chunkBytes)
+            next = memory.load(chunk)
+        }
         // What is around a recursion lies in the first one of all. It begins where the second one's first frame was called.
+        let chunks = chunks(of: state).dropFirst()
         for chunk in chunks.suffix(2).reversed() + chunks.prefix(Self.maximumChunks) {
             guard memory.hasRoom else { return }
             if !memory.holds(chunk, Self.chunkBytes) { memory.prefetch(chunk, Self.chunkBytes) }
