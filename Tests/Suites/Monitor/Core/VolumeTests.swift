@@ -30,7 +30,6 @@ import Testing
         var stalls: [LineFacts.Stall] { observed.withLock { $0 } }
         func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {}
         func close() {}
-        func close() {}
         func observe(_ stall: LineFacts.Stall) { observed.withLock { $0.append(stall) } }
     }
 
