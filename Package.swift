@@ -132,10 +132,7 @@ let package = Package(
 
         // Adapters: the core does not know them.
         adapter("Foundation", cEdge + ["LagActivity"]),
-        adapter(
-            "Concurrency",
-            cEdge + ["LagMonitor", "LagModel", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection"]
-        ),
+        adapter("Concurrency", monitor),
         // Other formats than JSON lines; sockets, the journal, the spool.
         adapter("Delivery", cEdge + ["LagOutput"]),
         adapter("OTLP", ["CLagOTLP", "LagModel", "LagOutput", "LagMonitorDelivery"]),

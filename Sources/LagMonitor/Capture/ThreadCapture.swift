@@ -295,7 +295,6 @@ package final class ThreadCapture {
 
     /// What lasts longer than was asked for is not the sleep's.
     private func recordSleep(since begun: UInt64, atMost most: UInt64) {
-        let now = clb_now_ns()
-        sleptNanoseconds += min(now.saturatingDifference(begun), most)
+        sleptNanoseconds += min(clb_now_ns().saturatingDifference(begun), most)
     }
 }

@@ -257,10 +257,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     /// The trace with the pass that was seen while the thread was held.
     private func withHeld(_ outcome: IterationProbe.Outcome, _ trace: SwitchTrace?, at now: UInt64) -> SwitchTrace? {
         guard case .iteration(let time?) = outcome else { return trace }
-        var held = SwitchTrace(wasAsleep: last.wasAsleep)
-        held.end(sampled: now, isRecorded: false, stamps: .some)
-        held.record(.pass, at: time)
-        return held
+        return SwitchTrace(heldPassAt: time, wasAsleep: last.wasAsleep, sampled: now)
     }
 
     private func recordIteration(_ outcome: IterationProbe.Outcome, until now: UInt64) {

@@ -56,6 +56,13 @@ struct SwitchTrace: Sendable, Equatable {
         asleepSince = wasAsleep ? since : nil
     }
 
+    /// Of a pass that was seen while the thread was held.
+    init(heldPassAt time: UInt64, wasAsleep: Bool, sampled now: UInt64) {
+        self.init(wasAsleep: wasAsleep)
+        end(sampled: now, isRecorded: false, stamps: .some)
+        record(.pass, at: time)
+    }
+
     /// The sample at whose time it ends was made.
     /// - Parameters:
     ///   - sampled: not before that.

@@ -59,7 +59,8 @@ import Testing
         arguments: [
             ("chain-to-running", "waiter holder", "none"), ("chain-of-three", "a b c", "none"),
             ("chain-into-a-cycle", "a b c", "1"), ("deadlock-of-one", "a", "0"), ("deadlock-of-two", "b a", "0"),
-            ("deadlock-of-three", "b c a", "0"), ("ring-with-a-time-out", "b c a", "none"), ("deadlock-of-mutex-and-queue", "waiter worker", "0"),
+            ("deadlock-of-three", "b c a", "0"), ("ring-with-a-time-out", "b c a", "none"),
+            ("deadlock-of-mutex-and-queue", "waiter worker", "0"),
             ("chain-too-long", (0..<16).map { "t\($0)" }.joined(separator: " "), "none"),
         ]
     )

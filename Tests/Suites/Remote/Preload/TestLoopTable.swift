@@ -1,6 +1,6 @@
 internal import CLagBeacon
-internal import CLagRemote
 internal import CLagLinux
+internal import CLagRemote
 internal import Foundation
 internal import Testing
 

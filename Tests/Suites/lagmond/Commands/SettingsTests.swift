@@ -1,6 +1,6 @@
-@testable internal import LagMonitor
 internal import Testing
 
+@testable internal import LagMonitor
 @testable import LagWorkload
 @testable internal import lagmond
 
