@@ -111,7 +111,9 @@ struct HotSpotTests {
         let found = HotSpotThreads(RemoteMemory(process: getpid()), layout)
         #expect(found.thread(4711) == wild.address(threads[0]) && found.thread(4712) == wild.address(threads[1]))
         #expect(found.thread(4713) == nil)
-        // It ended, and another one has its number.
+        // It ended, which makes another list, and another one has its number.
+        wild.store(1 << 32, at: list)
+        wild.store(0, at: threads[0] + 784)
         wild.store(4712, at: systems[0] + 208)
         wild.store(0, at: threads[1] + 560)
         #expect(found.thread(4712) == wild.address(threads[0]) && found.thread(4711) == nil)
