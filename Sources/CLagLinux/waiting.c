@@ -158,15 +158,15 @@ int64_t cll_snapshot_call(pid_t pid, const cll_snapshot *snapshot) {
 
 int cll_snapshot_is_cut(pid_t pid, const cll_snapshot *snapshot) {
 #if defined(__x86_64__)
-    enum { RESULT = 0, THIRD = 1 };  // rax, rdx
+    enum { RESULT = 0, THIRD = 1, PIECE = 4096 };  // rax, rdx
 #else
-    enum { RESULT = 0, THIRD = 2 };
+    enum { RESULT = 0, THIRD = 2, PIECE = 4096 };
 #endif
     const int64_t result = (int64_t)snapshot->registers[RESULT];
     switch (cll_snapshot_call(pid, snapshot)) {
     case SYS_getrandom: case SYS_sendfile: case SYS_copy_file_range: case SYS_splice: case SYS_tee: case SYS_vmsplice: return 1;
-    // Of files it is at their end that less is read.
-    case SYS_read: case SYS_pread64: return result > 0 && (uint64_t)result < snapshot->registers[THIRD];
+    // Of a device, page by page. Sockets and pipes give what there is, files less at their end.
+    case SYS_read: case SYS_pread64: return result > 0 && (uint64_t)result < snapshot->registers[THIRD] && result % PIECE == 0;
     default: return 0;
     }
 }

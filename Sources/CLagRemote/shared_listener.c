@@ -74,8 +74,8 @@ static int clr_visit_identity(const clr_epoll_member *member, void *context) {
 int clr_wait_sockets(pid_t pid, const clr_wait_object *object, uint64_t found[CLR_SOCKETS_MAX]) {
     clr_identities identities = {.pid = pid, .found = found};
     if (object->epoll >= 0) {
-        clr_epoll_members_each(pid, object->epoll, MOST_MEMBERS, clr_visit_identity, &identities);
-        return identities.count;
+        const int result = clr_epoll_members_each(pid, object->epoll, MOST_MEMBERS, clr_visit_identity, &identities);
+        return result < 0 ? -1 : identities.count;
     }
     for (uint32_t index = 0; index < object->count && index < CLR_WAITED_MAX; index++) found[index] = object->waited[index].identity;
     return (int)object->count;

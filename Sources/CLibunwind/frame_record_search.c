@@ -19,17 +19,22 @@ enum {
     CHAIN_DEPTH = 6,           // records that must hold together
     LINK_DEPTH = 8,            // links of a record that are looked at
     LINKS = 32,                // records that are looked at so
+    PRESENT_CALLS = 4,         // of a read of what may not be there
 };
 
 // What a stack holds decides how much there is to look at.
-static int clu_may_read(const memory_view *view) { return *view->reads_left > 0 && (*view->reads_left)-- > 0; }
+static int clu_may_read(const memory_view *view, uint32_t calls) {
+    if (*view->reads_left < calls) return 0;
+    *view->reads_left -= calls;
+    return 1;
+}
 
 size_t clu_memory_view_read(const memory_view *view, uint64_t address, void *buffer, size_t size) {
-    return clu_may_read(view) ? cll_memory_read(view->pid, address, buffer, size) : 0;
+    return clu_may_read(view, 1) ? cll_memory_read(view->pid, address, buffer, size) : 0;
 }
 
 int clu_memory_view_word(const memory_view *view, uint64_t address, uint64_t *word) {
-    return snapshot_word(view->snapshot, address, word) || (clu_may_read(view) && cll_memory_read_present(view->pid, address, word, 8) == 8);
+    return snapshot_word(view->snapshot, address, word) || (clu_may_read(view, PRESENT_CALLS) && cll_memory_read_present(view->pid, address, word, 8) == 8);
 }
 
 int clu_memory_view_return_address(const memory_view *view, uint64_t address, uint64_t *found) {

@@ -6,6 +6,11 @@
 
 #if defined(__x86_64__)
 
+// A word of the stack: of what lies beyond the snapshot a page is read at a time.
+static int clu_word(clu_unwinder *unwinder, uint64_t address, uint64_t *word) {
+    return snapshot_word(unwinder->view.snapshot, address, word) || clu_cached_read(unwinder, address, word, 8);
+}
+
 // In code without unwind information libunwind goes on by the frame pointer. Where that code keeps no frame record (Swift's overlays are
 // full of small functions of both kinds: DispatchSemaphore.wait(timeout:)), the frame pointer is its caller's, and the caller would be
 // left out. Its return address is then between the stack pointer and that record (which may not be known), right after a call of this very function.
@@ -15,7 +20,7 @@ static uint64_t clu_return_slot(clu_unwinder *unwinder, uint64_t pc, uint64_t sp
     int module = clu_module_find(unwinder->view.table, pc);
     for (uint64_t slot = sp; module >= 0 && slot < record && slot < sp + SLOTS * 8; slot += 8) {
         uint64_t address;
-        if (!clu_memory_view_word(&unwinder->view, slot, &address)) return 0;
+        if (!clu_word(unwinder, slot, &address)) return 0;
         uint64_t function = clu_called_function(&unwinder->view, address);
         if (function == 0 || function > pc || pc - function >= CLU_FUNCTION_BYTES) continue;
         if (clu_module_find(unwinder->view.table, function) != module) continue;
@@ -31,7 +36,7 @@ static uint64_t clu_return_slot(clu_unwinder *unwinder, uint64_t pc, uint64_t sp
 static uint64_t clu_replaced_return_address(clu_unwinder *unwinder, uint64_t sp, uint64_t fp, uint64_t *saved) {
     uint64_t address;
     if (fp < sp || fp % 8 != 0) return 0;
-    if (!clu_memory_view_word(&unwinder->view, fp, saved) || !clu_memory_view_word(&unwinder->view, fp + 8, &address)) return 0;
+    if (!clu_word(unwinder, fp, saved) || !clu_word(unwinder, fp + 8, &address)) return 0;
     if (*saved <= fp || *saved % 8 != 0) return 0;
     if (clu_module_find(unwinder->view.table, address) < 0 && clu_code_kind(unwinder->view.table, address) != CLU_CODE_OF_FILE) return 0;
     return clu_is_executable(&unwinder->view, address) && !clu_find_function(unwinder, address, &(clu_function){0}) ? address : 0;
@@ -46,9 +51,9 @@ static uint64_t clu_return_slot_by_end(clu_unwinder *unwinder, const clu_frame_r
     if (unwinder->ends++ >= ENDS) return 0;
     uint64_t frame, address, pc = unwinder->frame_code;
     uint64_t slot = clu_return_slot_of_epilogue(&unwinder->view, pc, registers->sp, &frame);
-    if (slot == 0 || slot % 8 != 0 || !clu_memory_view_word(&unwinder->view, slot, &address)) return 0;
+    if (slot == 0 || slot % 8 != 0 || !clu_word(unwinder, slot, &address)) return 0;
     *saved = registers->fp;
-    if (frame != 0 && !clu_memory_view_word(&unwinder->view, frame, saved)) return 0;
+    if (frame != 0 && !clu_word(unwinder, frame, saved)) return 0;
     if (!clu_is_executable(&unwinder->view, address)) return 0;
     if (clu_call_before(&unwinder->view, address, 0) == CALL_INDIRECT) {
         // Who keeps a frame record of its own, and saves that register elsewhere, was not followed to its own end.
@@ -67,7 +72,7 @@ typedef struct clu_caller { uint64_t pc, sp, fp; } clu_caller;
 
 static int clu_take_caller(clu_unwinder *unwinder, uint64_t slot, uint64_t fp, clu_caller *caller) {
     *caller = (clu_caller){.sp = slot + 8, .fp = fp};
-    return slot != 0 && clu_memory_view_word(&unwinder->view, slot, &caller->pc) && caller->pc != 0;
+    return slot != 0 && clu_word(unwinder, slot, &caller->pc) && caller->pc != 0;
 }
 
 static int clu_caller_by_call(clu_unwinder *unwinder, const clu_frame_registers *registers, clu_caller *caller) {
@@ -76,7 +81,7 @@ static int clu_caller_by_call(clu_unwinder *unwinder, const clu_frame_registers 
     // Code that is written by hand may have saved the register, and use it for something else.
     const int is_known = slot != 0 && unwinder->ends++ < ENDS
         && clu_return_slot_of_epilogue(&unwinder->view, unwinder->frame_code, registers->sp, &frame) == slot;
-    if (is_known && frame != 0 && !clu_memory_view_word(&unwinder->view, frame, &fp)) fp = 0;
+    if (is_known && frame != 0 && !clu_word(unwinder, frame, &fp)) fp = 0;
     return clu_take_caller(unwinder, slot, fp, caller);
 }
 
@@ -108,7 +113,9 @@ int clu_go_on_without_tables(clu_unwinder *unwinder, unw_cursor_t *cursor, const
     const int is_of_module = clu_module_find(unwinder->view.table, unwinder->frame_code) >= 0;
     clu_caller caller;
     const int is_by_call = clu_caller_by_call(unwinder, registers, &caller);
-    if (is_by_call || (!is_of_module && clu_caller_by_record(unwinder, registers, &caller)) || clu_caller_by_end(unwinder, registers, &caller)) {
+    // libunwind goes on by the frame pointer for 16 KiB without tables, and no further (src/x86_64/Gstep.c): deep recursions of interpreters are longer.
+    const int is_by_record = !is_by_call && (!is_of_module || stepped <= 0) && clu_caller_by_record(unwinder, registers, &caller);
+    if (is_by_call || is_by_record || clu_caller_by_end(unwinder, registers, &caller)) {
         if (!clu_restart(unwinder, cursor, caller.pc, caller.sp, caller.fp)) return 0;
     } else if (!is_of_module || stepped <= 0 || !clu_has_stepped_to_caller(unwinder, cursor, registers)) {
         // Only now and then a function of a module has no tables: libunwind also knows what a jump to another module looks like.

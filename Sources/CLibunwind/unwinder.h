@@ -12,8 +12,8 @@ enum {
     // Words that libunwind may read in one walk. It has no limit of its own, and reads each byte of a table by a word. A frame whose tables are not cached
     // takes some hundred; this many take 20 ms.
     MAXIMUM_READS = 1 << 20,
-    // System calls of our own in one walk; as long.
-    MAXIMUM_OWN_READS = 1 << 14,
+    // System calls of our own in one walk, some 1 µs each. A stack of 4,000 frames that lie beyond the snapshot takes two thirds of them.
+    MAXIMUM_OWN_READS = 1 << 16,
 };
 
 // In a page's stamp: valid for the epoch, not for the walk.

@@ -156,10 +156,7 @@ final class ManualMonitor: Sendable {
             if let watch = registry.registration(at: episode.facts.watch) {
                 var record = state.builder.build(episode, watch, configuration)
                 finish(&record, &state)
-                let counters = registry.counters(of: core)
-                let suppressed = core.statistics(of: counters).suppressed
-                core.deliver(record, counters)
-                handlers.recordDelivery(isSuppressed: core.statistics(of: counters).suppressed > suppressed)
+                handlers.recordDelivery(isSuppressed: !core.deliver(record, registry.counters(of: core)))
             }
             queue.giveFree(index)
         }

@@ -126,8 +126,8 @@ int clr_ready_listeners(int pidfd, pid_t pid, const clr_wait_object *object, clr
 
 enum { CLR_SOCKETS_MAX = 256 };
 
-// The identities of the sockets that a wait of another process is for, of an epoll instance those among its first 256 members; returns how many. 3 µs a
-// descriptor, and the kernel holds the instance's lock for a part of it.
+// The identities of the sockets that a wait of another process is for, of an epoll instance those among its members; returns how many; -1: they cannot
+// be read, or an instance has more than 256. 3 µs a descriptor, and the kernel holds the instance's lock for a part of it.
 int clr_wait_sockets(pid_t pid, const clr_wait_object *object, uint64_t found[CLR_SOCKETS_MAX]);
 
 // Whether a process has one of these sockets by the same number, as a child inherits it. 3 µs a socket.

@@ -13,8 +13,9 @@ package struct SignalCapture: RunningThreadCapture {
     package let prefersSample = false
     /// Seen on another stack than their own, as those that run fibers: which stack they are on at some moment, no call says.
     private let strayed = RecentThreads()
-    /// Found by a signal of this stall in a call that it has cut short: they may have made it again, for the rest.
-    private let cut = RecentThreads()
+    /// Found by a signal in a call that it has cut short: they may have made it again, for the rest. Until their stall ends, or for some seconds: of threads
+    /// that are sampled beside a stall no end is seen.
+    private let cut = RecentThreads(lifetimeNanoseconds: 10_000_000_000)
 
     /// Takes over the signals that have no handler; returns how many. Not from two threads at once.
     @discardableResult
@@ -34,7 +35,7 @@ package struct SignalCapture: RunningThreadCapture {
 
     package func sawAsleep(_ target: ThreadIdentity, at stackPointer: UInt64) {
         guard target.stackLow != 0, stackPointer < target.stackLow || stackPointer >= target.stackHigh else { return }
-        strayed.insert(target.tid)
+        strayed.insert(target.tid, at: clb_now_ns())
     }
 
     package func forgetStall(of tid: Int32) { cut.remove(tid) }
@@ -42,9 +43,10 @@ package struct SignalCapture: RunningThreadCapture {
     package func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningThreadAnswer {
         let signal = cll_signal_choose(state.blockedSignals)
         guard signal != 0 else { return .failed(cll_signal_choose(0) == 0 ? .noFreeSignal : .signalsBlocked) }
-        guard !cut.contains(target.tid) else { return .failed(.threadKeptMoving) }
+        let begun = clb_now_ns()
+        guard !cut.contains(target.tid, at: begun) else { return .failed(.threadKeptMoving) }
         // On which stack a handler or a fiber is, and what lies below it, is not known. (Of a fiber that has never slept, nothing is known at all.)
-        guard target.stackLow != 0, !strayed.contains(target.tid),
+        guard target.stackLow != 0, !strayed.contains(target.tid, at: begun),
             cll_signal_may_be_in_handler(state.blockedSignals, state.caughtSignals) == 0
         else { return .failed(.stackUnknown) }
         // A signal on a stack without room for it would kill the process. Where the stack pointer of a running thread
@@ -59,9 +61,11 @@ package struct SignalCapture: RunningThreadCapture {
             target.stackLow,
             target.stackHigh,
             snapshot.raw,
-            clb_now_ns() + nanoseconds
+            begun + nanoseconds
         )
-        if answer == Int32(CLL_SIGNAL_TAKEN), cll_snapshot_is_cut(target.process, snapshot.raw) != 0 { cut.insert(target.tid) }
+        if answer == Int32(CLL_SIGNAL_TAKEN), cll_snapshot_is_cut(target.process, snapshot.raw) != 0 {
+            cut.insert(target.tid, at: begun)
+        }
         return RunningThreadAnswer(answer)
     }
 }

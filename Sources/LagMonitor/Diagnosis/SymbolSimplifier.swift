@@ -90,7 +90,8 @@ struct NameCursor {
     }
 
     var isAtEnd: Bool { position >= text.endIndex }
-    var rest: ArraySlice<UInt8> { text[position...] }
+    /// What is behind it; nothing where a movement led beyond the end.
+    var rest: ArraySlice<UInt8> { text[min(position, text.endIndex)...] }
 
     func peek(_ distance: Int = 0) -> UInt8? {
         let place = position + distance

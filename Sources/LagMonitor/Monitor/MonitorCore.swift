@@ -149,7 +149,9 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
 
     /// Reports a record, or holds it back.
     /// - Parameter sum: the counts of everything watched so far.
-    package func deliver(_ record: StallRecord, _ sum: WatchCounters) {
+    /// - Returns: whether it was reported.
+    @discardableResult
+    package func deliver(_ record: StallRecord, _ sum: WatchCounters) -> Bool {
         reopenIfRequested()
         let now = clock()
         var record = record
@@ -158,17 +160,22 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         defer { if record.phase == .begin { keep(record) } else { settle(record) } }
         // Without a stack all stalls look alike.
         let recurrence = record.capture == .none ? nil : recurrences?.observe(record, at: now.monotonicNanoseconds)
+        let isReported: Bool
         switch limiter.decide(record, at: now.monotonicNanoseconds) {
         case .emit(let ended):
             if let ended { emit(ended, sum, now) }
             emit(record, sum, now)
+            isReported = true
         case .suppress:
+            isReported = false
             suppressedStalls.store(limiter.suppressedTotal, ordering: .relaxed)
             record.suppressedTotal = suppressed(sum)
+            record.droppedTotal = sum.dropped + lost.load(ordering: .relaxed)
             handlers.deliver(record, isSuppressed: true)
         }
         handlers.observe(record)
         if let recurrence { emit(recurrence, now) }
+        return isReported
     }
 
     private func emit(_ record: StallRecord, _ sum: WatchCounters, _ now: OutputTime) {

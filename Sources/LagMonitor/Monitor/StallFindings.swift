@@ -48,11 +48,12 @@ struct StallFindings {
         self.seen = seen
         self.rules = rules
         var rule = CauseRule(duration: episode.facts.interval.length)
-        rule.cpu = episode.facts.usage.cpuNanoseconds
-        rule.runDelay = episode.facts.usage.runDelayNanoseconds
-        rule.blocked = episode.facts.usage.blockedNanoseconds
-        rule.system = episode.facts.usage.systemNanoseconds
-        rule.faults = episode.facts.usage.minorFaults.map { $0 + (episode.facts.usage.majorFaults ?? 0) }
+        let usage = episode.facts.usage.ofMost(lasting: episode.facts.interval.length)
+        rule.cpu = usage.cpuNanoseconds
+        rule.runDelay = usage.runDelayNanoseconds
+        rule.blocked = usage.blockedNanoseconds
+        rule.system = usage.systemNanoseconds
+        rule.faults = usage.minorFaults.map { $0 + (usage.majorFaults ?? 0) }
         for namedStack in seen { rule.seen[namedStack.sampledState, default: 0] += namedStack.stack.weightNanoseconds }
         rule.hasHugePages = Self.hasHugePages
         rule.seesKernel = !seen.contains { $0.stack.outcome.isOfOwnCodeAlone }

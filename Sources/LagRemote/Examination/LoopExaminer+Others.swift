@@ -11,7 +11,7 @@ extension LoopExaminer {
     }
 
     /// So many loops are read for the first time in one look, each of up to 256 descriptors: all of them would take 40 ms of 64 loops. What was found counts for
-    /// some seconds (``LoopService``).
+    /// a second (``LoopService``).
     static let mostFirstReadings = 8
 
     /// Whether what is ready at the object waits for this loop. It does not where that are listening sockets alone from which others accept: as of a server's

@@ -23,6 +23,8 @@ package final class LoopExaminer: Sendable {
         var events: UInt64?
         /// The stretch of work in which a thread that was never found in its wait was last said to serve a connection.
         var servedStretch: UInt64?
+        /// What it waits on, by that connection, in that stretch alone.
+        var served: WaitObject?
         /// In which calls of its language the thread was there.
         var readCalls: CallChain?
         /// The stretch of work in which the thread was last found in a handler by those calls.
@@ -234,6 +236,9 @@ package final class LoopExaminer: Sendable {
         _ others: () -> [Other]
     ) -> QuietRule {
         var (rule, object) = state.withLock { state in
+            let isServed = state.object == nil && state.servedStretch == stretch
+            if isServed { state.object = state.served }
+            defer { if isServed { state.object = nil } }
             let work =
                 state.object?.work(pidfd: process.descriptor, process: process.pid, tid: tid, signals: &state.signals)
                 ?? WaitObject.Work(

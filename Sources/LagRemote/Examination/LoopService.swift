@@ -8,8 +8,8 @@ struct LoopService {
     private static let kindNanoseconds: UInt64 = 1_000_000_000
     /// A new client's work waits no longer than this before it is seen.
     private static let clientsNanoseconds: UInt64 = 100_000_000
-    /// Listening sockets are there from the start.
-    private static let socketsNanoseconds: UInt64 = 5_000_000_000
+    /// Some servers take their listening socket out of the loop at times.
+    private static let socketsNanoseconds: UInt64 = 1_000_000_000
 
     private let process: ProcessHandle
     private var found: (kind: WaitObject.Kind?, epoll: Int32, nanoseconds: UInt64) = (nil, -1, 0)
@@ -49,14 +49,14 @@ struct LoopService {
         return clients.none
     }
 
-    /// What identifies the sockets that the loop waits at; nil: they have to be read, for which there is no reading left.
+    /// What identifies the sockets that the loop waits at; nil: they cannot be read, or there is no reading left for that.
     mutating func sockets(of object: WaitObject, at now: UInt64, _ readingsLeft: inout Int) -> [UInt64]? {
         if let sockets, sockets.epoll == object.epoll, now < sockets.nanoseconds &+ Self.socketsNanoseconds {
             return sockets.found
         }
         guard readingsLeft > 0 else { return nil }
         readingsLeft -= 1
-        let found = object.sockets(of: process.pid)
+        guard let found = object.sockets(of: process.pid) else { return nil }
         sockets = (found, object.epoll, now)
         return found
     }

@@ -98,12 +98,16 @@ package struct WaitObject: Sendable {
         return isFound ? listeners : nil
     }
 
-    /// What identifies the sockets of it.
-    func sockets(of process: Int32) -> [UInt64] {
-        .init(unsafeUninitializedCapacity: Int(CLR_SOCKETS_MAX)) { found, count in
+    /// What identifies the sockets of it; nil: they cannot be read, or are too many.
+    func sockets(of process: Int32) -> [UInt64]? {
+        var isRead = false
+        let sockets = [UInt64](unsafeUninitializedCapacity: Int(CLR_SOCKETS_MAX)) { found, count in
             guard let start = found.baseAddress else { return }
-            count = withUnsafePointer(to: raw) { Int(clr_wait_sockets(process, $0, start)) }
+            let length = withUnsafePointer(to: raw) { clr_wait_sockets(process, $0, start) }
+            isRead = length >= 0
+            count = max(Int(length), 0)
         }
+        return isRead ? sockets : nil
     }
 
     /// Whether one of these sockets is among its descriptors.

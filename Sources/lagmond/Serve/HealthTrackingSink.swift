@@ -19,11 +19,13 @@ final class HealthTrackingSink: RecordSink {
 
     private let sink: any RecordSink
     private let state = Mutex(Health())
-    /// The reason that was reported last: that of each line would be a flood.
-    private let reported = Mutex<String?>(nil)
+    /// When each reason was reported: that of each line would be a flood.
+    private let reported = Mutex<[String: MonotonicTime]>([:])
+    private static let silence: Duration = .seconds(3600)
+    private static let mostReasons = 16
     private let report: @Sendable (String) -> Void
 
-    /// - Parameter report: of why lines are lost, to people; once for each reason in a row.
+    /// - Parameter report: of why lines are lost, to people; of each reason once an hour.
     init(_ sink: any RecordSink, report: @escaping @Sendable (String) -> Void = { Diagnostics.report($0) }) {
         self.sink = sink
         self.report = report
@@ -31,8 +33,10 @@ final class HealthTrackingSink: RecordSink {
 
     private func reportLoss(_ reason: String) {
         let isNew = reported.withLock { reported in
-            defer { reported = reason }
-            return reported != reason
+            if let time = reported[reason], MonotonicTime.now - time < Self.silence { return false }
+            guard reported[reason] != nil || reported.count < Self.mostReasons else { return false }
+            reported[reason] = .now
+            return true
         }
         if isNew { report("\(reason); lines are lost") }
     }

@@ -18,7 +18,7 @@ package struct InheritedTrace: Sendable {
         guard context.span != 0, context.opened_ns >= openedNanoseconds else { return }
         let isSame = context.trace_high == high && context.trace_low == low && context.span == span
         // Opened between two ticks of the kernel's clock.
-        isAmbiguous = context.opened_ns == openedNanoseconds && !isSame
+        isAmbiguous = context.opened_ns == openedNanoseconds && (isAmbiguous || !isSame)
         (high, low, span) = (context.trace_high, context.trace_low, context.span)
         openedNanoseconds = context.opened_ns
     }

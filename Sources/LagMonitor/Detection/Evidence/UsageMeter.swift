@@ -267,6 +267,9 @@ package struct ThreadUsage: Sendable, Equatable {
     /// share of the whole.
     package func ofStall(lasting length: UInt64) -> ThreadUsage { stallNanoseconds == length ? self : ThreadUsage() }
 
+    /// Nothing where the larger part of the stall came after the last reading: what it began with is not why it lasted.
+    package func ofMost(lasting length: UInt64) -> ThreadUsage { stallNanoseconds >= length / 2 ? self : ThreadUsage() }
+
     /// - Parameter throttled: what quotas took meanwhile: they took no more of this thread's time than it waited for.
     mutating func attribute(throttled: UInt64?) {
         if let throttled, let delay = runDelayNanoseconds { throttledNanoseconds = min(throttled, delay) }

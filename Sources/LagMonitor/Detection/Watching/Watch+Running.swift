@@ -37,9 +37,12 @@ extension Watch {
     /// Reads what the thread runs in the stall, without its stack: before the first capture as well, for which a thread that gets no processor may be waited for until
     /// the stall is over.
     func readRunning(_ kind: StallKind, _ beacon: BeaconReading, in episode: Episode) {
-        guard !services.isRemote, readRunning(), let running = services.running else { return }
+        guard !services.isRemote, let running = services.running else { return }
+        let isKnown = readRunning()
         let now = services.clock()
-        if isStillStalled(kind, as: beacon) { record(running, in: episode, at: now) }
+        guard isStillStalled(kind, as: beacon) else { return }
+        // It went on from one to the next meanwhile: neither has run since the reading before.
+        if isKnown { record(running, in: episode, at: now) } else { add(RunningReading(), to: episode, at: now) }
     }
 
     /// Work that is shorter is not read.
@@ -66,7 +69,6 @@ extension Watch {
             return readRunning(kind, beacon, in: services.queue.episodes[number])
         }
         guard isSuspicious || mayStall(beacon, at: scan.now), scan.takeReading() else { return }
-        scan.next = min(scan.next, scan.now.saturatingSum(Self.readingGapNanoseconds))
         let begun = services.clock()
         var found: RunningReading
         if services.isRemote {
@@ -76,9 +78,10 @@ extension Watch {
             // In what a thread changes meanwhile nothing may be found.
             guard found.context != nil || found.task != nil else { return }
         } else {
-            guard readRunning(), let running = services.running else { return }
-            found = reading(of: running)
+            guard let running = services.running else { return }
+            found = readRunning() ? reading(of: running) : RunningReading()
         }
+        scan.next = min(scan.next, scan.now.saturatingSum(Self.readingGapNanoseconds))
         let now = services.clock()
         guard now.saturatingDifference(begun) <= Self.longestReadingNanoseconds else { return }
         cold.pointee.running.record(found, isStalled: false, at: now)

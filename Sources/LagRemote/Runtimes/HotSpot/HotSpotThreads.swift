@@ -19,8 +19,8 @@ final class HotSpotThreads: Sendable {
         var answersLeft = 0
     }
 
-    /// Longer than a stall's samples take.
-    private static let answersInVain = 256
+    /// A thread that is made where one was freed leaves the list as it was.
+    private static let answersInVain = 16
 
     init(_ memory: RemoteMemory, _ layout: HotSpotLayout.Threads) {
         self.memory = memory

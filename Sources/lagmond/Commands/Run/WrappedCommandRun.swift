@@ -44,7 +44,8 @@ struct WrappedCommandRun {
         } pause: { delay in
             signals.waitWithoutCommand(for: delay).map { .killed($0) }
         }
-        var remaining = watch.remainingProcesses
+        // With the first process of a container all others end.
+        var remaining = getpid() == 1 ? nil : watch.remainingProcesses
         watch.stop()
         output.close()
         remaining?.settle()

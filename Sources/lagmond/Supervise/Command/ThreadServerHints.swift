@@ -10,19 +10,26 @@ struct ThreadServerHints {
         let startTicks: UInt64
     }
 
-    private var known: Set<Known> = []
+    /// How often each is still asked: a server has clients soon, and asking takes up to some ms.
+    private var triesLeft: [Known: Int] = [:]
     private var linesLeft = 4
+    private static let mostTries = 24
 
     /// - Parameter watched: the processes that are watched.
     /// - Returns: new messages.
     mutating func update(_ watched: [WatchedProcess]) -> [String] {
-        let present = watched.filter { !$0.loops.isEmpty }
-        known.formIntersection(present.map { Known(pid: $0.pid, startTicks: $0.startTicks) })
+        // Where more loops are watched, the threads that serve may be these.
+        let present = watched.filter { $0.loops.count == 1 }
+        let ids = Set(watched.map { Known(pid: $0.pid, startTicks: $0.startTicks) })
+        triesLeft = triesLeft.filter { ids.contains($0.key) }
         var messages: [String] = []
         for process in present where linesLeft > 0 {
             let id = Known(pid: process.pid, startTicks: process.startTicks)
-            guard !known.contains(id), ThreadServer.isRun(by: process.pid) else { continue }
-            known.insert(id)
+            let left = triesLeft[id, default: Self.mostTries]
+            guard left > 0 else { continue }
+            triesLeft[id] = left - 1
+            guard ThreadServer.isRun(by: process.pid) else { continue }
+            triesLeft[id] = 0
             linesLeft -= 1
             messages.append(
                 "\(process.name) [\(process.pid)] serves its clients by threads beside \(process.loops[0].name), which only accepts them: "

@@ -68,7 +68,7 @@ private enum PythonProcess {
         import ctypes, sys
 
         print("ready", flush=True)
-        for name in ["libz.so.1", "libexpat.so.1", "libm.so.6"] * 100:
+        for name in ["libresolv.so.2", "libanl.so.1", "libBrokenLocale.so.1"] * 100:
             sys.stdin.readline()
             ctypes.CDLL(name)
         """
@@ -159,7 +159,7 @@ struct PythonProcessTests {
                 .compactMap { process.languages.name(of: $0) }.filter { $0.function == "step" }.map(\.file)
             return files.count == 6
         }
-        let expected = ["site-packages/other.py", "relative/part.py", "caf\u{fffd}.py", "two\u{fffd}lines.py", nil, "<string>"]
+        let expected = ["<string>", nil, "two\u{fffd}lines.py", "caf\u{fffd}.py", "relative/part.py", "site-packages/other.py"]
         #expect(isFound && files == expected, "\(files)")
     }
 
