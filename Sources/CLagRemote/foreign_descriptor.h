@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -54,4 +55,11 @@ static inline int clr_may_duplicate(const char *link) {
 static inline int clr_duplicate(int pidfd, int descriptor) {
     int duplicate = (int)syscall(SYS_pidfd_getfd, pidfd, descriptor, 0);
     return duplicate < 0 ? -errno : duplicate;
+}
+
+// Whether a descriptor of this process is a listening socket.
+static inline int clr_takes_connections(int descriptor) {
+    int listens = 0;
+    socklen_t size = sizeof(listens);
+    return getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens;
 }

@@ -21,10 +21,9 @@ static int clr_visit_lone(unsigned descriptor, void *context) {
     char link[LINK_BYTES];
     ssize_t length = clr_link(search->pid, (int)descriptor, link);
     if (length < 0 || !clr_begins(link, "socket:")) return 0;
-    int duplicate = clr_duplicate(search->pidfd, (int)descriptor), listens = 0;
+    int duplicate = clr_duplicate(search->pidfd, (int)descriptor);
     if (duplicate < 0) return 1;
-    socklen_t size = sizeof(listens);
-    if (getsockopt(duplicate, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0) listens = 0;
+    int listens = clr_takes_connections(duplicate);
     close(duplicate);
     if (!listens) return 0;
     if (search->object->count > 0) return 1;

@@ -108,9 +108,7 @@ static int clr_listens(const clr_owner *owner, int descriptor, int unknown) {
     if (clr_link(owner->pid, descriptor, link) < 0 || !clr_begins(link, "socket:")) return 0;
     int duplicate = clr_duplicate(owner->pidfd, descriptor);
     if (duplicate < 0) return unknown;
-    int listens = 1;
-    socklen_t size = sizeof(listens);
-    if (getsockopt(duplicate, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0) listens = 0;
+    int listens = clr_takes_connections(duplicate);
     close(duplicate);
     return listens;
 }

@@ -24,9 +24,8 @@ static int clr_add_ready(const clr_ready *ready, int descriptor, int events) {
     if (length < 0 || !clr_may_duplicate(link)) return 0;
     struct pollfd entry = {.fd = clr_duplicate(ready->pidfd, descriptor), .events = (short)events};
     if (entry.fd < 0) return 1;
-    int is_ready = poll(&entry, 1, 0) == 1 && entry.revents != 0, listens = 0;
-    socklen_t size = sizeof(listens);
-    if (is_ready && getsockopt(entry.fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0) listens = 0;
+    int is_ready = poll(&entry, 1, 0) == 1 && entry.revents != 0;
+    int listens = is_ready && clr_takes_connections(entry.fd);
     close(entry.fd);
     if (!is_ready) return 0;
     clr_wait_object *found = ready->listeners;

@@ -11,13 +11,19 @@ struct ScanState {
     var isStalled = false
     var isSuspicious = false
     var hasRetired = false
-    private var readings = 0
+    /// The first loop whose thread's work may be read (``mayRead(_:)``).
+    private let firstReading: Int
+    /// The first one that this scan has had no time for.
+    private(set) var firstUnread: Int?
+    private var readingNanoseconds: UInt64 = 0
     private var tickInterval: UInt64 = 0
     private var tick: UInt64 = 0
 
-    init(now: UInt64, processPause: ProcessPause?) {
+    /// - Parameter firstReading: what the scan before left as ``firstUnread``.
+    init(now: UInt64, processPause: ProcessPause?, firstReading: Int = 0) {
         self.now = now
         self.processPause = processPause
+        self.firstReading = firstReading
     }
 
     /// A capture takes its time: what is observed after it is observed then. Not if it took so long that the process may have been
@@ -28,14 +34,18 @@ struct ScanState {
         tickInterval = 0
     }
 
-    /// In one scan, of so many loops that may be in a stall, what their threads run is read: 0.3 ms.
-    private static let mostReadings = 64
+    /// In one scan, so much time goes into reading what threads run that may be in a stall: the other loops wait to be looked at.
+    private static let mostReadingNanoseconds: UInt64 = 1_000_000
 
-    /// Whether that of one more is.
-    mutating func takeReading() -> Bool {
-        readings += 1
-        return readings <= Self.mostReadings
+    /// Whether what a loop's thread runs may be read in this scan. Of many that may be in a stall the next scan goes on where this one's time ended.
+    mutating func mayRead(_ index: Int) -> Bool {
+        guard index >= firstReading else { return false }
+        if readingNanoseconds < Self.mostReadingNanoseconds { return true }
+        if firstUnread == nil { firstUnread = index }
+        return false
     }
+
+    mutating func addReading(from begun: UInt64, to ended: UInt64) { readingNanoseconds += ended.saturatingDifference(begun) }
 
     /// The next tick after `now`. Loops mostly have one interval: the division is made once, not for each.
     mutating func nextTick(ofInterval interval: UInt64) -> UInt64 {

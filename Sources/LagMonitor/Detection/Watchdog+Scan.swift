@@ -30,7 +30,7 @@ extension Watchdog {
     /// Visits every watch.
     /// - Parameter processPause: a time since the last scan in which the process may not have run.
     package func scan(at now: UInt64, processPause: ProcessPause? = nil) -> Plan {
-        var state = ScanState(now: now, processPause: processPause)
+        var state = ScanState(now: now, processPause: processPause, firstReading: services.firstReading)
         let count = services.count
         let readsClocks = count <= Self.readClocks
         for index in 0..<count {
@@ -44,6 +44,7 @@ extension Watchdog {
             // Afterwards: a stall that is over is accounted for by what was read around its beginning.
             if readsClocks { watch.readClock() }
         }
+        services.firstReading = state.firstUnread ?? 0
         let shortWait = now.saturatingSum(Self.shortWaitNanoseconds)
         services.refreshThrottling(at: now)
         if state.isBusy { state.next = min(state.next, state.idleNext) }

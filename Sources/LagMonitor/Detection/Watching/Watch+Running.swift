@@ -68,8 +68,9 @@ extension Watch {
             let kind = cold.pointee.detector.activeStall?.lead ?? .callout
             return readRunning(kind, beacon, in: services.queue.episodes[number])
         }
-        guard isSuspicious || mayStall(beacon, at: scan.now), scan.takeReading() else { return }
+        guard isSuspicious || mayStall(beacon, at: scan.now), scan.mayRead(index) else { return }
         let begun = services.clock()
+        defer { scan.addReading(from: begun, to: services.clock()) }
         var found: RunningReading
         if services.isRemote {
             if isSuspicious { services.refreshModules(olderThan: Self.modulesAgeNanoseconds) }

@@ -33,6 +33,8 @@ final class WatchServices: @unchecked Sendable {
     let candidates = UnsafeMutableBufferPointer<Int32>.allocate(capacity: StackTally.workerCapacity)
     /// Which of them comes first in the next round.
     var roundStart = 0
+    /// The first loop whose thread's work the next scan may read.
+    var firstReading = 0
     /// Who holds the lock that the stalled thread waits for.
     let chain: LockChain
     /// What threads of this process run; nil where that cannot be read.
