@@ -177,9 +177,11 @@ package final class LoopExaminer: Sendable {
         if facts.isQuietByPlace, !state.withLock({ $0.isShared }), isHandler(state.withLock { $0.events }) {
             facts.doing = .waiting(isFurtherOut: false)
         }
+        let isQuiet = !isDeclared && facts.isQuiet
         return LoopExamination(
-            isQuiet: !isDeclared && facts.isQuiet,
-            isResting: !isDeclared && facts.isQuiet && (facts.doing == .waitingForAll || facts.doing == .waitingElsewhere),
+            isQuiet: isQuiet,
+            isResting: isQuiet && (facts.doing == .waitingForAll || facts.doing == .waitingElsewhere),
+            isOver: isQuiet && (facts.doing == .ending || facts.kind == .gone),
             work: facts.pending
         )
     }

@@ -21,8 +21,8 @@ private final class FakeExaminableLoop: ExaminableLoop {
     }
 
     var examinations: Int { count.load(ordering: .relaxed) }
-    func find(isQuiet: Bool, isResting: Bool = false, _ work: PendingWork) {
-        found.withLock { $0 = LoopExamination(isQuiet: isQuiet, isResting: isResting, work: work) }
+    func find(isQuiet: Bool, isResting: Bool = false, isOver: Bool = false, _ work: PendingWork) {
+        found.withLock { $0 = LoopExamination(isQuiet: isQuiet, isResting: isResting, isOver: isOver, work: work) }
     }
 }
 
@@ -76,6 +76,20 @@ struct ExaminationTests {
         // The looks are up to an eighth of five seconds apart.
         let looked = start + 5000 * millisecond...start + 5700 * millisecond
         #expect(reported.allSatisfy { looked.contains($0.since) }, "\(reported)")
+    }
+
+    @Test(arguments: [false, true])
+    func `a stall after the loops last wait is none, whether its end is seen or that of its loop`(isOver: Bool) throws {
+        let bench = try WatchdogBench()
+        let loop = FakeExaminableLoop()
+        loop.find(isQuiet: false, .none)
+        let index = begin(loop, bench)
+        bench.run(until: start + 600 * millisecond)
+        #expect(bench.counters(index) == WatchCounters(stalls: 1))
+        loop.find(isQuiet: true, isOver: isOver, .none)
+        bench.run(until: start + 2000 * millisecond)
+        #expect(bench.counters(index).dismissed == (isOver ? 1 : 0))
+        #expect(bench.takeReported().map(\.phase) == [isOver ? .dismissed : .end])
     }
 
     /// As a loop within a handler is: for long at rest, and now and then at work.

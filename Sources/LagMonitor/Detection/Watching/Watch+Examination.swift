@@ -7,6 +7,8 @@ extension Watch {
     struct Examination {
         /// The beacon's word of a stretch of work that is no stall, however long; `.max`: none.
         var quietWord: UInt64 = .max
+        /// Whether that one is the loop's last.
+        var isOver = false
         /// When a stretch began that was, or is, quiet.
         var quietCallout: UInt64 = 0
         var meter = PendingMeter()
@@ -48,6 +50,7 @@ extension Watch {
         let age = scan.now.saturatingDifference(beacon.calloutNanoseconds)
         if found.isQuiet {
             cold.pointee.examination.quietWord = beacon.word
+            cold.pointee.examination.isOver = found.isOver
             cold.pointee.examination.quietCallout = beacon.calloutNanoseconds
             let longest = found.isResting ? Examination.shortestQuietNanoseconds : Examination.longestQuietNanoseconds
             let gap = min(max(age / 8, Examination.shortestQuietNanoseconds), longest)

@@ -35,13 +35,13 @@ extension Watch {
         }
     }
 
-    /// Whether nothing but the end of its thread ended a loop's stall: what a program does after its loop's last wait (it waits for its children, saves, has its
-    /// interpreter finalise) keeps nobody waiting for the loop. A hang's first line is out by then, and has its end. Of loops that are known by
+    /// Whether nothing but the end of its thread, or of the loop, ended a loop's stall: what a program does after its loop's last wait (it waits for its children, saves,
+    /// has its interpreter finalise) keeps nobody waiting for the loop. A hang's first line is out by then, and has its end. Of loops that are known by
     /// their waits alone: others publish themselves when they stop.
     private func isTeardown(_ stall: ActiveStall, _ interval: StallInterval, _ reading: BeaconReading) -> Bool {
-        reading.activity == .finished && cold.pointee.waits == .turns && !stall.isReported && stall.lead == .callout
-            // Its callout was the last one.
-            && reading.calloutNanoseconds <= interval.since
+        guard !stall.isReported, stall.lead == .callout, reading.calloutNanoseconds <= interval.since else { return false }
+        if reading.activity == .finished { return cold.pointee.waits == .turns }
+        return cold.pointee.examination.isOver && cold.pointee.examination.quietWord == reading.beaconWord
     }
 
     private func suspect() {
