@@ -24,9 +24,11 @@ import Testing
     @Test func `all are read where that takes little`() {
         var state = ScanState(now: 0, processPause: nil)
         for index in 0..<200 {
-            #expect(state.mayRead(index))
+            let mayRead = state.mayRead(index)
+            #expect(mayRead)
             state.addReading(from: 0, to: 5_000)
         }
-        #expect(!state.mayRead(200) && state.firstUnread == 200)
+        let mayReadMore = state.mayRead(200)
+        #expect(!mayReadMore && state.firstUnread == 200)
     }
 }
