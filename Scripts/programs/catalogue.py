@@ -1,6 +1,7 @@
 """The programs of Scripts/programs by name."""
 import daemons
 import displays
+import injected_networks
 import injected_others
 import injected_servers
 import name_servers
@@ -12,7 +13,7 @@ import terminals
 
 KINDS = (
     *daemons.PROGRAMS, *name_servers.PROGRAMS, *scripted.PROGRAMS, *python_programs.PROGRAMS, *pools.PROGRAMS, *reloading.PROGRAMS, *displays.PROGRAMS, *terminals.PROGRAMS,
-    *injected_servers.PROGRAMS, *injected_others.PROGRAMS,
+    *injected_servers.PROGRAMS, *injected_networks.PROGRAMS, *injected_others.PROGRAMS,
 )
 # Attached to when they listen, besides: loops of one thread, pools, loops of several threads, another user's.
 ATTACHED = ("redis", "node", "tornado", "mosquitto", "memcached", "java-nio", "mariadb", "apache-event")

@@ -47,6 +47,11 @@ def match(mades, records):
     return matched, left
 
 
+def is_of_waiting_loop(record, loop, mades):
+    """Whether that loop stood still for as long as another one was blocked, for which it waited."""
+    return re.fullmatch(loop, record.get("loop", "")) and any(overlap(made, record) > seconds_of(record) * 0.9 for made in mades)
+
+
 def wrong_with(made, record):
     """What the record says amiss, a text each."""
     stall, wrong = made.stall, []

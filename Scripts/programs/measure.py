@@ -7,7 +7,7 @@ import threading
 import time
 
 from harness import Failure, free_port, say, wait_until
-from judge import Made, begin_of, facts, is_excused, match, seconds_of, wrong_with
+from judge import Made, begin_of, facts, is_excused, is_of_waiting_loop, match, seconds_of, wrong_with
 from program import BLOCK_SECONDS, same_text
 from session import FullWatch, Session
 
@@ -177,7 +177,9 @@ class Measurement:
         for record in session.records():
             # Of a hang's two lines the last one has all.
             records[record["id"]] = record
-        matched, left = match(self.made, records.values())
+        waiting = session.program.waiting_loop
+        records = [record for record in records.values() if not (waiting and is_of_waiting_loop(record, waiting, self.made))]
+        matched, left = match(self.made, records)
         result.stalls = len(self.made)
         for index, (made, record) in enumerate(zip(self.made, matched), 1):
             wrong = wrong_with(made, record) if record else ["no record"]

@@ -59,6 +59,8 @@ class Program:
     output_is_same = True
     # The commands and files that must be there, besides what `Scripts/programs/run` installs.
     needs: tuple = ()
+    # A loop that waits for the one that is blocked, so that a stall of it within that time is true.
+    waiting_loop: typing.Optional[str] = None
     # Why it has no stalls that can be caused from outside, for the table.
     no_stalls = ""
 
