@@ -80,7 +80,7 @@ package enum FrameRole: Sendable {
     static func isModule(_ symbol: String?) -> Bool { symbol?.hasPrefix(modulePrefix) == true }
 
     /// Whether the compiler made the code by itself.
-    static func isThunk(_ symbol: String) -> Bool {
+    package static func isThunk(_ symbol: String) -> Bool {
         var symbol = symbol[...]
         while symbol.hasPrefix(mergedPrefix) { symbol = symbol.dropFirst(mergedPrefix.count) }
         if thunkPrefixes.holdsPrefix(of: symbol) { return true }

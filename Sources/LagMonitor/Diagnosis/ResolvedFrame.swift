@@ -50,6 +50,9 @@ package struct ResolvedFrame: Sendable, Hashable {
         return CPlusPlusNameReader.variant(name)
     }
 
+    /// Whether Swift's compiler made it to pass a call on: to a closure with what that captured, to a protocol's or a class's method.
+    package var isForwarder: Bool { !isInlined && name.map(SwiftNameReader.isForwarder) ?? false }
+
     /// A name without a place.
     package init(_ symbol: ResolvedSymbol) {
         self.init(

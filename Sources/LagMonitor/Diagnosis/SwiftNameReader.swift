@@ -17,6 +17,21 @@ enum SwiftNameReader {
         "function signature specialization ", "inlined generic function ",
     ]
 
+    /// Those of them that stand for code which does nothing but call what they are followed by, and one that names no function.
+    private static let forwarders: [StaticString] = [
+        "partial apply forwarder for ", "partial apply for ", "curry thunk of ", "dispatch thunk of ", "protocol witness for ",
+        "protocol self-conformance witness for ", "vtable thunk for ", "override thunk of ", "reabstraction thunk",
+    ]
+
+    /// Whether the compiler made the code of this name to pass a call on.
+    static func isForwarder(_ name: String) -> Bool {
+        var cursor = NameCursor(Array(name.utf8)[...])
+        repeat {
+            for forwarder in forwarders where cursor.isAt(forwarder) { return true }
+        } while dropPrefix(&cursor)
+        return false
+    }
+
     static func simplified(_ name: ArraySlice<UInt8>) -> [UInt8] {
         var cursor = NameCursor(name)
         while dropPrefix(&cursor) {}

@@ -38,6 +38,8 @@ extension StallRecord {
         package var isRuntime = false
         /// Whether it is a library's template that calls a lambda of the program's, into which the compiler has put that. In no line.
         package var holdsOwnClosure = false
+        /// Whether the compiler made it to pass a call on to the function that it is named after. In no line.
+        package var isForwarder = false
 
         public init(
             pc: UInt64,

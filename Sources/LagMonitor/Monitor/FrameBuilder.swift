@@ -125,6 +125,7 @@ struct FrameBuilder {
             isAsync: captured.isAsync ? true : nil
         )
         frame.variant = name.variant
+        frame.isForwarder = captured.isAsync && name.isForwarder
         frame.isRuntime = name.isOfRuntime || InAppRules.isRuntime(modulePath: module.path)
         frame.holdsOwnClosure = !inApp && holdsOwnClosure(name, module, rules)
         if name.simplified == nil { frame.functionOffset = captured.functionStart &- module.bias }

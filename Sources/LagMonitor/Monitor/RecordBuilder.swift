@@ -139,7 +139,9 @@ package struct RecordBuilder {
             with: findings.culprit?.frameIndex,
             lineBytes: configuration.maxLineBytes
         )
-        record.framesTotal = outcome.total
+        let shown = record.frames.count
+        record.frames = record.frames.withoutForwarders
+        record.framesTotal = outcome.total - (shown - record.frames.count)
         record.samplesMatched = findings.culprit?.samplesMatched ?? namedStack.stack.count
         record.samplesShare = findings.culprit?.matchedShare
         if configuration.samples == .all { record.sampleTree = findings.tree }

@@ -176,6 +176,22 @@ struct StallFindings {
 }
 
 extension [StallRecord.Frame] {
+    /// Without the suspended callers that only pass a call on: a closure, a protocol's method would stand there twice, as a recursion does.
+    ///
+    /// One that is not preceded by the function it is named after stays: the compiler has put that into it.
+    var withoutForwarders: [StallRecord.Frame] {
+        // What the task's job began with: what runs it is further out.
+        var callee = prefix { $0.isAsync != true && FrameRole(symbol: $0.symbol) != .machinery }.last
+        return filter { frame in
+            guard frame.isAsync == true else { return true }
+            let saysNothing = frame.symbol.map(FrameRole.isThunk) ?? false
+            let isPassedOn = frame.isForwarder && (saysNothing || frame.symbol == callee?.symbol)
+            if isPassedOn, callee?.inlined != true, frame.skipped == nil { return false }
+            callee = frame
+            return true
+        }
+    }
+
     /// Without the suspended callers, unless nothing on the stack is the program's own: what ran is to blame, not who waited for it.
     var withoutCallersOfOwnCode: ArraySlice<StallRecord.Frame> {
         let stack = prefix { $0.isAsync != true }

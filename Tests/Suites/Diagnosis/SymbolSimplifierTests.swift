@@ -202,6 +202,17 @@ struct SymbolSimplifierTests {
         #expect(SymbolSimplifier.simplify(demangled, language: .cPlusPlus) == short)
     }
 
+    @Test(arguments: [
+        ("(1) await resume partial function for partial apply forwarder for closure #1 () async -> () in App.f() -> ()", true),
+        ("(2) suspend resume partial function for reabstraction thunk helper from @escaping () -> () to () -> ()", true),
+        ("protocol witness for App.P.find(Swift.Int) async -> () in conformance App.Disk : App.P in App", true),
+        ("function signature specialization <Arg[0] = Dead> of dispatch thunk of App.P.find(Swift.Int) -> ()", true),
+        ("(1) await resume partial function for closure #1 () async -> () in App.f() -> ()", false),
+        ("App.forwarder(partial: Swift.Int) -> ()", false),
+    ]) func `what the compiler made to pass a call on is known by its name`(name: String, forwards: Bool) {
+        #expect(ResolvedFrame(name: name).isForwarder == forwards)
+    }
+
     @Test func `what the optimiser of whole programs adds to a name is no part of it`() {
         let found = Demangler().demangle("_ZN4shop6resize17h47fc215f55c201d9E.llvm.16159844760554946847")
         #expect(SymbolSimplifier.simplify(found.name, language: found.language) == "shop::resize")

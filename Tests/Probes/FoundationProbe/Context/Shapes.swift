@@ -32,7 +32,7 @@ enum Shapes {
             Shape("continuation", ["Continuations.outer"]) { await Continuations.outer() },
             Shape("cancellation handler", ["Handlers.outer"]) { await Handlers.outer() },
             Shape("generic", ["Generics.twice", "Generics.outer"]) { await Generics.outer() },
-            Shape("protocol", ["Printer.work", "Generics.dispatch"]) { await Generics.dispatch(Printer()) },
+            Shape("protocol", ["Generics.dispatch"]) { await Generics.dispatch(Printer()) },
             Shape("closure", ["Closures.outer", "Closures.apply", "Closures.outer"]) { await Closures.outer() },
             Shape("detached", ["Closures.inner", "Closures.detached"]) { await Closures.detached() },
             Shape("task-local", ["Locals.inner", "Locals.outer"]) { await Locals.outer() },
@@ -79,10 +79,14 @@ enum Shapes {
         guard let record = sink.records(from: before).first(where: { "\($0.frames.map(\.symbol))".contains("blockHere") }) else {
             return ([], "none", ["no stall"])
         }
+        for (callee, caller) in zip(record.frames, record.frames.dropFirst())
+        where caller.isAsync == true && caller.symbol == callee.symbol && caller.function?.contains(" apply forwarder ") == true {
+            return (["doubled"], "none", [caller.function ?? ""])
+        }
         let names = record.frames.filter { $0.isAsync == true && $0.inApp == true }.compactMap(\.symbol).map(short)
             // The shape's own closure, and what starts it.
             .filter { !$0.contains("Shapes") }
-        // A closure and what passes its captures on to it, and a recursion, have the same name.
+        // A closure and the function around it, and a recursion, have the same short name.
         let callers = zip(names, [""] + names).filter { $0 != $1 }.map(\.0)
         return (
             callers, record.task.map { "\($0.name ?? "-")/\($0.priority ?? 0)" } ?? "none",

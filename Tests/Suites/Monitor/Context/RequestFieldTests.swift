@@ -76,4 +76,26 @@ struct RequestFieldTests {
         let foreign = [StallRecord.Frame(pc: 2, symbol: "start_thread", inApp: false)]
         #expect(Array((foreign + callers).withoutCallersOfOwnCode) == foreign + callers)
     }
+
+    @Test func `a suspended caller that only passes the call on is left out, and no function`() {
+        func frame(_ symbol: String, forwards: Bool = false, isAsync: Bool = true) -> StallRecord.Frame {
+            var frame = StallRecord.Frame(pc: 1, symbol: symbol, inApp: true, isAsync: isAsync ? true : nil)
+            frame.isForwarder = forwards
+            return frame
+        }
+        let stack = ["usleep", "closure in Shop.load", "swift_job_run", "start_thread"].map { frame($0, isAsync: false) }
+        let callers = [
+            // Of the job's own function.
+            frame("closure in Shop.load", forwards: true), frame("reabstraction thunk", forwards: true),
+            // A recursion.
+            frame("Shop.walk"), frame("Shop.walk"), frame("Shop.walk", forwards: true),
+            // What it is named after was put into it.
+            frame("Shop.find", forwards: true), frame("closure in Shop.main"), frame("closure in Shop.main", forwards: true),
+        ]
+        let kept = (stack + callers).withoutForwarders.dropFirst(stack.count).map(\.symbol)
+        #expect(kept == ["Shop.walk", "Shop.walk", "Shop.find", "closure in Shop.main"])
+        // They are on the stack.
+        let calls = [frame("Shop.find", isAsync: false), frame("Shop.find", forwards: true, isAsync: false)]
+        #expect(calls.withoutForwarders == calls)
+    }
 }
