@@ -46,6 +46,14 @@ enum ApplicationSnippets {
         }
     #endif
 
+    static func requests(_ sinks: [any RecordSink], respond: () async -> Void) async throws {
+        var configuration = StallMonitorConfiguration()
+        configuration.contexts = .recorded
+        let monitor = StallMonitor(configuration: configuration, sinks: sinks)
+        try monitor.start()
+        await withStallContext(name: "GET /orders/:id") { await respond() }
+    }
+
     static func expected(_ monitor: StallMonitor, _ queue: PingedQueue) {
         StallMonitor.expectingBlock { migrateDatabase() }
         monitor.pause(queue)
