@@ -17,8 +17,8 @@ uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64
 uint64_t clu_prologue_return_slot(const memory_view *view, uint64_t sp, uint64_t fp, uint64_t function, uint64_t pc);
 
 // Whether the code of a function, which ends at `end`, may go on in another one instead of calling it: it has a jump out of it, or through a register or
-// a table. Also if it cannot be followed.
-int clu_may_jump_out(const memory_view *view, uint64_t function, uint64_t end);
+// a table. `unknown` where it cannot be followed.
+int clu_may_jump_out(const memory_view *view, uint64_t function, uint64_t end, int unknown);
 
 #if defined(__x86_64__)
 // So far its end is looked for: loops that were written out are long.

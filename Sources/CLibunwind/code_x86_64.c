@@ -58,13 +58,13 @@ uint64_t clu_called_function(const memory_view *view, uint64_t return_address) {
     return clu_behind_jump(view, behind);
 }
 
-int clu_may_jump_out(const memory_view *view, uint64_t function, uint64_t end) {
+int clu_may_jump_out(const memory_view *view, uint64_t function, uint64_t end, int unknown) {
     uint8_t code[CLU_FUNCTION_BYTES];
     const size_t size = end - function;
-    if (size > sizeof(code) || clu_memory_view_read(view, function, code, size) != size) return 1;
+    if (size > sizeof(code) || clu_memory_view_read(view, function, code, size) != size) return unknown;
     clu_instruction instruction;
     for (size_t at = 0; at < size; at += instruction.length) {
-        if (!clu_decode(code + at, size - at, &instruction)) return 1;
+        if (!clu_decode(code + at, size - at, &instruction)) return unknown;
         if (instruction.flow == CLU_FLOW_JUMPS && !instruction.has_target) return 1;
         const uint64_t target = function + at + instruction.length + (uint64_t)instruction.target;
         if (instruction.has_target && (target < function || target >= end)) return 1;
@@ -168,6 +168,7 @@ uint64_t clu_return_slot_of_epilogue(const memory_view *view, uint64_t pc, uint6
     const cll_snapshot *snapshot = view->snapshot;
     const uint64_t known = snapshot->registers[CLL_REGISTER_PC] == pc && snapshot->registers[CLL_REGISTER_SP] == sp ? snapshot->known : 0;
     uint64_t at = pc, place = sp;
+    uint64_t read_from[16] = {0};  // where on the stack a register was read
     int is_known = 1, saved_frame = 0;
     *frame = 0;
     while (at < end && clu_is_executable(view, at)) {  // behind the code may be anything
@@ -186,9 +187,19 @@ uint64_t clu_return_slot_of_epilogue(const memory_view *view, uint64_t pc, uint6
                 place = sp;
                 is_known = 1;
                 *frame = 0;
+                memset(read_from, 0, sizeof(read_from));
                 continue;
             }
-            if (instruction.moves_stack) {
+            const uint64_t read = instruction.loads ? place + (uint64_t)instruction.restored_from : 0;
+            const int source = instruction.stack_grows_by ? instruction.stack_grows_by : instruction.stack_register;
+            const uint64_t kept = instruction.loads ? read : source ? read_from[source - 1] : 0;
+            uint64_t word;
+            if (instruction.loads && !instruction.moves_stack) {
+                read_from[instruction.loads - 1] = is_known ? read : 0;
+            } else if (instruction.moves_stack && is_known && kept != 0 && clu_memory_view_word(view, kept, &word)) {
+                // Code that aligns its stack keeps there how far that was moved, or where it was.
+                place = word + (instruction.stack_grows_by ? place : (uint64_t)instruction.stack_further);
+            } else if (instruction.moves_stack) {
                 is_known = instruction.stack_from != 0 && (known & 1ull << instruction.stack_from) != 0;
                 if (is_known) place = snapshot->registers[instruction.stack_from] + (uint64_t)instruction.stack_further;
             }

@@ -72,6 +72,7 @@ static int64_t clu_constant(const uint8_t *code, size_t bytes) {
 // Of those that functions keep for their callers, and some that they may use; -1: another one.
 static void clu_takes_stack(clu_instruction *found, int reg, const uint8_t *constant, size_t bytes) {
     found->moves_stack = 1;
+    found->stack_register = reg + 1;
     found->stack_from = reg == RBX ? 3 : reg == RBP ? 6 : reg >= 8 ? reg : 0;  // DWARF's numbers (System V ABI, AMD64, 3.6.2)
     if (bytes > 0) found->stack_further = clu_constant(constant, bytes);
 }
@@ -122,8 +123,10 @@ static void clu_find_effect(clu_instruction *found, uint8_t opcode, int rex, con
         return;
     }
     int mod = operands[0] >> 6, is_at_stack = !is_register && (operands[0] & 7) == 4 && operands[1] == 0x24 && (rex & (REX_X | REX_B)) == 0;
-    if (opcode == 0x8b && reg == RBP && (rex & REX_W) && is_at_stack) {
-        found->restores_frame = 1;
+    if (opcode == 0x8b && (rex & REX_W) && is_at_stack) {
+        found->restores_frame = reg == RBP;
+        found->moves_stack = reg == RSP;
+        found->loads = reg + 1;
         found->restored_from = mod == 0 ? 0 : clu_constant(operands + 2, mod == 1 ? 1 : 4);
         return;
     }
@@ -134,14 +137,15 @@ static void clu_find_effect(clu_instruction *found, uint8_t opcode, int rex, con
         else if (kind != 7) found->moves_stack = 1;
     } else if (opcode == 0x8d && reg == RSP) {
         // lea rsp, [rsp + constant], or another register
-        const int has_base = !is_register && mod != 0 && (operands[0] & 7) != 4 && (rex & REX_W) != 0;
+        const int has_base = !is_register && (operands[0] & 7) != 4 && (mod != 0 || (operands[0] & 7) != 5) && (rex & REX_W) != 0;
         if ((rex & REX_W) && is_at_stack && mod != 0)
             found->grows = -clu_constant(operands + 2, mod == 1 ? 1 : 4);
         else
-            clu_takes_stack(found, has_base ? rm : -1, operands + 1, !has_base ? 0 : mod == 1 ? 1 : 4);
+            clu_takes_stack(found, has_base ? rm : -1, operands + 1, !has_base || mod == 0 ? 0 : mod == 1 ? 1 : 4);
     } else if (opcode < 0x40 && (opcode & 7) < 4 && opcode < 0x38) {
         // The lower bit but one says which of the two is written to.
         if ((opcode & 1) && (opcode & 2 ? reg == RSP : is_register && rm == RSP)) found->moves_stack = 1;
+        if (found->moves_stack && (rex & REX_W) && is_register && opcode < 4) found->stack_grows_by = 1 + (opcode & 2 ? rm : reg);
     } else if (opcode == 0x89 && is_register && rm == RSP) {
         clu_takes_stack(found, rex & REX_W ? reg : -1, NULL, 0);
     } else if (opcode == 0x8b && reg == RSP) {

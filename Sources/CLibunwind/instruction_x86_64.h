@@ -22,9 +22,12 @@ typedef struct clu_instruction {
     int moves_stack;       // it goes elsewhere: `grows` says nothing
     int stack_from;        // to where this register shows, by DWARF's number, and so much further up; 0: that is not known
     int64_t stack_further;
+    int stack_register;    // the register that it is set from, by the machine's number plus one
+    int stack_grows_by;    // the register that is added to it, by the same
+    int loads;             // the register that is read from the stack, by the same, so far above the stack pointer as it was before: `restored_from`
     int saves_frame;       // push rbp
     int sets_frame;        // mov rbp, rsp
-    int restores_frame;    // rbp is read from the stack, so far above the stack pointer as it was before
+    int restores_frame;    // rbp is read from the stack, `restored_from`
     int64_t restored_from;
 } clu_instruction;
 

@@ -46,7 +46,8 @@ enum { ENDS = 16 };  // in one walk: each may read 32 KiB of code
 
 // The same by how the code ends: what it takes from the stack before it returns. Code that is written by hand, or made at run time, has often neither
 // tables nor a frame record, and is called through pointers. That a call stands before the address which is found there proves it: one through a
-// register, or one of code that has no tables either. In `saved` the caller's frame pointer.
+// register, one of code that has no tables either, or one of a function that goes on in other code, as who chooses the processor's variant of it does.
+// In `saved` the caller's frame pointer.
 static uint64_t clu_return_slot_by_end(clu_unwinder *unwinder, const clu_frame_registers *registers, uint64_t *saved) {
     if (unwinder->ends++ >= ENDS) return 0;
     uint64_t frame, address, pc = unwinder->frame_code;
@@ -62,9 +63,10 @@ static uint64_t clu_return_slot_by_end(clu_unwinder *unwinder, const clu_frame_r
         return has_record && frame != 0 && frame != registers->fp ? 0 : slot;
     }
     uint64_t function = clu_called_function(&unwinder->view, address);
-    if (function == 0 || function > pc || pc - function >= CLU_EPILOGUE_BYTES) return 0;
-    if (clu_module_find(unwinder->view.table, function) != clu_module_find(unwinder->view.table, pc)) return 0;
-    return clu_find_function(unwinder, function, &(clu_function){0}) ? 0 : slot;
+    if (function == 0 || clu_module_find(unwinder->view.table, function) != clu_module_find(unwinder->view.table, pc)) return 0;
+    clu_function called;
+    if (clu_find_function(unwinder, function, &called)) return clu_may_jump_out(&unwinder->view, called.start, called.end, 0) ? slot : 0;
+    return function <= pc && pc - function < CLU_EPILOGUE_BYTES ? slot : 0;
 }
 
 // A caller at which the walk can go on: what is known of its registers; a frame pointer of 0 is not.

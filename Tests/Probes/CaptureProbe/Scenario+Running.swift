@@ -30,7 +30,10 @@ extension Scenario {
         "handwritten-leaf": { try stall(untilSet: { fixture_call_handwritten(0, $0) }) },
         "handwritten-pushing": { try stall(untilSet: { fixture_call_handwritten(1, $0) }) },
         "handwritten-moving": { try stall(untilSet: { fixture_call_handwritten(2, $0) }) },
+        "handwritten-aligning": { try stall(untilSet: { fixture_call_handwritten(4, $0) }) },
+        "handwritten-keeping": { try stall(untilSet: { fixture_call_handwritten(5, $0) }) },
         "handwritten-called": { try stall(untilSet: { fixture_call_handwritten_directly($0, 64) }) },
+        "handwritten-chosen": { try stall(untilSet: { fixture_call_handwritten_choice($0) }) },
         "handwritten-at-run-time": { try stall(untilSet: { fixture_call_handwritten(3, $0) }) },
         // At work in a call that a signal cuts short: within one stall, and in the next one.
         "cut-call": {

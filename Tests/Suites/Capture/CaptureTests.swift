@@ -90,7 +90,7 @@ import Testing
         }
 
         /// The code's end says where its return address is, and the call before that address that it is one.
-        @Test(arguments: ["leaf", "pushing", "moving", "at-run-time"])
+        @Test(arguments: ["leaf", "pushing", "moving", "aligning", "keeping", "at-run-time"])
         func `code written by hand is left by what it does before it returns`(kind: String) throws {
             let run = try ProbeRun("handwritten-\(kind)")
             #expect(run["method"] == "signal" && run["end"] == "complete", "\(run.lines)")
@@ -106,10 +106,12 @@ import Testing
             #expect(run.frames.first == "fixture_handwritten_read" && run.index(of: "fixture_read_by_hand") == 1, "\(run.frames)")
         }
 
-        @Test func `code written by hand may use its callers frame pointer for something else`() throws {
-            let run = try ProbeRun("handwritten-called")
+        /// Also where a function with a table was called for it, which goes on in it.
+        @Test(arguments: [("called", "directly"), ("chosen", "choice")])
+        func `code written by hand may use its callers frame pointer for something else`(kind: String, caller: String) throws {
+            let run = try ProbeRun("handwritten-\(kind)")
             #expect(run["end"] == "complete" && run.frames.first == "fixture_handwritten_pushing", "\(run.lines)")
-            #expect(run.index(of: "fixture_call_handwritten_directly") == 1, "\(run.frames)")
+            #expect(run.index(of: "fixture_call_handwritten_\(caller)") == 1, "\(run.frames)")
             #expect(run.frames.last?.hasPrefix("clone") == true, "\(run.frames)")
         }
     #endif

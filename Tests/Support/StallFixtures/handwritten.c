@@ -9,7 +9,7 @@
 #if defined(__x86_64__)
 typedef void fixture_loop(const volatile uint8_t *flag);
 
-fixture_loop fixture_handwritten_leaf, fixture_handwritten_pushing, fixture_handwritten_moving;
+fixture_loop fixture_handwritten_leaf, fixture_handwritten_pushing, fixture_handwritten_moving, fixture_handwritten_aligning, fixture_handwritten_keeping;
 extern const uint8_t fixture_handwritten_end[];
 
 // Each loops until the byte at its argument is set.
@@ -22,6 +22,14 @@ __asm__(".text\n" BEGIN(fixture_handwritten_leaf) LOOP "ret\n" END(fixture_handw
         BEGIN(fixture_handwritten_pushing) "push %rbx\npush %rbp\npush %r12\nsub $200, %rsp\nmov $-41, %rbp\nmov $42, %ebx\n" LOOP
         "add $200, %rsp\npop %r12\npop %rbp\npop %rbx\nret\n" END(fixture_handwritten_pushing)
         "fixture_handwritten_end:\n"
+        // Which aligns its stack, and keeps on it how far that was moved, or where it was.
+        BEGIN(fixture_handwritten_aligning) "mov %rsp, %r11\nand $31, %r11\nadd $512, %r11\nsub %r11, %rsp\nmov %r11, 416(%rsp)\n"
+        "mov %rbp, 464(%rsp)\nmov $-41, %rbp\n" LOOP "mov 416(%rsp), %r11\nmov 464(%rsp), %rbp\nadd %r11, %rsp\nret\n"
+        END(fixture_handwritten_aligning)
+        BEGIN(fixture_handwritten_keeping) "push %rbp\nmov %rsp, %rax\nsub $200, %rsp\nand $-64, %rsp\nmov %rax, 24(%rsp)\nmov $-41, %rbp\n" LOOP
+        "mov 24(%rsp), %rsi\nlea (%rsi), %rsp\npop %rbp\nret\n" END(fixture_handwritten_keeping)
+        // With a table, and a jump for its end: it chooses the code for this processor.
+        BEGIN(fixture_handwritten_choice) ".cfi_startproc\njmp *fixture_chosen(%rip)\n.cfi_endproc\n" END(fixture_handwritten_choice)
         // Its end lies before its wait.
         BEGIN(fixture_handwritten_read) "push %rbx\nsub $16, %rsp\njmp 2f\n1: add $16, %rsp\npop %rbx\nret\n"
         "2: xor %eax, %eax\nsyscall\njmp 1b\nint3\n" END(fixture_handwritten_read));
@@ -45,9 +53,18 @@ __attribute__((noinline)) void fixture_call_handwritten_directly(const volatile 
     room[size - 1] = 1;
 }
 
+fixture_loop fixture_handwritten_choice;
+__attribute__((visibility("hidden"))) fixture_loop *fixture_chosen = fixture_handwritten_pushing;
+
+__attribute__((noinline)) void fixture_call_handwritten_choice(const volatile uint8_t *flag) {
+    fixture_handwritten_choice(flag);
+    __asm__ volatile("" ::: "memory");
+}
+
 __attribute__((noinline)) void fixture_call_handwritten(int kind, const volatile uint8_t *flag) {
-    fixture_loop *const loops[] = {fixture_handwritten_leaf, fixture_handwritten_pushing, fixture_handwritten_moving};
-    fixture_loop *volatile loop = kind < 3 ? loops[kind] : NULL;
+    fixture_loop *const loops[] = {fixture_handwritten_leaf,   fixture_handwritten_pushing, fixture_handwritten_moving, NULL,
+                                   fixture_handwritten_aligning, fixture_handwritten_keeping};
+    fixture_loop *volatile loop = loops[kind];
     if (loop == NULL) {
         void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (page == MAP_FAILED) abort();
@@ -62,5 +79,6 @@ __attribute__((noinline)) void fixture_call_handwritten(int kind, const volatile
 #else
 void fixture_call_handwritten(int kind, const volatile uint8_t *flag) {}
 void fixture_call_handwritten_directly(const volatile uint8_t *flag, int size) {}
+void fixture_call_handwritten_choice(const volatile uint8_t *flag) {}
 long fixture_read_by_hand(int descriptor, int size) { return 0; }
 #endif

@@ -19,11 +19,14 @@ void fixture_sleep_in_scheduled_code(void);
 void fixture_sleep_over_earlier_calls(void);
 
 // Loops until the byte at `flag` is set in code that has neither tables nor frame records: 0: `fixture_handwritten_leaf`, which uses no stack,
-// 1: `fixture_handwritten_pushing`, 2: `fixture_handwritten_moving`, which both use the frame pointer's register, 3: such code made at run time.
+// 1: `fixture_handwritten_pushing`, 2: `fixture_handwritten_moving`, which both use the frame pointer's register, 3: such code made at run time,
+// 4 and 5: `fixture_handwritten_aligning`, `fixture_handwritten_keeping`, which align their stacks.
 // x86-64; elsewhere nothing.
 void fixture_call_handwritten(int kind, const volatile uint8_t *flag);
 // The second of these, by a direct call, from a function whose frame grows by so many bytes.
 void fixture_call_handwritten_directly(const volatile uint8_t *flag, int size);
+// `fixture_handwritten_pushing`, which a function with a table goes on in that is called for it.
+void fixture_call_handwritten_choice(const volatile uint8_t *flag);
 // Reads a byte in such code, `fixture_handwritten_read`, from such a function.
 long fixture_read_by_hand(int descriptor, int size);
 
