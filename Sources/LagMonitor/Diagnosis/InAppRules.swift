@@ -56,6 +56,10 @@ package struct InAppRules: Sendable, Hashable {
         "boost::", "tbb::", "oneapi::tbb::", "fmt::v", "spdlog::", "asio::detail::", "Eigen::", "absl::", "folly::", "nlohmann::",
         "rapidjson::", "simdjson::", "google::protobuf::", "grpc::", "pybind11::", "websocketpp::", "moodycamel::", "QtPrivate::",
         "QtSharedPointer::", "QtConcurrent::", "testing::internal::",
+        "QArrayData::", "QArrayDataPointer::", "QTypedArrayData::", "QList::", "QVector::", "QVarLengthArray::", "QMap::",
+        "QMapData::", "QMapNode::", "QHash::", "QMultiHash::", "QMultiMap::", "QSet::", "QSharedPointer::", "QScopedPointer::",
+        "arma::", "blaze::", "xsimd::", "ranges::v3::", "cereal::", "msgpack::v", "httplib::", "toml::v", "CLI::App::",
+        "CryptoPP::", "Poco::", "pqxx::", "pugi::", "YAML::", "leveldb::", "rocksdb::", "re2::", "zmq::", "Xapian::",
         // Rust's libraries; a namespace `core` is anyone's.
         "core::alloc::", "core::ascii::", "core::borrow::", "core::clone::", "core::core_arch::", "core::default::",
         "core::error::", "core::f32::", "core::f64::", "core::ffi::", "core::net::", "core::panic::", "alloc::ffi::",

@@ -53,6 +53,7 @@ struct NamesakeTests {
         "__cxa_throw", "_Unwind_RaiseException", "uw_frame_state_for", "__gxx_personality_v0", "__dynamic_cast",
         "operator delete",
         "std::operator+", "std::operator==", "std::apply",
+        "arma::auxlib::eig_sym_dc", "QVector::realloc", "YAML::Node::begin",
     ])
     func `what cxx runs on is not in app`(symbol: String) {
         #expect(!InAppRules().isInApp(modulePath: "/opt/shop", symbol: symbol))
