@@ -20,7 +20,7 @@
 ///
 /// ``confidence`` = `coverage` × `kind` × `samples` × `completeness` × `names`, where
 /// - `coverage` is the share of the weight of *all* samples, also of those without a stack, whose stacks hold the function;
-/// - `kind` is 1 for code of the program, 0.7 for a lambda that only the name of the library's template says which calls it, 0.2 for that of the C library and of languages' runtimes, otherwise 0.5;
+/// - `kind` is 1 for code of the program, 0.7 for a lambda that only the name of the library's template says which calls it, 0.2 for that of the C library and of languages' runtimes and for what may be that (all of a static program that names nothing), otherwise 0.5;
 /// - `samples` is 1 − 0.3 / n for n samples of the same weight (for other weights the number that says as much, (Σw)² / Σw²,
 ///   after Kish, "Survey Sampling", 1965): 0.7 for one sample, 0.9 for three;
 /// - `completeness` is 1 − 0.2 × the share of what covers that is of stacks whose root was not reached;

@@ -34,6 +34,7 @@ extension StallFindings {
             let interpreter =
                 levels.contains { $0.language != nil }
                 ? nil : levels.firstIndex { InAppRules.isInterpreter(modulePath: $0.module) }
+            let isNamelessStaticProgram = isOfNamelessStaticProgram
             return zip(levels.indices, levels).map { index, level in
                 defer { if level.inlined != true { frame += 1 } }
                 // Where the function that it was written in is on the stack, that called an algorithm with it.
@@ -42,7 +43,8 @@ extension StallFindings {
                     symbol: closure?.symbol ?? level.symbol,
                     place: level.functionPlace,
                     inApp: closure != nil || level.inApp ?? false,
-                    isRuntime: level.isRuntime || interpreter.map { index > $0 } ?? false,
+                    isRuntime: level.isRuntime || (isNamelessStaticProgram && level.symbol == nil)
+                        || interpreter.map { index > $0 } ?? false,
                     isInterpreter: frame < areOfRuntime.count && areOfRuntime[frame],
                     isNameLost: frame < areNamesLost.count && areNamesLost[frame],
                     isFromTemplate: closure != nil,
@@ -50,6 +52,14 @@ extension StallFindings {
                     hasLine: level.line != nil
                 )
             }
+        }
+
+        /// Whether all of the stack is of one file that names nothing: a static program has its C library there, too, and a whole stack of any other begins in that
+        /// library's own file.
+        private var isOfNamelessStaticProgram: Bool {
+            let own = frames.filter { $0.module != "[vdso]" }
+            return stack.outcome.end == .complete && Set(own.map(\.module)).count == 1
+                && own.allSatisfy { $0.module != nil && $0.symbol == nil }
         }
 
         /// The levels of the first frames. Where the culprit's lies further out than a line has room for, it follows on fewer of them.

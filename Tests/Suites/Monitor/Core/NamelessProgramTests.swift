@@ -1,0 +1,52 @@
+import LagCapture
+import LagModel
+import Testing
+
+@testable import LagDetection
+@testable import LagDiagnosis
+@testable import LagMonitor
+
+@Suite("Programs without names")
+struct NamelessProgramTests {
+    private func frame(_ module: String, _ function: UInt64, _ symbol: String? = nil, inApp: Bool = true) -> StallRecord.Frame {
+        var frame = StallRecord.Frame(pc: function + 5, module: module, offset: function + 5, symbol: symbol, inApp: inApp)
+        frame.functionOffset = function
+        return frame
+    }
+
+    private func confidence(_ frames: [StallRecord.Frame], isWhole: Bool = true) throws -> Double {
+        var outcome = CaptureOutcome.failed(.noFreeSlot)
+        (outcome.stored, outcome.total) = (frames.count, frames.count)
+        outcome.end = isWhole ? .complete : .badFrame
+        let stack = StallFindings.NamedStack(
+            stack: TalliedStack(key: 1, outcome: outcome),
+            frames: frames,
+            levels: frames,
+            index: 0,
+            waitKind: nil,
+            isSleep: false,
+            loopFrames: 0,
+            areOfRuntime: [],
+            areNamesLost: []
+        )
+        let culprit = Culprit(stacks: [
+            CulpritStack(weightNanoseconds: 1, frames: stack.culpritFrames, isComplete: isWhole, samples: 1000)
+        ])
+        #expect(culprit?.frameIndex == 0)
+        return try #require(culprit).confidence
+    }
+
+    /// What is nearest to the leaf is mostly the C library's there.
+    @Test func `a static program that names nothing gives no sure culprit`() throws {
+        let own = [frame("app", 0x1000), frame("app", 0x2000), frame("app", 0x3000)]
+        #expect(try confidence(own) < 0.25)
+        #expect(try confidence([frame("app", 0x1000), frame("[vdso]", 0x10, "__vdso_time", inApp: false)] + own) < 0.25)
+        // The start of any other program's stack is in its C library, and what is in the program's file is mostly its own.
+        let start = frame("libc.so.6", 0x4000, "__libc_start_main", inApp: false)
+        #expect(try confidence(own + [start]) > 0.45)
+        // Where that is has not been seen.
+        #expect(try confidence(own, isWhole: false) > 0.35)
+        // One with names.
+        #expect(try confidence([frame("app", 0x1000, "work")] + own) > 0.9)
+    }
+}
