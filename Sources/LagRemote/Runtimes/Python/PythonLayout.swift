@@ -76,6 +76,8 @@ struct PythonLayout: Sendable, Equatable {
     var attributes: Attributes?
     /// In the C library's own structure of a thread, to which `pthread_t` leads: the kernel's number of the thread; nil: not known.
     var descriptorNumber: UInt64?
+    /// The number of the process's main thread, as the process itself knows it.
+    var mainThread: Int32?
 
     /// `_frameowner`: the frame lies in a generator or coroutine, and was made ready when that was made.
     static let ownedByGenerator: UInt8 = 1

@@ -24,6 +24,7 @@ extension PythonRuntime {
                 continue
             }
             layout.descriptorNumber = descriptorNumber(image)
+            layout.mainThread = NamespaceThread.innerTid(of: image.process, process: image.process)
             let found = PythonRuntime(
                 image.memory,
                 layout,

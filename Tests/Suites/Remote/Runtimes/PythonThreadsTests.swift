@@ -80,9 +80,9 @@ struct PythonThreadsTests {
         #expect(threads.state(of: 79) == lists.page(4))
     }
 
-    @Test(arguments: 0..<2) func `in a forked process the thread's own structure has its number`(version: Int) {
+    @Test(arguments: 0..<2) func `in a forked process the main thread's own structure has its number`(version: Int) {
         var layout = Self.layouts[version]
-        layout.descriptorNumber = 720
+        (layout.descriptorNumber, layout.mainThread) = (720, 77)
         let lists = Lists(layout)
         lists.store(lists.page(1), 0, layout.firstInterpreter)
         lists.interpreter(1, next: nil, state: 3, tid: 99)
@@ -92,6 +92,18 @@ struct PythonThreadsTests {
         // It cannot be read.
         lists.store(16, 3, layout.nativeThread - 8)
         #expect(lists.threads.state(of: 77) == nil && lists.threads.state(of: 99) == lists.page(3))
+    }
+
+    /// The C library gives the structure of a thread that has ended to a new one.
+    @Test(arguments: 0..<2) func `a new thread does not get the state of one that has ended`(version: Int) {
+        var layout = Self.layouts[version]
+        (layout.descriptorNumber, layout.mainThread) = (720, 77)
+        let lists = Lists(layout)
+        lists.store(lists.page(1), 0, layout.firstInterpreter)
+        lists.interpreter(1, next: nil, state: 3, tid: 99)
+        lists.store(lists.page(10), 3, layout.nativeThread - 8)
+        lists.store(100, 10, 720)
+        #expect(lists.threads.state(of: 100) == nil && lists.threads.state(of: 99) == lists.page(3))
     }
 
     @Test(arguments: 0..<2) func `a state that was freed counts no more`(version: Int) {
