@@ -36,6 +36,8 @@ package struct Symbolizer: Sendable {
     private var replaced = ReplacedFiles()
     /// Of programs without a loader that were asked for: one, as a rule.
     private var staticLibraries: [SymbolFiles.Module: StaticLibrary?] = [:]
+    /// Of programs that have a name which says something in some languages only.
+    private var languages: [SymbolFiles.Module: Set<CompiledLibraries>] = [:]
     private static let maximumStaticLibraries = 64
     /// Passes over symbol tables so far; shows tests that the cache works.
     package private(set) var tablePasses = 0
@@ -70,6 +72,7 @@ package struct Symbolizer: Sendable {
         if replaced.contains(oneOf: queries, files) {
             cache.removeAll()
             staticLibraries = [:]
+            languages = [:]
         }
         var unknown: [SymbolFiles.Module: Set<UInt64>] = [:]
         var answers: [Key: Entry] = [:]
@@ -85,7 +88,9 @@ package struct Symbolizer: Sendable {
             guard let found = search(module, for: addresses.sorted()) else { continue }
             for address in addresses {
                 let key = Key(module: module.buildID.isEmpty ? module.path : module.buildID, address: address)
-                let entry = Entry(symbol: found[address].map { symbol($0, staticLibraries[module] ?? nil) })
+                let entry = Entry(
+                    symbol: found[address].map { symbol($0, staticLibraries[module] ?? nil, languages[module] ?? []) }
+                )
                 answers[key] = entry
                 cache.insert(entry, for: key)
             }
@@ -97,7 +102,9 @@ package struct Symbolizer: Sendable {
         }
     }
 
-    private func symbol(_ found: SymbolTableSearch.Found, _ library: StaticLibrary?) -> ResolvedSymbol {
+    private func symbol(_ found: SymbolTableSearch.Found, _ library: StaticLibrary?, _ languages: Set<CompiledLibraries>)
+        -> ResolvedSymbol
+    {
         let rawName = String(decoding: found.rawName, as: UTF8.self)
         let otherNames = found.otherNames.map { String(decoding: $0, as: UTF8.self) }
         let (name, language) = demangler.demangle(rawName)
@@ -112,7 +119,8 @@ package struct Symbolizer: Sendable {
             mangled: name == rawName ? nil : rawName,
             symbolOffset: found.address - found.start,
             isFolded: isFolded,
-            isOfRuntime: CompiledLibraries.holds(rawName) || library?.holds(found.start, names: [rawName] + otherNames) == true
+            isOfRuntime: CompiledLibraries.holds(rawName, in: languages)
+                || library?.holds(found.start, names: [rawName] + otherNames) == true
         )
     }
 
@@ -139,13 +147,31 @@ package struct Symbolizer: Sendable {
         if isNewStaticProgram, staticLibraries.count >= Self.maximumStaticLibraries { staticLibraries = [:] }
         if !hasOwnTable, let debug = files.openDebugFile(of: file, module) {
             search(debug, ELFFile.SectionType.symbolTable, for: &rest, into: &found)
+            findLanguages(of: module, in: debug, for: found)
             if isNewStaticProgram { staticLibraries[module] = Self.staticLibrary(in: debug) }
         } else if isNewStaticProgram {
             staticLibraries[module] = Self.staticLibrary(in: file)
         }
         search(file, ELFFile.SectionType.symbolTable, for: &rest, into: &found)
         search(file, ELFFile.SectionType.dynamicSymbols, for: &rest, into: &found)
+        findLanguages(of: module, in: file, for: found)
         return found
+    }
+
+    /// Where a name needs it, once for each module.
+    private mutating func findLanguages(
+        of module: SymbolFiles.Module,
+        in file: borrowing ELFFile,
+        for found: [UInt64: SymbolTableSearch.Found]
+    ) {
+        guard languages[module] == nil,
+            found.values.contains(where: { CompiledLibraries.mayHold(String(decoding: $0.rawName, as: UTF8.self)) })
+        else { return }
+        if languages.count >= Self.maximumStaticLibraries { languages = [:] }
+        let tables = [ELFFile.SectionType.symbolTable, ELFFile.SectionType.dynamicSymbols]
+        languages[module] = Set(
+            file.sections.filter { tables.contains($0.type) }.flatMap { CompiledLibraries.languages(in: file, table: $0) }
+        )
     }
 
     private static func staticLibrary(in file: borrowing ELFFile) -> StaticLibrary? {

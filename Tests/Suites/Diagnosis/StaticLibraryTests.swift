@@ -60,11 +60,30 @@ struct StaticLibraryTests {
         let libraries = [
             "_D3std4sort4sortFZv", "_d_newclass", "caml_alloc", "camlStdlib__List__rev_12", "ada__text_io__put", "fpc_halt",
         ]
-        let symbols = (own + libraries).enumerated().map {
-            Symbol(name: $0.element, value: 0x1100 + UInt64($0.offset) * 16, size: 16)
-        }
-        let found = try Self.ofCLibrary(symbols, entry: 0)
-        #expect(found.count == libraries.count && found.isDisjoint(with: own + ["shop.order"]), "\(found)")
+        let starts = ["_Dmain", "caml_start_program", "adainit", "PASCALMAIN"]
+        let found = try Self.ofCLibrary(Self.row(own + libraries + starts), entry: 0)
+        #expect(found.subtracting(starts).count == libraries.count, "\(found)")
+        #expect(found.isDisjoint(with: own + ["shop.order"]), "\(found)")
+    }
+
+    private static func row(_ names: [String]) -> [Symbol] {
+        names.enumerated().map { Symbol(name: $0.element, value: 0x1100 + UInt64($0.offset) * 16, size: 16) }
+    }
+
+    @Test(
+        arguments: zip(
+            ["_Dmain", "caml_start_program", "adainit", "PASCALMAIN"],
+            ["_d_load", "caml_load", "system__load", "fpc_load"]
+        )
+    )
+    func `a name that any program may have is a librarys only in a program of that language`(start: String, name: String) throws {
+        let names = ["_d_load", "caml_load", "system__load", "fpc_load"]
+        #expect(try Self.ofCLibrary(Self.row(names + ["main"]), entry: 0).isEmpty)
+        let found = try Self.ofCLibrary(Self.row(names + [start]), entry: 0).subtracting([start])
+        // Names of Ada are shown with dots.
+        #expect(found.map { $0.replacing(".", with: "__") } == [name])
+        // Another one's beginning is that name alone.
+        #expect(try Self.ofCLibrary(Self.row(names + [start + "s", "x" + start]), entry: 0).isEmpty)
     }
 
     @Test(
