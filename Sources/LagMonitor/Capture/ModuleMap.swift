@@ -36,7 +36,7 @@ package final class ModuleMap: @unchecked Sendable {
     private var rangeCount = 0
     private var fingerprint: UInt64 = 0
     private var moduleFingerprint: UInt64 = 0
-    /// Another number whenever modules came or went. Owner thread.
+    /// Another number whenever modules, or copies of their code, came or went. Owner thread.
     package private(set) var generation: UInt64 = 0
     /// Where the process publishes what it is, as of the last ``refresh()``; nil: nowhere. Owner thread.
     package private(set) var processContext: UInt64?
@@ -138,6 +138,7 @@ package final class ModuleMap: @unchecked Sendable {
             } else if line.executable, line.start >= end {
                 addRange(line)
                 hash.combine(word: line.start ^ line.end << 20)
+                if line.inode != 0 { moduleHash.combine(word: line.start ^ line.end << 20) }
             }
         }
         defer { fingerprint = hash.value }

@@ -42,9 +42,11 @@ struct ModuleMapTests {
         let before = map.copies(of: module).map(\.range)
         let memory = try #require(mmap(nil, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, off_t(own.offset) + off_t(page)))
         #expect(memory != MAP_FAILED)
-        defer { munmap(memory, 4096) }
         let start = UInt64(UInt(bitPattern: memory))
+        let generation = map.generation
         map.refresh()
+        // Who knows of copies is to ask again.
+        #expect(map.generation != generation)
         #expect(!before.contains(start..<start + 4096))
         let copy = try #require(map.copies(of: module).first { $0.range == start..<start + 4096 })
         var table = map.table
@@ -54,6 +56,10 @@ struct ModuleMapTests {
         for other in map.present where other.index != module {
             #expect(!map.copies(of: other.index).contains { $0.range == copy.range })
         }
+        munmap(memory, 4096)
+        let withCopy = map.generation
+        map.refresh()
+        #expect(map.generation != withCopy && !map.copies(of: module).contains { $0.range == copy.range })
     }
 
     @Test func `of more mappings than there is room for those of code are known`() throws {

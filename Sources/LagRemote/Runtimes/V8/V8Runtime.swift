@@ -18,15 +18,15 @@ final class V8Runtime: LanguageRuntime {
     private let module: Int
     private let stackStart: UInt64
     private let sources = V8Sources()
-    /// Its builtins, the interpreter among them, near the code that it makes (`short_builtin_calls`): mapped once more when a process begins.
-    private let copies: [ModuleMap.CodeCopy]
+    /// Its builtins, the interpreter among them, near the code that it makes (`short_builtin_calls`): mapped once more for the program, and for each worker that has such code of its own.
+    private let copies: PthreadMutex<[ModuleMap.CodeCopy]>
 
     private init(_ memory: RemoteMemory, _ module: ProcessImage.Module, _ layout: V8Layout, bytecodeSizes: [UInt8]) {
         self.memory = memory
         stackStart = Self.stackStart(of: memory.process)
         self.module = module.index
         modules = [module.index]
-        copies = module.copies
+        copies = PthreadMutex(module.copies)
         self.layout = layout
         self.bytecodeSizes = bytecodeSizes
     }
@@ -81,13 +81,21 @@ final class V8Runtime: LanguageRuntime {
         return fields.dropFirst(stackStartField).first.flatMap { UInt64($0) } ?? 0
     }
 
+    func stays(in image: ProcessImage) -> Bool {
+        guard let own = image.modules.first(where: { $0.index == module }) else { return false }
+        let present = own.copies
+        copies.withLock { $0 = present }
+        return true
+    }
+
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
         var copy = V8Copy(layout, memory)
         copy.copy(from: thread.registers.framePointer, stackStart: thread.place)
     }
 
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {
-        guard let memory else { return stack.map(withOriginal) }
+        let copies = copies.withLock { $0 }
+        guard let memory else { return stack.map { withOriginal($0, copies) } }
         let live = self.memory
         let finder = V8Stack(
             heap: V8Heap(layout: layout) { address, count in
@@ -95,12 +103,12 @@ final class V8Runtime: LanguageRuntime {
             },
             bytecodeSizes: bytecodeSizes,
             sources: sources,
-            builtin: { [copies] address in copies.lazy.compactMap { $0.original(of: address) }.first }
+            builtin: { address in copies.lazy.compactMap { $0.original(of: address) }.first }
         )
         var merged: [StackEntry] = []
         merged.reserveCapacity(stack.count)
         for (place, entry) in stack.enumerated() {
-            let entry = withOriginal(entry)
+            let entry = withOriginal(entry, copies)
             guard case .native(let native) = entry, isOwn(native.frame), isCopied(native.framePointer, memory),
                 !isWithoutFrame(native, before: place + 1 < stack.count ? stack[place + 1] : nil),
                 let found = finder.frames(
@@ -126,7 +134,7 @@ final class V8Runtime: LanguageRuntime {
     }
 
     /// A frame in a copy of the builtins as one in the builtins, which have names.
-    private func withOriginal(_ entry: StackEntry) -> StackEntry {
+    private func withOriginal(_ entry: StackEntry, _ copies: [ModuleMap.CodeCopy]) -> StackEntry {
         guard case .native(var native) = entry, native.frame.module == nil,
             let address = copies.lazy.compactMap({ $0.original(of: native.address) }).first
         else { return entry }
