@@ -39,16 +39,16 @@ enum LanguageLibraries {
 }
 
 extension InAppRules {
-    /// Whether a frame that a language's runtime knows is the program's own. ``inAppPrefixes`` win over ``notInAppPrefixes``, both over the rules.
+    /// Whether a frame that a language's runtime knows is the program's own; nil: that is not known. ``inAppPrefixes`` win over ``notInAppPrefixes``, both over the rules.
     /// - Parameters:
     ///   - file: the source file; without one only the runtime's word decides.
     ///   - language: that of the frame.
     ///   - isLibrary: whether it is code of a library, where the runtime says so.
-    package func isInApp(languageFile file: String?, symbol: String, language: String?, isLibrary: Bool?) -> Bool {
+    package func isInApp(languageFile file: String?, symbol: String, language: String?, isLibrary: Bool?) -> Bool? {
         let names = [file, file.map(ModuleName.base), symbol].compactMap { $0 }
         if Self.matches(names, inAppPrefixes) { return true }
         if Self.matches(names, notInAppPrefixes) { return false }
         if let isLibrary { return !isLibrary }
-        return file.map { !LanguageLibraries.holds($0, language: language) } ?? false
+        return file.map { !LanguageLibraries.holds($0, language: language) }
     }
 }
