@@ -36,6 +36,30 @@ struct HotSpotMethod {
         return place >= begin && place - begin < UInt64(bytes) ? Int(place - begin) : nil
     }
 
+    /// Bytecodes (The Java Virtual Machine Specification, chapter 6).
+    private enum Bytecode {
+        static let dup: UInt8 = 0x59
+        static let storeReference: UInt8 = 0x3a
+        static let storeReferenceInSlot: ClosedRange<UInt8> = 0x4b...0x4e
+        static let enterMonitor: UInt8 = 0xc2
+        /// Constants and local variables: none of them calls anything.
+        static let neverCall: [ClosedRange<UInt8>] = [0x01...0x11, 0x15...0x2d]
+    }
+
+    /// The bytecode that has called something, by the place that the interpreter keeps. Of `monitorenter` it keeps the place behind, for exceptions to be thrown from there
+    /// (`TemplateTable::monitorenter`): where a bytecode lies there that calls nothing, it is that one which waits.
+    func index(ofCallKeptAt place: UInt64) -> Int? {
+        guard let index = index(ofBytecodeAt: place), index >= 4, let bytes = memory.bytes(place &- 4, 5) else {
+            return index(ofBytecodeAt: place)
+        }
+        // As compilers make it: the byte alone may be another one's operand.
+        let isStored =
+            bytes[1] == Bytecode.dup && Bytecode.storeReferenceInSlot.contains(bytes[2])
+            || bytes[0] == Bytecode.dup && bytes[1] == Bytecode.storeReference
+        let isEntered = isStored && bytes[3] == Bytecode.enterMonitor && Bytecode.neverCall.contains { $0.contains(bytes[4]) }
+        return isEntered ? index - 1 : index
+    }
+
     /// How far below its frame pointer its stack may end: what it may push, and as much more as the machine's own check allows
     /// (`frame::is_interpreted_frame_valid`).
     var maximumFrameBytes: UInt64 { (1024 + UInt64(memory.load(constant &+ layout.maxStack) ?? 0 as UInt16)) * 8 }

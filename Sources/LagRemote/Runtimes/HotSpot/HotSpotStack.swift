@@ -98,7 +98,9 @@ struct HotSpotStack {
             place.framePointer - place.stackPointer <= method.maximumFrameBytes
         else { return nil }
         let present = place.isReturnAddress ? nil : bytecode.flatMap { method.index(ofBytecodeAt: $0) }
-        let kept = word(place.framePointer &+ layout.frames.bytecode).flatMap { method.index(ofBytecodeAt: $0) }
+        let kept = word(place.framePointer &+ layout.frames.bytecode).flatMap {
+            place.isReturnAddress ? method.index(ofCallKeptAt: $0) : method.index(ofBytecodeAt: $0)
+        }
         return frame(method, present ?? kept, place)
     }
 

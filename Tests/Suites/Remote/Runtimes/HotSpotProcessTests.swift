@@ -1,0 +1,40 @@
+internal import Glibc
+internal import LagCapture
+internal import TestSupport
+internal import Testing
+
+@testable internal import LagRemote
+
+/// A Java that waits, watched from here.
+@Suite(.enabled(if: access("/usr/bin/javac", X_OK) == 0, "no Java compiler on this machine"))
+struct HotSpotProcessTests {
+    /// The interpreter keeps the place behind it.
+    @Test func `a thread that waits for a monitor is in the line that enters it`() throws {
+        let program = """
+            class Shop {
+              static final Object LOCK = new Object();
+              public static void main(String[] arguments) throws Exception {
+                String[] names = new String[1];
+                Thread holder = new Thread(() -> {
+                  synchronized (LOCK) {
+                    System.out.println("ready");
+                    try { Thread.sleep(600_000); } catch (InterruptedException exception) { }
+                  }
+                });
+                holder.start();
+                while (holder.getState() != Thread.State.TIMED_WAITING) Thread.sleep(1);
+                synchronized (LOCK) {
+                  names[0] = "behind it";
+                }
+              }
+            }
+            """
+        let process = try InterpretedProcess("/usr/bin/java", program, file: "Shop.java")
+        var found: [String] = []
+        _ = eventually {
+            found = process.threads.compactMap { process.own(process.take($0)).first { $0.hasPrefix("Shop.main") } }
+            return found == ["Shop.main:13"]
+        }
+        #expect(found == ["Shop.main:13"])
+    }
+}
