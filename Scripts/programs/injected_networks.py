@@ -65,21 +65,6 @@ source = pipe://{self.home}/fifo?name=default
         return ["snapserver", "-c", conf, f"--server.datadir={self.home}"]
 
 
-class Rsyslogd(Injected):
-    name = "rsyslogd"
-    needs = ("rsyslogd",)
-    greeting = b"<13>Jan  1 00:00:00 host name: words\n"
-    any_thread = True
-
-    def command(self):
-        conf = self.write("rsyslog.conf", f"""
-module(load="imtcp")
-input(type="imtcp" port="{self.port}")
-*.* {self.home}/log
-""")
-        return ["rsyslogd", "-n", "-f", conf, "-i", self.home / "pid"]
-
-
 class Snmpd(UDP):
     name = "snmpd"
     needs = ("snmpd",)
@@ -161,4 +146,4 @@ class Privoxy(Injected):
         return ["privoxy", "--no-daemon", self.write("privoxy.conf", f"listen-address 127.0.0.1:{self.port}\n")]
 
 
-PROGRAMS = (Slapd, Varnish, Tor, Snapserver, Rsyslogd, Snmpd, Kamailio, H2o, Rinetd, PdnsRecursor, Privoxy)
+PROGRAMS = (Slapd, Varnish, Tor, Snapserver, Snmpd, Kamailio, H2o, Rinetd, PdnsRecursor, Privoxy)
