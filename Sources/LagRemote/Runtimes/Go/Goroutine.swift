@@ -103,7 +103,7 @@ struct Goroutine {
     }
 
     /// What may be return addresses, next to the stack pointer of a thread that sleeps.
-    static func innermostWords(of thread: RuntimeThread, _ memory: MemoryCopy) -> some Sequence<UInt64> {
+    static func innermostWords(of thread: RuntimeThread, _ memory: MemoryCopy) -> [UInt64] {
         let begin = (thread.registers.stackPointer &+ 7) & ~7
         return words(from: begin, to: begin &+ Limit.leftBytes, memory)
     }
@@ -125,13 +125,18 @@ struct Goroutine {
         return found(in: words(from: begin, to: end, memory), memory)
     }
 
-    private static func words(from begin: UInt64, to end: UInt64, _ memory: MemoryCopy) -> some Sequence<UInt64> {
-        sequence(first: begin) { $0 &+ 8 }.lazy
-            .prefix { $0 < end && memory.holds($0, 8) }
-            .compactMap { memory.load($0) }
+    /// Those that are in the copy, or can be. (Up to 512 of them at each sample: a chain of lazy sequences took a quarter of the watchdog's time.)
+    private static func words(from begin: UInt64, to end: UInt64, _ memory: MemoryCopy) -> [UInt64] {
+        var words: [UInt64] = []
+        var address = begin
+        while address < end, memory.holds(address, 8), let word: UInt64 = memory.load(address) {
+            words.append(word)
+            address &+= 8
+        }
+        return words
     }
 
-    private static func found(in words: some Sequence<UInt64>, _ memory: MemoryCopy) -> [Goroutine] {
+    private static func found(in words: [UInt64], _ memory: MemoryCopy) -> [Goroutine] {
         var known: Set<UInt64> = []
         var found: [Goroutine] = []
         for address in words where address % 8 == 0 && address > 1 << 16 && address < 1 << 47 {
