@@ -1,3 +1,4 @@
+internal import CLagLinux
 internal import Glibc
 internal import LagMonitor
 

@@ -1,8 +1,6 @@
-internal import Dispatch
 internal import Glibc
 internal import LagModel
 internal import LagMonitor
-internal import Synchronization
 
 /// lagmond's messages to people, on stderr. stdout carries records and nothing else.
 enum Diagnostics {
@@ -12,44 +10,39 @@ enum Diagnostics {
     /// Of a message whose reader is behind, where stderr is in non-blocking mode; and of all of them at the end.
     private static let longestWait: Duration = .seconds(1)
 
-    /// Whether who reports waits for no reader: one that stands still (a log collector that hangs, a terminal after ^S) blocks a write for good.
-    private static let isQueued = Atomic(false)
-    private static let queue = DispatchQueue(label: "lagmond.messages")
-    private static let queued = Atomic(0)
-    /// Further messages are dropped, and counted: the next one that is written says how many.
+    /// Who reports waits for no reader: one that stands still (a log collector that hangs, a terminal after ^S) blocks a write for good.
+    private static let queue = PthreadMutex<MessageQueue?>(nil)
+    /// The next message that is written says how many were dropped.
     private static let mostQueued = 1000
-    private static let dropped = Atomic(0)
 
     /// Writes one line to stderr, with one `write` where the kernel accepts it whole. Any thread.
     ///
     /// Names in the message may be a watched program's choice: they are shown without what changes a terminal (``PlainText``).
     static func report(_ message: String) {
-        let line = Array("\(PlainText.sanitized("\(program): \(message)"))\n".utf8)
-        guard isQueued.load(ordering: .relaxed) else { return write(line) }
-        guard queued.add(1, ordering: .relaxed).newValue <= mostQueued else {
-            queued.subtract(1, ordering: .relaxed)
-            dropped.add(1, ordering: .relaxed)
-            return
-        }
-        queue.async {
-            let lost = dropped.exchange(0, ordering: .relaxed)
-            if lost > 0 { write(Array("\(program): \(lost) messages were dropped: stderr is not read\n".utf8)) }
-            write(line)
-            queued.subtract(1, ordering: .releasing)
-        }
+        let line = line(message)
+        if let queue = queue.withLock({ $0 }) { queue.add(line) } else { write(line) }
     }
 
-    private static func write(_ line: [UInt8]) {
+    /// The bytes of a message.
+    static func line(_ message: String) -> [UInt8] { Array("\(PlainText.sanitized("\(program): \(message)"))\n".utf8) }
+
+    @Sendable private static func write(_ line: [UInt8]) {
         _ = WholeWrite.write(line, to: STDERR_FILENO, waitMilliseconds: Int32(longestWait / .milliseconds(1)))
     }
 
-    /// Has a thread of their own write the messages from now on: of a run that supervises. Its signals are blocked by then.
-    static func beginQueueing() { isQueued.store(true, ordering: .relaxed) }
+    /// Has a thread of their own write the messages from now on, where the system has one to give: of a run that supervises. Its signals are
+    /// blocked by then.
+    static func beginQueueing() {
+        queue.withLock { queue in
+            if queue == nil { queue = MessageQueue.start(most: mostQueued, write: write) }
+        }
+    }
 
     /// Waits until the messages are written, a second at most: before this process ends.
     static func flush() {
+        guard let queue = queue.withLock({ $0 }) else { return }
         let deadline = MonotonicTime.now + longestWait
-        while queued.load(ordering: .acquiring) > 0, MonotonicTime.now < deadline { usleep(1000) }
+        while !queue.isEmpty, MonotonicTime.now < deadline { usleep(1000) }
     }
 
     /// The text of an error number.

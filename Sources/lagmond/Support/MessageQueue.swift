@@ -1,0 +1,72 @@
+internal import LagDetection
+internal import LagModel
+internal import LagMonitor
+
+/// Lines that a thread of their own writes, so that who reports waits for no reader.
+///
+/// Not a dispatch queue: where the system has no thread to give (`RLIMIT_NPROC`, a container's `pids.max`), libdispatch keeps whoever submits
+/// waiting until it has. Here that shows once, before anything waits.
+final class MessageQueue: Sendable {
+    private struct State {
+        var waiting: [[UInt8]] = []
+        /// Those that wait, and the one that is being written.
+        var unwritten = 0
+        var dropped = 0
+    }
+
+    private let state = PthreadMutex(State())
+    private let posted = WakeSemaphore()
+    /// Further lines are dropped, and counted.
+    private let most: Int
+    private let write: @Sendable ([UInt8]) -> Void
+
+    private init(most: Int, write: @escaping @Sendable ([UInt8]) -> Void) { (self.most, self.write) = (most, write) }
+
+    /// One whose thread runs until the process ends, with signals blocked.
+    /// - Parameter write: on that thread; may wait for good.
+    /// - Returns: nil where the system refuses the thread.
+    static func start(most: Int, write: @escaping @Sendable ([UInt8]) -> Void) -> MessageQueue? {
+        let queue = MessageQueue(most: most, write: write)
+        let thread = try? WorkerThread(name: "lag-messages", submitsToQueues: false) { queue.run() }
+        return thread == nil ? nil : queue
+    }
+
+    /// Any thread; waits for nothing.
+    func add(_ line: [UInt8]) {
+        let isTaken = state.withLock { state in
+            guard state.unwritten < most else {
+                state.dropped += 1
+                return false
+            }
+            state.unwritten += 1
+            state.waiting.append(line)
+            return true
+        }
+        if isTaken { posted.post() }
+    }
+
+    private func run() {
+        while true {
+            _ = posted.wait(until: .max)
+            while let (lines, dropped) = take() {
+                if dropped > 0 { write(Diagnostics.line("\(dropped) messages were dropped: stderr is not read")) }
+                for line in lines {
+                    write(line)
+                    state.withLock { $0.unwritten -= 1 }
+                }
+            }
+        }
+    }
+
+    /// nil: none waits.
+    private func take() -> (lines: [[UInt8]], dropped: Int)? {
+        state.withLock { state in
+            guard !state.waiting.isEmpty else { return nil }
+            defer { (state.waiting, state.dropped) = ([], 0) }
+            return (state.waiting, state.dropped)
+        }
+    }
+
+    /// Whether all lines are written.
+    var isEmpty: Bool { state.withLock { $0.unwritten == 0 } }
+}
