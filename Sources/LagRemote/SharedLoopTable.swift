@@ -29,11 +29,11 @@ package final class SharedLoopTable: @unchecked Sendable {
         var table: UnsafeMutablePointer<clb_loop_table>?
         var descriptor: Int32 = -1
         var start: UInt64 = 0
+        if let fault = ProcFolder.fault { throw .resources(reason: fault) }
         var error = cll_procfs_start_ticks(getpid(), &start)
         if error == 0 { error = clr_loop_table_create(start, &table, &descriptor) }
         guard error == 0, let table else {
-            let reason = error == ESRCH ? "/proc is not there" : "no shared memory: \(String(cString: strerror(error)))"
-            throw .resources(reason: reason)
+            throw .resources(reason: "no shared memory: \(String(cString: strerror(error)))")
         }
         raw = table
         self.descriptor = descriptor

@@ -11,17 +11,23 @@ struct AttachPermission {
     func check(loops: [Int32]) throws(AttachRefusal) {
         guard process != getpid() else { throw .itself }
         let status = StatusFile(process: process)
-        guard !status.isEmpty else { throw kill(process, 0) == 0 || errno == EPERM ? .hidden(process) : .noProcess(process) }
-        if let leader = status.numbers("Tgid").first, leader != Int(process) { throw .thread(process, of: Int32(leader)) }
-        if let state = status.value("State")?.drop(while: { $0 == "\t" }).first, state == "Z" || state == "X" {
-            throw .ended(process)
+        // In the /proc of another pid namespace the number is another process's.
+        guard !status.isEmpty, ProcFolder.fault == nil else {
+            throw kill(process, 0) == 0 || errno == EPERM ? .hidden(process) : .noProcess(process)
         }
+        if let leader = status.numbers("Tgid").first, leader != Int(process) { throw .thread(process, of: Int32(leader)) }
+        if Self.hasEnded(status) { throw .ended(process) }
         // Without memory of its own.
         guard status.value("VmSize") != nil else { throw .kernelThread(process) }
         try checkPatiently()
         // Afterwards: only who may trace it may read its file.
         if ProgramFormat.is32Bit(process) { throw .program32Bit(process) }
         for loop in loops where access("/proc/\(process)/task/\(loop)", F_OK) != 0 { throw .noThread(loop, of: process) }
+    }
+
+    private static func hasEnded(_ status: StatusFile) -> Bool {
+        guard let state = status.value("State")?.drop(while: { $0 == "\t" }).first else { return false }
+        return state == "Z" || state == "X"
     }
 
     /// In the midst of an exec nothing fits together for a moment.
@@ -61,7 +67,10 @@ struct AttachPermission {
         else { throw refusal() }
     }
 
-    private func refusal() -> AttachRefusal {
+    /// Why the kernel refuses the process: one that has ended meanwhile, whoever asks.
+    func refusal() -> AttachRefusal {
+        let status = StatusFile(process: process)
+        if status.isEmpty || Self.hasEnded(status) { return .ended(process) }
         let explanation = AttachFacts.read(of: process).explanation
         return .notPermitted(process, reason: explanation.reason, remedy: explanation.remedy)
     }

@@ -87,8 +87,8 @@ final class CommandWatch: Sendable {
     /// Starts the command, and attaches to it where the preloaded library cannot be in it.
     /// - Throws: ``StartFailure`` also where it has to be watched and cannot be; then it does not run any more.
     func startCommand(ownSession: Bool) throws(StartFailure) -> WrappedProcess {
-        if requiresWatch, let obstacle = launcher.obstacle, access("/proc/self/stat", R_OK) != 0 {
-            throw Self.notWatched("\(obstacle); nor from outside: /proc is not there")
+        if requiresWatch, let obstacle = launcher.obstacle, let fault = ProcFolder.fault {
+            throw Self.notWatched("\(obstacle); nor from outside: \(fault)")
         }
         // Those of the command that ran before.
         outside.stop()

@@ -22,8 +22,8 @@ struct WatchReport {
         var isUndecided = false
         /// Whether it is a program of Go.
         var isGo = false
-        /// Whether a thread of it sleeps in a wait as loops have.
-        var awaitsEvents = false
+        /// Who has a thread that sleeps in a wait as loops have: it, or a process below it (a worker of an idle server).
+        var waiter: String?
         /// The patterns by which loops are selected; empty: all are.
         var selection = ""
         /// What is not selected: loops, and processes.
@@ -99,14 +99,15 @@ struct WatchReport {
                 + "left out are \(list(command.leftOut, leftOutInLine))"
         }
         guard !command.isGo else { return "\(start) \(wait): it is \(GoProgram.notice)" }
-        return command.awaitsEvents
-            ? "\(start) \(wait): \(firstWait)"
-            : "\(start) \(wait): \(noWaits); a thread that only computes or reads is not watched"
+        let reason = command.waiter.map(firstWait) ?? "\(noWaits); a thread that only computes or reads is not watched"
+        return "\(start) \(wait): \(reason)"
     }
 
     static let noWaits = "no thread of it waits again and again in epoll, poll or select"
     /// An idle server's case: one wait may last for hours.
-    static let firstWait = "a thread of it waits for events, and is watched as a loop when it has come back to that wait"
+    static func firstWait(of waiter: String) -> String {
+        "a thread of \(waiter) waits for events, and is watched as a loop when it has come back to that wait"
+    }
 
     private static func list(_ names: [String], _ most: Int) -> String {
         names.prefix(most).joined(separator: ", ") + (names.count > most ? " and \(names.count - most) more" : "")

@@ -104,7 +104,8 @@ final class WatchReporter: @unchecked Sendable {
 
     private func poll() {
         let now = MonotonicTime.now
-        let root = lifecycle.status.pid
+        // In another namespace's /proc the number is another process's.
+        let root = ProcFolder.fault == nil ? lifecycle.status.pid : 0
         let selection = outside.selection
         outside.leave(publishes: surroundings.publishes) { [surroundings] in
             selection.includes(process: $0) ? surroundings.hasLibrary($0) : true
@@ -135,7 +136,7 @@ final class WatchReporter: @unchecked Sendable {
             name: Self.name(of: root),
             isUndecided: isUndecided,
             isGo: isDue && GoProgram.isRun(by: root),
-            awaitsEvents: isDue && Int(clr_threads_use(root)) == CLR_THREADS_WAIT,
+            waiter: isDue ? SilentProcess.waiter(below: root, name: Self.name) : nil,
             selection: selection.shown,
             leftOut: selection.includesAll ? [] : leftOut
         )
@@ -246,14 +247,14 @@ final class WatchReporter: @unchecked Sendable {
             let use = Int(clr_threads_use(pid))
             let isGo = GoProgram.isRun(by: pid)
             let name = Self.name(of: pid)
-            list.append(Unwatched(pid: pid, name: name, reason: Self.silence(isGo, use)))
+            list.append(Unwatched(pid: pid, name: name, reason: SilentProcess.reason(isGo: isGo, use: use)))
             let isReported = silent[id]
             // The command's own process has its line where nothing of it is watched, and of a Go program its watch says so.
             let hasLine = pid == root || isGo && outside.isWatching(pid)
             let isDue = isReported == false && !hasLine && use != CLR_THREADS_AWAIT_CHILDREN && silenceLinesLeft > 0
             if isDue {
                 silenceLinesLeft -= 1
-                messages.add("\(name) [\(pid)] has no event loop so far: \(Self.silence(isGo, use))")
+                messages.add("\(name) [\(pid)] has no event loop so far: \(SilentProcess.reason(isGo: isGo, use: use))")
             }
             found[id] = isReported == true || isDue
         }
@@ -265,15 +266,6 @@ final class WatchReporter: @unchecked Sendable {
         guard !outside.isWatching(id.pid) else { return true }
         if case .hasLibrary = observations[id] { return true }
         return false
-    }
-
-    private static func silence(_ isGo: Bool, _ use: Int) -> String {
-        if isGo { return GoProgram.notice }
-        return switch use {
-        case CLR_THREADS_AWAIT_CHILDREN: "it waits for its children"
-        case CLR_THREADS_WAIT: WatchReport.firstWait
-        default: WatchReport.noWaits
-        }
     }
 
     /// Loops that found no slot in the table, which nothing else shows.

@@ -93,9 +93,10 @@ struct ProcessTree: ~Copyable {
 
     deinit { for member in members where member.pidfd >= 0 { close(member.pidfd) } }
 
-    /// Each process of the machine with its parent.
+    /// Each process of the machine with its parent; none where `/proc` has the numbers of another pid namespace.
     static func parents() -> [pid_t: pid_t] {
         var parents: [pid_t: pid_t] = [:]
+        guard ProcFolder.fault == nil else { return parents }
         for pid in ProcFile.numbers(in: "/proc") {
             if let parent = parent(of: pid) { parents[pid] = parent }
         }

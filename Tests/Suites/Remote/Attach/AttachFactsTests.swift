@@ -33,6 +33,15 @@ internal import Testing
         #expect(throws: AttachRefusal.itself) { try AttachPermission(process: getpid()).check(loops: []) }
     }
 
+    /// It may not be traced, by root either, which is no security module's doing.
+    @Test func `a process that ends while it is asked for has ended`() throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/true")
+        try process.run()
+        process.waitUntilExit()
+        #expect(AttachPermission(process: process.processIdentifier).refusal() == .ended(process.processIdentifier))
+    }
+
     @Test func `a 32-bit program is known by its file`() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("format-\(getpid())")
         defer { try? FileManager.default.removeItem(at: file) }

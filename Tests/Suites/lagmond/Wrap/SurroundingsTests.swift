@@ -35,7 +35,37 @@ struct SurroundingsTests {
         #expect(run.errors.contains("--require-watch: the command does not run") && run.errors.contains("/proc"), "\(run.errors)")
     }
 
+    /// lagmond in a new pid namespace; `/proc` is the one outside of it, where its numbers are other processes'.
+    private static let besideProc = ["/usr/bin/unshare", "--pid", "--fork"]
+
+    /// Of what has the command's number there, and of what is below it, nothing is said.
+    @Test(.enabled(if: canBeFirst, "needs a PID namespace")) func `the proc of another pid namespace is not believed`() throws {
+        let run = try Self.run(Self.besideProc, ["/bin/sh", "-c", "sleep 6; echo ran"])
+        #expect(run.status == 0 && run.text == "ran\n", "\(run.status)")
+        #expect(
+            run.errors.contains("lagmond: not watched: no shared loop table: /proc is of another pid namespace"),
+            "\(run.errors)"
+        )
+        #expect(run.errors.contains("/proc does not show it") && run.errors.split(separator: "\n").count == 2, "\(run.errors)")
+        let refused = try Self.run(Self.besideProc, options: ["--require-watch"])
+        #expect(refused.status == 69 && refused.text.isEmpty, "\(refused.status) \(refused.errors)")
+    }
+
     // MARK: limits and filters
+
+    /// Each of lagmond's threads is one of those that the user may not have, at one limit or another; so is the command.
+    @Test(.enabled(if: geteuid() == 0, "needs a user without other processes"), arguments: 1...12)
+    func `without threads for lagmond the run ends`(limit: Int) throws {
+        let user = "54\(100 + limit)"
+        let surroundings = [
+            "/usr/bin/setpriv", "--reuid=\(user)", "--clear-groups", "/bin/sh", "-c",
+            "ulimit -u \(limit); exec timeout -s KILL 30 \"$@\"",
+            "sh",
+        ]
+        let run = try Self.run(surroundings, ["/bin/sh", "-c", "echo ran; exit 7"])
+        // timeout itself is one, and says 125 where there is not even one for lagmond.
+        #expect([7, 125, 126].contains(run.status) && (run.status == 7) == (run.text == "ran\n"), "\(run.status) \(run.errors)")
+    }
 
     @Test func `below a file size limit the command runs`() throws {
         for limit in [0, 4] {

@@ -53,11 +53,14 @@ struct WatchReportTests {
     }
 
     @Test func `an idle servers first wait is no silence without a reason`() {
-        for (awaits, reason) in [(true, WatchReport.firstWait), (false, WatchReport.noWaits)] {
+        for (waiter, reason) in [
+            ("it", "a thread of it waits for events"), ("nginx [8]", "a thread of nginx [8] waits for events"),
+            (nil, WatchReport.noWaits),
+        ] {
             var report = WatchReport()
             let start = MonotonicTime.now
             let messages = (0..<40).flatMap { number in
-                let command = WatchReport.Command(pid: 7, name: "c", awaitsEvents: awaits)
+                let command = WatchReport.Command(pid: 7, name: "c", waiter: waiter)
                 return report.update([], of: command, at: start + WatchReport.interval * number)
             }
             #expect(messages.count == 1 && messages[0].hasPrefix("c [7] has no event loop after 5 s: \(reason)"), "\(messages)")
