@@ -26,7 +26,7 @@ struct TopCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What makes a group: fingerprint, culprit, cause, loop, process, service or target (a target's name is its service), host, incident, label:NAME.",
+            "What makes a group: fingerprint, culprit, cause, loop, process, service or target (a target's name is its service), host, incident, request, label:NAME.",
             valueName: "what"
         )
     )
