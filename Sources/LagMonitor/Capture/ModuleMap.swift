@@ -45,6 +45,8 @@ package final class ModuleMap: @unchecked Sendable {
     private var isLarge = false
     /// When they may be read again (`CLOCK_MONOTONIC`).
     private var nextRefresh: UInt64 = 0
+    /// When a walk may have them read (``refreshForWalk()``).
+    var nextForWalk: UInt64 = 0
     /// Modules that found no room.
     package private(set) var overflow = 0
 

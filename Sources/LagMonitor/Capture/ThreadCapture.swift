@@ -260,7 +260,7 @@ package final class ThreadCapture {
     private func walk(_ snapshot: Snapshot, method: CaptureMethod, into frames: FrameBuffer) -> CaptureOutcome {
         var result = unwinder.walk(snapshot, modules: modules, into: frames)
         // A frame in no known module, or no code that a frame record leads to: something was loaded, or made, since the map was read. Once is enough.
-        if result.unknown_modules > 0 || result.end == CLU_UNWIND_NO_INFO, modules.refresh() {
+        if result.unknown_modules > 0 || result.end == CLU_UNWIND_NO_INFO, modules.refreshForWalk() {
             unwinder.forget()
             result = unwinder.walk(snapshot, modules: modules, into: frames)
         }

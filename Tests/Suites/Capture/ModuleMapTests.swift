@@ -79,6 +79,18 @@ struct ModuleMapTests {
         #expect(large.present.count == small.present.count)
     }
 
+    @Test func `walks have the mappings read seldom, however often they ask`() throws {
+        let map = try #require(ModuleMap())
+        #expect(map.refreshForWalk())
+        #expect(map.nextForWalk > 0)
+        let memory = try #require(mmap(nil, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
+        defer { munmap(memory, 4096) }
+        map.nextForWalk = .max
+        #expect(!map.refreshForWalk())
+        map.nextForWalk = 0
+        #expect(map.refreshForWalk())
+    }
+
     /// lld maps the first page of a small file for its code as well.
     @Test func `a small file that begins twice in memory is one module`() throws {
         let folder = NSTemporaryDirectory() + "module-map-\(UUID().uuidString)"

@@ -56,6 +56,8 @@ extension Watch {
         var loopCalls = LoopCalls()
         /// When these are to be taken again.
         var loopStackDue: UInt64 = 0
+        /// After how long, where they cannot be had.
+        var loopStackRetry = Watch.firstLoopStackRetryNanoseconds
         /// Where they do not say enough, and a rule wants to know.
         var rests = RestMeter()
         /// Whether the rules saw it last as if it rested (``BeaconReading/atRest``).

@@ -3,19 +3,20 @@ internal import LagCapture
 
 /// Which functions run the loop (``LoopStack``): of loops of other processes, whose names nobody knows beforehand.
 extension Watch {
-    /// A program may come from one loop to another; so long one is taken to be in the same: 0.1 ms a second of a busy loop, 2 ms of one
-    /// that goes on whenever it is read.
+    /// A program may come from one loop to another; so long one is taken to be in the same: 0.1 ms a second of a busy loop.
     private static let loopStackAgeNanoseconds: UInt64 = 1_000_000_000
-    /// A busy loop may not be asleep whenever it is visited.
-    private static let loopStackRetryNanoseconds: UInt64 = 50_000_000
+    /// A busy loop may not be asleep whenever it is visited. One whose stack has no end is read as seldom as others at last.
+    static let firstLoopStackRetryNanoseconds: UInt64 = 50_000_000
 
     /// Takes the stack of a loop that waits, if it sleeps there and it is time. The thread notices nothing.
     func recordLoopStack(_ beacon: BeaconReading, at now: UInt64) {
         guard countsSleeps, now >= cold.pointee.loopStackDue else { return }
-        cold.pointee.loopStackDue = now.saturatingSum(Self.loopStackRetryNanoseconds)
+        let retry = cold.pointee.loopStackRetry
+        cold.pointee.loopStackDue = now.saturatingSum(retry)
         let target = cold.pointee.target
         let outcome = services.capture.capture(target, earlier: nil, into: services.scratch, bySignal: false, budget: .once)
         guard outcome.method == .passive, BeaconReading(hot.pointee.beacon).word == beacon.word else { return }
+        cold.pointee.loopStackRetry = min(retry * 2, Self.loopStackAgeNanoseconds)
         services.findFunctions(of: outcome.stored)
         guard cold.pointee.loopStack.record(outcome, in: services.scratch) else { return }
         let hasLanguages = services.scratch.hasLanguages(in: outcome.stored)
@@ -24,6 +25,7 @@ extension Watch {
         guard BeaconReading(hot.pointee.beacon).word == beacon.word else { return }
         cold.pointee.loopCalls = calls
         cold.pointee.loopStackDue = now.saturatingSum(Self.loopStackAgeNanoseconds)
+        cold.pointee.loopStackRetry = Self.firstLoopStackRetryNanoseconds
     }
 
     /// Whether the thread sleeps in a handler by its calls (``LoopCalls``), where its loop waits with its events at that address of the stack, if they
