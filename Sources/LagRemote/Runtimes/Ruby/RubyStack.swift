@@ -50,15 +50,18 @@ struct RubyStack {
         // The environment of what became an object, as that of the program itself mostly does, lies elsewhere.
         let count = min(all, Self.maximumFrames)
         let outer = max(0, count - Self.framesBetweenChecks)
-        func copyEnvironment(of index: Int) {
-            let place = first &+ UInt64(index) &* layout.frameBytes
-            guard let environment: UInt64 = memory.load(place &+ layout.frameEnvironment) else { return }
-            if environment < begin || environment >= top { memory.prefetch(environment, 8) }
+        func copyEnvironments(of frames: Range<Int>) {
+            let places = frames.compactMap { index -> UInt64? in
+                let place = first &+ UInt64(index) &* layout.frameBytes
+                guard let environment: UInt64 = memory.load(place &+ layout.frameEnvironment) else { return nil }
+                return environment < begin || environment >= top ? environment : nil
+            }
+            memory.prefetch(places, 8)
         }
-        for index in outer..<count { copyEnvironment(of: index) }
-        for index in 0..<outer {
-            if index % Self.framesBetweenChecks == 0, !memory.mayLookOn { return }
-            copyEnvironment(of: index)
+        copyEnvironments(of: outer..<count)
+        for index in stride(from: 0, to: outer, by: Self.framesBetweenChecks) {
+            guard memory.mayLookOn else { return }
+            copyEnvironments(of: index..<min(index + Self.framesBetweenChecks, outer))
         }
     }
 
