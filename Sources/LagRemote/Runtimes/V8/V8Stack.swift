@@ -178,6 +178,11 @@ struct V8Stack {
         let file = function.isBuiltin ? nil : function.file()
         let line = source(of: frame, function).flatMap { function.line(at: $0, sources) }
         let variant = name == V8Function.anonymous ? function.variant() : nil
+        // Of a script whose name cannot be read it is not known.
+        let isLibrary: Bool? =
+            if function.isBuiltin { true } else if let file { isOfNode(file) ? true : nil } else {
+                function.isEvaluated ? false : nil
+            }
         // The process went on while this was read.
         guard function.check == frame.check, heap.type(frame.code) == heap.layout.types.shared else { return nil }
         var found = LanguageFrameName(
@@ -185,7 +190,7 @@ struct V8Stack {
             function: name,
             file: file,
             line: line,
-            isLibrary: file.map { isOfNode($0) ? true : nil } ?? !function.isEvaluated
+            isLibrary: isLibrary
         )
         found.variant = variant
         return found
