@@ -16,6 +16,9 @@ protocol InterpretedFunction {
     func file(at position: UInt64) -> String?
     func line(at position: UInt64) -> Int?
 
+    /// Of a function without a name of its own: ``LanguageFrameName/variant``. Nil of others, and where it cannot be read.
+    func variant() -> String?
+
     /// The line of an operation, where positions are statements, which may have several.
     func line(at position: UInt64, of operation: UInt64) -> Int?
 }
@@ -33,15 +36,17 @@ struct InterpretedCall {
 }
 
 extension [[InterpretedCall]] {
-    /// The frames of these groups. A call whose counter is not in its function has none.
+    /// The frames of these groups. Of a call whose counter is not in its function there is a frame without a name: what it calls was not called by the one before.
     /// - Parameter find: reads the function at a place; asked once for each.
     func frames<Function: InterpretedFunction>(_ find: (_ place: UInt64) -> Function?) -> [[LanguageFrame]] {
         var known: [UInt64: Function?] = [:]
         return map { group in
-            group.compactMap { call in
+            group.map { call in
                 let found = known[call.function] ?? find(call.function)
                 known[call.function] = .some(found)
-                guard let found, let position = found.position(of: call.counter) else { return nil }
+                guard let found, let position = found.position(of: call.counter) else {
+                    return LanguageFrame.nameless(code: call.function, pc: call.operation ?? call.counter)
+                }
                 return LanguageFrame(
                     code: call.function,
                     check: found.check(at: position),
@@ -85,16 +90,20 @@ extension LanguageFrame {
         isLibrary: (_ found: Function, _ file: String?) -> Bool?
     ) -> LanguageFrameName? {
         guard let found = find(), found.check(at: position) == check, let label = found.label() else { return nil }
-        let (file, line) = (found.file(at: position), found.line(at: position, of: pc))
-        guard find()?.check(at: position) == check else { return nil }
-        return LanguageFrameName(
+        let file = found.file(at: position)
+        var name = LanguageFrameName(
             language: language,
             function: label,
             file: file,
-            line: line,
+            line: found.line(at: position, of: pc),
             isLibrary: isLibrary(found, file)
         )
+        name.variant = found.variant()
+        return find()?.check(at: position) == check ? name : nil
     }
+
+    /// A call of which nothing else is known: no function has this ``check``.
+    static func nameless(code: UInt64, pc: UInt64) -> LanguageFrame { LanguageFrame(code: code, check: 0, pc: pc) }
 
     /// For ``check``: of words that another function at the same place would have otherwise.
     static func check(of words: [UInt64]) -> UInt64 {

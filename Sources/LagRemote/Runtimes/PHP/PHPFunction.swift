@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// A function of PHP, as somewhere in another process's memory: written in PHP, or one of an extension.
 struct PHPFunction: InterpretedFunction {
     /// Of an extension, and written in PHP: `ZEND_INTERNAL_FUNCTION`, `ZEND_USER_FUNCTION` (`zend_compile.h`).
@@ -7,6 +9,8 @@ struct PHPFunction: InterpretedFunction {
     private static let internalBytes = 24
     private static let maximumTextBytes: UInt64 = 4096
     private static let maximumInstructions: UInt32 = 1 << 24
+    private static let maximumVariantInstructions: UInt32 = 2048
+    private static let closure = "{closure}"
 
     private let layout: PHPLayout
     private let read: (_ address: UInt64, _ count: Int) -> [UInt8]?
@@ -67,6 +71,18 @@ struct PHPFunction: InterpretedFunction {
         let place = field(layout.functionCode) &+ position &* layout.instructionBytes &+ layout.instructionLine
         guard let line: UInt32 = read(place, 4)?.number(at: 0), line > 0, line < UInt32(Int32.max) else { return nil }
         return Int(line)
+    }
+
+    /// All closures of a class are called the same: of one the kinds of its instructions, wherever it stands in its file.
+    func variant() -> String? {
+        guard isUsers, label()?.hasSuffix(Self.closure) == true, count <= Self.maximumVariantInstructions,
+            let code = read(field(layout.functionCode), Int(count) * Int(layout.instructionBytes))
+        else { return nil }
+        var hash = StableHash()
+        for index in 0..<Int(count) {
+            hash.combine(word: UInt64(code[index * Int(layout.instructionBytes) + layout.instructionKind]))
+        }
+        return hash.text
     }
 
     private func word(_ address: UInt64) -> UInt64? { read(address, 8)?.number(at: 0) }

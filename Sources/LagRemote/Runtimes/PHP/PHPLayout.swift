@@ -9,16 +9,20 @@ struct PHPLayout: Sendable {
     let globalsBytes: UInt64
     /// Its innermost frame.
     let currentFrame: UInt64
-    /// `zend_execute_data`: the instruction, the function, how it was called, and the caller's.
-    let frameInstruction, frameFunction, frameCall, framePrevious: UInt64
+    /// `zend_execute_data`: the instruction, the function, its object, how it was called, and the caller's.
+    let frameInstruction, frameFunction, frameObject, frameCall, framePrevious: UInt64
     let frameBytes: Int
+    /// `zend_generator`: its frame, the one that it has left its turns to, and what that one's frame is linked to.
+    let generatorFrame, generatorParent, generatorPlaceholder: UInt64
+    let generatorBytes: Int
     /// `zend_function`: its name, its class.
     let functionName, functionClass: UInt64
     /// `zend_op_array`, a function that is written in PHP: how many instructions, which, and the file.
     let functionCount, functionCode, functionFile: UInt64
     let functionBytes: Int
-    /// `zend_op`, and where it has its line.
+    /// `zend_op`, and where it has its line and its kind.
     let instructionBytes, instructionLine: UInt64
+    let instructionKind: Int
     /// `zend_string`: its length and its bytes.
     let stringLength, stringBytes: UInt64
     /// `zend_class_entry`: its name.
@@ -31,9 +35,14 @@ struct PHPLayout: Sendable {
             currentFrame: 488,
             frameInstruction: 0,
             frameFunction: 24,
+            frameObject: 32,
             frameCall: 40,
             framePrevious: 48,
             frameBytes: 56,
+            generatorFrame: 56,
+            generatorParent: 152,
+            generatorPlaceholder: 184,
+            generatorBytes: 160,
             functionName: 8,
             functionClass: 16,
             functionCount: 80,
@@ -42,6 +51,7 @@ struct PHPLayout: Sendable {
             functionBytes: 160,
             instructionBytes: 32,
             instructionLine: 24,
+            instructionKind: 28,
             stringLength: 16,
             stringBytes: 24,
             className: 8

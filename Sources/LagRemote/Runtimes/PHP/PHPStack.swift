@@ -9,6 +9,8 @@ struct PHPStack {
     /// The stack lies in a chunk of the allocator's (`ZEND_MM_CHUNK_SIZE`), in which all pages can be read; outer frames lie lower.
     private static let chunkBytes: UInt64 = 2 << 20
     private static let prefetchedBytes: UInt64 = 16 * 1024
+    /// Of all of a stack.
+    private static let maximumDelegations = 64
 
     let memory: MemoryCopy
     let layout: PHPLayout
@@ -41,12 +43,20 @@ struct PHPStack {
         guard var place: UInt64 = memory.load(globals &+ layout.currentFrame), place != 0 else { return }
         var functions: [UInt64] = []
         var known: Set<UInt64> = [0]
+        var delegations = Self.maximumDelegations
         for _ in 0..<Self.maximumFrames {
             if !memory.holds(place, layout.frameBytes) { prefetch(below: place) }
             guard place % 8 == 0, let function: UInt64 = memory.load(place &+ layout.frameFunction),
                 let previous: UInt64 = memory.load(place &+ layout.framePrevious)
             else { break }
             if known.insert(function).inserted { functions.append(function) }
+            if function == 0 {
+                for frame in delegating(at: place, &delegations) {
+                    memory.prefetch(frame, layout.frameBytes)
+                    guard let function: UInt64 = memory.load(frame &+ layout.frameFunction) else { continue }
+                    if known.insert(function).inserted { functions.append(function) }
+                }
+            }
             guard previous != 0, previous != place else { break }
             place = previous
         }
@@ -58,6 +68,7 @@ struct PHPStack {
         guard var place: UInt64 = memory.load(globals &+ layout.currentFrame), place != 0 else { return [] }
         var groups: [[InterpretedCall]] = []
         var group: [InterpretedCall] = []
+        var delegations = Self.maximumDelegations
         for _ in 0..<Self.maximumFrames {
             guard place % 8 == 0, let instruction: UInt64 = memory.load(place &+ layout.frameInstruction),
                 let function: UInt64 = memory.load(place &+ layout.frameFunction),
@@ -76,12 +87,38 @@ struct PHPStack {
                     groups.append(group)
                     group = []
                 }
+            } else {
+                let calls = delegating(at: place, &delegations).compactMap { frame -> InterpretedCall? in
+                    guard let counter: UInt64 = memory.load(frame &+ layout.frameInstruction),
+                        let function: UInt64 = memory.load(frame &+ layout.frameFunction), function != 0
+                    else { return nil }
+                    return InterpretedCall(function: function, counter: counter)
+                }
+                if group.isEmpty, !groups.isEmpty { groups[groups.count - 1] += calls } else { group += calls }
             }
             guard previous != 0, previous != place else { break }
             place = previous
         }
         if !group.isEmpty { groups.append(group) }
         return groups
+    }
+
+    /// The frames of generators that have left their turns to another one (`yield from`), innermost first. The one that runs is not linked to them, but to a placeholder in the
+    /// outermost (`execute_fake`; `zend_generator_check_placeholder_frame` of `zend_generators.c`).
+    private func delegating(at place: UInt64, _ left: inout Int) -> [UInt64] {
+        var generator = place &- layout.generatorPlaceholder
+        guard memory.load(place &+ layout.frameObject) == generator else { return [] }
+        var frames: [UInt64] = []
+        while left > 0 {
+            left -= 1
+            if !memory.holds(generator, layout.generatorBytes) { memory.prefetch(generator, layout.generatorBytes) }
+            guard let parent: UInt64 = memory.load(generator &+ layout.generatorParent), parent != 0, parent % 8 == 0,
+                let frame: UInt64 = memory.load(generator &+ layout.generatorFrame), frame != 0, frame % 8 == 0
+            else { break }
+            frames.append(frame)
+            generator = parent
+        }
+        return frames.reversed()
     }
 
     /// Outer frames lie lower.

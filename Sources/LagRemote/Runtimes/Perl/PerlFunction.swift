@@ -17,6 +17,7 @@ struct PerlFunction: InterpretedFunction {
     private static let maximumNameBytes: Int32 = 1024
     private static let maximumPathBytes = 4096
     private static let evaluated = "(eval"
+    private static let nameless = "::__ANON__"
 
     private let program: PerlProgram
     private var layout: PerlLayout { program.layout }
@@ -79,6 +80,11 @@ struct PerlFunction: InterpretedFunction {
             let package = word(glob &+ layout.globPackage)
         else { return nil }
         return qualified(name, package: package)
+    }
+
+    /// All functions of a package that have no name are called the same: of one the kinds of its operations, wherever it stands in its file.
+    func variant() -> String? {
+        label()?.hasSuffix(Self.nameless) == true ? PerlOperation(layout, read).shape(of: field(layout.codeRoot)) : nil
     }
 
     private func qualified(_ name: UInt64, package: UInt64) -> String? {

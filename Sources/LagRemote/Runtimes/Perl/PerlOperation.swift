@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// Finds the statement that an operation is in.
 ///
 /// Perl leaves the first statement of a block without variables out, so that the last statement that has run is the one around the block:
@@ -36,6 +38,21 @@ struct PerlOperation {
         return closest == statement ? nil : closest
     }
 
+    private static let maximumShapeOperations = 256
+
+    /// Of the kinds of the first operations from one on, in the order of the tree; nil where one cannot be read. Some 1 µs for each.
+    func shape(of root: UInt64) -> String? {
+        var hash = StableHash()
+        var places = [root]
+        for _ in 0..<Self.maximumShapeOperations {
+            guard let place = places.popLast() else { break }
+            guard let operation = Operation(read, layout, at: place) else { return nil }
+            hash.combine(word: operation.kind)
+            places += [place == root ? nil : operation.next, operation.first].compactMap(\.self)
+        }
+        return hash.text
+    }
+
     private func closest(
         _ wanted: (operation: UInt64, goesOn: Bool),
         at place: UInt64,
@@ -66,6 +83,7 @@ struct PerlOperation {
         let wasStatement: Bool
         /// What stands around the statements of a block, and goes on where the last one does.
         let isScope: Bool
+        let kind: UInt64
 
         init?(_ read: (_ address: UInt64, _ count: Int) -> [UInt8]?, _ layout: PerlLayout, at place: UInt64) {
             guard place != 0, place % 8 == 0, let bytes = read(place, layout.operationBytes),
@@ -79,8 +97,9 @@ struct PerlOperation {
             self.nextToRun = nextToRun
             next = bits & isNotLast != 0 ? sibling : nil
             self.first = flags & hasOperationsBelow != 0 ? first : nil
-            wasStatement = bits & kind == 0 && was == layout.statementKind
-            isScope = UInt64(bits & kind) == layout.scopeKind
+            kind = UInt64(bits & PerlOperation.kind)
+            wasStatement = kind == 0 && was == layout.statementKind
+            isScope = kind == layout.scopeKind
         }
     }
 }

@@ -109,9 +109,10 @@ final class PythonRuntime: LanguageRuntime {
             code = PythonCode(memory, layout, type: codeType, at: frame.code)
             codes[frame.code] = .some(code)
         }
-        guard let code, let index = code.index(of: frame.instruction), !code.isIncomplete(at: index, owner: frame.owner) else {
-            return nil
+        guard let code, let index = code.index(of: frame.instruction) else {
+            return .nameless(code: frame.code, pc: frame.instruction)
         }
+        if code.isIncomplete(at: index, owner: frame.owner) { return nil }
         return LanguageFrame(code: frame.code, check: code.check, position: UInt64(index + 1), pc: frame.instruction)
     }
 

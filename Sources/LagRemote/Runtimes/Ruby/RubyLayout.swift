@@ -22,7 +22,7 @@ struct RubyLayout: Sendable {
     let bodyCode, bodyCount, bodyPath, bodyLabel, bodyLines, bodyLineCount, bodyLineIndex: UInt64
     /// What is read of a body.
     let bodyBytes: Int
-    /// One entry of the lines, which begins with the line.
+    /// One entry of the lines, which begins with the line and the number of its node in the syntax tree.
     let lineBytes: UInt64
 
     static let known = [

@@ -76,12 +76,27 @@ final class RubyRuntime: LanguageRuntime {
 
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {
         guard let memory else { return stack }
-        let groups = RubyStack(memory: memory, layout: layout).groups(of: thread.place)
+        var groups = RubyStack(memory: memory, layout: layout).groups(of: thread.place)
         let live = self.memory
-        return stack.replacing(
-            callsOf: execution,
-            by: groups.frames { RubySequence(layout, at: $0) { live.bytes($0, $1) } }
-        )
+        func sequence(at place: UInt64) -> RubySequence? { RubySequence(layout, at: place) { live.bytes($0, $1) } }
+        if let call = groups.first?.first, let address = interpreting(stack),
+            sequence(at: call.function)?.runs(at: call.counter, interpreter: address) == true
+        {
+            groups[0][0] = InterpretedCall(function: call.function, counter: call.counter &+ RubySequence.wordBytes)
+        }
+        return stack.replacing(callsOf: execution, by: groups.frames(sequence))
+    }
+
+    /// Where the interpreter is in the innermost call that it runs: `rb_vm_exec` calls it (`vm_exec_core`).
+    private func interpreting(_ stack: [StackEntry]) -> UInt64? {
+        let outer = stack.firstIndex {
+            guard case .native(let native) = $0 else { return false }
+            return native.address >= execution.address && native.address - execution.address < execution.size
+        }
+        guard let outer, outer > 0, case .native(let native) = stack[outer - 1], let module = native.frame.module,
+            modules.contains(module)
+        else { return nil }
+        return native.address
     }
 
     func name(_ frame: LanguageFrame) -> LanguageFrameName? {
@@ -89,8 +104,8 @@ final class RubyRuntime: LanguageRuntime {
         let layout = layout
         return frame.name(in: "ruby") {
             RubySequence(layout, at: frame.code) { live.bytes($0, $1) }
-        } isLibrary: {
-            $1 == nil ? true : nil
+        } isLibrary: { _, _ in
+            nil
         }
     }
 }

@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// A method, block or file of Ruby: an instruction sequence, as somewhere in another process's memory.
 struct RubySequence: InterpretedFunction {
     /// Types in the low bits of an object's flags (`include/ruby/internal/value_type.h`), and of an internal one (`internal/imemo.h`).
@@ -16,6 +18,8 @@ struct RubySequence: InterpretedFunction {
     private static let embeddedLengthMask: UInt64 = 0x1f
     private static let maximumTextBytes: UInt64 = 4096
     private static let maximumLines: UInt32 = 1 << 22
+    private static let maximumVariantLines: UInt32 = 1024
+    private static let block = "block "
 
     private let layout: RubyLayout
     private let read: (_ address: UInt64, _ count: Int) -> [UInt8]?
@@ -50,6 +54,36 @@ struct RubySequence: InterpretedFunction {
         return words == 0 ? 0 : words - 1
     }
 
+    static let wordBytes: UInt64 = 8
+    /// Before an instruction.
+    private static let lookedThroughWords: UInt64 = 64
+    /// No instruction's code in the interpreter is longer.
+    private static let longestHandler: UInt64 = 4096
+    private static let interpreterBytes: UInt64 = 1 << 17
+
+    /// Whether the interpreter runs the instruction at a program counter.
+    ///
+    /// Most have set the counter behind themselves before they do anything; those that call no method (`leaf`: they make texts and lists, read variables) do so at
+    /// their end. Which of the two it is the interpreter's own address says: each instruction begins with the address of the code that runs it (direct
+    /// threading; `vm_exec.c`), and the nearest one before the interpreter's place is that of the instruction that runs.
+    func runs(at counter: UInt64, interpreter address: UInt64) -> Bool {
+        let code = field(layout.bodyCode)
+        guard position(of: counter) != nil, counter > code, let count: UInt32 = body.number(at: Int(layout.bodyCount)) else {
+            return false
+        }
+        let place = (counter - code) / Self.wordBytes
+        let before = min(place, Self.lookedThroughWords)
+        guard place < UInt64(count), let bytes = read(counter - before * Self.wordBytes, Int((before + 1) * Self.wordBytes)),
+            let own: UInt64 = bytes.number(at: Int(before * Self.wordBytes)), own <= address, address - own < Self.longestHandler
+        else { return false }
+        // What else is in the words are operands: objects, caches, numbers.
+        let handlers = (0..<Int(before)).compactMap { bytes.number(at: $0 * Int(Self.wordBytes)) as UInt64? }.filter {
+            $0 >= address &- min(address, Self.interpreterBytes) && $0 < address &+ Self.interpreterBytes
+        }
+        // Where the one before has the same code, that may run, and the counter be behind it.
+        return handlers.last != own && handlers.allSatisfy { $0 > address || $0 <= own }
+    }
+
     /// As Ruby's own stack traces name it: `checkout`, `block in checkout`, `<main>`.
     func label() -> String? { text(field(layout.bodyLabel)) }
 
@@ -62,6 +96,24 @@ struct RubySequence: InterpretedFunction {
         let elements: UInt64? = flags & Self.user1 != 0 ? path &+ 16 : word(path &+ 32)
         guard let elements, let name = word(elements), let whole = word(elements &+ 8) else { return nil }
         return text(whole) ?? text(name)
+    }
+
+    /// Blocks of one method, or of one class as a framework's routes are, have one name. Of a block how long its code is, and how its lines and the nodes of its syntax tree
+    /// follow each other: wherever it stands in its file.
+    func variant() -> String? {
+        guard label()?.hasPrefix(Self.block) == true, let instructions: UInt32 = body.number(at: Int(layout.bodyCount)),
+            let count: UInt32 = body.number(at: Int(layout.bodyLineCount)), (1...Self.maximumVariantLines).contains(count),
+            let entries = read(field(layout.bodyLines), Int(count) * Int(layout.lineBytes))
+        else { return nil }
+        var hash = StableHash()
+        hash.combine(word: UInt64(instructions))
+        for part in [0, 4] {
+            let numbers = (0..<Int(count)).map { entries.number(at: $0 * Int(layout.lineBytes) + part) ?? 0 as Int32 }
+            // What the compiler adds has no node.
+            let first = numbers.lazy.filter { $0 > 0 }.min() ?? 0
+            for number in numbers { hash.combine(word: number > 0 ? UInt64(number - first) : .max) }
+        }
+        return hash.text
     }
 
     private func word(_ address: UInt64) -> UInt64? { read(address, 8)?.number(at: 0) }

@@ -102,4 +102,28 @@ struct PHPProcessTests {
             #expect([4, 5].contains { found == ["count_up (silent.php):\($0)", "{main} (silent.php):11"] }, "\(found)")
         }
     }
+
+    @Test func `generators that have left their turns to another one are between that and the caller`() throws {
+        let program = """
+            <?php
+            function inner() { yield 1; echo "ready\\n"; sleep(600); yield 2; }
+            function middle() {
+              yield 0;
+              yield from inner();
+            }
+            function outer() { yield from middle(); }
+            function top() { foreach (outer() as $number); }
+            top();
+            """
+        let process = try InterpretedProcess("/usr/bin/php8.2", program, file: "turns.php")
+        let expected = [
+            "inner (turns.php):2", "middle (turns.php):5", "outer (turns.php):7", "top (turns.php):8", "{main} (turns.php):9",
+        ]
+        var found: [String] = []
+        let isFound = eventually {
+            found = process.described(process.take())
+            return found.filter { $0.contains("turns.php") } == expected
+        }
+        #expect(isFound, "\(found)")
+    }
 }

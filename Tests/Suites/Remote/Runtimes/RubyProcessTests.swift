@@ -79,6 +79,33 @@ struct RubyProcessTests {
         )
     }
 
+    /// An instruction that calls no method sets the counter behind itself at its end.
+    @Test func `the line of a literal that is copied is its own, not that of what ran before`() throws {
+        let numbers = (0..<200_000).map(String.init).joined(separator: ",")
+        let program = """
+            puts "ready"
+            $stdout.flush
+            number = 0
+            while true
+              if number < 0
+                number = 5
+              else
+                list = [\(numbers)]
+              end
+              number += 1
+            end
+            """
+        let process = try InterpretedProcess("/usr/bin/ruby", program, file: "list.rb")
+        var lines: [String] = []
+        _ = eventually {
+            lines += process.own(process.take()).prefix(1)
+            return lines.count == 40
+        }
+        let right = lines.filter { $0 == "<main> (list.rb):8" }.count
+        #expect(right * 2 > lines.count, "\(lines)")
+        #expect(!lines.contains("<main> (list.rb):6"), "\(lines)")
+    }
+
     /// Ruby keeps the number of its parent's thread there.
     @Test func `a process that Ruby has forked has Ruby's frames`() throws {
         let program = """
