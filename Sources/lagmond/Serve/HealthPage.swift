@@ -71,7 +71,8 @@ struct HealthPage {
             for process in target.processes { write(process, &writer) }
             writer.endArray()
             if !target.unwatched.isEmpty { write(target.unwatched, as: "not_watched", &writer) }
-            if !target.withoutLoop.isEmpty { write(target.withoutLoop, as: "without_loop", &writer) }
+            let silent = target.silent
+            if !silent.isEmpty { write(silent, as: "without_loop", &writer) }
             if target.lacksSlots {
                 writer.key("table_full")
                 writer.value(true)

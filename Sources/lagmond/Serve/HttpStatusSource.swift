@@ -36,10 +36,16 @@ struct TargetStatus: Sendable {
     var processes: [Process] = []
     /// Those of its processes that cannot be watched.
     var unwatched: [WatchReporter.Unwatched] = []
-    /// Those that could be watched, and have no event loop so far.
+    /// Those that could be watched, and had no event loop when that was looked for, some seconds ago.
     var withoutLoop: [WatchReporter.Unwatched] = []
     /// Whether loops have found no slot in the shared table.
     var lacksSlots = false
+
+    /// Those that have no event loop so far.
+    var silent: [WatchReporter.Unwatched] {
+        let watched = Set(processes.lazy.filter { !$0.loops.isEmpty }.map(\.pid))
+        return withoutLoop.filter { !watched.contains($0.pid) }
+    }
 
     var loops: Int { processes.reduce(0) { $0 + $1.loops.count } }
     var labels: [(String, String)] { name.map { [("target", $0)] } ?? [] }

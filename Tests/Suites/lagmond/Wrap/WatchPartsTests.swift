@@ -108,6 +108,14 @@ struct WatchPartsTests {
         }
     }
 
+    /// The list of those is some seconds old.
+    @Test func `a process with a loop is not without one`() {
+        var status = TargetStatus(name: "a", phase: "running")
+        status.processes = [.init(pid: 7, name: "p", loops: [("main", 0)]), .init(pid: 8, name: "p", loops: [])]
+        status.withoutLoop = [7, 8, 9].map { WatchReporter.Unwatched(pid: $0, name: "p", reason: "r") }
+        #expect(status.silent.map(\.pid) == [8, 9])
+    }
+
     @Test func `targets are labelled where there are several`() {
         let status = TargetStatus(name: "a\"b", phase: "running", pid: 7, restarts: 3, signals: 2)
         let page = MetricsPage(
