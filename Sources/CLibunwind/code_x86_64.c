@@ -43,19 +43,23 @@ static uint64_t clu_behind_jump(const memory_view *view, uint64_t function) {
     return function + at + 5 + (uint64_t)(int64_t)displacement;
 }
 
+// Where a call ends up: behind a table's stub, behind what goes on in the code that a table has for this processor, and behind a jump.
+static uint64_t clu_destination(const memory_view *view, uint64_t function) {
+    enum { STUBS = 3 };
+    uint64_t behind;
+    for (int stubs = 0; stubs < STUBS && (behind = clu_stub_target(view, function)) != 0; stubs++) function = behind;
+    return clu_behind_jump(view, function);
+}
+
 uint64_t clu_called_function(const memory_view *view, uint64_t return_address) {
     uint8_t bytes[8];
     int32_t displacement;
     if (!clu_is_executable(view, return_address) || clu_memory_view_read(view, return_address - 8, bytes, 8) != 8) return 0;
     memcpy(&displacement, bytes + 4, 4);
-    uint64_t target = return_address + (uint64_t)(int64_t)displacement, behind = 0;
-    if (bytes[3] == 0xe8) {  // call rel32
-        behind = clu_stub_target(view, target);
-        if (behind == 0) behind = target;
-    } else if (bytes[2] != 0xff || bytes[3] != 0x15 || !clu_memory_view_word(view, target, &behind)) {  // call [rip + disp32]
-        return 0;
-    }
-    return clu_behind_jump(view, behind);
+    uint64_t target = return_address + (uint64_t)(int64_t)displacement;
+    if (bytes[3] == 0xe8) return clu_destination(view, target);  // call rel32
+    if (bytes[2] != 0xff || bytes[3] != 0x15 || !clu_memory_view_word(view, target, &target)) return 0;  // call [rip + disp32]
+    return clu_destination(view, target);
 }
 
 int clu_may_jump_out(const memory_view *view, uint64_t function, uint64_t end, int unknown) {

@@ -34,6 +34,7 @@ extension Scenario {
         "handwritten-keeping": { try stall(untilSet: { fixture_call_handwritten(5, $0) }) },
         "handwritten-called": { try stall(untilSet: { fixture_call_handwritten_directly($0, 64) }) },
         "handwritten-chosen": { try stall(untilSet: { fixture_call_handwritten_choice($0) }) },
+        "handwritten-behind-stub": { try stall(untilSet: { fixture_call_handwritten_stub($0) }) },
         "handwritten-at-run-time": { try stall(untilSet: { fixture_call_handwritten(3, $0) }) },
         // At work in a call that a signal cuts short: within one stall, and in the next one.
         "cut-call": {

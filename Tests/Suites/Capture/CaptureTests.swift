@@ -106,8 +106,8 @@ import Testing
             #expect(run.frames.first == "fixture_handwritten_read" && run.index(of: "fixture_read_by_hand") == 1, "\(run.frames)")
         }
 
-        /// Also where a function with a table was called for it, which goes on in it.
-        @Test(arguments: [("called", "directly"), ("chosen", "choice")])
+        /// Also where a function was called for it, which goes on in it.
+        @Test(arguments: [("called", "directly"), ("chosen", "choice"), ("behind-stub", "stub")])
         func `code written by hand may use its callers frame pointer for something else`(kind: String, caller: String) throws {
             let run = try ProbeRun("handwritten-\(kind)")
             #expect(run["end"] == "complete" && run.frames.first == "fixture_handwritten_pushing", "\(run.lines)")

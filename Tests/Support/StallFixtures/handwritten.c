@@ -28,8 +28,9 @@ __asm__(".text\n" BEGIN(fixture_handwritten_leaf) LOOP "ret\n" END(fixture_handw
         END(fixture_handwritten_aligning)
         BEGIN(fixture_handwritten_keeping) "push %rbp\nmov %rsp, %rax\nsub $200, %rsp\nand $-64, %rsp\nmov %rax, 24(%rsp)\nmov $-41, %rbp\n" LOOP
         "mov 24(%rsp), %rsi\nlea (%rsi), %rsp\npop %rbp\nret\n" END(fixture_handwritten_keeping)
-        // With a table, and a jump for its end: it chooses the code for this processor.
-        BEGIN(fixture_handwritten_choice) ".cfi_startproc\njmp *fixture_chosen(%rip)\n.cfi_endproc\n" END(fixture_handwritten_choice)
+        // They choose the code for this processor, and go on in it. The first has a table.
+        BEGIN(fixture_handwritten_choice) ".cfi_startproc\nmov fixture_chosen(%rip), %rax\njmp *%rax\n.cfi_endproc\n" END(fixture_handwritten_choice)
+        BEGIN(fixture_handwritten_stub) "endbr64\njmp *fixture_chosen(%rip)\n" END(fixture_handwritten_stub)
         // Its end lies before its wait.
         BEGIN(fixture_handwritten_read) "push %rbx\nsub $16, %rsp\njmp 2f\n1: add $16, %rsp\npop %rbx\nret\n"
         "2: xor %eax, %eax\nsyscall\njmp 1b\nint3\n" END(fixture_handwritten_read));
@@ -53,11 +54,16 @@ __attribute__((noinline)) void fixture_call_handwritten_directly(const volatile 
     room[size - 1] = 1;
 }
 
-fixture_loop fixture_handwritten_choice;
+fixture_loop fixture_handwritten_choice, fixture_handwritten_stub;
 __attribute__((visibility("hidden"))) fixture_loop *fixture_chosen = fixture_handwritten_pushing;
 
 __attribute__((noinline)) void fixture_call_handwritten_choice(const volatile uint8_t *flag) {
     fixture_handwritten_choice(flag);
+    __asm__ volatile("" ::: "memory");
+}
+
+__attribute__((noinline)) void fixture_call_handwritten_stub(const volatile uint8_t *flag) {
+    fixture_handwritten_stub(flag);
     __asm__ volatile("" ::: "memory");
 }
 
@@ -80,5 +86,6 @@ __attribute__((noinline)) void fixture_call_handwritten(int kind, const volatile
 void fixture_call_handwritten(int kind, const volatile uint8_t *flag) {}
 void fixture_call_handwritten_directly(const volatile uint8_t *flag, int size) {}
 void fixture_call_handwritten_choice(const volatile uint8_t *flag) {}
+void fixture_call_handwritten_stub(const volatile uint8_t *flag) {}
 long fixture_read_by_hand(int descriptor, int size) { return 0; }
 #endif

@@ -25,8 +25,9 @@ void fixture_sleep_over_earlier_calls(void);
 void fixture_call_handwritten(int kind, const volatile uint8_t *flag);
 // The second of these, by a direct call, from a function whose frame grows by so many bytes.
 void fixture_call_handwritten_directly(const volatile uint8_t *flag, int size);
-// `fixture_handwritten_pushing`, which a function with a table goes on in that is called for it.
+// `fixture_handwritten_pushing`, which a function goes on in that is called for it: one with a table, and one without.
 void fixture_call_handwritten_choice(const volatile uint8_t *flag);
+void fixture_call_handwritten_stub(const volatile uint8_t *flag);
 // Reads a byte in such code, `fixture_handwritten_read`, from such a function.
 long fixture_read_by_hand(int descriptor, int size);
 
