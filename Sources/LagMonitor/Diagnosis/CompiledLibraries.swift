@@ -5,7 +5,7 @@ internal import LagModel
 /// Some of these begin as those of any program may (`system__load` of C, `caml_weight`): they count only in a file that has what every program of the language
 /// has.
 enum CompiledLibraries: CaseIterable {
-    case d, ocaml, ada, pascal
+    case d, ocaml, ada, pascal, nim
 
     /// Names that no other language's compiler makes.
     private static let names = PrefixSet([
@@ -20,25 +20,47 @@ enum CompiledLibraries: CaseIterable {
     private static let plainNames: [(CompiledLibraries, PrefixSet)] = [
         (.d, PrefixSet(["_d_"])), (.ocaml, PrefixSet(["caml_"])), (.pascal, PrefixSet(["fpc_", "FPC_"])),
         (.ada, PrefixSet(["ada__", "gnat__", "interfaces__", "system__"])),
+        // Of Nim's what is exported: of its memory, texts and errors, of `strutils`, `parseutils` and `os`.
+        (
+            .nim,
+            PrefixSet([
+                "nimGC", "nimNew", "nimPrepare", "nimToCString", "newObj", "newSeq", "mnewString", "rawNewString", "copyString",
+                "setLengthStr", "setLengthSeq", "incrSeq", "appendString", "genericAssign", "genericReset", "genericSeqAssign",
+                "unsureAsgnRef", "asgnRef", "raiseExceptionEx", "reraiseException", "cstrToNimstr", "resizeString", "npu", "nsu",
+                "nos",
+            ])
+        ),
     ]
 
-    /// The function that a program of the language begins with: of druntime, of OCaml's runtime, of what GNAT's binder makes, of Free Pascal.
+    /// Of all other functions Nim's compiler writes the module behind the name, with its folder: `sort__pureZalgorithm_12`, `load__shop_7`.
+    private static let nimModules = ["__system_", "__systemZ", "__pureZ", "__stdZ"]
+
+    private static func isPlainName(_ rawName: String, in languages: Set<CompiledLibraries>) -> Bool {
+        let isOfModule = rawName.contains("__")
+        if isOfModule, languages.contains(.nim), nimModules.contains(where: { rawName.contains($0) }) { return true }
+        return plainNames.contains { language, names in
+            languages.contains(language) && !(language == .nim && isOfModule) && names.holdsPrefix(of: rawName)
+        }
+    }
+
+    /// The function that a program of the language begins with: of druntime, of OCaml's runtime, of what GNAT's binder makes, of Free Pascal, of what Nim's compiler makes.
     private var start: [UInt8] {
         switch self {
         case .d: Array("_Dmain".utf8)
         case .ocaml: Array("caml_start_program".utf8)
         case .ada: Array("adainit".utf8)
         case .pascal: Array("PASCALMAIN".utf8)
+        case .nim: Array("NimMain".utf8)
         }
     }
 
     /// - Parameter languages: those that the file is written in, as far as a name depends on that (``mayHold(_:)``).
     static func holds(_ rawName: String, in languages: Set<CompiledLibraries>) -> Bool {
-        names.holdsPrefix(of: rawName) || plainNames.contains { languages.contains($0) && $1.holdsPrefix(of: rawName) }
+        names.holdsPrefix(of: rawName) || isPlainName(rawName, in: languages)
     }
 
     /// Whether a name is a library's in some programs, and any function's in others.
-    static func mayHold(_ rawName: String) -> Bool { plainNames.contains { $0.1.holdsPrefix(of: rawName) } }
+    static func mayHold(_ rawName: String) -> Bool { isPlainName(rawName, in: Set(allCases)) }
 
     private static let symbolBytes = 24
     private static let symbolsAPiece = 4096
