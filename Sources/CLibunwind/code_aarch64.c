@@ -142,10 +142,10 @@ static int64_t clu_branch_distance(uint32_t instruction) {
     return (int64_t)((uint64_t)instruction << (64 - low - bits)) >> (64 - bits) << 2;
 }
 
-int clu_may_jump_out(const memory_view *view, uint64_t function, uint64_t end, int unknown) {
+int clu_may_jump_out(const memory_view *view, uint64_t function, uint64_t end) {
     uint32_t code[CLU_FUNCTION_BYTES / 4];
     const uint64_t size = end - function;
-    if (size > sizeof(code) || clu_memory_view_read(view, function, code, size) != size) return unknown;
+    if (size > sizeof(code) || clu_memory_view_read(view, function, code, size) != size) return 1;
     for (uint64_t index = 0; index < size / 4; index++) {
         if ((code[index] & 0xfffffc1f) == 0xd61f0000 || (code[index] & 0xfefff800) == 0xd61f0800) return 1;  // br, braa and the like
         const uint64_t target = function + index * 4 + (uint64_t)clu_branch_distance(code[index]);

@@ -17,8 +17,8 @@ uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64
 uint64_t clu_prologue_return_slot(const memory_view *view, uint64_t sp, uint64_t fp, uint64_t function, uint64_t pc);
 
 // Whether the code of a function, which ends at `end`, may go on in another one instead of calling it: it has a jump out of it, or through a register or
-// a table. `unknown` where it cannot be followed.
-int clu_may_jump_out(const memory_view *view, uint64_t function, uint64_t end, int unknown);
+// a table. Also if it cannot be followed.
+int clu_may_jump_out(const memory_view *view, uint64_t function, uint64_t end);
 
 #if defined(__x86_64__)
 // So far its end is looked for: loops that were written out are long.
@@ -27,6 +27,10 @@ enum { CLU_EPILOGUE_BYTES = 32 * 1024 };
 // Where code at `pc`, whose stack pointer is `sp`, has its return address, by what it takes from the stack before it returns; and in `frame` where its
 // caller's frame pointer is, 0: in its register. 0: the code ends in another way, or is longer than is read.
 uint64_t clu_return_slot_of_epilogue(const memory_view *view, uint64_t pc, uint64_t sp, uint64_t *frame);
+
+// Whether the code of a function, which ends at `end`, may jump to code that `pc` is in: to what lies before it, or through a register or a table. Not if it cannot
+// be followed.
+int clu_may_jump_to(const memory_view *view, uint64_t function, uint64_t end, uint64_t pc);
 #endif
 
 #if defined(__aarch64__)

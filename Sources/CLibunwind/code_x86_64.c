@@ -62,7 +62,8 @@ uint64_t clu_called_function(const memory_view *view, uint64_t return_address) {
     return clu_destination(view, target);
 }
 
-int clu_may_jump_out(const memory_view *view, uint64_t function, uint64_t end, int unknown) {
+// Whether the code of a function may go on between two places, or if `below` is 0 anywhere outside of it; `unknown` where it cannot be followed.
+static int clu_goes_on(const memory_view *view, uint64_t function, uint64_t end, uint64_t at_least, uint64_t below, int unknown) {
     uint8_t code[CLU_FUNCTION_BYTES];
     const size_t size = end - function;
     if (size > sizeof(code) || clu_memory_view_read(view, function, code, size) != size) return unknown;
@@ -70,10 +71,21 @@ int clu_may_jump_out(const memory_view *view, uint64_t function, uint64_t end, i
     for (size_t at = 0; at < size; at += instruction.length) {
         if (!clu_decode(code + at, size - at, &instruction)) return unknown;
         if (instruction.flow == CLU_FLOW_JUMPS && !instruction.has_target) return 1;
+        if (!instruction.has_target) continue;
         const uint64_t target = function + at + instruction.length + (uint64_t)instruction.target;
-        if (instruction.has_target && (target < function || target >= end)) return 1;
+        if (target >= function && target < end) continue;
+        if (below == 0) return 1;
+        const uint64_t place = clu_destination(view, target);
+        if (place >= at_least && place < below) return 1;
     }
     return 0;
+}
+
+int clu_may_jump_out(const memory_view *view, uint64_t function, uint64_t end) { return clu_goes_on(view, function, end, 0, 0, 1); }
+
+int clu_may_jump_to(const memory_view *view, uint64_t function, uint64_t end, uint64_t pc) {
+    const uint64_t first = pc < CLU_EPILOGUE_BYTES ? 0 : pc - CLU_EPILOGUE_BYTES + 1;
+    return clu_goes_on(view, function, end, first, pc + 1, 0);
 }
 
 int clu_keeps_frame_record(const memory_view *view, uint64_t function, uint64_t pc) {
@@ -91,7 +103,7 @@ clu_call_kind clu_call_before(const memory_view *view, uint64_t return_address, 
         int32_t displacement;
         memcpy(&displacement, bytes + 4, 4);
         uint64_t target = return_address + (uint64_t)(int64_t)displacement;
-        if (target == function || clu_stub_target(view, target) == function) return CALL_DIRECT;
+        if (function != 0 && (target == function || clu_stub_target(view, target) == function)) return CALL_DIRECT;
         // Could as well be the tail of an immediate: only executable targets are calls at all.
         return clu_is_executable(view, target) ? CALL_ELSEWHERE : CALL_NONE;
     }
@@ -198,15 +210,17 @@ uint64_t clu_return_slot_of_epilogue(const memory_view *view, uint64_t pc, uint6
             const int source = instruction.stack_grows_by ? instruction.stack_grows_by : instruction.stack_register;
             const uint64_t kept = instruction.loads ? read : source ? read_from[source - 1] : 0;
             uint64_t word;
-            if (instruction.loads && !instruction.moves_stack) {
-                read_from[instruction.loads - 1] = is_known ? read : 0;
-            } else if (instruction.moves_stack && is_known && kept != 0 && clu_memory_view_word(view, kept, &word)) {
+            if (instruction.moves_stack && is_known && kept != 0 && clu_memory_view_word(view, kept, &word)) {
                 // Code that aligns its stack keeps there how far that was moved, or where it was.
                 place = word + (instruction.stack_grows_by ? place : (uint64_t)instruction.stack_further);
             } else if (instruction.moves_stack) {
                 is_known = instruction.stack_from != 0 && (known & 1ull << instruction.stack_from) != 0;
                 if (is_known) place = snapshot->registers[instruction.stack_from] + (uint64_t)instruction.stack_further;
             }
+            for (int reg = 0; reg < 16; reg++) {
+                if (instruction.names >> reg & 1) read_from[reg] = 0;
+            }
+            if (instruction.loads && is_known) read_from[instruction.loads - 1] = read;
             if (instruction.restores_frame) *frame = place + (uint64_t)instruction.restored_from;
             place -= (uint64_t)instruction.grows;
         }

@@ -96,7 +96,7 @@ static int clu_is_refuted(clu_unwinder *unwinder, uint64_t record) {
         if (called == caller.start) kind = CALL_DIRECT;
         // Unless the other function may have ended in a jump.
         clu_function other;
-        if (kind == CALL_ELSEWHERE) return called != 0 && clu_find_function(unwinder, called, &other) && !clu_may_jump_out(view, other.start, other.end, 1);
+        if (kind == CALL_ELSEWHERE) return called != 0 && clu_find_function(unwinder, called, &other) && !clu_may_jump_out(view, other.start, other.end);
         // Further out only by records.
         if (kind != CALL_DIRECT || slot != saved + 8) return 0;
         record = saved;

@@ -157,6 +157,20 @@ static void clu_find_effect(clu_instruction *found, uint8_t opcode, int rex, con
     }
 }
 
+// Whatever it may write. What has no operand byte has a register in its code, or works on those that are bound to such instructions (strings, widths, ports, the processor's answers).
+static uint32_t clu_names(uint8_t opcode, int map, int rex, const uint8_t *operands, int is_vector) {
+    enum { BOUND = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 6 | 1 << 7 };
+    if (operands == NULL) {
+        const int has_register = map == 0 ? (opcode & 0xf8) == 0x58 || (opcode & 0xf8) == 0x90 || (opcode & 0xf0) == 0xb0 : (opcode & 0xf8) == 0xc8;
+        return (has_register ? 1u << ((opcode & 7) | (rex & REX_B ? 8 : 0)) : 0) | (map == 0 && (opcode < 0x98 || (opcode & 0xf0) == 0xb0) ? 1 : BOUND);
+    }
+    // The upper half's bits of a vector's prefix are not read: either.
+    const uint32_t reg = is_vector ? 0x101u << (operands[0] >> 3 & 7) : 1u << ((operands[0] >> 3 & 7) | (rex & REX_R ? 8 : 0));
+    const uint32_t rm = operands[0] >> 6 != 3 ? 0 : is_vector ? 0x101u << (operands[0] & 7) : 1u << ((operands[0] & 7) | (rex & REX_B ? 8 : 0));
+    const int is_product = map == 0 && (opcode == 0xf6 || opcode == 0xf7);
+    return reg | rm | (is_product ? 1 << 0 | 1 << 2 : 0);
+}
+
 int clu_decode(const uint8_t *code, size_t size, clu_instruction *found) {
     memset(found, 0, sizeof(*found));
     size_t at = 0;
@@ -201,6 +215,7 @@ int clu_decode(const uint8_t *code, size_t size, clu_instruction *found) {
                     : map == 1 ? clu_constant_bytes_0f(opcode) : map == 3;
     if (at + constant > size) return 0;
     found->length = at + constant;
+    found->names = clu_names(opcode, map, rex, operands, is_vector);
     if (map == 0) clu_find_effect(found, opcode, rex, operands, code + at, constant);
     else if (map == 1 && opcode >= 0x80 && opcode <= 0x8f && !operands) {
         found->flow = CLU_FLOW_BRANCH;

@@ -25,6 +25,7 @@ typedef struct clu_instruction {
     int stack_register;    // the register that it is set from, by the machine's number plus one
     int stack_grows_by;    // the register that is added to it, by the same
     int loads;             // the register that is read from the stack, by the same, so far above the stack pointer as it was before: `restored_from`
+    uint32_t names;        // registers that it may write, a bit each by the machine's number; some that it reads as well
     int saves_frame;       // push rbp
     int sets_frame;        // mov rbp, rsp
     int restores_frame;    // rbp is read from the stack, `restored_from`

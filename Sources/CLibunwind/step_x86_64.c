@@ -52,20 +52,21 @@ static uint64_t clu_return_slot_by_end(clu_unwinder *unwinder, const clu_frame_r
     if (unwinder->ends++ >= ENDS) return 0;
     uint64_t frame, address, pc = unwinder->frame_code;
     uint64_t slot = clu_return_slot_of_epilogue(&unwinder->view, pc, registers->sp, &frame);
-    if (slot == 0 || slot % 8 != 0 || !clu_word(unwinder, slot, &address)) return 0;
+    const uint64_t stack_end = unwinder->view.snapshot->stack_high;
+    if (slot == 0 || slot % 8 != 0 || (stack_end != 0 && slot >= stack_end) || !clu_word(unwinder, slot, &address)) return 0;
     *saved = registers->fp;
     if (frame != 0 && !clu_word(unwinder, frame, saved)) return 0;
     if (!clu_is_executable(&unwinder->view, address)) return 0;
-    if (clu_call_before(&unwinder->view, address, 0) == CALL_INDIRECT) {
-        // Who keeps a frame record of its own, and saves that register elsewhere, was not followed to its own end.
-        uint64_t beyond;
-        const int has_record = registers->fp != 0 && clu_frame_record_caller(&unwinder->view, registers->sp, registers->fp, &beyond) != 0;
-        return has_record && frame != 0 && frame != registers->fp ? 0 : slot;
-    }
+    // Who keeps a frame record of its own, and saves that register elsewhere, was not followed to its own end.
+    uint64_t beyond;
+    const int has_record = registers->fp != 0 && clu_frame_record_caller(&unwinder->view, registers->sp, registers->fp, &beyond) != 0;
+    const int is_followed = !has_record || frame == 0 || frame == registers->fp;
+    if (clu_call_before(&unwinder->view, address, 0) == CALL_INDIRECT) return is_followed ? slot : 0;
     uint64_t function = clu_called_function(&unwinder->view, address);
     if (function == 0 || clu_module_find(unwinder->view.table, function) != clu_module_find(unwinder->view.table, pc)) return 0;
     clu_function called;
-    if (clu_find_function(unwinder, function, &called)) return clu_may_jump_out(&unwinder->view, called.start, called.end, 0) ? slot : 0;
+    if (clu_find_function(unwinder, function, &called))
+        return is_followed && clu_may_jump_to(&unwinder->view, called.start, called.end, pc) ? slot : 0;
     return function <= pc && pc - function < CLU_EPILOGUE_BYTES ? slot : 0;
 }
 

@@ -55,8 +55,8 @@ package struct LoopExamination: Sendable, Equatable {
     package var isQuiet: Bool
     /// It rests, and may be at work again at any time, as a loop within a handler is: to be examined again soon, however long that has lasted.
     package var isResting: Bool
-    /// It is quiet as it is being torn down: what it waits on is closed, or its process ends and waits for its own threads and children. What its thread did before
-    /// kept no one waiting either, since it does not come back to the loop.
+    /// It is quiet as it is being torn down, in the end that its process was asked for: what it waits on is closed, or its thread waits for the process's own threads and
+    /// children. What the thread did before kept no one waiting either, since it does not come back to the loop.
     package var isOver: Bool
     package var work: PendingWork
 

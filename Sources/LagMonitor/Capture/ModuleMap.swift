@@ -119,7 +119,7 @@ package final class ModuleMap: @unchecked Sendable {
         processContext = nil
         var end: UInt64 = 0
         var hash = StableHash()
-        // A compiler at run time maps code all the time, which makes no other modules.
+        // A compiler at run time maps code all the time, also of files, which makes no other modules.
         var moduleHash = StableHash()
         var at = 0
         while at < length {
@@ -140,13 +140,17 @@ package final class ModuleMap: @unchecked Sendable {
             } else if line.executable, line.start >= end {
                 addRange(line)
                 hash.combine(word: line.start ^ line.end << 20)
-                if line.inode != 0 { moduleHash.combine(word: line.start ^ line.end << 20) }
+                if isOfModule(line.inode) { moduleHash.combine(word: line.start ^ line.end << 20) }
             }
         }
         defer { fingerprint = hash.value }
         if moduleHash.value != moduleFingerprint { generation &+= 1 }
         moduleFingerprint = moduleHash.value
         return hash.value != fingerprint
+    }
+
+    private func isOfModule(_ inode: UInt64) -> Bool {
+        inode != 0 && (0..<activeCount).contains { inodes[Int(active[$0])] == inode }
     }
 
     /// How much of ``text`` was filled; as much as there is room for where that is not enough.

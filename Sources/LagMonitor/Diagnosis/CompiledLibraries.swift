@@ -44,13 +44,14 @@ enum CompiledLibraries: CaseIterable {
     }
 
     /// The function that a program of the language begins with: of druntime, of OCaml's runtime, of what GNAT's binder makes, of Free Pascal, of what Nim's compiler makes.
-    private var start: [UInt8] {
+    private var starts: [String] {
         switch self {
-        case .d: Array("_Dmain".utf8)
-        case .ocaml: Array("caml_start_program".utf8)
-        case .ada: Array("adainit".utf8)
-        case .pascal: Array("PASCALMAIN".utf8)
-        case .nim: Array("NimMain".utf8)
+        // A library with its own runtime has no program's beginning.
+        case .d: ["_Dmain", "rt_init"]
+        case .ocaml: ["caml_start_program"]
+        case .ada: ["adainit"]
+        case .pascal: ["PASCALMAIN"]
+        case .nim: ["NimMain"]
         }
     }
 
@@ -73,7 +74,9 @@ enum CompiledLibraries: CaseIterable {
         guard section.size <= maximumStringBytes,
             let strings = file.source.bytes(at: section.offset, count: Int(section.size))
         else { return [] }
-        let starts = allCases.map { ($0, $0.start + [0]) }
+        let starts: [(CompiledLibraries, [UInt8])] = allCases.flatMap { language in
+            language.starts.map { name in (language, Array(name.utf8) + [0]) }
+        }
         var found: Set<CompiledLibraries> = []
         let available = min(table.size, file.source.size.saturatingDifference(table.offset))
         let count = Int(clamping: available / UInt64(symbolBytes))
@@ -82,8 +85,12 @@ enum CompiledLibraries: CaseIterable {
             guard let bytes = file.source.bytes(at: table.offset + UInt64(index * symbolBytes), count: size) else { break }
             let piece = LittleEndianBytes(bytes)
             for base in stride(from: 0, to: size, by: symbolBytes) {
+                // A function that is defined here.
+                guard bytes[bytes.startIndex + base + 4] & 0xf == 2, piece.u16(base + 6) != 0 else { continue }
                 let name = strings.dropFirst(Int(piece.u32(base)))
-                for (language, start) in starts where name.starts(with: start) { found.insert(language) }
+                for (language, start) in starts where name.first == start[0] && name.starts(with: start) {
+                    found.insert(language)
+                }
             }
         }
         return found

@@ -58,7 +58,7 @@ package struct InAppRules: Sendable, Hashable {
         "QtSharedPointer::", "QtConcurrent::", "testing::internal::",
         "QArrayData::", "QArrayDataPointer::", "QTypedArrayData::", "QList::", "QVector::", "QVarLengthArray::", "QMap::",
         "QMapData::", "QMapNode::", "QHash::", "QMultiHash::", "QMultiMap::", "QSet::", "QSharedPointer::", "QScopedPointer::",
-        "arma::", "blaze::", "xsimd::", "ranges::v3::", "cereal::", "msgpack::v", "httplib::", "toml::v", "CLI::App::",
+        "arma::", "xsimd::", "ranges::v3::", "msgpack::v", "toml::v",
         "CryptoPP::", "Poco::", "pqxx::", "pugi::", "YAML::", "leveldb::", "rocksdb::", "re2::", "zmq::", "Xapian::",
         // Rust's libraries; a namespace `core` is anyone's.
         "core::alloc::", "core::ascii::", "core::borrow::", "core::clone::", "core::core_arch::", "core::default::",

@@ -181,7 +181,7 @@ package final class LoopExaminer: Sendable {
         return LoopExamination(
             isQuiet: isQuiet,
             isResting: isQuiet && (facts.doing == .waitingForAll || facts.doing == .waitingElsewhere),
-            isOver: isQuiet && (facts.doing == .ending || facts.kind == .gone),
+            isOver: isQuiet && (facts.doing == .ending || facts.kind == .gone && process.end.mayBeEnd(since: begin, at: now)),
             work: facts.pending
         )
     }

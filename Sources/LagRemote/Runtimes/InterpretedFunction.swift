@@ -40,7 +40,7 @@ extension [[InterpretedCall]] {
     /// - Parameter find: reads the function at a place; asked once for each.
     func frames<Function: InterpretedFunction>(_ find: (_ place: UInt64) -> Function?) -> [[LanguageFrame]] {
         var known: [UInt64: Function?] = [:]
-        return map { group in
+        var found = map { group in
             group.map { call in
                 let found = known[call.function] ?? find(call.function)
                 known[call.function] = .some(found)
@@ -55,13 +55,16 @@ extension [[InterpretedCall]] {
                 )
             }
         }
+        // Copying has ended there: what is further out is absent.
+        while let group = found.last, let last = group.last, last.isNameless { found[found.count - 1].removeLast() }
+        return found
     }
 }
 
 extension [StackEntry] {
     /// Each call of the function that runs a language's frames, with the group of them that it runs in its place.
     func replacing(callsOf execution: DynamicSymbols.Symbol, by groups: [[LanguageFrame]]) -> [StackEntry] {
-        guard groups.contains(where: { !$0.isEmpty }) else { return self }
+        guard groups.contains(where: { !$0.allSatisfy(\.isNameless) }) else { return self }
         var merged: [StackEntry] = []
         var rest = groups[...]
         for entry in self {
@@ -104,6 +107,7 @@ extension LanguageFrame {
 
     /// A call of which nothing else is known: no function has this ``check``.
     static func nameless(code: UInt64, pc: UInt64) -> LanguageFrame { LanguageFrame(code: code, check: 0, pc: pc) }
+    var isNameless: Bool { check == 0 }
 
     /// For ``check``: of words that another function at the same place would have otherwise.
     static func check(of words: [UInt64]) -> UInt64 {

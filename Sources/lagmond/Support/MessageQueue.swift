@@ -49,19 +49,19 @@ final class MessageQueue: Sendable {
         while true {
             _ = posted.wait(until: .max)
             while let (lines, dropped) = take() {
-                if dropped > 0 { write(Diagnostics.line("\(dropped) messages were dropped: stderr is not read")) }
                 for line in lines {
                     write(line)
                     state.withLock { $0.unwritten -= 1 }
                 }
+                if dropped > 0 { write(Diagnostics.line("\(dropped) messages were dropped: stderr is not read")) }
             }
         }
     }
 
-    /// nil: none waits.
+    /// nil: none waits, nor was one dropped.
     private func take() -> (lines: [[UInt8]], dropped: Int)? {
         state.withLock { state in
-            guard !state.waiting.isEmpty else { return nil }
+            guard !state.waiting.isEmpty || state.dropped > 0 else { return nil }
             defer { (state.waiting, state.dropped) = ([], 0) }
             return (state.waiting, state.dropped)
         }

@@ -79,7 +79,7 @@ struct ExaminationTests {
     }
 
     @Test(arguments: [false, true])
-    func `a stall after the loops last wait is none, whether its end is seen or that of its loop`(isOver: Bool) throws {
+    func `what ends a stall is a rest, or its loops end, and then it was none`(isOver: Bool) throws {
         let bench = try WatchdogBench()
         let loop = FakeExaminableLoop()
         loop.find(isQuiet: false, .none)

@@ -36,7 +36,7 @@ extension Watch {
     }
 
     /// Whether nothing but the end of its thread, or of the loop, ended a loop's stall: what a program does after its loop's last wait (it waits for its children, saves,
-    /// has its interpreter finalise) keeps nobody waiting for the loop. A hang's first line is out by then, and has its end. Of loops that are known by
+    /// has its interpreter finalise) keeps no one waiting for the loop. A hang's first line is out by then, and has its end. Of loops that are known by
     /// their waits alone: others publish themselves when they stop.
     private func isTeardown(_ stall: ActiveStall, _ interval: StallInterval, _ reading: BeaconReading) -> Bool {
         guard !stall.isReported, stall.lead == .callout, reading.calloutNanoseconds <= interval.since else { return false }

@@ -93,7 +93,7 @@ final class PythonRuntime: LanguageRuntime {
         let found = groups.map { group in
             (anchor: group.anchor, frames: group.frames.compactMap { language($0, &codes) })
         }
-        guard found.contains(where: { !$0.frames.isEmpty }) else { return stack }
+        guard found.contains(where: { !$0.frames.allSatisfy(\.isNameless) }) else { return stack }
         return merged(stack, found)
     }
 

@@ -76,10 +76,11 @@ final class RubyRuntime: LanguageRuntime {
 
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {
         guard let memory else { return stack }
-        var groups = RubyStack(memory: memory, layout: layout).groups(of: thread.place)
+        let frames = RubyStack(memory: memory, layout: layout)
+        var groups = frames.groups(of: thread.place)
         let live = self.memory
         func sequence(at place: UInt64) -> RubySequence? { RubySequence(layout, at: place) { live.bytes($0, $1) } }
-        if let call = groups.first?.first, let address = interpreting(stack),
+        if frames.isInRuby(thread.place), let call = groups.first?.first, let address = interpreting(stack),
             sequence(at: call.function)?.runs(at: call.counter, interpreter: address) == true
         {
             groups[0][0] = InterpretedCall(function: call.function, counter: call.counter &+ RubySequence.wordBytes)

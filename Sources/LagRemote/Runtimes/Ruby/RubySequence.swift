@@ -20,6 +20,8 @@ struct RubySequence: InterpretedFunction {
     private static let maximumLines: UInt32 = 1 << 22
     private static let maximumVariantLines: UInt32 = 1024
     private static let block = "block "
+    /// `iseq_insn_info_entry.node_id`, behind the line.
+    private static let nodeOffset = 4
 
     private let layout: RubyLayout
     private let read: (_ address: UInt64, _ count: Int) -> [UInt8]?
@@ -57,11 +59,13 @@ struct RubySequence: InterpretedFunction {
     static let wordBytes: UInt64 = 8
     /// Before an instruction.
     private static let lookedThroughWords: UInt64 = 64
-    /// No instruction's code in the interpreter is longer.
-    private static let longestHandler: UInt64 = 4096
+    /// No instruction's code in the interpreter is longer in one piece; what the compiler put elsewhere, as it seldom runs, is behind another one's.
+    private static let longestHandler: UInt64 = 512
     private static let interpreterBytes: UInt64 = 1 << 17
 
     /// Whether the interpreter runs the instruction at a program counter.
+    ///
+    /// Only where no function in C was called: what such a one is called by need not lie in the instruction's own code.
     ///
     /// Most have set the counter behind themselves before they do anything; those that call no method (`leaf`: they make texts and lists, read variables) do so at
     /// their end. Which of the two it is the interpreter's own address says: each instruction begins with the address of the code that runs it (direct
@@ -98,8 +102,8 @@ struct RubySequence: InterpretedFunction {
         return text(whole) ?? text(name)
     }
 
-    /// Blocks of one method, or of one class as a framework's routes are, have one name. Of a block how long its code is, and how its lines and the nodes of its syntax tree
-    /// follow each other: wherever it stands in its file.
+    /// Blocks of one method, or of one class as a framework's routes are, have one name. Of a block how long its code is, and how the nodes of its syntax tree
+    /// follow each other: wherever it stands in its file, and however its lines are broken.
     func variant() -> String? {
         guard label()?.hasPrefix(Self.block) == true, let instructions: UInt32 = body.number(at: Int(layout.bodyCount)),
             let count: UInt32 = body.number(at: Int(layout.bodyLineCount)), (1...Self.maximumVariantLines).contains(count),
@@ -107,12 +111,10 @@ struct RubySequence: InterpretedFunction {
         else { return nil }
         var hash = StableHash()
         hash.combine(word: UInt64(instructions))
-        for part in [0, 4] {
-            let numbers = (0..<Int(count)).map { entries.number(at: $0 * Int(layout.lineBytes) + part) ?? 0 as Int32 }
-            // What the compiler adds has no node.
-            let first = numbers.lazy.filter { $0 > 0 }.min() ?? 0
-            for number in numbers { hash.combine(word: number > 0 ? UInt64(number - first) : .max) }
-        }
+        let numbers = (0..<Int(count)).map { entries.number(at: $0 * Int(layout.lineBytes) + Self.nodeOffset) ?? 0 as Int32 }
+        // What the compiler adds has no node.
+        let first = numbers.filter { $0 > 0 }.min() ?? 0
+        for number in numbers { hash.combine(word: number > 0 ? UInt64(number - first) : .max) }
         return hash.text
     }
 

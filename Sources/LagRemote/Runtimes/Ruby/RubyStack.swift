@@ -65,6 +65,14 @@ struct RubyStack {
         }
     }
 
+    /// Whether the innermost call is one of Ruby's, and not of a function in C.
+    func isInRuby(_ context: UInt64) -> Bool {
+        guard let (first, _, _) = frames(of: context), let counter: UInt64 = memory.load(first &+ layout.frameCounter) else {
+            return false
+        }
+        return counter != 0
+    }
+
     /// Empty where the context is damaged.
     func groups(of context: UInt64) -> [[InterpretedCall]] {
         guard let (first, all, _) = frames(of: context) else { return [] }

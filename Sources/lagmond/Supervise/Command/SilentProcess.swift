@@ -13,10 +13,12 @@ enum SilentProcess {
         }
     }
 
-    /// Who waits as loops do: the command's own process, which is `it`, or the first one below it. Some µs a process of the machine.
-    static func waiter(below root: Int32, name: (Int32) -> String) -> String? {
+    /// Who waits as loops do: the command's own process, which is `it`, or the first one below it. 10 µs a process of the machine.
+    /// - Parameter isWatched: whether a loop of a process below it would be watched.
+    static func waiter(below root: Int32, name: (Int32) -> String, isWatched: (Int32) -> Bool) -> String? {
         func waits(_ process: Int32) -> Bool { Int(clr_threads_use(process)) == CLR_THREADS_WAIT }
         guard !waits(root) else { return "it" }
-        return ProcessTree.members(below: root).first(where: waits).map { "\(name($0)) [\($0)]" }
+        let found = ProcessTree.members(below: root).sorted().first { isWatched($0) && !GoProgram.isRun(by: $0) && waits($0) }
+        return found.map { "\(name($0)) [\($0)]" }
     }
 }

@@ -130,18 +130,28 @@ final class WatchReporter: @unchecked Sendable {
                 case .withoutLibrary, .hasBlindLibrary, .failed: true
                 }
             }
-        let isDue = root != 0 && report.isSilenceDue(at: now)
+        let isDue = root != 0 && present.allSatisfy { $0.loops.isEmpty } && report.isSilenceDue(at: now)
         let command = WatchReport.Command(
             pid: root,
             name: Self.name(of: root),
             isUndecided: isUndecided,
             isGo: isDue && GoProgram.isRun(by: root),
-            waiter: isDue ? SilentProcess.waiter(below: root, name: Self.name) : nil,
+            waiter: isDue ? SilentProcess.waiter(below: root, name: Self.name, isWatched: isWatchable) : nil,
             selection: selection.shown,
             leftOut: selection.includesAll ? [] : leftOut
         )
         for message in report.update(present.map(WatchReport.Process.init), of: command, at: now) { messages.add(message) }
         messages.flushIfShown()
+    }
+
+    /// Whether a loop of a process would be watched here.
+    private func isWatchable(_ pid: Int32) -> Bool {
+        !observations.contains { id, observation in
+            switch observation {
+            case .isOthers, .notSelected: id.pid == pid
+            case .hasLibrary, .withoutLibrary, .hasBlindLibrary, .failed: false
+            }
+        }
     }
 
     /// Loops that are not selected, and processes of which none is known.

@@ -119,9 +119,9 @@ final class HangWatch: @unchecked Sendable {
     /// What has left the command, as a daemon does, goes on hanging whatever becomes of the command.
     private func restart(_ process: WatchedProcess, because what: String, began: MonotonicTime) {
         let root = lifecycle.status.pid
-        // The command has ended, or starts again.
-        guard root > 0 else { return }
-        if ProcessTree.contains(process.pid, below: root) {
+        if root <= 0 {
+            refuse("\(what); nothing is done: the command has ended, or starts again")
+        } else if ProcessTree.contains(process.pid, below: root) {
             _ = lifecycle.restart(because: what, began: began)
         } else {
             refuse("\(what); nothing is done: it has left the command, whose restart would not end it")

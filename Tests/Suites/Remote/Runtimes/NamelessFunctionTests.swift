@@ -5,7 +5,7 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// Functions without a name of their own, as routes of many frameworks are: what tells them from others that are called the same.
+/// Functions without a name of their own, as routes of many frameworks are: what distinguishes them from others that are called the same.
 struct NamelessFunctionTests {
     struct Sample: Sendable {
         let interpreter, name: String
@@ -68,9 +68,9 @@ struct NamelessFunctionTests {
         return found
     }
 
-    @Test(arguments: samples.indices) func `two of one name are different, wherever they stand in the file`(index: Int) throws {
+    @Test(arguments: samples.indices.filter { access(samples[$0].interpreter, X_OK) == 0 })
+    func `two of one name are different, wherever they stand in the file`(index: Int) throws {
         let sample = Self.samples[index]
-        guard access(sample.interpreter, X_OK) == 0 else { return }
         let list = try #require(try variant(sample, sample.head, "list"))
         #expect(try variant(sample, sample.other, "list") == list)
         let order = try #require(try variant(sample, sample.head, "order"))

@@ -97,13 +97,36 @@ struct RubyProcessTests {
             """
         let process = try InterpretedProcess("/usr/bin/ruby", program, file: "list.rb")
         var lines: [String] = []
-        _ = eventually {
+        let areAll = eventually {
             lines += process.own(process.take()).prefix(1)
             return lines.count == 40
         }
+        #expect(areAll)
         let right = lines.filter { $0 == "<main> (list.rb):8" }.count
         #expect(right * 2 > lines.count, "\(lines)")
         #expect(!lines.contains("<main> (list.rb):6"), "\(lines)")
+    }
+
+    /// The interpreter is then in the code of another instruction, which the operators share, and that may be the next one.
+    @Test func `a function in C that an operator calls is called in the operator's line`() throws {
+        let program = """
+            puts "ready"
+            $stdout.flush
+            def taken(text) = text.size
+            while true
+              taken(
+                "x" * 30_000_000
+              )
+            end
+            """
+        let process = try InterpretedProcess("/usr/bin/ruby", program, file: "list.rb")
+        var lines: [String] = []
+        let areAll = eventually {
+            lines += process.own(process.take()).prefix(1)
+            return lines.count == 40
+        }
+        #expect(areAll)
+        #expect(lines.filter { $0 == "<main> (list.rb):6" }.count * 2 > lines.count, "\(lines)")
     }
 
     /// Ruby keeps the number of its parent's thread there.

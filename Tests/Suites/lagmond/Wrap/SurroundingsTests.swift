@@ -58,9 +58,9 @@ struct SurroundingsTests {
     func `without threads for lagmond the run ends`(limit: Int) throws {
         let user = "54\(100 + limit)"
         let surroundings = [
-            "/usr/bin/setpriv", "--reuid=\(user)", "--clear-groups", "/bin/sh", "-c",
-            "ulimit -u \(limit); exec timeout -s KILL 30 \"$@\"",
-            "sh",
+            "/usr/bin/prlimit", "--nproc=\(limit)", "/usr/bin/setpriv", "--reuid=\(user)", "--clear-groups", "/usr/bin/timeout",
+            "-s", "KILL",
+            "30",
         ]
         let run = try Self.run(surroundings, ["/bin/sh", "-c", "echo ran; exit 7"])
         // timeout itself is one, and says 125 where there is not even one for lagmond.
