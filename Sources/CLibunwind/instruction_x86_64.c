@@ -157,18 +157,22 @@ static void clu_find_effect(clu_instruction *found, uint8_t opcode, int rex, con
     }
 }
 
-// Whatever it may write. What has no operand byte has a register in its code, or works on those that are bound to such instructions (strings, widths, ports, the processor's answers).
+// Registers that an instruction may write. What has no operand byte has one in its code, or works on those that are bound to such instructions (constants and
+// exchanges on rax; strings, widths, ports, the processor's answers).
 static uint32_t clu_names(uint8_t opcode, int map, int rex, const uint8_t *operands, int is_vector) {
-    enum { BOUND = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 6 | 1 << 7 };
+    enum { RAX = 1 << 0, RDX = 1 << 2, BOUND = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 6 | 1 << 7 };
     if (operands == NULL) {
-        const int has_register = map == 0 ? (opcode & 0xf8) == 0x58 || (opcode & 0xf8) == 0x90 || (opcode & 0xf0) == 0xb0 : (opcode & 0xf8) == 0xc8;
-        return (has_register ? 1u << ((opcode & 7) | (rex & REX_B ? 8 : 0)) : 0) | (map == 0 && (opcode < 0x98 || (opcode & 0xf0) == 0xb0) ? 1 : BOUND);
+        const uint32_t in_code = 1u << ((opcode & 7) | (rex & REX_B ? 8 : 0));
+        if (map != 0) return (opcode & 0xf8) == 0xc8 ? in_code : BOUND;
+        if (opcode < 0x40) return RAX;
+        if (opcode < 0x90) return (opcode & 0xf8) == 0x58 ? in_code : 0;
+        return opcode < 0x98 ? in_code | RAX : (opcode & 0xf0) == 0xb0 ? in_code : BOUND;
     }
     // The upper half's bits of a vector's prefix are not read: either.
-    const uint32_t reg = is_vector ? 0x101u << (operands[0] >> 3 & 7) : 1u << ((operands[0] >> 3 & 7) | (rex & REX_R ? 8 : 0));
-    const uint32_t rm = operands[0] >> 6 != 3 ? 0 : is_vector ? 0x101u << (operands[0] & 7) : 1u << ((operands[0] & 7) | (rex & REX_B ? 8 : 0));
-    const int is_product = map == 0 && (opcode == 0xf6 || opcode == 0xf7);
-    return reg | rm | (is_product ? 1 << 0 | 1 << 2 : 0);
+    const int reg = operands[0] >> 3 & 7, rm = operands[0] & 7, is_register = operands[0] >> 6 == 3;
+    const uint32_t named = is_vector ? 0x101u << reg | (is_register ? 0x101u << rm : 0)
+                                     : 1u << (reg | (rex & REX_R ? 8 : 0)) | (is_register ? 1u << (rm | (rex & REX_B ? 8 : 0)) : 0);
+    return map == 0 && (opcode == 0xf6 || opcode == 0xf7) ? named | RAX | RDX : named;
 }
 
 int clu_decode(const uint8_t *code, size_t size, clu_instruction *found) {
