@@ -150,7 +150,7 @@ package final class ModuleMap: @unchecked Sendable {
     }
 
     private func isOfModule(_ inode: UInt64) -> Bool {
-        inode != 0 && (0..<activeCount).contains { inodes[Int(active[$0])] == inode }
+        inode != 0 && (0..<known).contains { inodes[$0] == inode }
     }
 
     /// How much of ``text`` was filled; as much as there is room for where that is not enough.

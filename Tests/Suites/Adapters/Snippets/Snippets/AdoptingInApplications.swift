@@ -46,10 +46,10 @@ enum ApplicationSnippets {
         }
     #endif
 
-    static func requests(_ sinks: [any RecordSink], respond: () async -> Void) async throws {
+    static func requests(respond: () async -> Void) async throws {
         var configuration = StallMonitorConfiguration()
         configuration.contexts = .recorded
-        let monitor = StallMonitor(configuration: configuration, sinks: sinks)
+        let monitor = StallMonitor(configuration: configuration, sinks: [try FileSink(path: "/var/log/shop/stalls.jsonl")])
         try monitor.start()
         await withStallContext(name: "GET /orders/:id") { await respond() }
     }
