@@ -181,7 +181,8 @@ struct WrappedCommandTests {
 
     @Test(arguments: [([], 0), (["--require-watch"], 69)] as [([String], Int32)])
     func `a daemon that the command leaves behind is named`(options: [String], status: Int32) throws {
-        let script = "sleep 60 </dev/null >/dev/null 2>&1 & echo $!"
+        // Foundation waits until what it has started has closed all that it has inherited.
+        let script = "sleep 10 </dev/null >/dev/null 2>&1 & echo $!"
         let run = try ProbeRun([ProbeRun.lagmond, "run"] + options + ["--", "/bin/sh", "-c", script])
         let daemon = try #require(Int32(run.text.dropLast()))
         kill(daemon, SIGKILL)

@@ -46,12 +46,14 @@ enum ApplicationSnippets {
         }
     #endif
 
-    static func requests(respond: () async -> Void) async throws {
+    static func requests(_ request: String) throws {
+        func respond(to request: String) {}
+
         var configuration = StallMonitorConfiguration()
         configuration.contexts = .recorded
         let monitor = StallMonitor(configuration: configuration, sinks: [try FileSink(path: "/var/log/shop/stalls.jsonl")])
         try monitor.start()
-        await withStallContext(name: "GET /orders/:id") { await respond() }
+        withStallContext(name: "GET /orders/:id") { respond(to: request) }
     }
 
     static func expected(_ monitor: StallMonitor, _ queue: PingedQueue) {
