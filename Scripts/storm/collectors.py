@@ -71,6 +71,8 @@ class Collector:
                     time.sleep(30)
                     return
                 if answer == "huge":
+                    # It says 200, and a machine may read a gigabyte within the time that a request has.
+                    outer.taken.append(body)
                     outer.flood(self)
                     return
                 status = 302 if answer == "redirect" else answer
