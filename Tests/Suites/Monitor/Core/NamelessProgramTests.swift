@@ -18,17 +18,7 @@ struct NamelessProgramTests {
         var outcome = CaptureOutcome.failed(.noFreeSlot)
         (outcome.stored, outcome.total) = (frames.count, frames.count)
         outcome.end = isWhole ? .complete : .badFrame
-        let stack = StallFindings.NamedStack(
-            stack: TalliedStack(key: 1, outcome: outcome),
-            frames: frames,
-            levels: frames,
-            index: 0,
-            waitKind: nil,
-            isSleep: false,
-            loopFrames: 0,
-            areOfRuntime: [],
-            areNamesLost: []
-        )
+        let stack = StallFindings.NamedStack.made(frames, outcome)
         let culprit = Culprit(stacks: [
             CulpritStack(weightNanoseconds: 1, frames: stack.culpritFrames, isComplete: isWhole, samples: 1000)
         ])

@@ -12,17 +12,7 @@ struct ShownFramesTests {
         let frames = (0..<count).map { StallRecord.Frame(pc: UInt64($0), symbol: "f\($0)") }
         var outcome = CaptureOutcome.failed(.noFreeSlot)
         (outcome.stored, outcome.total) = (count, count + lost)
-        return StallFindings.NamedStack(
-            stack: TalliedStack(key: 1, outcome: outcome),
-            frames: frames,
-            levels: frames,
-            index: 0,
-            waitKind: nil,
-            isSleep: false,
-            loopFrames: 0,
-            areOfRuntime: [],
-            areNamesLost: []
-        )
+        return StallFindings.NamedStack.made(frames, outcome)
     }
 
     // Of these a line of 8,000 bytes has room for some 50.

@@ -80,28 +80,29 @@ struct PythonThreadsTests {
         #expect(threads.state(of: 79) == lists.page(4))
     }
 
-    @Test(arguments: 0..<2) func `in a forked process the main thread's own structure has its number`(version: Int) {
+    /// Thread 77 is the main one; the only state says 99, and that its thread's structure is page 10.
+    private func withDescriptor(_ version: Int) -> Lists {
         var layout = Self.layouts[version]
         (layout.descriptorNumber, layout.mainThread) = (720, 77)
         let lists = Lists(layout)
         lists.store(lists.page(1), 0, layout.firstInterpreter)
         lists.interpreter(1, next: nil, state: 3, tid: 99)
         lists.store(lists.page(10), 3, layout.nativeThread - 8)
+        return lists
+    }
+
+    @Test(arguments: 0..<2) func `in a forked process the main thread's own structure has its number`(version: Int) {
+        let lists = withDescriptor(version)
         lists.store(77, 10, 720)
         #expect(lists.threads.state(of: 77) == lists.page(3) && lists.threads.state(of: 99) == nil)
         // It cannot be read.
-        lists.store(16, 3, layout.nativeThread - 8)
+        lists.store(16, 3, lists.layout.nativeThread - 8)
         #expect(lists.threads.state(of: 77) == nil && lists.threads.state(of: 99) == lists.page(3))
     }
 
     /// The C library gives the structure of a thread that has ended to a new one.
     @Test(arguments: 0..<2) func `a new thread does not get the state of one that has ended`(version: Int) {
-        var layout = Self.layouts[version]
-        (layout.descriptorNumber, layout.mainThread) = (720, 77)
-        let lists = Lists(layout)
-        lists.store(lists.page(1), 0, layout.firstInterpreter)
-        lists.interpreter(1, next: nil, state: 3, tid: 99)
-        lists.store(lists.page(10), 3, layout.nativeThread - 8)
+        let lists = withDescriptor(version)
         lists.store(100, 10, 720)
         #expect(lists.threads.state(of: 100) == nil && lists.threads.state(of: 99) == lists.page(3))
     }

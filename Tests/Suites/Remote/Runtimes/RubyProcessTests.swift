@@ -79,6 +79,18 @@ struct RubyProcessTests {
         )
     }
 
+    /// Forty times where a program is.
+    private func innermost(of program: String) throws -> [String] {
+        let process = try InterpretedProcess("/usr/bin/ruby", program, file: "list.rb")
+        var lines: [String] = []
+        let areAll = eventually {
+            lines += process.own(process.take()).prefix(1)
+            return lines.count == 40
+        }
+        #expect(areAll)
+        return lines
+    }
+
     /// An instruction that calls no method sets the counter behind itself at its end.
     @Test func `the line of a literal that is copied is its own, not that of what ran before`() throws {
         let numbers = (0..<200_000).map(String.init).joined(separator: ",")
@@ -95,13 +107,7 @@ struct RubyProcessTests {
               number += 1
             end
             """
-        let process = try InterpretedProcess("/usr/bin/ruby", program, file: "list.rb")
-        var lines: [String] = []
-        let areAll = eventually {
-            lines += process.own(process.take()).prefix(1)
-            return lines.count == 40
-        }
-        #expect(areAll)
+        let lines = try innermost(of: program)
         let right = lines.filter { $0 == "<main> (list.rb):8" }.count
         #expect(right * 2 > lines.count, "\(lines)")
         #expect(!lines.contains("<main> (list.rb):6"), "\(lines)")
@@ -119,13 +125,7 @@ struct RubyProcessTests {
               )
             end
             """
-        let process = try InterpretedProcess("/usr/bin/ruby", program, file: "list.rb")
-        var lines: [String] = []
-        let areAll = eventually {
-            lines += process.own(process.take()).prefix(1)
-            return lines.count == 40
-        }
-        #expect(areAll)
+        let lines = try innermost(of: program)
         #expect(lines.filter { $0 == "<main> (list.rb):6" }.count * 2 > lines.count, "\(lines)")
     }
 
