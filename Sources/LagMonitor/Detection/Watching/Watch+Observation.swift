@@ -179,11 +179,12 @@ extension Watch {
         let stretchCount = clb_beacon_stretch_count(hot.pointee.beacon)
         // The first of them is the stall in progress, which has its line.
         var isKnown = cold.pointee.detector.activeStall.map { $0.lead != .starvation } ?? false
-        // More than the ring has places: those are overwritten for sure. (Another process's number may be any.)
-        let lost = (stretchCount &- hot.pointee.stretchCount).saturatingDifference(UInt16(CLB_BEACON_STRETCHES))
+        // More than the ring has places: those are overwritten for sure. (Another process's number may be any.) Widened, because the first
+        // generic call with a type that nothing else here has asks malloc for that type's witnesses, where nothing is optimised.
+        let lost = UInt64(stretchCount &- hot.pointee.stretchCount).saturatingDifference(UInt64(CLB_BEACON_STRETCHES))
         if lost > 0 {
-            hot.pointee.stretchCount &+= lost
-            recordLost(UInt64(lost) - (isKnown ? 1 : 0))
+            hot.pointee.stretchCount &+= UInt16(lost)
+            recordLost(lost - (isKnown ? 1 : 0))
             isKnown = false
         }
         while hot.pointee.stretchCount != stretchCount {
