@@ -63,3 +63,14 @@ static inline int clr_takes_connections(int descriptor) {
     socklen_t size = sizeof(listens);
     return getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens;
 }
+
+// Whether a descriptor of another process is a listening socket; -1: a socket that cannot be asked.
+static inline int clr_listens(int pidfd, pid_t pid, int descriptor) {
+    char link[LINK_BYTES];
+    if (clr_link(pid, descriptor, link) < 0 || !clr_begins(link, "socket:")) return 0;
+    int duplicate = clr_duplicate(pidfd, descriptor);
+    if (duplicate < 0) return -1;
+    int listens = clr_takes_connections(duplicate);
+    close(duplicate);
+    return listens;
+}

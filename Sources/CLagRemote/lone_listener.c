@@ -3,8 +3,6 @@
 #include "clr_wait_object.h"
 
 #include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "cll_procfs_text.h"
 #include "foreign_descriptor.h"
@@ -18,15 +16,12 @@ typedef struct clr_lone_search {
 // Takes a listening socket down. 1: that is a second one, or may be.
 static int clr_visit_lone(unsigned descriptor, void *context) {
     const clr_lone_search *search = context;
+    int listens = clr_listens(search->pidfd, search->pid, (int)descriptor);
+    if (listens <= 0) return listens < 0;
+    if (search->object->count > 0) return 1;
     char link[LINK_BYTES];
     ssize_t length = clr_link(search->pid, (int)descriptor, link);
-    if (length < 0 || !clr_begins(link, "socket:")) return 0;
-    int duplicate = clr_duplicate(search->pidfd, (int)descriptor);
-    if (duplicate < 0) return 1;
-    int listens = clr_takes_connections(duplicate);
-    close(duplicate);
-    if (!listens) return 0;
-    if (search->object->count > 0) return 1;
+    if (length < 0) return 0;
     search->object->waited[search->object->count++] =
         (clr_waited){.descriptor = (int32_t)descriptor, .events = POLLIN, .identity = clr_identity(link, length)};
     return 0;

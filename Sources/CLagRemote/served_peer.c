@@ -102,20 +102,16 @@ typedef struct clr_owner {
     pid_t pid;
 } clr_owner;
 
-// Whether a descriptor is a listening socket; `unknown` of a socket that cannot be asked.
-static int clr_listens(const clr_owner *owner, int descriptor, int unknown) {
-    char link[LINK_BYTES];
-    if (clr_link(owner->pid, descriptor, link) < 0 || !clr_begins(link, "socket:")) return 0;
-    int duplicate = clr_duplicate(owner->pidfd, descriptor);
-    if (duplicate < 0) return unknown;
-    int listens = clr_takes_connections(duplicate);
-    close(duplicate);
-    return listens;
+static int clr_is_listener(const clr_owner *owner, int descriptor) {
+    return clr_listens(owner->pidfd, owner->pid, descriptor) > 0;
 }
 
-static int clr_visit_listener(unsigned descriptor, void *context) { return clr_listens(context, (int)descriptor, 1); }
+static int clr_visit_listener(unsigned descriptor, void *context) {
+    const clr_owner *owner = context;
+    return clr_listens(owner->pidfd, owner->pid, (int)descriptor) != 0;
+}
 
-static int clr_visit_accepting(const clr_epoll_member *member, void *context) { return clr_listens(context, member->descriptor, 0); }
+static int clr_visit_accepting(const clr_epoll_member *member, void *context) { return clr_is_listener(context, member->descriptor); }
 
 int clr_epoll_accepts(int pidfd, pid_t pid, int32_t epoll) {
     enum { MOST_MEMBERS = 256 };
@@ -193,7 +189,7 @@ typedef struct clr_listeners {
 
 // Takes down a listener; 1: it is none, or one of unknown clients.
 static int clr_add_listener(clr_listeners *listeners, int descriptor) {
-    if (listeners->count == MOST_LISTENERS || !clr_listens(&listeners->owner, descriptor, 0)) return 1;
+    if (listeners->count == MOST_LISTENERS || !clr_is_listener(&listeners->owner, descriptor)) return 1;
     int duplicate = clr_duplicate(listeners->owner.pidfd, descriptor);
     if (duplicate < 0) return 1;
     clr_own_address own = clr_address_of(duplicate);
@@ -263,7 +259,7 @@ int clr_serves_by_threads(int pidfd, pid_t pid) {
 // MARK: Clients that wait
 
 static int clr_has_client_at(const clr_owner *owner, int descriptor) {
-    if (!clr_listens(owner, descriptor, 0)) return 0;
+    if (!clr_is_listener(owner, descriptor)) return 0;
     struct pollfd listener = {.fd = clr_duplicate(owner->pidfd, descriptor), .events = POLLIN};
     if (listener.fd < 0) return 0;
     int is_ready = poll(&listener, 1, 0) == 1 && (listener.revents & POLLIN) != 0;

@@ -99,7 +99,7 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
             isYoung: isYoung,
             isServing: isServing,
             isHandler: { !isShared && isHandler($0) },
-            isFetched: { isFetched(from: $0, at: now) },
+            sharing: { sharing(of: $0, at: now) },
             others: { others(at: now) }
         )
         quiet.store(found.isQuiet ? word : .max, ordering: .relaxed)
@@ -130,7 +130,7 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
             stretch: clb_beacon_word(beacon.raw),
             since: clb_beacon_callout_ns(beacon.raw),
             isYoung: isYoung,
-            isFetched: { isFetched(from: $0, at: now) },
+            sharing: { sharing(of: $0, at: now) },
             others: { others(at: now) }
         )
     }
@@ -141,9 +141,11 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
 
     /// At full load threads that share an instance never sleep in their waits. Another one that has come back from there since this one did, and
     /// not long ago, fetches what is ready.
-    private func isFetched(from epoll: Int32, at now: UInt64) -> Bool {
+    private func sharing(of epoll: Int32, at now: UInt64) -> QuietRule.Sharing {
         let since = max(clb_beacon_woke_ns(beacon.raw), now.saturatingDifference(Self.fetchNanoseconds))
-        return table.hasFetcher(besides: index, from: epoll, since: since)
+        if table.hasFetcher(besides: index, from: epoll, since: since) { return .now }
+        let lately = now.saturatingDifference(LoopExaminer.sharedNanoseconds)
+        return table.hasFetcher(besides: index, from: epoll, since: lately) ? .lately : .alone
     }
 
     /// The loops of the command, of this process and others, that have come back from their waits since this one did, and not long ago.

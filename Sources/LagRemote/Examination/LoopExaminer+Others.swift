@@ -42,4 +42,36 @@ extension LoopExaminer {
             return listeners.hasOne(of: sockets)
         }
     }
+
+    // MARK: On one epoll instance
+
+    /// Searching the threads of a process takes 5 µs for each of them. That none waits is asked more often: between two of them there is a moment
+    /// in which none does.
+    private static let searchNanoseconds: UInt64 = 500_000_000
+    private static let searchAgainNanoseconds: UInt64 = 40_000_000
+
+    /// For so long an instance is shared with who was last known to fetch from it: a pool's threads come by more often, and one that has taken over
+    /// a loop from another is its own soon.
+    static let sharedNanoseconds: UInt64 = 5_000_000_000
+
+    /// Who else fetches from the instance: a thread that the kernel shows asleep in a wait for it, or who is known to have come back from one.
+    /// - Parameter known: what the loop's process says.
+    func sharing(of epoll: Int32, _ known: (_ epoll: Int32) -> QuietRule.Sharing, _ state: inout State, at now: UInt64)
+        -> QuietRule.Sharing
+    {
+        var sharing = known(epoll)
+        if sharing != .now, hasOtherWaiter(epoll, &state, at: now) { sharing = .now }
+        if sharing == .now { state.sharedNanoseconds = now }
+        guard sharing == .alone, let shared = state.sharedNanoseconds, now < shared &+ Self.sharedNanoseconds else {
+            return sharing
+        }
+        return .lately
+    }
+
+    private func hasOtherWaiter(_ epoll: Int32, _ state: inout State, at now: UInt64) -> Bool {
+        let gap = state.otherWaiter.found ? Self.searchNanoseconds : Self.searchAgainNanoseconds
+        guard now >= state.otherWaiter.nanoseconds &+ gap else { return state.otherWaiter.found }
+        state.otherWaiter = (clr_epoll_has_other_waiter(process.pid, tid, epoll) != 0, now)
+        return state.otherWaiter.found
+    }
 }

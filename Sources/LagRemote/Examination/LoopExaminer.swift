@@ -37,8 +37,9 @@ package final class LoopExaminer: Sendable {
         var readWord: UInt64 = 0
         var restWord: UInt64 = 0
         var otherWaiter: (found: Bool, nanoseconds: UInt64) = (false, 0)
-        /// Another thread was seen to wait on its instance: leaders and followers, of which one that follows rests beside its wait.
-        var isShared = false
+        /// When another thread was last known to wait on its instance, or to fetch from it: leaders and followers, of which one that follows rests
+        /// beside its wait.
+        var sharedNanoseconds: UInt64?
         var service: LoopService
         var signals = WaitObject.SignalMembers()
         /// Where the process's first stack begins; 0: not known.
@@ -58,10 +59,6 @@ package final class LoopExaminer: Sendable {
 
     /// The descriptors of a set may change with each wait.
     private static let readAgainNanoseconds: UInt64 = 100_000_000
-    /// Searching the threads of a process takes 5 µs for each of them. That none waits is asked more often: between two of them there is a moment
-    /// in which none does.
-    private static let searchNanoseconds: UInt64 = 500_000_000
-    private static let searchAgainNanoseconds: UInt64 = 40_000_000
 
     init(_ process: ProcessHandle, tid: Int32, isDeclared: Bool, isClaimed: Bool = false) {
         self.process = process
@@ -148,7 +145,7 @@ package final class LoopExaminer: Sendable {
     ///   - stretch: the beacon's word of the present stretch of work.
     ///   - begin: when that began; 0: it is not known.
     ///   - isHandler: whether by its calls the thread is in a handler, although it sleeps above the limit: asked with where on the stack its wait has its events; nil: elsewhere.
-    ///   - isFetched: whether another thread has fetched from that epoll instance just now.
+    ///   - sharing: whether another thread has fetched from that epoll instance, just now or in the last ``sharedNanoseconds``.
     ///   - others: loops that may accept the connections that wait at a listening socket of this one's.
     func examine(
         limit: UInt64,
@@ -159,7 +156,7 @@ package final class LoopExaminer: Sendable {
         isYoung: Bool = false,
         isServing: Bool = false,
         isHandler: (_ events: UInt64?) -> Bool = { _ in false },
-        isFetched: (_ epoll: Int32) -> Bool = { _ in false },
+        sharing: (_ epoll: Int32) -> QuietRule.Sharing = { _ in .alone },
         others: () -> [Other] = { [] }
     ) -> LoopExamination {
         var facts = facts(
@@ -170,11 +167,11 @@ package final class LoopExaminer: Sendable {
             isProvisional: isProvisional,
             isYoung: isYoung && !isServing,
             isServing: isServing,
-            isFetched,
+            sharing,
             others
         )
         // What the wait itself has on the stack may be more than all of a handler. (For an action the stack's bytes have to say the same.)
-        if facts.isQuietByPlace, !state.withLock({ $0.isShared }), isHandler(state.withLock { $0.events }) {
+        if facts.isQuietByPlace, state.withLock({ $0.sharedNanoseconds == nil }), isHandler(state.withLock { $0.events }) {
             facts.doing = .waiting(isFurtherOut: false)
         }
         let isQuiet = !isDeclared && facts.isQuiet
@@ -193,7 +190,7 @@ package final class LoopExaminer: Sendable {
         stretch: UInt64 = 0,
         since begin: UInt64 = 0,
         isYoung: Bool = false,
-        isFetched: (_ epoll: Int32) -> Bool = { _ in false },
+        sharing: (_ epoll: Int32) -> QuietRule.Sharing = { _ in .alone },
         others: () -> [Other] = { [] }
     ) -> LoopProof {
         let facts = facts(
@@ -203,7 +200,7 @@ package final class LoopExaminer: Sendable {
             since: begin,
             isYoung: isYoung,
             isForProof: true,
-            isFetched,
+            sharing,
             others
         )
         guard isDeclared, !isClaimed else {
@@ -234,7 +231,7 @@ package final class LoopExaminer: Sendable {
         isYoung: Bool = false,
         isServing: Bool = false,
         isForProof: Bool = false,
-        _ isFetched: (_ epoll: Int32) -> Bool,
+        _ sharing: (_ epoll: Int32) -> QuietRule.Sharing,
         _ others: () -> [Other]
     ) -> QuietRule {
         var (rule, object) = state.withLock { state in
@@ -278,8 +275,7 @@ package final class LoopExaminer: Sendable {
                 ? state.provedTurns.hasFetched(work.fetched, in: 0, at: now)
                 : state.turns.hasFetched(work.fetched, in: stretch, at: now)
             if rule.isLoop, let epoll = state.object?.epoll {
-                rule.hasOtherWaiter = isFetched(epoll) || hasOtherWaiter(epoll, &state, at: now)
-                if rule.hasOtherWaiter { state.isShared = true }
+                rule.sharing = self.sharing(of: epoll, sharing, &state, at: now)
             }
             return (rule, state.object)
         }
@@ -288,12 +284,5 @@ package final class LoopExaminer: Sendable {
             rule.pending = work(at: object, besides: others(), at: now)
         }
         return rule
-    }
-
-    private func hasOtherWaiter(_ epoll: Int32, _ state: inout State, at now: UInt64) -> Bool {
-        let gap = state.otherWaiter.found ? Self.searchNanoseconds : Self.searchAgainNanoseconds
-        guard now >= state.otherWaiter.nanoseconds &+ gap else { return state.otherWaiter.found }
-        state.otherWaiter = (clr_epoll_has_other_waiter(process.pid, tid, epoll) != 0, now)
-        return state.otherWaiter.found
     }
 }

@@ -6,10 +6,11 @@ package import LagActivity
 /// a loop may block in the same calls. What distinguishes them:
 ///
 /// 1. *The object.* A wait on one connection, pipe or terminal is a blocking read; so is one on an object that the program has closed since.
-///    Its thread runs no loop: whatever it does is no stall. (But what computes while somebody has typed at its terminal keeps that one waiting.) A wait for no descriptor is a sleep: nothing can wait for a thread that waits for the
+///    Its thread runs no loop: whatever it does is no stall. (But what computes or sleeps while somebody has typed at its terminal keeps that one waiting.) A wait for no descriptor is a sleep: nothing can wait for a thread that waits for the
 ///    clock alone, and a script that sleeps between its rounds does the same. Where the thread was never found in its wait, what it computes is a stall if it
 ///    is the main thread: others are mostly a pool's, and poll the one connection that they serve, whose request is there already.
-/// 2. *Who fetches.* While another thread waits on the same epoll instance, or has fetched from it just now, events are fetched.
+/// 2. *Who fetches.* While another thread waits on the same epoll instance, or has fetched from it just now, events are fetched. Where one has some
+///    seconds ago, the instance is a pool's, of which each thread keeps waiting what it was asked for alone: it is a stall while something is pending.
 /// 3. *Proof.* Where work is pending at the object and the thread is elsewhere, somebody waits, whatever the thread does.
 /// 4. *The call.* A thread that computes, sleeps, or reads a file does not wait for work. One that waits for a lock, a connection, a child
 ///    or other events may. (Where it was never found in its wait, one that sleeps may be a program that polls once a round and sleeps in between.)
@@ -36,11 +37,19 @@ package struct QuietRule: Sendable, Equatable {
         case sleeping
     }
 
+    /// Who else fetches what is ready at the object.
+    package enum Sharing: Sendable, Comparable {
+        case alone
+        /// Another thread did, some seconds ago.
+        case lately
+        /// Another thread waits on it, or fetches from it again and again.
+        case now
+    }
+
     package var kind: WaitObject.Kind
     package var pending: PendingWork
     package var doing: Doing
-    /// Another thread waits on the same object, or fetches from it again and again.
-    package var hasOtherWaiter: Bool
+    package var sharing: Sharing
     /// The thread has come by its source of work since the last look, without a call that shows it: it has taken completions from its ring.
     package var hasFetched = false
     package var isMainThread = true
@@ -48,20 +57,23 @@ package struct QuietRule: Sendable, Equatable {
     /// the kernel shows has to be a loop's object, still open.
     package var isProvisional = false
 
-    package init(kind: WaitObject.Kind, pending: PendingWork, doing: Doing, hasOtherWaiter: Bool = false) {
+    package init(kind: WaitObject.Kind, pending: PendingWork, doing: Doing, sharing: Sharing = .alone) {
         self.kind = kind
         self.pending = pending
         self.doing = doing
-        self.hasOtherWaiter = hasOtherWaiter
+        self.sharing = sharing
     }
 
-    /// Whether the thread runs a loop: what it waits on is one, and no other thread waits on it.
+    /// Others fetch what is ready, or would if something were.
+    private var isFetchedByOthers: Bool { sharing == .now || sharing == .lately && pending == .none }
+
+    /// Whether the thread runs a loop: what it waits on is one, and no other thread fetches from it.
     package var isLoop: Bool {
         switch kind {
-        case .loop: !hasOtherWaiter
-        case .unknown, .unseen: !hasOtherWaiter && !isProvisional
+        case .loop: !isFetchedByOthers
+        case .unknown, .unseen: !isFetchedByOthers && !isProvisional
         case .helper: pending == .pending
-        case .terminal: pending == .pending && doing == .working
+        case .terminal: pending == .pending && (doing == .working || doing == .sleeping)
         case .timer, .peer, .gone: false
         }
     }
@@ -90,7 +102,7 @@ package struct QuietRule: Sendable, Equatable {
     /// Whether it is proved that the thread runs a loop and is in a handler of it: what an action needs. What is pending at an object that a
     /// thread has left (an old connection that its other end closes) waits for nobody.
     package var isProved: Bool {
-        guard kind == .loop, !hasOtherWaiter, !hasFetched else { return false }
+        guard kind == .loop, !isFetchedByOthers, !hasFetched else { return false }
         switch doing {
         case .waitingForAll, .ending, .waitingElsewhere, .waiting(isFurtherOut: true): return false
         case .working, .sleeping, .waiting(isFurtherOut: false): return true

@@ -12,7 +12,7 @@ package struct WaitObject: Sendable {
         case loop
         /// No descriptor at all: a sleep.
         case timer
-        /// A terminal alone: somebody may type there while the program computes.
+        /// A terminal alone: somebody may type there while the program computes or sleeps.
         case terminal
         /// One connection or pipe, or pipes of which one is a standard stream (a filter): a blocking read with a time-out, of a thread that serves
         /// one other party. So is what a process of one thread waits on that serves one client by a connection that was accepted: who waits for it is

@@ -8,13 +8,13 @@ struct QuietRuleTests {
         _ doing: QuietRule.Doing,
         of kind: WaitObject.Kind = .loop,
         pending: Bool? = false,
-        other: Bool = false
+        sharing: QuietRule.Sharing = .alone
     ) -> QuietRule {
         QuietRule(
             kind: kind,
             pending: pending.map { $0 ? .pending : .none } ?? .unknown,
             doing: doing,
-            hasOtherWaiter: other
+            sharing: sharing
         )
     }
 
@@ -36,7 +36,7 @@ struct QuietRuleTests {
         #expect(!Self.rule(.waiting(isFurtherOut: true), pending: true).isQuietByPlace)
         #expect(!Self.rule(.waiting(isFurtherOut: true), of: .peer).isQuietByPlace)
         #expect(!Self.rule(.waiting(isFurtherOut: true), of: .unseen).isQuietByPlace)
-        #expect(!Self.rule(.waiting(isFurtherOut: true), other: true).isQuietByPlace)
+        #expect(!Self.rule(.waiting(isFurtherOut: true), sharing: .now).isQuietByPlace)
         #expect(!Self.rule(.waiting(isFurtherOut: false)).isQuietByPlace && !Self.rule(.waitingElsewhere).isQuietByPlace)
     }
 
@@ -57,8 +57,16 @@ struct QuietRuleTests {
     }
 
     @Test func `work on an instance that another thread waits on is fetched`() {
-        #expect(Self.rule(.working, pending: true, other: true).isQuiet)
-        #expect(!Self.rule(.working, pending: true, other: true).isProved)
+        #expect(Self.rule(.working, pending: true, sharing: .now).isQuiet)
+        #expect(!Self.rule(.working, pending: true, sharing: .now).isProved)
+    }
+
+    @Test func `of an instance that others fetched from lately a thread keeps waiting what is pending alone`() {
+        for doing in [QuietRule.Doing.working, .sleeping, .waiting(isFurtherOut: false)] {
+            #expect(Self.rule(doing, sharing: .lately).isQuiet && !Self.rule(doing, sharing: .lately).isProved)
+            #expect(!Self.rule(doing, pending: true, sharing: .lately).isQuiet)
+            #expect(!Self.rule(doing, pending: nil, sharing: .lately).isQuiet)
+        }
     }
 
     @Test func `nothing is proved of an object that was never seen`() {
@@ -108,8 +116,9 @@ struct QuietRuleTests {
         #expect(!Self.rule(.waitingElsewhere, pending: true).isProved)
     }
 
-    @Test func `what computes while somebody types at its terminal keeps them waiting`() {
+    @Test func `what computes or sleeps while somebody types at its terminal keeps them waiting`() {
         #expect(!Self.rule(.working, of: .terminal, pending: true).isQuiet)
+        #expect(!Self.rule(.sleeping, of: .terminal, pending: true).isQuiet && Self.rule(.sleeping, of: .terminal).isQuiet)
         #expect(!Self.rule(.working, of: .terminal, pending: true).isProved)
         #expect(Self.rule(.working, of: .terminal).isQuiet)
         // A shell that waits for the command which the line is for.

@@ -62,9 +62,10 @@ struct HangLimitsTests {
         try withFolder { folder in
             let config = try Self.config(folder, #""restart_count": 1, "on_hang_after_s": 0.5"#)
             let number = folder + "/number"
-            let script = "(\(ProbeRun.probe) hang > \(number) 2>&1 &); echo once; exec sleep 4"
+            // It has descriptors of ours, for whose end `ProbeRun` waits.
+            let end = "kill -9 $(sed 's/.* //' \(number))"
+            let script = "(\(ProbeRun.probe) hang > \(number) 2>&1 &); echo once; sleep 4; \(end)"
             let run = try ProbeRun(Self.run(config, folder, ["/bin/sh", "-c", script]))
-            if let pid = Int32(text(of: number).split(whereSeparator: \.isWhitespace).last ?? "") { kill(pid, SIGKILL) }
             #expect(run.status == 0 && run.text == "once\n", "\(run.errors)")
             #expect(run.errors.contains("nothing is done: it has left the command"), "\(run.errors)")
         }
