@@ -3,7 +3,7 @@
 # Everything that builds speaks on stderr, so that `make run | jq .` gets the records and nothing else.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dist-setup run lagmond test test-arm64 pipeline wrap programs examples docs exports report-check dependencies dist deb dist-check bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries languages requests proof sanitize storm fuzz platforms lint
+.PHONY: help setup dist-setup run lagmond test test-arm64 pipeline wrap programs examples docs exports report-check dependencies dist deb dist-check bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries languages requests services proof sanitize storm fuzz platforms lint
 .SILENT:
 
 SWIFT ?= swift
@@ -106,6 +106,12 @@ accuracy: setup ## measure what is found, missed and false, against the observer
 requests: setup ## whether stalls name the request that blocked, in services under load (3 min after a build of 12)
 	$(SWIFT) build --package-path Evaluation/Requests -c release --product lagrequests >&2
 	exec "$$($(SWIFT) build --package-path Evaluation/Requests -c release --show-bin-path 2>/dev/null)/lagrequests" $(REQUESTS)
+
+services: setup ## whether stalls in services that embed the library name cause, culprit, request and callers, quiet and beside four computing processes (10 min after a build of 12; QUICK=1: the quiet half)
+	$(SWIFT) build --package-path Evaluation/Services -c release --product servicestalls >&2
+	$(SWIFT) build -c release --product lagdiagnosis >&2
+	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagdiagnosis" $(if $(QUICK),,--busy 4) $(SERVICES) \
+		--program "$$($(SWIFT) build --package-path Evaluation/Services -c release --show-bin-path 2>/dev/null)/servicestalls"
 
 diagnosis: setup ## hold the records of stalls with known cause and culprit against what they say (75 s)
 	$(SWIFT) build -c release --product lagdiagnosis >&2

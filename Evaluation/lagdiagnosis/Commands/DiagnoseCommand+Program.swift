@@ -66,18 +66,28 @@ extension DiagnoseCommand {
         for verdict in verdicts where !verdict.isCovered(revealing: reveal) {
             if let miss = verdict.miss { print(miss) }
         }
-        for part in LibraryTruth.Part.allCases {
-            for isBusy in [false, true] {
-                let group = GroupSummary(part: part, isBusy: isBusy, verdicts: verdicts)
-                guard !group.isEmpty else { continue }
-                if part == .unseen, group.isTelltale, !reveal {
-                    say("too few unseen scenarios: their sums would show the verdict on each")
-                    continue
+        printSums(of: verdicts)
+        if check, verdicts.contains(where: { !$0.isSkipped && !$0.isRight }) { throw ExitCode.failure }
+        if verdicts.contains(where: \.isServiceFailure) { throw ExitCode.failure }
+    }
+
+    private func printSums(of verdicts: [Verdict]) {
+        let kinds = verdicts.reduce(into: [String?]()) { kinds, verdict in
+            let kind = verdict.scenario.library?.service?.group
+            if !kinds.contains(kind) { kinds.append(kind) }
+        }
+        for kind in kinds {
+            for part in LibraryTruth.Part.allCases {
+                for isBusy in [false, true] {
+                    let group = GroupSummary(part: part, isBusy: isBusy, serviceGroup: kind, verdicts: verdicts)
+                    guard !group.isEmpty else { continue }
+                    if part == .unseen, group.isTelltale, !reveal {
+                        say("too few unseen scenarios: their sums would show the verdict on each")
+                        continue
+                    }
+                    for line in group.lines { print(line) }
                 }
-                print(group.text)
-                for line in group.calibration { print(line) }
             }
         }
-        if check, verdicts.contains(where: { !$0.isSkipped && !$0.isRight }) { throw ExitCode.failure }
     }
 }

@@ -11,7 +11,8 @@ struct DiagnoseCommand: ParsableCommand {
         discussion: """
             A line a scenario; then each miss with its stack, what was skipped, and the sums. docs/diagnosis.md explains the fields.
 
-            Exit codes: 0 run; 1 with --check, something was missed; 64 usage.
+            Exit codes: 0 run; 1 with --check, something was missed; with --program of a service also where a record is missing or names
+            another request; 64 usage.
             """
     )
 

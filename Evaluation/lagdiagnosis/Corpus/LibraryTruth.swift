@@ -17,6 +17,8 @@ struct LibraryTruth: Sendable {
     let owner: String?
     /// Whether what it does not spend on a processor is waiting for one.
     let computes: Bool
+    /// What else is known of it, when it is a service's.
+    var service: ServiceTruth?
 
     /// Where other processes have the processors, a thread that computes waits for one: by the stall's own clocks, the larger part is the
     /// cause. Near the middle either is right. So it is, at any share, of what computes and waits for others by turns.
@@ -41,6 +43,7 @@ extension Scenario {
         let summary: String
         let part: LibraryTruth.Part
         let computes: Bool
+        let service: ServiceTruth?
     }
 
     /// The scenarios of another program, by its own list.
@@ -67,7 +70,13 @@ extension Scenario {
             causes,
             culprits: entry.culprits,
             entry.summary,
-            library: LibraryTruth(part: entry.part, callers: entry.callers, owner: entry.owner, computes: entry.computes)
+            library: LibraryTruth(
+                part: entry.part,
+                callers: entry.callers,
+                owner: entry.owner,
+                computes: entry.computes,
+                service: entry.service
+            )
         )
     }
 }

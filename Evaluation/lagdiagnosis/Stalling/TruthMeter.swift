@@ -18,9 +18,12 @@ struct Truth: Codable, Sendable {
     var runDelayMs: Double?
     var minorFaults: Int
     var majorFaults: Int
+    /// The thread that stalled, where a program with several watched ones says it.
+    var threadID: Int32?
 
-    /// Whether any of it lies in the time that a record gives.
+    /// Whether any of it lies in the time that a record of its thread gives.
     func overlaps(_ record: StallLine) -> Bool {
+        if let threadID, let said = record.fields.threadId, said != threadID { return false }
         let (start, end) = (Double(startMonoUs), Double(startMonoUs) + durationMs * 1e3)
         let begin = Double(record.fields.monoUs)
         return begin < end && begin + (record.fields.durationMs ?? 0) * 1e3 > start

@@ -1,16 +1,21 @@
 internal import Foundation
 
-/// The sums of one group of library stalls: a part of the corpus, quiet or busy.
+/// The sums of one group of another program's stalls: a part of its corpus, quiet or busy; of services' stalls, those of a kind.
 struct GroupSummary {
     let part: LibraryTruth.Part
     let isBusy: Bool
-    private let judged: [Verdict]
+    /// Of services: which kind.
+    let serviceGroup: String?
+    let judged: [Verdict]
     private let skipped: Int
 
-    init(part: LibraryTruth.Part, isBusy: Bool, verdicts: [Verdict]) {
+    init(part: LibraryTruth.Part, isBusy: Bool, serviceGroup: String? = nil, verdicts: [Verdict]) {
         self.part = part
         self.isBusy = isBusy
-        let own = verdicts.filter { $0.scenario.library?.part == part && $0.isBusy == isBusy }
+        self.serviceGroup = serviceGroup
+        let own = verdicts.filter {
+            $0.scenario.library?.part == part && $0.scenario.library?.service?.group == serviceGroup && $0.isBusy == isBusy
+        }
         judged = own.filter { !$0.isSkipped }
         skipped = own.count - judged.count
     }
@@ -19,6 +24,8 @@ struct GroupSummary {
     /// Sums of a few scenarios would say what the monitor says of each.
     var isTelltale: Bool { Set(judged.map(\.scenario.name)).count < Self.fewest }
     private static let fewest = 10
+
+    var lines: [String] { serviceGroup.map { [serviceText($0)] } ?? [text] + calibration }
 
     /// `libraries part=developed load=quiet reported=N/N cause=N/N …`: all but `reported` of those that were reported.
     var text: String {
@@ -44,26 +51,12 @@ struct GroupSummary {
     /// What the records' confidence is worth: `calibration … confidence=0.9-1.0 count=N right=0.97 mean=0.95`, a line a bin, then the mean of
     /// the distances between both, each bin by its count.
     var calibration: [String] {
-        let said = judged.compactMap { verdict in
-            verdict.record?.fields.culpritConfidence.map { (confidence: $0, isRight: verdict.culpritIsRight) }
-        }
-        var lines: [String] = []
-        var error = 0.0
-        for bin in 0..<Self.bins {
-            let own = said.filter { min(Self.bins - 1, Int($0.confidence * Double(Self.bins))) == bin }
-            guard !own.isEmpty else { continue }
-            let right = Double(own.count { $0.isRight }) / Double(own.count)
-            let mean = own.reduce(0) { $0 + $1.confidence } / Double(own.count)
-            error += abs(right - mean) * Double(own.count) / Double(said.count)
-            let bounds = String(format: "%.1f-%.1f", Double(bin) / Double(Self.bins), Double(bin + 1) / Double(Self.bins))
-            lines.append(
-                "calibration \(group) confidence=\(bounds) count=\(own.count) right=\(Self.number(right)) mean=\(Self.number(mean))"
-            )
-        }
-        return lines + ["calibration \(group) records=\(said.count) expected_error=\(Self.number(said.isEmpty ? nil : error))"]
+        let calibration = Calibration(judged)
+        let error = Self.number(calibration.expectedError)
+        return calibration.bins.map { bin in
+            "calibration \(group) confidence=\(bin.bounds) count=\(bin.count) right=\(Self.number(bin.right)) mean=\(Self.number(bin.mean))"
+        } + ["calibration \(group) records=\(calibration.records) expected_error=\(error)"]
     }
-
-    private static let bins = 10
 
     private var group: String { "part=\(part.rawValue) load=\(isBusy ? "busy" : "quiet")" }
 
@@ -72,5 +65,5 @@ struct GroupSummary {
         sorted.isEmpty ? nil : sorted[min(sorted.count - 1, Int((share * Double(sorted.count)).rounded(.up)) - 1)]
     }
 
-    private static func number(_ value: Double?) -> String { value.map { String(format: "%.2f", $0) } ?? "-" }
+    static func number(_ value: Double?) -> String { value.map { String(format: "%.2f", $0) } ?? "-" }
 }

@@ -7,6 +7,8 @@ struct StallLine: Sendable {
         let module: String?
         let symbol: String?
         let inApp: Bool?
+        /// Whether it waits for the one before it, and is on no stack.
+        let async: Bool?
 
         var text: String {
             let mark = inApp == true ? "*" : " "
@@ -15,11 +17,13 @@ struct StallLine: Sendable {
     }
 
     struct LockOwner: Decodable, Sendable { let threadName: String? }
+    struct Request: Decodable, Sendable { let name: String? }
 
     struct Fields: Decodable, Sendable {
         let phase: String?
         let message: String?
         let monoUs: UInt64
+        let threadId: Int32?
         let durationMs: Double?
         let durationMinMs: Double?
         let durationMaxMs: Double?
@@ -30,6 +34,7 @@ struct StallLine: Sendable {
         let culprit: String?
         let culpritConfidence: Double?
         let lockOwner: LockOwner?
+        let request: Request?
         let capture: String?
         let captureError: String?
         let frames: [Frame]?

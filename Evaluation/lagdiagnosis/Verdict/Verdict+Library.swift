@@ -3,7 +3,7 @@ internal import Foundation
 // Judging the stalls of another program's libraries.
 extension Verdict {
     var culpritIsRightWithCaller: Bool {
-        culpritIsRight || (record?.fields.culprit.map { scenario.library?.callers.contains($0) ?? false } ?? false)
+        culpritIsRight || (culprit.map { scenario.library?.callers.contains($0) ?? false } ?? false)
     }
     /// Whether the record names the thread that holds the lock; nil where it does not stand in memory.
     var ownerIsRight: Bool? { scenario.library?.owner.map { $0 == record?.fields.lockOwner?.threadName } }

@@ -36,13 +36,11 @@ struct Verdict: Sendable {
         self.scenario = scenario
         self.truth = truth
         let phase = scenario.ending == .byParent ? "begin" : "end"
-        // Another stall of the process, if there is one, is the shorter one.
-        record = records.filter { $0.phase == phase }.max { ($0.fields.durationMs ?? 0) < ($1.fields.durationMs ?? 0) }
-        if let truth {
-            let ended = records.filter { $0.phase == "end" }
-            let own = ended.count { truth.overlaps($0) }
-            reports = (own, ended.count - own)
-        }
+        let ended = records.filter { $0.phase == phase }
+        let own = ended.filter { truth?.overlaps($0) ?? true }
+        reports = (own.count, ended.count - own.count)
+        // Another stall at that time, if there is one, is the shorter one.
+        record = own.max { ($0.fields.durationMs ?? 0) < ($1.fields.durationMs ?? 0) }
         missingResult = record == nil ? .failed("no record of phase '\(phase)'") : nil
     }
 
@@ -67,10 +65,10 @@ struct Verdict: Sendable {
         let causes = scenario.library?.causes(scenario.causes, in: truth) ?? scenario.causes
         return causes.contains { $0.rawValue == record?.fields.cause }
     }
-    var culpritIsRight: Bool { record?.fields.culprit.map(scenario.culprits.contains) ?? false }
+    var culpritIsRight: Bool { culprit.map(scenario.culprits.contains) ?? false }
     /// Whether the reported stack shows the culprit at all.
     var stackHoldsCulprit: Bool { record?.frames.contains { $0.symbol.map(scenario.culprits.contains) ?? false } ?? false }
-    var isRight: Bool { causeIsRight && culpritIsRight }
+    var isRight: Bool { causeIsRight && culpritIsRight && requestIsRight != false && callersAreRight != false }
 
     /// One line.
     var text: String {
@@ -89,6 +87,7 @@ struct Verdict: Sendable {
             parts.append("faults=\(truth.minorFaults)+\(truth.majorFaults) system_ms=\(Self.number(truth.systemMs))")
         }
         if let owner = scenario.library?.owner { parts.append("owner=\(fields.lockOwner?.threadName ?? "-")/\(owner)") }
+        if let service = scenario.library?.service { parts.append(text(of: service)) }
         if scenario.library != nil, !isReported { parts.append("reports=\(reports.own)") }
         if isBusy { parts.append("busy") }
         if attempts > 1 { parts.append("attempts=\(attempts)") }
@@ -100,7 +99,7 @@ struct Verdict: Sendable {
         guard !isSkipped, !isRight else { return nil }
         var lines = ["miss \(scenario.name): \(scenario.summary)"]
         let causes = scenario.causes.map(\.rawValue).joined(separator: " or ")
-        lines.append("  expected: cause \(causes), culprit \(scenario.culprits.joined(separator: " or "))")
+        lines.append("  expected: cause \(causes), culprit \(scenario.culprits.joined(separator: " or "))\(expectedOfService)")
         guard let record else { return (lines + ["  \(failure)"]).joined(separator: "\n") }
         let fields = record.fields
         let capture = "\(fields.capture ?? "-")\(fields.captureError.map { " (\($0))" } ?? "")"

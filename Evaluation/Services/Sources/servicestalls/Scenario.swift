@@ -1,0 +1,146 @@
+/// A stall in a service, with what an experienced engineer would blame. Written before the monitor was asked, and not changed
+/// because it says something else.
+struct Scenario: Sendable {
+    enum Group: String, Sendable {
+        /// What Swift's compiler makes of code that computes on the main thread.
+        case language
+        /// Foundation, GRDB, Yams, Collections and the C library, which compute for their caller.
+        case libraries
+        /// Calls in which the main thread waits.
+        case waits
+        case mainActor = "main-actor"
+        /// Tasks of the pool, actors and executors of one's own.
+        case tasks
+        /// SwiftNIO and Hummingbird, with clients.
+        case servers
+    }
+
+    /// Which scenarios are looked at while the monitor is worked on: a coin, thrown by the name alone.
+    enum Half: String, Sendable {
+        case developed
+        case unseen
+    }
+
+    /// What the main thread does, and so what is watched.
+    enum Host: Sendable {
+        /// It runs `ObservedRunLoop.main`.
+        case runLoop
+        /// It drains the main queue, as that of `static func main() async`.
+        case mainQueue
+    }
+
+    enum Work: Sendable {
+        /// Stalls the main thread, and is measured around. The result keeps the optimiser from dropping it.
+        case callout(@MainActor @Sendable () throws -> Int)
+        /// Begins what stalls some thread; what does so measures itself by ``StalledTime``.
+        case service(@Sendable () async throws -> Void)
+    }
+
+    let name: String
+    /// What stalls.
+    let summary: String
+    /// As the records spell them; several where each is right.
+    let causes: [String]
+    /// The functions to blame, without the module; a closure of one counts as the function.
+    let culprits: [String]
+    /// Their direct callers in the program: right only in the weaker verdict.
+    var callers: [String] = []
+    /// The context that runs, or nil: then none may be named.
+    var request: String?
+    /// The functions that wait for what is on the stack, the innermost first; nil where this is not judged.
+    var suspendedCallers: [String]?
+    var group = Group.language
+    var host = Host.runLoop
+    let work: Work
+
+    var half: Half { Coin.isHeads(name) ? .developed : .unseen }
+}
+
+extension Scenario {
+    /// One that stalls the main thread.
+    init(
+        _ name: String,
+        _ summary: String,
+        _ causes: [String],
+        _ culprits: [String],
+        callers: [String] = [],
+        _ work: @escaping @MainActor @Sendable () throws -> Int
+    ) {
+        self.init(name: name, summary: summary, causes: causes, culprits: culprits, callers: callers, work: .callout(work))
+    }
+
+    /// One that begins what stalls.
+    static func service(
+        _ name: String,
+        _ summary: String,
+        _ causes: [String],
+        _ culprits: [String],
+        callers: [String] = [],
+        request: String? = nil,
+        suspended: [String]? = nil,
+        _ work: @escaping @Sendable () async throws -> Void
+    ) -> Scenario {
+        Scenario(
+            name: name,
+            summary: summary,
+            causes: causes,
+            culprits: culprits,
+            callers: callers,
+            request: request,
+            suspendedCallers: suspended,
+            work: .service(work)
+        )
+    }
+}
+
+extension [Scenario] {
+    func grouped(_ group: Scenario.Group, on host: Scenario.Host = .runLoop) -> [Scenario] {
+        map { scenario in
+            var scenario = scenario
+            (scenario.group, scenario.host) = (group, host)
+            return scenario
+        }
+    }
+}
+
+extension Scenario: Encodable {
+    private enum CodingKeys: String, CodingKey { case name, causes, culprits, callers, summary, part, computes, service }
+    private enum ServiceKeys: String, CodingKey { case group, request, suspendedCallers }
+
+    /// As `lagdiagnosis` reads it.
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(name, forKey: .name)
+        try container.encode(summary, forKey: .summary)
+        try container.encode(causes, forKey: .causes)
+        try container.encode(culprits.map(Self.qualified), forKey: .culprits)
+        try container.encode(callers.map(Self.qualified), forKey: .callers)
+        try container.encode(half.rawValue, forKey: .part)
+        // Whether what it does not spend on a processor is waiting for one.
+        try container.encode(Set(causes).isSubset(of: ["cpu", "page_fault"]), forKey: .computes)
+        var service = container.nestedContainer(keyedBy: ServiceKeys.self, forKey: .service)
+        try service.encode(group.rawValue, forKey: .group)
+        try service.encodeIfPresent(request, forKey: .request)
+        try service.encodeIfPresent(suspendedCallers?.map(Self.qualified), forKey: .suspendedCallers)
+    }
+
+    private static func qualified(_ name: String) -> String { "servicestalls.\(name)" }
+}
+
+/// A coin that anyone can throw again: the lowest bit of what `printf %s NAME | cksum` prints, POSIX's CRC. That of
+/// `Evaluation/Libraries` is another one: these scenarios were divided by this one when some of them were first looked at.
+private enum Coin {
+    private static let polynomial: UInt32 = 0x04C1_1DB7
+
+    static func isHeads(_ name: String) -> Bool {
+        var (bytes, length) = (Array(name.utf8), name.utf8.count)
+        while length > 0 {
+            bytes.append(UInt8(truncatingIfNeeded: length))
+            length >>= 8
+        }
+        let remainder = bytes.reduce(0 as UInt32) { remainder, byte in
+            (0..<8).reduce(remainder ^ UInt32(byte) << 24) { bits, _ in bits & 1 << 31 == 0 ? bits << 1 : bits << 1 ^ polynomial }
+        }
+        return ~remainder & 1 == 0
+    }
+}

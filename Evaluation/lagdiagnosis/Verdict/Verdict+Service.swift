@@ -1,0 +1,49 @@
+// Judging the stalls of a service.
+extension Verdict {
+    private var service: ServiceTruth? { scenario.library?.service }
+
+    /// Whom the record blames. Of a service, a closure of a function counts as the function: which number it has is not what is asked.
+    var culprit: String? { service == nil ? record?.fields.culprit : record?.fields.culprit.map(Self.function) }
+
+    /// Whether the record names the request that its thread ran, or none where it ran none; nil without a record.
+    var requestIsRight: Bool? {
+        guard let service, let record else { return nil }
+        return record.fields.request?.name == service.request
+    }
+
+    /// Whether it names another one: worse than to name none.
+    var requestIsWrong: Bool { record?.fields.request != nil && requestIsRight == false }
+
+    /// Whether the program's functions that wait for the stalled one are listed, all of them and in their order. What comes behind them made the scenario.
+    var callersAreRight: Bool? {
+        guard let expected = service?.suspendedCallers, let record else { return nil }
+        return suspended(in: record).starts(with: expected)
+    }
+
+    /// Whether it may not be so, however busy the machine is.
+    var isServiceFailure: Bool { service != nil && !isSkipped && (record == nil || requestIsWrong) }
+
+    func text(of service: ServiceTruth) -> String {
+        let request = "request=\(record?.fields.request?.name ?? "-")/\(service.request ?? "-")"
+        return callersAreRight == nil ? request : "\(request) callers=\(callersAreRight == true ? "right" : "wrong")"
+    }
+
+    /// For the text of a miss.
+    var expectedOfService: String {
+        guard let service else { return "" }
+        let callers = service.suspendedCallers.map { ", callers \($0.joined(separator: ", "))" } ?? ""
+        return ", request \(service.request ?? "none")\(callers)"
+    }
+
+    private func suspended(in record: StallLine) -> [String] {
+        guard let module = scenario.culprits.first?.prefix(while: { $0 != "." }) else { return [] }
+        return record.frames.filter { $0.async == true }.compactMap(\.symbol).map(Self.function).filter {
+            $0.hasPrefix("\(module).")
+        }
+    }
+
+    /// `a.f` of `closure #2 in a.f`.
+    private static func function(_ symbol: String) -> String {
+        symbol.ranges(of: " in ").last.map { String(symbol[$0.upperBound...]) } ?? symbol
+    }
+}
