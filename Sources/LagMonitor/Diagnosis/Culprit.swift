@@ -18,14 +18,16 @@
 /// So when a function calls three others for a third each, it is blamed, and when it calls only one, that one is. Where
 /// nothing covers, the same order is applied to the heaviest stack alone. Thunks are never blamed.
 ///
-/// ``confidence`` = `coverage` × `kind` × `samples` × `completeness` × `names`, where
+/// ``confidence`` = `coverage` × `kind` × `samples` × `completeness` × `names` × `lines`, where
 /// - `coverage` is the share of the weight of *all* samples, also of those without a stack, whose stacks hold the function;
-/// - `kind` is 1 for code of the program, 0.7 for a lambda that only the name of the library's template says which calls it, 0.2 for that of the C library and of languages' runtimes and for what may be that (all of a static program that names nothing), otherwise 0.5;
+/// - `kind` is 1 for code of the program, 0.7 for a lambda that only the name of the library's template says which calls it, 0.6 for what may be a library's that was linked in, 0.2 for that of the C library and of languages' runtimes and for what may be that (all of a static program that names nothing), otherwise 0.5;
 /// - `samples` is 1 − 0.3 / n for n samples of the same weight (for other weights the number that says as much, (Σw)² / Σw²,
 ///   after Kish, "Survey Sampling", 1965): 0.7 for one sample, 0.9 for three;
 /// - `completeness` is 1 − 0.2 × the share of what covers that is of stacks whose root was not reached;
 /// - `names` is 1 − 0.5 × the share of what covers in which code of the program's without a name, or a language's function whose
-///   name was lost, lies nearer to the leaf: that may be what did it.
+///   name was lost, lies nearer to the leaf: that may be what did it;
+/// - `lines` is 1 − 0.1 × the share of what covers in which the blamed function itself ran and has no line: the compiler may have put another function into it, which only
+///   lines show.
 ///
 /// Pure; any thread. Takes time in proportion to the number of frames.
 package struct Culprit: Sendable, Hashable {

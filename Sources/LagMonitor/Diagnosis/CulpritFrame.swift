@@ -14,6 +14,10 @@ package struct CulpritFrame: Sendable, Hashable {
     package var isNameLost: Bool
     /// A lambda that is known by the library's template alone which calls it: no frame is its own.
     package var isFromTemplate: Bool
+    /// The program's own or a library's that was linked into it.
+    package var isDoubtful: Bool
+    /// Compiled code without a line: what the compiler has put into it has no frame.
+    package var hidesInlined: Bool
     /// Whether it is known at which line it is.
     package var hasLine: Bool
     /// The loop's own code, or what called that: on its stack while it waits, too.
@@ -27,6 +31,8 @@ package struct CulpritFrame: Sendable, Hashable {
         isInterpreter: Bool = false,
         isNameLost: Bool = false,
         isFromTemplate: Bool = false,
+        isDoubtful: Bool = false,
+        hidesInlined: Bool = false,
         isLoopCode: Bool = false,
         hasLine: Bool = false
     ) {
@@ -37,6 +43,8 @@ package struct CulpritFrame: Sendable, Hashable {
         self.isInterpreter = isInterpreter
         self.isNameLost = isNameLost
         self.isFromTemplate = isFromTemplate
+        self.isDoubtful = isDoubtful
+        self.hidesInlined = hidesInlined
         self.isLoopCode = isLoopCode
         self.hasLine = hasLine
     }

@@ -21,9 +21,11 @@ struct CulpritSearch {
         static let notProgramCode = 0.5
         static let runtimeCode = 0.2
         static let fromTemplate = 0.7
+        static let doubtful = 0.6
         static let singleSample = 0.3
         static let incomplete = 0.2
         static let hidden = 0.5
+        static let inlined = 0.1
     }
 
     /// The order in which frames are considered.
@@ -96,7 +98,8 @@ struct CulpritSearch {
         // What runs a language's callbacks is its runtime's, too.
         let frames = stacks.lazy.flatMap(\.frames).filter { $0.function == function }
         // A template's argument says who made it; another one may have been put into the same code.
-        let own = frames.contains { !$0.isFromTemplate } ? 1 : Factor.fromTemplate
+        let certain = frames.contains { !$0.isFromTemplate } ? 1 : Factor.fromTemplate
+        let own = frames.contains { !$0.isDoubtful } ? certain : Factor.doubtful
         let factor =
             kind == .programCode ? own : frames.contains(where: \.isRuntime) ? Factor.runtimeCode : Factor.notProgramCode
         return Blamed(function: function, factor: factor)
@@ -134,7 +137,7 @@ struct CulpritSearch {
     func confidence(in blamed: Blamed) -> Double {
         let covered = coverage[blamed.function] ?? 0
         guard covered > 0, totalWeight > 0 else { return 0 }
-        var (incomplete, hidden, squares) = (0.0, 0.0, 0.0)
+        var (incomplete, hidden, inlined, squares) = (0.0, 0.0, 0.0, 0.0)
         for (index, stack) in stacks.enumerated() {
             guard let place = stack.frames.firstIndex(where: { $0.function == blamed.function }) else { continue }
             let weight = weights[index]
@@ -144,6 +147,7 @@ struct CulpritSearch {
                 stack.frames[$0].isNameLost || isFrame(.unnamedProgramCode, at: $0, of: index)
             }
             if isHidden { hidden += weight }
+            if place == 0, stack.frames[place].hidesInlined { inlined += weight }
         }
         let samples = max(1, covered * covered / squares)
         return covered / totalWeight
@@ -151,6 +155,7 @@ struct CulpritSearch {
             * (1 - Factor.singleSample / samples)
             * (1 - Factor.incomplete * incomplete / covered)
             * (1 - Factor.hidden * hidden / covered)
+            * (1 - Factor.inlined * inlined / covered)
     }
 
     private func nearestToTheLeaf(of kind: Kind, amongCovering: Bool, in indices: [Int]) -> String? {

@@ -26,6 +26,7 @@ package struct Demangler: Sendable {
         guard rawName.utf8.count <= Self.maximumMangledBytes else { return (rawName, .c) }
         if Self.looksLikeSwift(rawName), let name = swift(rawName) { return (name, .swift) }
         if rawName.hasPrefix("_Z"), let name = cPlusPlus(rawName) { return (name, .cPlusPlus) }
+        if rawName.hasPrefix("_R"), let path = RustPathReader.path(of: rawName) { return (path, .c) }
         if rawName.hasPrefix("_D"), let path = DNameReader.path(of: rawName) { return (path, .c) }
         return (rawName, .c)
     }

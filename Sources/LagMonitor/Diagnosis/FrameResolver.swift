@@ -45,6 +45,7 @@ package struct FrameResolver: Sendable {
         levels[last].symbolOffset = symbol.symbolOffset
         levels[last].isFolded = symbol.isFolded
         levels[last].isOfRuntime = symbol.isOfRuntime
+        levels[last].origin = symbol.origin
         return levels
     }
 }

@@ -4,7 +4,7 @@
 /// 2. where the file lies (``FileLocation``): the executable (unless it is an interpreter by its name and place) and what lies beside it are the program's, system,
 ///    toolchain and package folders never are, other folders are;
 /// 3. the file's name, for libraries of the system and the toolchain wherever they were copied;
-/// 4. whether it is the C library's in a static program (``StaticLibrary``) or a language's own (``CompiledLibraries``), and the source file, where it is known: headers of the system and what was checked out as a dependency are not (``SourceModules``);
+/// 4. whether it is the C library's in a static program (``StaticLibrary``), a language's own (``CompiledLibraries``) or from a packaged library's object file (``ObjectFiles``), and the source file, where it is known: headers of the system and what was checked out as a dependency are not (``SourceModules``);
 /// 5. the symbol, for system code and packages that were linked into the program: what the program's own debug information says of its module
 ///    (of a name without one: that it has a source file, which is none of those), then lists of well-known ones.
 ///
@@ -52,15 +52,8 @@ package struct InAppRules: Sendable, Hashable {
         "dispatch_async", "dispatch_sync", "dispatch_after", "dispatch_apply", "dispatch_barrier_", "dispatch_block_",
         "dispatch_group_", "dispatch_main", "dispatch_once", "dispatch_queue_", "dispatch_semaphore_", "dispatch_source_",
         "dispatch_data_", "dispatch_io_", "dispatch_workloop_", "dispatch_release", "dispatch_resume", "dispatch_activate",
-        // Libraries of C++ that are compiled into the program: templates and inline functions.
-        "boost::", "tbb::", "oneapi::tbb::", "fmt::v", "spdlog::", "asio::detail::", "Eigen::", "absl::", "folly::", "nlohmann::",
-        "rapidjson::", "simdjson::", "google::protobuf::", "grpc::", "pybind11::", "websocketpp::", "moodycamel::", "QtPrivate::",
-        "QtSharedPointer::", "QtConcurrent::", "testing::internal::",
-        "QArrayData::", "QArrayDataPointer::", "QTypedArrayData::", "QList::", "QVector::", "QVarLengthArray::", "QMap::",
-        "QMapData::", "QMapNode::", "QHash::", "QMultiHash::", "QMultiMap::", "QSet::", "QSharedPointer::", "QScopedPointer::",
-        "arma::", "xsimd::", "ranges::v3::", "msgpack::v", "toml::v",
-        "CryptoPP::", "Poco::", "pqxx::", "pugi::", "YAML::", "leveldb::", "rocksdb::", "re2::", "zmq::", "Xapian::",
-        // Rust's libraries; a namespace `core` is anyone's.
+        // Rust's libraries, and what they are made of; a namespace `core` is anyone's.
+        "hashbrown::", "addr2line::", "gimli::", "rustc_demangle::", "compiler_builtins::",
         "core::alloc::", "core::ascii::", "core::borrow::", "core::clone::", "core::core_arch::", "core::default::",
         "core::error::", "core::f32::", "core::f64::", "core::ffi::", "core::net::", "core::panic::", "alloc::ffi::",
         "core::any::", "core::array::", "core::cell::", "core::char::", "core::cmp::", "core::convert::", "core::fmt::",
@@ -69,6 +62,17 @@ package struct InAppRules: Sendable, Hashable {
         "core::str::", "core::sync::", "core::time::", "core::unicode::", "alloc::alloc::", "alloc::borrow::", "alloc::boxed::",
         "alloc::collections::", "alloc::fmt::", "alloc::raw_vec::", "alloc::rc::", "alloc::slice::", "alloc::str::",
         "alloc::string::", "alloc::sync::", "alloc::task::", "alloc::vec::",
+    ]
+
+    /// The same of C++, compiled into the program: templates and inline functions. In Rust such names are crates.
+    package static let templateNames = [
+        "boost::", "tbb::", "oneapi::tbb::", "fmt::v", "spdlog::", "asio::detail::", "Eigen::", "absl::", "folly::", "nlohmann::",
+        "rapidjson::", "simdjson::", "google::protobuf::", "grpc::", "pybind11::", "websocketpp::", "moodycamel::", "QtPrivate::",
+        "QtSharedPointer::", "QtConcurrent::", "testing::internal::",
+        "QArrayData::", "QArrayDataPointer::", "QTypedArrayData::", "QList::", "QVector::", "QVarLengthArray::", "QMap::",
+        "QMapData::", "QMapNode::", "QHash::", "QMultiHash::", "QMultiMap::", "QSet::", "QSharedPointer::", "QScopedPointer::",
+        "arma::", "xsimd::", "ranges::v3::", "msgpack::v", "toml::v",
+        "CryptoPP::", "Poco::", "pqxx::", "pugi::", "YAML::", "leveldb::", "rocksdb::", "re2::", "zmq::", "Xapian::",
     ]
 
     /// The same of the packages that servers are built on, which are always linked in. Some have names that a program's own module may have: what
@@ -104,6 +108,7 @@ package struct InAppRules: Sendable, Hashable {
     private static let interpreterLibraries = PrefixSet(interpreters)
     private static let systemSymbolPrefixes = PrefixSet(systemSymbols)
     private static let sharedNamePrefixes = PrefixSet(sharedNames)
+    private static let templateNamePrefixes = PrefixSet(templateNames)
     private static let packageSymbolPrefixes = PrefixSet(packageSymbols)
 
     /// Beginnings of paths, of base names or of symbols that are the program's own although the rules say otherwise.
@@ -128,16 +133,25 @@ package struct InAppRules: Sendable, Hashable {
     ///   - modulePath: the file; without one (code made at run time) only the symbol decides.
     ///   - symbol: the simplified name.
     ///   - file: the source file, where it is known.
-    ///   - isOfRuntime: whether it is the C library's or a language's, in the same file.
-    package func isInApp(modulePath: String?, symbol: String?, file: String? = nil, isOfRuntime: Bool = false) -> Bool {
+    ///   - isOfLibrary: whether it is the C library's, a language's or a packaged library's, in the same file.
+    ///   - isRust: whether the name is one of Rust's.
+    package func isInApp(
+        modulePath: String?,
+        symbol: String?,
+        file: String? = nil,
+        isOfLibrary: Bool = false,
+        isRust: Bool = false
+    ) -> Bool {
         let base = modulePath.map(ModuleName.base)
         let owner = symbol.map(Self.owner)
         let names = names(modulePath, symbol)
         if Self.matches(names, inAppPrefixes) { return true }
-        if isOfRuntime || Self.matches(names, notInAppPrefixes) { return false }
+        if isOfLibrary || Self.matches(names, notInAppPrefixes) { return false }
         // What the compiler made by itself: it is in no source file, and the next compiler makes something else.
         if let symbol, FrameRole.isThunk(symbol) { return false }
-        guard let modulePath, let base else { return owner.map { isProgramSymbol($0, hasSource: false) } ?? false }
+        guard let modulePath, let base else {
+            return owner.map { isProgramSymbol($0, hasSource: false, isRust: isRust) } ?? false
+        }
         switch FileLocation(modulePath, executable: program.executable) {
         case .system: return false
         // A program that was started through its loader, or by an interpreter.
@@ -147,7 +161,7 @@ package struct InAppRules: Sendable, Hashable {
         case .program, .unknown: if Self.systemModulePrefixes.holdsPrefix(of: base) { return false }
         }
         if let file, FileLocation.isSystemSource(file) || SourceModules.holdsSource(file) { return false }
-        return owner.map { isProgramSymbol($0, hasSource: file?.isEmpty == false) } ?? true
+        return owner.map { isProgramSymbol($0, hasSource: file?.isEmpty == false, isRust: isRust) } ?? true
     }
 
     /// Whether ``inAppPrefixes`` say that a frame is the program's own.
@@ -176,18 +190,21 @@ package struct InAppRules: Sendable, Hashable {
     }
 
     /// Whether a name is the C++ or Rust library's or a toolchain's, or one that a program's own function may have as well.
-    static func isShared(_ name: String) -> Bool {
+    static func isShared(_ name: String, isRust: Bool = false) -> Bool {
+        let path = RustNameReader.path(in: name)
         // What a module of Swift is called by has its name before a point: `swift_shop.checkout`.
-        sharedNamePrefixes.holdsPrefix(of: RustNameReader.path(in: name)) && !isOfSwiftModule(name)
+        return (sharedNamePrefixes.holdsPrefix(of: path) || (!isRust && templateNamePrefixes.holdsPrefix(of: path)))
+            && !isOfSwiftModule(name)
     }
 
     private static func isOfSwiftModule(_ name: String) -> Bool {
         name.utf8.first { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: " ") } == UInt8(ascii: ".")
     }
 
-    private func isProgramSymbol(_ owner: String, hasSource: Bool) -> Bool {
+    private func isProgramSymbol(_ owner: String, hasSource: Bool, isRust: Bool) -> Bool {
         if Self.systemSymbolPrefixes.holdsPrefix(of: owner) { return false }
-        if !hasSource, Self.isShared(owner) { return false }
+        if !hasSource, Self.isShared(owner, isRust: isRust) { return false }
+        if isRust, !hasSource, program.modules.crates.contains(RustNameReader.crate(of: owner)) { return false }
         let module = owner.utf8.firstIndex(of: UInt8(ascii: ".")).map { String(owner[..<$0]) }
         if let module, program.modules.dependencies.contains(module) { return false }
         if let module, program.modules.own.contains(module) { return true }

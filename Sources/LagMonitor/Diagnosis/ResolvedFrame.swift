@@ -22,6 +22,8 @@ package struct ResolvedFrame: Sendable, Hashable {
     package var isFolded = false
     /// ``ResolvedSymbol/isOfRuntime``.
     package var isOfRuntime = false
+    /// ``ResolvedSymbol/origin``.
+    package var origin = CodeOrigin.unknown
 
     package init(
         name: String? = nil,
@@ -50,6 +52,11 @@ package struct ResolvedFrame: Sendable, Hashable {
         return CPlusPlusNameReader.variant(name)
     }
 
+    package var isRust: Bool { mangled.map(RustNameReader.isRust) ?? false }
+
+    /// Whether neither a line nor the language says whose code it is (``ObjectFiles/saysOrigin(of:)``).
+    package var hasUnknownSource: Bool { file == nil && (mangled ?? name).map(ObjectFiles.saysOrigin) ?? false }
+
     /// Whether Swift's compiler made it to pass a call on: to a closure with what that captured, to a protocol's or a class's method.
     package var isForwarder: Bool { !isInlined && name.map(SwiftNameReader.isForwarder) ?? false }
 
@@ -63,6 +70,7 @@ package struct ResolvedFrame: Sendable, Hashable {
         )
         isFolded = symbol.isFolded
         isOfRuntime = symbol.isOfRuntime
+        origin = symbol.origin
     }
 
     /// What it is called in a record. Of a program's own functions that were folded into one, the name says so.

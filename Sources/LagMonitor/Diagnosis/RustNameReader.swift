@@ -52,6 +52,23 @@ enum RustNameReader {
         return code
     }
 
+    /// Whether a name in a symbol table is one of Rust's, in either mangling.
+    static func isRust(_ rawName: String) -> Bool {
+        if rawName.hasPrefix("_R") { return true }
+        // `…17h47fc215f55c201d9E`, and what LLVM puts behind it.
+        let name = rawName.firstRange(of: ".llvm.").map { rawName[..<$0.lowerBound] } ?? rawName[...]
+        let end = Array(name.utf8.suffix(hashDigits + 4))
+        return name.hasPrefix("_ZN") && end.count == hashDigits + 4 && end.starts(with: "17h".utf8)
+            && end.last == UInt8(ascii: "E")
+            && end[3...].dropLast().allSatisfy("0123456789abcdef".utf8.contains)
+    }
+
+    /// The crate that a function is of.
+    static func crate(of name: String) -> String {
+        let path = path(in: name)
+        return path.firstRange(of: "::").map { String(path[..<$0.lowerBound]) } ?? path
+    }
+
     /// Whose code it is: of a method of a type `<shop::Cart as core::fmt::Display>::fmt` the type's path, and where the type is a parameter of the code's own,
     /// the trait's. Other names are themselves.
     static func path(in name: String) -> String {

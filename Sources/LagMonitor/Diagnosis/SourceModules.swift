@@ -8,18 +8,27 @@ internal import CLagLinux
 ///
 /// The paths are plain text in `.debug_line`, `.debug_line_str` and `.debug_str`, so a search for a word finds them. A stripped program
 /// has none; then the list of well-known modules in ``InAppRules`` decides alone.
+///
+/// Cargo unpacks the crates of registries below `registry/src`, and programs of Rust have the paths of sources that can panic among their constants (`.rodata`), also
+/// without debug information:
+///
+///     /root/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/regex-syntax-0.6.27/src/ast/parser.rs    regex_syntax, a dependency
 package struct SourceModules: Sendable, Hashable {
     /// Built from a checked-out package.
     package var dependencies: Set<String>
     /// Built from a folder of `Sources` elsewhere.
     package var own: Set<String>
+    /// Dependencies of a program of Rust.
+    package var crates: Set<String>
 
-    package init(dependencies: Set<String> = [], own: Set<String> = []) {
+    package init(dependencies: Set<String> = [], own: Set<String> = [], crates: Set<String> = []) {
         self.dependencies = dependencies
         self.own = own
+        self.crates = crates
     }
 
-    private static let sections: Set<String> = [".debug_line", ".debug_line_str", ".debug_str"]
+    private static let sections: Set<String> = [".debug_line", ".debug_line_str", ".debug_str", ".rodata"]
+    private static let registries = Array("/registry/src/".utf8)
     private static let checkouts = Array("/checkouts/".utf8)
     private static let sources = Array("/Sources/".utf8)
     /// What the folder before it is called by SwiftPM (any scratch path that begins so) and by Xcode.
@@ -42,7 +51,7 @@ package struct SourceModules: Sendable, Hashable {
         for section in file.sections(named: Self.sections) where section.size <= left {
             left -= section.size
             var offset: UInt64 = 0
-            while offset < section.size, dependencies.count + own.count < Self.maximumModules {
+            while offset < section.size, dependencies.count + own.count + crates.count < Self.maximumModules {
                 let count = Int(min(UInt64(Self.pieceBytes), section.size - offset))
                 guard let piece = file.source.bytes(at: section.offset + offset, count: count) else { break }
                 let isLast = offset + UInt64(count) >= section.size
@@ -53,6 +62,9 @@ package struct SourceModules: Sendable, Hashable {
                         if Self.isScratchFolder(bytes[..<place]), let name = Self.module(in: bytes[rest...]) {
                             dependencies.insert(name)
                         }
+                    }
+                    Self.forEach(Self.registries, in: bytes, before: end) { _, rest in
+                        if let name = Self.crate(in: bytes[rest...]) { crates.insert(name) }
                     }
                     Self.forEach(Self.sources, in: bytes, before: end) { place, rest in
                         if !Self.isCheckedOut(bytes[..<place]), let name = Self.folder(in: bytes[rest...]) { own.insert(name) }
@@ -89,6 +101,22 @@ package struct SourceModules: Sendable, Hashable {
     private static func folder(in path: Slice<UnsafeRawBufferPointer>) -> String? {
         let name = path.prefix(overlapBytes / 2).prefix { $0 >= 0x20 && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: ".") }
         return name.isEmpty ? nil : String(decoding: name, as: UTF8.self)
+    }
+
+    /// How a crate is called in names: of `index.crates.io-1949cf8c6b5b557f/sha-1-0.10.0/src/lib.rs` the second folder without its version, `sha_1`.
+    private static func crate(in path: Slice<UnsafeRawBufferPointer>) -> String? {
+        let text = path.prefix(overlapBytes / 2).prefix { $0 >= 0x20 }
+        let folders = text.split(separator: UInt8(ascii: "/"), maxSplits: 2, omittingEmptySubsequences: false)
+        guard folders.count == 3 else { return nil }
+        let folder = Array(folders[1])
+        // A version has a point, and may have hyphens behind its numbers.
+        let hyphen = folder.indices.last { place in
+            folder[place] == UInt8(ascii: "-") && place + 1 < folder.count
+                && (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(folder[place + 1])
+                && folder[place...].contains(UInt8(ascii: "."))
+        }
+        guard let hyphen, hyphen > 0 else { return nil }
+        return String(decoding: folder[..<hyphen].map { $0 == UInt8(ascii: "-") ? UInt8(ascii: "_") : $0 }, as: UTF8.self)
     }
 
     /// Whether a source file was checked out as a dependency. It recognises C code, whose names have no module.

@@ -36,4 +36,18 @@ package struct ResolvedSymbol: Sendable, Hashable {
     package var isFolded = false
     /// It is the C library's, in a program that was linked with it (``StaticLibrary``), or its language's (``CompiledLibraries``).
     package var isOfRuntime = false
+    /// Whose object file it comes from.
+    package var origin = CodeOrigin.unknown
+}
+
+/// Whose object file a function was linked from (``ObjectFiles``).
+package enum CodeOrigin: Sendable {
+    /// One that has its source's name: compiled for this program.
+    case own
+    /// One of a packaged library.
+    case packaged
+    /// One or the other: it lies between such.
+    case between
+    /// Nothing says so.
+    case unknown
 }

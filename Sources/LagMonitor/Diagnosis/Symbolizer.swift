@@ -34,11 +34,17 @@ package struct Symbolizer: Sendable {
     private let files: SymbolFiles
     private var cache: SymbolCache<Entry>
     private var replaced = ReplacedFiles()
-    /// Of programs without a loader that were asked for: one, as a rule.
-    private var staticLibraries: [SymbolFiles.Module: StaticLibrary?] = [:]
-    /// Of programs that have a name which says something in some languages only.
-    private var languages: [SymbolFiles.Module: Set<CompiledLibraries>] = [:]
-    private static let maximumStaticLibraries = 64
+    /// What is linked into a module besides its own code.
+    private struct LinkedCode {
+        /// Of a program without a loader.
+        var cLibrary: StaticLibrary?
+        var objects: ObjectFiles?
+        /// Nil until a name needs it, which says something in some languages only.
+        var languages: Set<CompiledLibraries>?
+    }
+    /// Of the modules that were asked for.
+    private var linkedCode: [SymbolFiles.Module: LinkedCode] = [:]
+    private static let maximumLinkedCode = 256
     /// Passes over symbol tables so far; shows tests that the cache works.
     package private(set) var tablePasses = 0
 
@@ -71,8 +77,7 @@ package struct Symbolizer: Sendable {
     package mutating func resolve(_ queries: [SymbolQuery]) -> [ResolvedSymbol?] {
         if replaced.contains(oneOf: queries, files) {
             cache.removeAll()
-            staticLibraries = [:]
-            languages = [:]
+            linkedCode = [:]
         }
         var unknown: [SymbolFiles.Module: Set<UInt64>] = [:]
         var answers: [Key: Entry] = [:]
@@ -89,7 +94,7 @@ package struct Symbolizer: Sendable {
             for address in addresses {
                 let key = Key(module: module.buildID.isEmpty ? module.path : module.buildID, address: address)
                 let entry = Entry(
-                    symbol: found[address].map { symbol($0, staticLibraries[module] ?? nil, languages[module] ?? []) }
+                    symbol: found[address].map { symbol($0, linkedCode[module] ?? LinkedCode()) }
                 )
                 answers[key] = entry
                 cache.insert(entry, for: key)
@@ -102,9 +107,7 @@ package struct Symbolizer: Sendable {
         }
     }
 
-    private func symbol(_ found: SymbolTableSearch.Found, _ library: StaticLibrary?, _ languages: Set<CompiledLibraries>)
-        -> ResolvedSymbol
-    {
+    private func symbol(_ found: SymbolTableSearch.Found, _ linked: LinkedCode) -> ResolvedSymbol {
         let rawName = String(decoding: found.rawName, as: UTF8.self)
         let otherNames = found.otherNames.map { String(decoding: $0, as: UTF8.self) }
         let (name, language) = demangler.demangle(rawName)
@@ -113,15 +116,17 @@ package struct Symbolizer: Sendable {
             let (name, language) = demangler.demangle(other)
             return !Self.areAliases(SymbolSimplifier.simplify(name, language: language), simplified)
         }
-        return ResolvedSymbol(
+        var symbol = ResolvedSymbol(
             name: name,
             simplified: simplified,
             mangled: name == rawName ? nil : rawName,
             symbolOffset: found.address - found.start,
             isFolded: isFolded,
-            isOfRuntime: CompiledLibraries.holds(rawName, in: languages)
-                || library?.holds(found.start, names: [rawName] + otherNames) == true
+            isOfRuntime: CompiledLibraries.holds(rawName, in: linked.languages ?? [])
+                || linked.cLibrary?.holds(found.start, names: [rawName] + otherNames) == true
         )
+        if let objects = linked.objects, ObjectFiles.saysOrigin(of: rawName) { symbol.origin = objects.origin(of: found.start) }
+        return symbol
     }
 
     /// Whether two names are those of one function: constructors and clones have the same one here, and C libraries call `read` also `__read`, `__libc_read` and
@@ -143,14 +148,14 @@ package struct Symbolizer: Sendable {
         var found: [UInt64: SymbolTableSearch.Found] = [:]
         var rest = addresses
         let hasOwnTable = file.sections.contains { $0.type == ELFFile.SectionType.symbolTable }
-        let isNewStaticProgram = file.isStaticProgram && staticLibraries[module] == nil
-        if isNewStaticProgram, staticLibraries.count >= Self.maximumStaticLibraries { staticLibraries = [:] }
+        let isNew = linkedCode[module] == nil
+        if isNew, linkedCode.count >= Self.maximumLinkedCode { linkedCode = [:] }
         if !hasOwnTable, let debug = files.openDebugFile(of: file, module) {
             search(debug, ELFFile.SectionType.symbolTable, for: &rest, into: &found)
+            if isNew { linkedCode[module] = Self.linkedCode(in: debug, isStatic: file.isStaticProgram) }
             findLanguages(of: module, in: debug, for: found)
-            if isNewStaticProgram { staticLibraries[module] = Self.staticLibrary(in: debug) }
-        } else if isNewStaticProgram {
-            staticLibraries[module] = Self.staticLibrary(in: file)
+        } else if isNew {
+            linkedCode[module] = Self.linkedCode(in: file, isStatic: file.isStaticProgram)
         }
         search(file, ELFFile.SectionType.symbolTable, for: &rest, into: &found)
         search(file, ELFFile.SectionType.dynamicSymbols, for: &rest, into: &found)
@@ -164,18 +169,21 @@ package struct Symbolizer: Sendable {
         in file: borrowing ELFFile,
         for found: [UInt64: SymbolTableSearch.Found]
     ) {
-        guard languages[module] == nil,
+        guard linkedCode[module]?.languages == nil,
             found.values.contains(where: { CompiledLibraries.mayHold(String(decoding: $0.rawName, as: UTF8.self)) })
         else { return }
-        if languages.count >= Self.maximumStaticLibraries { languages = [:] }
         let tables = [ELFFile.SectionType.symbolTable, ELFFile.SectionType.dynamicSymbols]
-        languages[module] = Set(
+        linkedCode[module]?.languages = Set(
             file.sections.filter { tables.contains($0.type) }.flatMap { CompiledLibraries.languages(in: file, table: $0) }
         )
     }
 
-    private static func staticLibrary(in file: borrowing ELFFile) -> StaticLibrary? {
-        file.sections.first { $0.type == ELFFile.SectionType.symbolTable }.flatMap { StaticLibrary(in: file, table: $0) }
+    private static func linkedCode(in file: borrowing ELFFile, isStatic: Bool) -> LinkedCode {
+        guard let table = file.sections.first(where: { $0.type == ELFFile.SectionType.symbolTable }) else { return LinkedCode() }
+        return LinkedCode(
+            cLibrary: isStatic ? StaticLibrary(in: file, table: table) : nil,
+            objects: ObjectFiles(in: file, table: table)
+        )
     }
 
     private mutating func search(

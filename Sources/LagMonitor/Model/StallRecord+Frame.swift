@@ -40,6 +40,8 @@ extension StallRecord {
         package var holdsOwnClosure = false
         /// Whether the compiler made it to pass a call on to the function that it is named after. In no line.
         package var isForwarder = false
+        /// Whether it may be a library's that was linked into the same file. In no line.
+        package var isDoubtful = false
 
         public init(
             pc: UInt64,

@@ -57,11 +57,20 @@ struct FrameBuilder {
             let isOwn = frames.contains { $0.inApp == true && $0.file != nil }
             let lacksLines =
                 levels.last?.lacksLines == true && !rules.isNamedOwn(modulePath: module.path, symbol: levels.last?.simplified)
-            origins[origins.count - 1] = Origin(module: module.path, hasLine: isOwn, lacksLines: lacksLines)
+            origins[origins.count - 1] = Origin(
+                module: module.path,
+                hasLine: isOwn,
+                lacksLines: lacksLines,
+                code: levels.last?.origin ?? .unknown,
+                hasUnknownSource: levels.last?.hasUnknownSource ?? false
+            )
             return frames
         }
         for index in Self.framesWithoutLines(origins) {
             for level in frames[index].indices { frames[index][level].inApp = false }
+        }
+        for index in Self.doubtfulFrames(origins) {
+            for level in frames[index].indices { frames[index][level].isDoubtful = true }
         }
         return frames
     }
@@ -73,15 +82,33 @@ struct FrameBuilder {
         let hasLine: Bool
         /// Its module's lines leave it out.
         let lacksLines: Bool
+        var code = CodeOrigin.unknown
+        /// ``ResolvedFrame/hasUnknownSource``.
+        var hasUnknownSource = false
     }
 
-    /// Which frames of a static program are not its own source: code without lines, where its own code has them. The C library's and other libraries'
-    /// functions are in the same file there. (Of a program that has its C library from elsewhere the stack shows that, and what it has without lines may
-    /// well be its own.)
+    /// Which frames are not the program's own source: code without lines, where its own code has them. Of a static program all of it: the C library's and other
+    /// libraries' functions are in the same file there. Of another one what may come from a packaged library. (It has its C library from elsewhere, as
+    /// the stack shows, and what it has without lines may well be its own.)
     static func framesWithoutLines(_ origins: [Origin?]) -> [Int] {
         let modules = Set(origins.compactMap { $0?.module }.filter { $0 != "[vdso]" })
-        guard modules.count == 1, origins.contains(where: { $0?.hasLine == true }) else { return [] }
-        return origins.indices.filter { origins[$0]?.lacksLines == true }
+        let withLines = Set(origins.compactMap { $0?.hasLine == true ? $0?.module : nil })
+        return origins.indices.filter { index in
+            guard let origin = origins[index], origin.lacksLines else { return false }
+            if modules.count == 1 { return !withLines.isEmpty }
+            return withLines.contains(origin.module) && origin.code == .between
+        }
+    }
+
+    /// Which frames may be a library's that was linked in: what lies between its own object files and packaged ones, and code of C without lines, where its own code
+    /// has them and nothing else says whose it is.
+    static func doubtfulFrames(_ origins: [Origin?]) -> [Int] {
+        let withLines = Set(origins.compactMap { $0?.hasLine == true ? $0?.module : nil })
+        return origins.indices.filter { index in
+            guard let origin = origins[index], origin.hasUnknownSource else { return false }
+            return origin.code == .between
+                || (origin.code == .unknown && origin.lacksLines && withLines.contains(origin.module))
+        }
     }
 
     /// One for each frame that has a module.
@@ -107,7 +134,9 @@ struct FrameBuilder {
                 modulePath: module.path,
                 symbol: name.simplified,
                 file: name.file,
-                isOfRuntime: name.isOfRuntime
+                // Where its source file is known, that says whose it is.
+                isOfLibrary: name.isOfRuntime || (name.origin == .packaged && name.file == nil),
+                isRust: name.isRust
             )
         var frame = StallRecord.Frame(
             pc: captured.pc,

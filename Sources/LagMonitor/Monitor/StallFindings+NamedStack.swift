@@ -48,6 +48,8 @@ extension StallFindings {
                     isInterpreter: frame < areOfRuntime.count && areOfRuntime[frame],
                     isNameLost: frame < areNamesLost.count && areNamesLost[frame],
                     isFromTemplate: closure != nil,
+                    isDoubtful: level.isDoubtful,
+                    hidesInlined: level.line == nil && level.language == nil && level.module != nil,
                     isLoopCode: frame >= callbacks,
                     hasLine: level.line != nil
                 )

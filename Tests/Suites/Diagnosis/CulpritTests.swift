@@ -90,6 +90,24 @@ struct CulpritTests {
         #expect((Culprit(stacks: [named, own])?.confidence ?? 0) > 0.8)
     }
 
+    @Test func `what may be a library's is blamed with less confidence`() {
+        var doubtful = stack(9, "deflate checkout main")
+        doubtful.frames[0].isDoubtful = true
+        #expect(blamed([doubtful]) == "deflate")
+        #expect(isClose(Culprit(stacks: [doubtful])?.confidence, 0.42))
+    }
+
+    @Test func `a function that runs itself and has no line may be another that was put into it`() {
+        var running = stack(9, "checkout main")
+        running.frames[0].hidesInlined = true
+        #expect(isClose(Culprit(stacks: [running])?.confidence, 0.63))
+        // What it called has a name.
+        var calling = stack(9, "[memcpy] checkout main")
+        calling.frames[1].hidesInlined = true
+        #expect(isClose(Culprit(stacks: [calling])?.confidence, 0.7))
+        #expect(isClose(Culprit(stacks: [running, calling])?.confidence, 0.85 * 0.95))
+    }
+
     @Test func `the code of a file that a function imports is blamed as a function, the program's own file is not`() {
         let imported = "<module>~(plugin.py) [import_module] load_plugin <module>~(app.py) main"
         #expect(blamed([stack(9, imported)]) == "<module> (plugin.py)")

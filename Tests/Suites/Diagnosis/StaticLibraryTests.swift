@@ -123,7 +123,7 @@ struct StaticLibraryTests {
         let program = ProgramFiles(executable: "/opt/shop/shop")
         let rules = InAppRules(inAppPrefixes: ["fork"], program: program)
         #expect(rules.isInApp(modulePath: "/opt/shop/shop", symbol: "qsort"))
-        #expect(!rules.isInApp(modulePath: "/opt/shop/shop", symbol: "qsort", isOfRuntime: true))
-        #expect(rules.isInApp(modulePath: "/opt/shop/shop", symbol: "fork", isOfRuntime: true))
+        #expect(!rules.isInApp(modulePath: "/opt/shop/shop", symbol: "qsort", isOfLibrary: true))
+        #expect(rules.isInApp(modulePath: "/opt/shop/shop", symbol: "fork", isOfLibrary: true))
     }
 }

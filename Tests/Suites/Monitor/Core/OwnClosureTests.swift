@@ -43,6 +43,28 @@ struct OwnClosureTests {
         #expect(FrameBuilder.framesWithoutLines([origin("app", without: true), origin("app", without: true)]).isEmpty)
     }
 
+    /// Its C library is elsewhere, and other libraries are linked in.
+    @Test func `code without lines is not own where a packaged library may be`() {
+        func origins(_ code: CodeOrigin, named: Bool = true) -> [FrameBuilder.Origin?] {
+            [
+                .init(module: "app", hasLine: false, lacksLines: true, code: code, hasUnknownSource: named),
+                .init(module: "app", hasLine: true, lacksLines: false),
+                .init(module: "libc.so.6", hasLine: false, lacksLines: false),
+            ]
+        }
+        #expect(FrameBuilder.framesWithoutLines(origins(.between)) == [0])
+        #expect(
+            FrameBuilder.framesWithoutLines(origins(.own)).isEmpty && FrameBuilder.framesWithoutLines(origins(.unknown)).isEmpty
+        )
+        #expect(FrameBuilder.doubtfulFrames(origins(.unknown)) == [0])
+        #expect(FrameBuilder.doubtfulFrames(origins(.own)).isEmpty)
+        // Its name says that it is not of C.
+        #expect(FrameBuilder.doubtfulFrames(origins(.unknown, named: false)).isEmpty)
+        // Nothing has lines.
+        let bare = origins(.between).prefix(1)
+        #expect(FrameBuilder.framesWithoutLines(Array(bare)).isEmpty && FrameBuilder.doubtfulFrames(Array(bare)) == [0])
+    }
+
     @Test func `a template that does not call what it was made for`() {
         #expect(!holds(Self.called.replacingOccurrences(of: "_M_invoke", with: "_M_insert"), "/srv/shop/app"))
     }

@@ -1,0 +1,78 @@
+import LagDiagnosis
+import Testing
+
+/// Names of Rust in its second mangling, and whose they are.
+struct RustNamesTests {
+    private static func simplified(_ name: String) -> String {
+        let (name, language) = Demangler().demangle(name)
+        return SymbolSimplifier.simplify(name, language: language)
+    }
+
+    /// Of a program of Rust 1.95.
+    @Test(
+        arguments: zip(
+            [
+                "_RNvNtNtCsjrHSEGnQ3l9_3std6thread9functions5sleep",
+                "_RNvXs1m_NtCslNYArtu3iFV_5alloc6stringNtB6_13FromUtf8ErrorNtNtCsgEmfK2I1SDS_4core3fmt5Debug3fmt",
+                "_RNvMs4_NtCslNYArtu3iFV_5alloc7raw_vecNtB5_11RawVecInner11finish_growCsduwmD7cSIQq_5gimli",
+                "_RINvNtCsgEmfK2I1SDS_4core3ptr13drop_in_placeINtNtCslNYArtu3iFV_5alloc3vec3VechEECsjrHSEGnQ3l9_3std",
+                "_RNCNvNtCs1234_4shop4cart5totals_0B5_", "_RNvXCs1_4shopRShNtB2_5Price5price", "_RNvYjNtCs1_4shop5Price5price",
+                "_RNvXCs1_4shopDNtB2_4ItemEL_NtB2_5Price5price",
+            ],
+            [
+                "std::thread::functions::sleep", "<alloc::string::FromUtf8Error as core::fmt::Debug>::fmt",
+                "alloc::raw_vec::RawVecInner::finish_grow", "core::ptr::drop_in_place", "shop::cart::total::{{closure}}",
+                "<&[u8] as shop::Price>::price", "<usize as shop::Price>::price", "<dyn shop::Item as shop::Price>::price",
+            ]
+        )
+    )
+    func `names in the second mangling are paths`(name: String, path: String) { #expect(Self.simplified(name) == path) }
+
+    @Test(
+        arguments: [
+            "_R", "_RN", "_RNv", "_R0NvC1a1b", "_RNvC1a9b", "_RNvB_1a", "_RNvC1aB0_", "_Report", "_RINvC1a1bKj", "_RNvMC1aB5_1b",
+            String(repeating: "N", count: 90_000), "_RNvXC1aTTTTTTTTTTTTTTTTEEEEEEEEEEEEEEEE", "_RIB_B_B_B_E", "_RIC1aSB_SB_E",
+        ]
+    )
+    func `what is no such name stays as it is`(name: String) { #expect(Self.simplified(name) == name) }
+
+    /// Each argument holds the one before it twice: 2 to the 50th steps without a bound.
+    @Test(.timeLimit(.minutes(1))) func `repetitions cost no more than a bound`() {
+        var name = "_RIC1aTjjE"
+        var last = 4
+        for _ in 0..<50 {
+            let place = Self.base62(last - 1) + "_"
+            last = name.utf8.count - 2
+            name += "TB\(place)B\(place)E"
+        }
+        #expect(Self.simplified(name + "E") == name + "E")
+    }
+
+    private static func base62(_ number: Int) -> String {
+        let digits = Array("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+        return (number >= 62 ? base62(number / 62) : "") + String(digits[number % 62])
+    }
+
+    @Test func `crates of a registry are not the programs own`() {
+        let modules = SourceModules(crates: ["regex", "serde_json"])
+        let rules = InAppRules(program: ProgramFiles(executable: "/srv/shop", modules: modules))
+        func isOwn(_ symbol: String, file: String? = nil, isRust: Bool = true) -> Bool {
+            rules.isInApp(modulePath: "/srv/shop", symbol: symbol, file: file, isRust: isRust)
+        }
+        #expect(!isOwn("regex::exec::ExecNoSync::find"))
+        #expect(!isOwn("<serde_json::value::de::ValueVisitor as serde::de::Visitor>::visit_map"))
+        #expect(isOwn("shop::find") && isOwn("regexes::find"))
+        // A namespace of C++ in the same program.
+        #expect(isOwn("regex::find", isRust: false))
+        #expect(!isOwn("hashbrown::map::HashMap::insert"))
+    }
+
+    @Test func `libraries of Cxx are anyones crates`() {
+        let rules = InAppRules(program: ProgramFiles(executable: "/srv/shop"))
+        for name in ["leveldb::open", "fmt::value::write", "toml::vendor::load"] {
+            #expect(rules.isInApp(modulePath: "/srv/shop", symbol: name, isRust: true), "\(name)")
+            #expect(!rules.isInApp(modulePath: "/srv/shop", symbol: name), "\(name)")
+        }
+        #expect(!rules.isInApp(modulePath: "/srv/shop", symbol: "core::fmt::write", isRust: true))
+    }
+}
