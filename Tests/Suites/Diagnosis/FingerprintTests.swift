@@ -334,7 +334,10 @@ struct FileLocationTests {
         )
     }
 
-    @Test(arguments: ["/rustc/90c5/library/core/src/slice/sort.rs", "/root/.cargo/registry/src/x/ring-0.17/src/lib.rs"])
+    @Test(arguments: [
+        "/rustc/90c5/library/core/src/slice/sort.rs", "/root/.cargo/registry/src/x/ring-0.17/src/lib.rs",
+        "/rust/deps/hashbrown-0.16.1/src/map.rs", "/usr/lib/nim/lib/pure/algorithm.nim",
+    ])
     func `a library that was compiled into the program is known by its source file`(file: String) {
         let rules = InAppRules(program: ProgramFiles(executable: "/opt/shop/shop"))
         #expect(!rules.isInApp(modulePath: "/opt/shop/shop", symbol: "sort", file: file))

@@ -1,3 +1,4 @@
+import Foundation
 import LagDiagnosis
 import Testing
 
@@ -65,6 +66,34 @@ struct RustNamesTests {
         // A namespace of C++ in the same program.
         #expect(isOwn("regex::find", isRust: false))
         #expect(!isOwn("hashbrown::map::HashMap::insert"))
+    }
+
+    /// A program of Rust has the paths of sources that can panic among its constants.
+    @Test(.enabled(if: Compiler.c != nil)) func `paths among a programs constants name its crates`() throws {
+        let scratch = try ScratchDirectory()
+        let registry = "/root/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f"
+        let paths = [
+            "regex-syntax-0.6.27/src/lib.rs", "sha-1-0.10.0/src/a.rs", "time-1.0.0-rc.1/src/lib.rs", "shop/src/lib.rs", "cut-1.0",
+        ]
+        let constants = paths.map { "\"\(registry)/\($0)\"" }.joined(separator: ", ")
+        let text =
+            "#include <stdio.h>\nconst char *volatile paths[] = {\(constants)};\nint main(void) { return getchar() + !paths[0]; }\n"
+        _ = try scratch.write(Array(text.utf8), to: "shop.c")
+        try Compiler.run(try #require(Compiler.c), ["shop.c", "-o", "shop"], in: scratch.path)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: scratch.path + "/shop")
+        process.standardInput = Pipe()
+        try process.run()
+        defer {
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+        }
+        var files = ProgramFiles(executable: nil)
+        for _ in 0..<1000 where files.executable?.hasSuffix("/shop") != true {
+            files = ProgramFiles.read(of: process.processIdentifier, after: nil)
+            usleep(5000)
+        }
+        #expect(files.modules.crates == ["regex_syntax", "sha_1", "time"], "\(files)")
     }
 
     @Test func `libraries of Cxx are anyones crates`() {
