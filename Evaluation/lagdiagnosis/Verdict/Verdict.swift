@@ -41,7 +41,8 @@ struct Verdict: Sendable {
         reports = (own.count, ended.count - own.count)
         // Another stall at that time, if there is one, is the shorter one.
         record = own.max { ($0.fields.durationMs ?? 0) < ($1.fields.durationMs ?? 0) }
-        missingResult = record == nil ? .failed("no record of phase '\(phase)'") : nil
+        let others = reports.other > 0 ? ", \(reports.other) at another time or of another thread" : ""
+        missingResult = record == nil ? .failed("no record of phase '\(phase)'\(others)") : nil
     }
 
     /// Whether the machine held the watchdog up for longer than a look may take.
