@@ -207,7 +207,7 @@ class Measurement:
             self.result.fail(f"false record ({when}): {facts(record)}")
 
     def phase_at(self, moment):
-        return [name for begun, name in self.phases if begun <= moment][-1]
+        return next((name for begun, name in reversed(self.phases) if begun <= moment), "the start")
 
     def compare(self, bare, watched):
         """What a program's users see of it, in a start, a conversation and an end, without lagmond and with it."""
