@@ -2,10 +2,9 @@
 #include "clr_trace.h"
 
 #include "clb_beacon.h"
-#include "cll_linux.h"
 #include "cll_memory.h"
-#include "cll_procfs.h"
 #include "cll_procfs_text.h"
+#include "trap.h"
 #include "wait_restart.h"
 
 #include <elf.h>
@@ -20,7 +19,6 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 // What a request goes through. The asker moves IDLE to REQUESTED and REQUESTED to WITHDRAWN; the tracer the rest.
@@ -38,7 +36,10 @@ struct clr_tracer {
     cll_snapshot *snapshot;  // the asker's; only the asker touches it
     cll_snapshot copy;       // what was copied while the target stood still
     uint64_t stop_ns;        // how long it did
-    clr_tracer_hook hook;    // copies more of it meanwhile, for `context`
+    int is_resident;         // `copy.stack` has its pages
+    // For `context`: finds the end of a stack; copies more of it meanwhile.
+    clr_tracer_stack_end stack_end;
+    clr_tracer_hook hook;
     void (*release)(void *context);
     void *context;
     sem_t asked, answered;
@@ -46,12 +47,8 @@ struct clr_tracer {
 
 enum {
     MAXIMUM_STACK_BYTES = 128 * 1024,     // how much of a stack is copied, for as long as its thread stands still
+    UNKNOWN_STACK_BYTES = 64 * 1024,      // of one whose end is not known, such as a fiber's
     COPY_GRACE_NS = 100000000,   // a copy that has begun is waited for so long
-    SPIN_NS = 20000,             // a stop is waited for so long without sleeping
-    NAPS_OF_A_WAIT = 200,        // then with naps that get longer as the wait does, in which the thread may stand still already
-    SHORTEST_NAP_NS = 5000,
-    LONGEST_NAP_NS = 500000,
-    NAPS_BETWEEN_CHECKS = 64,    // whether it is there at all
 };
 
 static void clr_tracer_release(clr_tracer *tracer) {
@@ -83,51 +80,13 @@ static int clr_read_registers(pid_t tid, cll_snapshot *snapshot) {
 
 static void clr_read_stack(const clr_tracer *tracer, cll_snapshot *snapshot) {
     uint64_t begin = snapshot->registers[CLL_REGISTER_SP] - CLL_RED_ZONE;
-    int is_known = begin >= tracer->stack_low && begin < tracer->stack_high;
-    uint64_t length = is_known ? tracer->stack_high - begin : MAXIMUM_STACK_BYTES;
+    uint64_t high = tracer->stack_end != NULL ? tracer->stack_end(tracer->context, tracer->tid, snapshot) : 0;
+    if (high <= begin) high = begin >= tracer->stack_low && begin < tracer->stack_high ? tracer->stack_high : 0;
+    uint64_t length = high != 0 ? high - begin : UNKNOWN_STACK_BYTES;
     if (length > snapshot->capacity) length = snapshot->capacity;
     snapshot->stack_begin = begin;
-    snapshot->stack_high = is_known ? tracer->stack_high : 0;
+    snapshot->stack_high = high;
     snapshot->stack_length = cll_memory_read(tracer->pid, begin, snapshot->stack, length);
-}
-
-// Whether this thread still holds the target, which has neither ended nor become another by exec.
-static int clr_is_held(const clr_tracer *tracer) {
-    char text[4096];
-    long length = cll_procfs_read(tracer->pid, tracer->tid, "status", text, sizeof(text));
-    // Without a descriptor, or memory, nothing is known: it is read again.
-    if (length < 0) return length != -ESRCH && length != -ENOENT;
-    const char *state = cll_status_field(text, "\nState:\t"), *holder = cll_status_field(text, "\nTracerPid:\t");
-    if (state == NULL || holder == NULL) return 1;
-    return *state != 'Z' && *state != 'X' && (pid_t)cll_parse_number(&holder, 10) == cll_gettid();
-}
-
-// Waits until the thread has stopped, for as long as it takes. Not by waitpid: the target may be a child of this process, whose
-// changes another thread waits for, and each would take what the other waits for. A request that needs a stop says as much.
-// 0 with the reason for the stop, or an errno. `*running_ns`: when it was last known to run.
-static int clr_await_stop(const clr_tracer *tracer, siginfo_t *stop, uint64_t *running_ns) {
-    uint64_t begun = *running_ns;
-    for (unsigned naps = 0;;) {
-        if (ptrace(PTRACE_GETSIGINFO, tracer->tid, NULL, stop) == 0) return 0;
-        // A stop of its whole process has no such information (ptrace(2), "Group-stop").
-        if (errno == EINVAL) {
-            memset(stop, 0, sizeof(*stop));
-            stop->si_code = PTRACE_EVENT_STOP << 8;
-            return 0;
-        }
-        if (errno != ESRCH) return errno;
-        *running_ns = clb_now_ns();
-        uint64_t waited = *running_ns - begun;
-        // On another processor it stops within microseconds, and to sleep takes longer. One that waits for this processor, or for any, may take
-        // long; as soon as it gets one it stands still, and that has to be noticed.
-        if (waited < SPIN_NS) continue;
-        if (++naps % NAPS_BETWEEN_CHECKS == 0 && !clr_is_held(tracer)) return ESRCH;
-        uint64_t nap_ns = waited / NAPS_OF_A_WAIT;
-        if (nap_ns < SHORTEST_NAP_NS) nap_ns = SHORTEST_NAP_NS;
-        if (nap_ns > LONGEST_NAP_NS) nap_ns = LONGEST_NAP_NS;
-        struct timespec pause = {.tv_sec = 0, .tv_nsec = (long)nap_ns};
-        nanosleep(&pause, NULL);
-    }
 }
 
 // Stops the thread, copies, lets it go. 0, or an errno. `*holds` where it may still be seized, by whatever it has become: then only
@@ -136,14 +95,16 @@ static int clr_trace(clr_tracer *tracer, int *holds) {
     pid_t tid = tracer->tid;
     // Withdrawn before it was begun: the thread need not stop.
     if (__atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE) != REQUESTED) return 0;
+    // The kernel gives pages when they are first written to: not while the thread stands still.
+    if (!tracer->is_resident) memset(tracer->copy.stack, 0, tracer->copy.capacity);
+    tracer->is_resident = 1;
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0) return errno;
     if (!cll_is_thread_of(tracer->pid, tid)) {
         *holds = 1;
         return ESRCH;
     }
-    siginfo_t stop;
-    uint64_t running_ns = clb_now_ns();
-    int error = ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0 ? errno : clr_await_stop(tracer, &stop, &running_ns);
+    clr_trap trap;
+    int error = ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0 ? errno : clr_await_trap(tracer->pid, tid, &trap);
     if (error != 0) {
         *holds = 1;
         return error;
@@ -154,13 +115,13 @@ static int clr_trace(clr_tracer *tracer, int *holds) {
         if (error == 0) clr_read_stack(tracer, &tracer->copy);
         if (error == 0 && tracer->hook != NULL) tracer->hook(tracer->context, tid, &tracer->copy);
     }
-    clr_restart_wait(tid, &stop, tracer->asked_ns);
+    clr_restart_wait(tid, &trap.stop, tracer->asked_ns);
     // What it stopped for may have been a signal of its own, which is not ours to keep.
-    long signal = stop.si_code >> 8 == PTRACE_EVENT_STOP ? 0 : stop.si_signo;
-    // From when it was last known to run, which is before it stood still, to the call that lets it go: behind that this thread may have to
-    // wait for a processor, which the target has.
-    tracer->stop_ns = clb_now_ns() - running_ns;
+    long signal = trap.stop.si_code >> 8 == PTRACE_EVENT_STOP ? 0 : trap.stop.si_signo;
+    // To the call that lets it go: behind that this thread may have to wait for a processor, which the target has.
+    const uint64_t end_ns = clb_now_ns();
     if (ptrace(PTRACE_DETACH, tid, NULL, (void *)signal) != 0) *holds = 1;
+    tracer->stop_ns = end_ns - clr_trap_since(&trap);
     return error;
 }
 
@@ -225,7 +186,10 @@ clr_tracer *clr_tracer_create(void) {
     return NULL;
 }
 
-void clr_tracer_set_hook(clr_tracer *tracer, clr_tracer_hook hook, void (*release)(void *context), void *context) {
+void clr_tracer_set_hook(
+    clr_tracer *tracer, clr_tracer_stack_end stack_end, clr_tracer_hook hook, void (*release)(void *context), void *context
+) {
+    tracer->stack_end = stack_end;
     tracer->hook = hook;
     tracer->release = release;
     tracer->context = context;

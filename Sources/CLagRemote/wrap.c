@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { SIGNALS = 64 };
@@ -155,15 +156,36 @@ static int clr_is_started(pid_t pid) {
     return 0;
 }
 
+static int clr_wait(idtype_t type, id_t id, siginfo_t *info, int flags) {
+    memset(info, 0, sizeof(*info));
+    int result;
+    do result = waitid(type, id, info, flags | WNOHANG);
+    while (result < 0 && errno == EINTR);
+    return result;
+}
+
+// What is to be taken of children, which stays. A stop that a tracer of this process has asked for goes before all else, whatever the options are, and
+// is left for the tracer (trap.c): what is behind it is there when it is over, mostly after some 100 us.
+static int clr_see_change(idtype_t type, id_t id, siginfo_t *info, int flags) {
+    enum { POLLS = 500, POLL_NS = 200000 };
+    for (int polls = 0; polls < POLLS; polls++) {
+        if (clr_wait(type, id, info, flags | WNOWAIT) != 0) return -1;
+        if (info->si_code != CLD_TRAPPED) return 0;
+        nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+    }
+    info->si_pid = 0;
+    return 0;
+}
+
 void clr_wrap_reap_orphans(void) {
     if (getpid() != 1) return;
     pthread_mutex_lock(&started_lock);
     while (!is_full) {
-        siginfo_t info = {0};
-        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) break;
+        siginfo_t info;
+        if (clr_see_change(P_ALL, 0, &info, WEXITED) != 0 || info.si_pid == 0) break;
         // Its turn comes first, and then this is asked again.
         if (clr_is_started(info.si_pid)) break;
-        waitid(P_PID, (id_t)info.si_pid, &info, WEXITED | WNOHANG);
+        clr_wait(P_PID, (id_t)info.si_pid, &info, WEXITED);
     }
     pthread_mutex_unlock(&started_lock);
 }
@@ -204,16 +226,11 @@ int clr_wrap_start(
     return 0;
 }
 
-enum { WAIT_BY_PIDFD = 3 };
+enum { CHANGES = WEXITED | WSTOPPED | WCONTINUED };
 
-static int clr_wait(pid_t pid, int pidfd, siginfo_t *info, int flags) {
-    memset(info, 0, sizeof(*info));
-    int result;
-    do {
-        result = pidfd >= 0 ? waitid((idtype_t)WAIT_BY_PIDFD, (id_t)pidfd, info, flags | WNOHANG)
-                            : waitid(P_PID, (id_t)pid, info, flags | WNOHANG);
-    } while (result < 0 && errno == EINTR);
-    return result;
+static idtype_t clr_child_type(int pidfd) {
+    enum { WAIT_BY_PIDFD = 3 };
+    return pidfd >= 0 ? (idtype_t)WAIT_BY_PIDFD : P_PID;
 }
 
 // The signals by which a terminal stops a job, as bits.
@@ -233,7 +250,7 @@ int clr_wrap_has_terminal_stop(pid_t pid) {
 
 int clr_wrap_has_later_change(pid_t pid, int pidfd) {
     siginfo_t info;
-    if (clr_wait(pid, pidfd, &info, WEXITED | WSTOPPED | WCONTINUED | WNOWAIT) != 0 || info.si_pid == 0) return 0;
+    if (clr_see_change(clr_child_type(pidfd), (id_t)(pidfd >= 0 ? pidfd : pid), &info, CHANGES) != 0 || info.si_pid == 0) return 0;
     // The terminal stops the whole group, and a SIGCONT takes back what stop waits for its receiver.
     int is_terminal_stop = info.si_code == CLD_STOPPED && (clr_signal_bit(info.si_status) & clr_terminal_stops()) != 0;
     if (is_terminal_stop) return clr_wrap_has_terminal_stop(0);
@@ -242,8 +259,11 @@ int clr_wrap_has_later_change(pid_t pid, int pidfd) {
 
 int clr_wrap_change(pid_t pid, int pidfd, int *value) {
     siginfo_t info;
-    if (clr_wait(pid, pidfd, &info, WEXITED | WSTOPPED | WCONTINUED) < 0) return -1;
+    const idtype_t type = clr_child_type(pidfd);
+    const id_t id = (id_t)(pidfd >= 0 ? pidfd : pid);
+    if (clr_see_change(type, id, &info, CHANGES) != 0) return -1;
     if (info.si_pid == 0) return CLR_CHANGE_NONE;
+    if (clr_wait(type, id, &info, CHANGES) != 0) return -1;
     *value = info.si_status;
     if (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED) {
         pthread_mutex_lock(&started_lock);
@@ -255,7 +275,7 @@ int clr_wrap_change(pid_t pid, int pidfd, int *value) {
         case CLD_KILLED:
         case CLD_DUMPED: return CLR_CHANGE_KILLED;
         case CLD_STOPPED: return CLR_CHANGE_STOPPED;
-        // A tracer's stop (our own, clr_trace.h, among others) is no news for others. There may be more to ask for.
+        // A tracer's stop that has come between the two. There may be more to ask for.
         case CLD_TRAPPED:
         case CLD_CONTINUED: return CLR_CHANGE_CONTINUED;
         default: return CLR_CHANGE_NONE;

@@ -17,11 +17,16 @@ typedef struct clr_tracer clr_tracer;
 
 // Called by the tracer's thread while the target stands still: what it copies counts towards the stop.
 typedef void (*clr_tracer_hook)(void *context, pid_t tid, const cll_snapshot *snapshot);
+// The same, before the stack is copied: where that ends, by the registers of `snapshot`; 0: what the asker says. Of a stack whose end is not known much
+// is copied, which may be another's.
+typedef uint64_t (*clr_tracer_stack_end)(void *context, pid_t tid, const cll_snapshot *snapshot);
 
 // Starts the thread, with all signals blocked. NULL when no thread can be made.
 clr_tracer *clr_tracer_create(void);
-// Has it call `hook` in each stop; once, before the first request. `release` is called with the context when it is not needed any more.
-void clr_tracer_set_hook(clr_tracer *tracer, clr_tracer_hook hook, void (*release)(void *context), void *context);
+// Has it call these in each stop; once, before the first request. `release` is called with the context when it is not needed any more. Each may be NULL.
+void clr_tracer_set_hook(
+    clr_tracer *tracer, clr_tracer_stack_end stack_end, clr_tracer_hook hook, void (*release)(void *context), void *context
+);
 // How long the target of the last request that was answered stood still; 0 when it did not stop.
 uint64_t clr_tracer_stop_ns(const clr_tracer *tracer);
 // Ends it. One that waits for a target stays until that stops, and frees itself then; it writes into no snapshot any more.

@@ -26,6 +26,10 @@ struct TraceCapture: RunningThreadCapture {
         clr_tracer_set_hook(
             tracer,
             { context, tid, snapshot in
+                guard let context, let snapshot else { return 0 }
+                return Unmanaged<StoppedCopy>.fromOpaque(context).takeUnretainedValue().stackEnd(tid, snapshot)
+            },
+            { context, tid, snapshot in
                 guard let context, let snapshot else { return }
                 Unmanaged<StoppedCopy>.fromOpaque(context).takeUnretainedValue().take(tid, snapshot)
             },

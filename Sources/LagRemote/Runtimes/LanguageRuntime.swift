@@ -24,6 +24,9 @@ protocol LanguageRuntime: AnyObject, Sendable {
     /// Copies what the frames are found in, while the thread cannot go on. On the watchdog or on the tracer, perhaps while ``name(_:)`` runs: no state of its own.
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy)
 
+    /// Where the stack ends that the thread is on, while it cannot go on and before its stack is copied; nil: not known. The tracer. One or two reads.
+    func stackEnd(of thread: RuntimeThread, _ memory: MemoryCopy) -> UInt64?
+
     /// Whether it was collecting garbage in the thread, by what was copied. The watchdog.
     func isCollecting(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Bool
 
@@ -50,6 +53,8 @@ protocol LanguageRuntime: AnyObject, Sendable {
 
 extension LanguageRuntime {
     func stays(in image: ProcessImage) -> Bool { !modules.isEmpty && modules.isSubset(of: image.modules.lazy.map(\.index)) }
+
+    func stackEnd(of thread: RuntimeThread, _ memory: MemoryCopy) -> UInt64? { nil }
 
     func isCollecting(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Bool { false }
 

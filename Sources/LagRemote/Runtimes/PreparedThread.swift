@@ -38,6 +38,14 @@ final class PreparedThread: Sendable {
         }
     }
 
+    /// Where the stack ends that the thread is on, which is held; nil: no runtime says so.
+    func stackEnd(_ memory: MemoryCopy, of snapshot: UnsafePointer<cll_snapshot>) -> UInt64? {
+        for (runtime, thread) in known(RuntimeRegisters(snapshot)) {
+            if let end = runtime.stackEnd(of: thread, memory) { return end }
+        }
+        return nil
+    }
+
     /// Finds in the copy what the program published that the thread is at.
     /// - Returns: whether it did.
     func findContext(_ memory: MemoryCopy, _ found: UnsafeMutablePointer<clb_context_copy>) -> Bool {

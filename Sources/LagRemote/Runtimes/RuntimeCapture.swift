@@ -48,9 +48,9 @@ final class RuntimeCapture: LanguageCapture {
         thread = identity.flatMap { source.prepare($0, modules: modules) }
         hasLooked = true
         let copiesFrames = thread?.copiesFrames ?? false
-        if copiesFrames, !isReady {
+        if copiesFrames, let thread, !isReady {
             isReady = true
-            stopped.memory.makeResident()
+            stopped.rehearse(thread)
         }
         stopped.prepare(copiesFrames ? thread : nil)
         return copiesFrames

@@ -28,9 +28,35 @@ final class StoppedCopy: @unchecked Sendable {
     /// Whose frames there are.
     var taken: PreparedThread? { state.withLock { $0.taken } }
 
-    /// The tracer's thread, which holds the target. An answer that comes late may be that of another thread than the one which is wanted now.
+    /// The tracer's thread, which holds the target: where the stack ends that it is on; 0: not known.
+    func stackEnd(_ tid: Int32, _ snapshot: UnsafePointer<cll_snapshot>) -> UInt64 {
+        guard let thread = wanted(tid) else { return 0 }
+        // The stack that the snapshot has is that of the last stop.
+        memory.open(nil, within: Self.budgetNanoseconds)
+        defer { memory.close(nil) }
+        return thread.stackEnd(memory, of: snapshot) ?? 0
+    }
+
+    /// An answer that comes late may be that of another thread than the one which is wanted now.
+    private func wanted(_ tid: Int32) -> PreparedThread? {
+        state.withLock { $0.wanted }.flatMap { $0.tid == tid ? $0 : nil }
+    }
+
+    /// Does once, while the thread runs, what a stop does: the code that this takes is read from its file and bound at its first use, some 100 µs for which the
+    /// thread would stand still. What is copied counts for nothing. Before the first request.
+    func rehearse(_ thread: PreparedThread) {
+        memory.makeResident()
+        var registers = cll_snapshot()
+        registers.known = .max
+        prepare(thread)
+        _ = stackEnd(thread.tid, &registers)
+        take(thread.tid, &registers)
+        prepare(nil)
+    }
+
+    /// The tracer's thread, which holds the target.
     func take(_ tid: Int32, _ snapshot: UnsafePointer<cll_snapshot>) {
-        guard let thread = state.withLock({ $0.wanted }), thread.tid == tid else { return }
+        guard let thread = wanted(tid) else { return }
         memory.open(snapshot, within: Self.budgetNanoseconds)
         thread.copy(memory, of: snapshot)
         memory.close(nil)

@@ -72,6 +72,11 @@ final class GoRuntime: LanguageRuntime {
         }
     }
 
+    /// A goroutine's, which lies among other memory of the heap.
+    func stackEnd(of thread: RuntimeThread, _ memory: MemoryCopy) -> UInt64? {
+        Goroutine.referred(by: thread, memory).first { $0.owns(thread.registers.stackPointer) }?.stackEnd
+    }
+
     func task(of thread: RuntimeThread, _ memory: MemoryCopy) -> LanguageTask? {
         // One that its thread has left is another thread's by now, unless it is bound to it.
         let parked = { self.waitsWithGoroutine(thread, memory) ? Goroutine.parked(thread, memory) : nil }

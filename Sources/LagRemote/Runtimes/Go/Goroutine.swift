@@ -69,6 +69,9 @@ struct Goroutine {
     /// Whether the place to go on at lies within its stack; of one that runs there may be none.
     var canGoOn: Bool { owns(stackPointer) }
 
+    /// Behind its stack.
+    var stackEnd: UInt64 { high }
+
     /// Of its stack, where it goes on within it.
     var usedBytes: UInt64 { high &- stackPointer }
 

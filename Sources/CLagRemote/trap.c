@@ -1,0 +1,126 @@
+#define _GNU_SOURCE
+#include "trap.h"
+
+#include "clb_beacon.h"
+#include "cll_linux.h"
+#include "cll_procfs.h"
+#include "cll_procfs_text.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+enum {
+    SPIN_NS = 20000,    // on another processor it stops within microseconds, and to be woken takes longer
+    BELL_NS = 20000000, // a wait is interrupted this often
+    NAP_NS = 100000,    // without a bell
+};
+
+// Wakes a thread from waitid. One of the kernel's that programs use least (valgrind has the last one).
+#define BELL (SIGRTMAX - 1)
+
+static int has_bell;
+
+static void clr_ring(int number, siginfo_t *info, void *context) {
+    if (info->si_code == SI_TIMER) return;
+    // Somebody has sent it to this process: it is for the thread that waits for such signals. This one gets none until it waits once more.
+    int saved = errno;
+    sigaddset(&((ucontext_t *)context)->uc_sigmask, number);
+    syscall(SYS_rt_sigqueueinfo, getpid(), number, info);
+    errno = saved;
+}
+
+static void clr_prepare_bell(void) {
+    struct sigaction present, bell = {.sa_sigaction = clr_ring, .sa_flags = SA_SIGINFO};
+    if (sigaction(BELL, NULL, &present) != 0 || (present.sa_handler != SIG_DFL && present.sa_handler != SIG_IGN)) return;
+    sigfillset(&bell.sa_mask);
+    has_bell = sigaction(BELL, &bell, NULL) == 0;
+}
+
+// Sleeps until the thread stands still (0), has ended (ESRCH), or the bell rings (EINTR).
+//
+// The report of the stop is left: of a child's, the thread that waits for the child gets one as well (wrap.c leaves it, too). Each takes what the other
+// waits for, so the bell has to ring for one that was taken nevertheless.
+static int clr_sleep_until_trap(pid_t tid) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, clr_prepare_bell);
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = BELL};
+    event._sigev_un._tid = cll_gettid();
+    timer_t bell;
+    if (!has_bell || timer_create(CLOCK_MONOTONIC, &event, &bell) != 0) {
+        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+        return EINTR;
+    }
+    const struct timespec often = {.tv_nsec = BELL_NS};
+    timer_settime(bell, 0, &(struct itimerspec){.it_interval = often, .it_value = often}, NULL);
+    sigset_t one, before;
+    sigemptyset(&one);
+    sigaddset(&one, BELL);
+    pthread_sigmask(SIG_UNBLOCK, &one, &before);
+    siginfo_t change = {0};
+    int error = waitid(P_PID, (id_t)tid, &change, WSTOPPED | WEXITED | WNOWAIT | __WALL) != 0 ? errno : 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    timer_delete(bell);
+    if (error != 0) return error == EINTR ? EINTR : ESRCH;
+    return change.si_code == CLD_EXITED || change.si_code == CLD_KILLED || change.si_code == CLD_DUMPED ? ESRCH : 0;
+}
+
+// Whether this thread still holds the target, which has neither ended nor become another by exec.
+static int clr_is_held(pid_t pid, pid_t tid) {
+    char text[4096];
+    long length = cll_procfs_read(pid, tid, "status", text, sizeof(text));
+    // Without a descriptor, or memory, nothing is known: it is read again.
+    if (length < 0) return length != -ESRCH && length != -ENOENT;
+    const char *state = cll_status_field(text, "\nState:\t"), *holder = cll_status_field(text, "\nTracerPid:\t");
+    if (state == NULL || holder == NULL) return 1;
+    return *state != 'Z' && *state != 'X' && (pid_t)cll_parse_number(&holder, 10) == cll_gettid();
+}
+
+// How long this thread has waited for a processor since it began, in ns; -1: not known.
+static int64_t clr_delay(void) {
+    char text[128];
+    if (cll_procfs_schedstat(getpid(), cll_gettid(), text, sizeof(text)) <= 0) return -1;
+    const char *place = strchr(text, ' ');
+    if (place == NULL) return -1;
+    place++;
+    return (int64_t)cll_parse_number(&place, 10);
+}
+
+int clr_await_trap(pid_t pid, pid_t tid, clr_trap *trap) {
+    const uint64_t begun_ns = clb_now_ns();
+    *trap = (clr_trap){.running_ns = begun_ns};
+    for (int is_first = 1;;) {
+        if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &trap->stop) == 0) return 0;
+        // A stop of its whole process has no such information (ptrace(2), "Group-stop").
+        if (errno == EINVAL) {
+            memset(&trap->stop, 0, sizeof(trap->stop));
+            trap->stop.si_code = PTRACE_EVENT_STOP << 8;
+            return 0;
+        }
+        if (errno != ESRCH) return errno;
+        trap->running_ns = clb_now_ns();
+        trap->woken_ns = 0;
+        if (trap->running_ns - begun_ns < SPIN_NS) continue;
+        // It has no processor, perhaps because this thread has it. (Naps of 5 us did not give that away: to set their timer took longer.)
+        if (!is_first && !clr_is_held(pid, tid)) return ESRCH;
+        is_first = 0;
+        trap->delay_ns = clr_delay();
+        int error = clr_sleep_until_trap(tid);
+        if (error != 0 && error != EINTR) return error;
+        if (error == 0) trap->woken_ns = clb_now_ns();
+    }
+}
+
+uint64_t clr_trap_since(const clr_trap *trap) {
+    if (trap->woken_ns == 0 || trap->delay_ns < 0) return trap->running_ns;
+    // The stop has woken this thread, which may have waited for a processor then.
+    const int64_t delay_ns = clr_delay() - trap->delay_ns;
+    if (delay_ns < 0 || (uint64_t)delay_ns > trap->woken_ns - trap->running_ns) return trap->running_ns;
+    return trap->woken_ns - (uint64_t)delay_ns;
+}

@@ -1,0 +1,149 @@
+internal import CLagBeacon
+internal import CLagLinux
+internal import CLagRemote
+internal import Foundation
+internal import Glibc
+internal import TestSupport
+internal import Testing
+
+@testable internal import LagRemote
+
+/// How a tracer waits for the stop of a thread that runs.
+@Suite struct TrapTests {
+    /// A child that computes.
+    private final class Computing {
+        let pid: pid_t
+        private let process = Process()
+
+        init() throws {
+            process.executableURL = URL(fileURLWithPath: "/bin/sh")
+            process.arguments = ["-c", "while :; do :; done"]
+            try process.run()
+            pid = process.processIdentifier
+        }
+
+        deinit {
+            kill(pid, SIGKILL)
+            process.waitUntilExit()
+        }
+    }
+
+    private static func capture(
+        _ pid: pid_t,
+        by tracer: OpaquePointer,
+        within seconds: UInt64 = 20,
+        _ body: (cll_snapshot) -> Void = { _ in }
+    ) -> Int32 {
+        withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { stack in
+            var snapshot = cll_snapshot()
+            snapshot.stack = stack.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            snapshot.capacity = UInt64(stack.count)
+            let answer = clr_tracer_capture(tracer, pid, pid, 0, 0, &snapshot, clb_now_ns() + seconds * 1_000_000_000)
+            // It writes into no snapshot any more.
+            if answer == Int32(CLL_SIGNAL_PENDING) { _ = clr_tracer_withdraw(tracer) }
+            body(snapshot)
+            return answer
+        }
+    }
+
+    /// With the child's only processor: it stops when it gets that. Naps shorter than setting a timer takes kept it for some ms.
+    @Test func `a tracer gives its processor to the thread that it waits for`() throws {
+        var (before, one) = (cpu_set_t(), cpu_set_t())
+        try #require(sched_getaffinity(0, MemoryLayout<cpu_set_t>.size, &before) == 0)
+        defer { sched_setaffinity(0, MemoryLayout<cpu_set_t>.size, &before) }
+        let processor = Int(sched_getcpu())
+        withUnsafeMutableBytes(of: &one) { $0[processor / 8] = 1 << (processor % 8) }
+        try #require(sched_setaffinity(0, MemoryLayout<cpu_set_t>.size, &one) == 0)
+        let child = try Computing()
+        let tracer = try #require(clr_tracer_create())
+        defer { clr_tracer_destroy(tracer) }
+        let thread = try #require(eventually { Self.tracers.count == 1 } ? Self.tracers.first : nil)
+        let captures = 20
+        let begin = Self.processorNanoseconds(of: thread)
+        for _ in 0..<captures { #expect(Self.capture(child.pid, by: tracer) == Int32(CLL_SIGNAL_TAKEN)) }
+        let used = Self.processorNanoseconds(of: thread) - begin
+        #expect(used / UInt64(captures) < 1_000_000)
+    }
+
+    /// Of this process's tracers, those that are pinned to one processor, as this thread is: other tests have some, too.
+    private static var tracers: [String] {
+        let folder = "/proc/self/task/"
+        func text(_ path: String) -> String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
+        let own = text("/proc/thread-self/status").split(separator: "\n").first { $0.hasPrefix("Cpus_allowed:") }
+        return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).map { folder + $0 }.filter {
+            text($0 + "/comm") == "lag-tracer\n"
+                && text($0 + "/status").split(separator: "\n").first { $0.hasPrefix("Cpus_allowed:") } == own
+        }
+    }
+
+    private static func processorNanoseconds(of thread: String) -> UInt64 {
+        let text = (try? String(contentsOfFile: thread + "/schedstat", encoding: .utf8)) ?? ""
+        return text.split(separator: " ").first.flatMap { UInt64($0) } ?? 0
+    }
+
+    /// The kernel reports a child's stop to whichever thread asks first: that of another one has to be noticed as well.
+    @Test func `a stop is noticed whose report another thread takes`() throws {
+        let child = try Computing()
+        let tracer = try #require(clr_tracer_create())
+        defer { clr_tracer_destroy(tracer) }
+        let isOver = DispatchSemaphore(value: 0)
+        let ended = DispatchSemaphore(value: 0)
+        let pid = child.pid
+        Thread.detachNewThread {
+            while isOver.wait(timeout: .now()) == .timedOut {
+                var change = siginfo_t()
+                _ = waitid(P_PID, id_t(pid), &change, WSTOPPED | WNOHANG)
+            }
+            ended.signal()
+        }
+        for _ in 0..<20 { #expect(Self.capture(pid, by: tracer) == Int32(CLL_SIGNAL_TAKEN)) }
+        isOver.signal()
+        ended.wait()
+    }
+
+    @Test func `whoever supervises a child leaves a tracer's stop to the tracer`() throws {
+        let child = try Computing()
+        let tracer = try #require(clr_tracer_create())
+        defer { clr_tracer_destroy(tracer) }
+        // While the child stands still.
+        clr_tracer_set_hook(
+            tracer,
+            nil,
+            { context, pid, _ in
+                var (change, value) = (siginfo_t(), Int32(0))
+                let taken = clr_wrap_change(pid, -1, &value)
+                let isThere = waitid(P_PID, id_t(pid), &change, WSTOPPED | WNOWAIT | WNOHANG) == 0
+                let seen = taken == Int32(CLR_CHANGE_NONE) && isThere && change.si_code == CLD_TRAPPED
+                context?.storeBytes(of: seen, as: Bool.self)
+            },
+            nil,
+            Self.seen
+        )
+        #expect(Self.capture(child.pid, by: tracer) == Int32(CLL_SIGNAL_TAKEN))
+        #expect(Self.seen.load(as: Bool.self))
+    }
+
+    /// A goroutine's is in the heap, among other memory.
+    @Test func `no more of a stack is copied than a runtime says`() throws {
+        let child = try Computing()
+        let tracer = try #require(clr_tracer_create())
+        defer { clr_tracer_destroy(tracer) }
+        let end: clr_tracer_stack_end = { _, _, snapshot in
+            guard let snapshot else { return 0 }
+            return withUnsafeBytes(of: snapshot.pointee.registers) {
+                $0.load(fromByteOffset: Int(CLL_REGISTER_SP) * 8, as: UInt64.self) + 1000
+            }
+        }
+        clr_tracer_set_hook(tracer, end, nil, nil, nil)
+        var copied: UInt64 = 0
+        #expect(Self.capture(child.pid, by: tracer) { copied = $0.stack_length } == Int32(CLL_SIGNAL_TAKEN))
+        #expect(copied == 1000 + UInt64(CLL_RED_ZONE))
+    }
+
+    // Unsafe: the tracer's thread writes it before its answer, and this one reads it behind; one test uses it.
+    private nonisolated(unsafe) static let seen: UnsafeMutableRawPointer = {
+        let place = UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1)
+        place.storeBytes(of: false, as: Bool.self)
+        return place
+    }()
+}
