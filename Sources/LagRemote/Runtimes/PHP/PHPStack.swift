@@ -4,6 +4,8 @@ internal import LagCapture
 struct PHPStack {
     /// Deeper stacks lose their outer frames.
     private static let maximumFrames = 1024
+    /// Frames that are looked through before the time is looked at again.
+    private static let framesBetweenChecks = 64
     /// `ZEND_CALL_TOP` (`zend_compile.h`): the call of the virtual machine ends with this frame.
     private static let top: UInt32 = 1 << 17
     /// The stack lies in a chunk of the allocator's (`ZEND_MM_CHUNK_SIZE`), in which all pages can be read; outer frames lie lower.
@@ -38,13 +40,21 @@ struct PHPStack {
         return nil
     }
 
-    /// While the thread cannot go on: what ``groups()`` reads.
+    /// While the thread cannot go on: what ``groups()`` reads. The functions of some frames before the next ones: without them no frame has a name.
     func copy() {
         guard var place: UInt64 = memory.load(globals &+ layout.currentFrame), place != 0 else { return }
         var functions: [UInt64] = []
         var known: Set<UInt64> = [0]
         var delegations = Self.maximumDelegations
-        for _ in 0..<Self.maximumFrames {
+        func copyFunctions() {
+            memory.prefetch(functions, layout.functionBytes)
+            functions.removeAll(keepingCapacity: true)
+        }
+        for index in 0..<Self.maximumFrames {
+            if index > 0, index % Self.framesBetweenChecks == 0 {
+                copyFunctions()
+                guard memory.mayLookOn else { return }
+            }
             if !memory.holds(place, layout.frameBytes) { prefetch(below: place) }
             guard place % 8 == 0, let function: UInt64 = memory.load(place &+ layout.frameFunction),
                 let previous: UInt64 = memory.load(place &+ layout.framePrevious)
@@ -60,7 +70,7 @@ struct PHPStack {
             guard previous != 0, previous != place else { break }
             place = previous
         }
-        memory.prefetch(functions, layout.functionBytes)
+        copyFunctions()
     }
 
     /// Up to the first frame that leads nowhere.

@@ -51,13 +51,16 @@ final class RubyRuntime: LanguageRuntime {
         return .absent
     }
 
-    /// The thread's execution context.
     func prepare(tid: Int32, innerTid: Int32) -> UInt64? {
-        guard let thread = RubyThreads(memory, layout, machineAt: machine)?.thread(tid, innerTid: innerTid),
-            let context: UInt64 = memory.load(thread &+ layout.threadContext),
-            memory.load(context &+ layout.contextThread, as: UInt64.self) == thread
-        else { return nil }
-        return context
+        RubyThreads(memory, layout, machineAt: machine)?.thread(tid, innerTid: innerTid)
+    }
+
+    /// The execution context: of the fiber that the thread runs now, which may be another one than a moment ago. Nil where the two do not refer to each other.
+    private func context(of thread: RuntimeThread, _ memory: MemoryCopy) -> UInt64? {
+        guard let context: UInt64 = memory.load(thread.place &+ layout.threadContext) else { return nil }
+        let bytes = Int(layout.contextThread) + 8
+        if !memory.holds(context, bytes) { memory.prefetch(context, bytes) }
+        return memory.load(context &+ layout.contextThread) == thread.place ? context : nil
     }
 
     func lock(waitedForAt futex: UInt64) -> RuntimeLock? {
@@ -67,23 +70,29 @@ final class RubyRuntime: LanguageRuntime {
 
     /// Functions stay where they are, and are read afterwards: one counts only if it holds the instruction that its frame is at.
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
-        RubyStack(memory: memory, layout: layout).copy(of: thread.place)
+        if let context = context(of: thread, memory) { RubyStack(memory: memory, layout: layout).copy(of: context) }
     }
 
     func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [UInt64]? {
-        RubyStack(memory: memory, layout: layout).calls(of: thread.place)
+        context(of: thread, memory).flatMap { RubyStack(memory: memory, layout: layout).calls(of: $0) }
     }
 
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {
-        guard let memory else { return stack }
+        guard let memory, let context = context(of: thread, memory) else { return stack }
         let frames = RubyStack(memory: memory, layout: layout)
-        var groups = frames.groups(of: thread.place)
+        var groups = frames.groups(of: context)
         let live = self.memory
-        func sequence(at place: UInt64) -> RubySequence? { RubySequence(layout, at: place) { live.bytes($0, $1) } }
-        if frames.isInRuby(thread.place), let call = groups.first?.first, let address = interpreting(stack),
-            sequence(at: call.function)?.runs(at: call.counter, interpreter: address) == true
-        {
-            groups[0][0] = InterpretedCall(function: call.function, counter: call.counter &+ RubySequence.wordBytes)
+        var innermost: (place: UInt64, found: RubySequence?)?
+        func sequence(at place: UInt64) -> RubySequence? {
+            if let innermost, innermost.place == place { return innermost.found }
+            return RubySequence(layout, at: place) { live.bytes($0, $1) }
+        }
+        if frames.isInRuby(context), let call = groups.first?.first, let address = interpreting(stack) {
+            let found = sequence(at: call.function)
+            innermost = (call.function, found)
+            if found?.runs(at: call.counter, interpreter: address) == true {
+                groups[0][0] = InterpretedCall(function: call.function, counter: call.counter &+ RubySequence.wordBytes)
+            }
         }
         return stack.replacing(callsOf: execution, by: groups.frames(sequence))
     }

@@ -126,4 +126,27 @@ struct PHPProcessTests {
         }
         #expect(isFound, "\(found)")
     }
+
+    /// The functions of the innermost frames are copied before the time is over that looking through all frames takes.
+    @Test func `a deep recursion that runs has its innermost frames`() throws {
+        let program = """
+            <?php
+            function work() {
+              while (true) { $number = ($number ?? 0) + 1; }
+            }
+            function down($depth) {
+              if ($depth == 0) { echo "ready\n"; work(); }
+              down($depth - 1);
+            }
+            down(20000);
+            """
+        let process = try InterpretedProcess("/usr/bin/php8.2", program, file: "deep.php")
+        for _ in 0..<10 {
+            let own = process.own(process.take())
+            #expect(
+                own.first == "work (deep.php):3" && own.dropFirst().first?.hasPrefix("down (deep.php):") == true,
+                "\(own.prefix(3))"
+            )
+        }
+    }
 }

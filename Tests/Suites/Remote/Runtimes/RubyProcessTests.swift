@@ -148,4 +148,33 @@ struct RubyProcessTests {
         // The program, the block of `fork`, and `work`.
         #expect(eventually { reader.read()?.calls.count == 3 })
     }
+
+    /// Each has a context of its own, and the thread is in another one by the time that it is held.
+    @Test func `a thread that goes from fiber to fiber has the frames of the one that it is in`() throws {
+        let program = """
+            $stdout.sync = true
+            def inside(number)
+              number += 1 while number % 50 != 0
+              Fiber.yield
+            end
+            def outside(number)
+              number += 1 while number % 50 != 0
+            end
+            other = Fiber.new { loop { inside(1) } }
+            puts "ready"
+            loop do
+              other.resume
+              outside(1)
+            end
+            """
+        let process = try InterpretedProcess("/usr/bin/ruby", program, file: "fibers.rb")
+        var whole = 0
+        for _ in 0..<200 {
+            let own = process.own(process.take())
+            // Nothing of the one in the other.
+            #expect(!own.contains { $0.hasPrefix("inside") } || !own.contains { $0.hasPrefix("outside") }, "\(own)")
+            if own.contains(where: { $0.hasPrefix("inside") || $0.hasPrefix("outside") }) { whole += 1 }
+        }
+        #expect(whole > 100)
+    }
 }
