@@ -11,7 +11,8 @@ enum CompiledLibraries: CaseIterable {
     private static let names = PrefixSet([
         // druntime and Phobos.
         "_D4core", "_D3std", "_D2rt", "_D2gc", "_D6object",
-        "camlStdlib", "camlUnix", "camlCamlinternal",
+        "camlStdlib", "camlUnix", "camlCamlinternal", "camlStr__", "camlThread__", "camlMutex__", "camlCondition__",
+        "camlEvent__", "camlDynlink",
         "__gnat_",
         "SYSTEM_$$_", "SYSTEM$_$", "SYSUTILS_$$_", "SYSUTILS$_$", "CLASSES_$$_", "CLASSES$_$", "STRUTILS_$$_", "MATH_$$_",
         "DATEUTILS_$$_", "VARIANTS_$$_", "BASEUNIX_$$_", "UNIX_$$_", "LINUX_$$_", "CTHREADS_$$_",
