@@ -15,5 +15,5 @@ typedef struct clr_trap {
 // Waits until the thread `tid` of `pid` stands still, for as long as it takes. 0, or an errno: ESRCH where it has ended.
 int clr_await_trap(pid_t pid, pid_t tid, clr_trap *trap);
 
-// Since when it stands still, at the earliest. Some 10 us: for when it runs again.
+// Since when it stands still; where the stop has woken this thread, less the kernel's way to it, some 10 us. Takes as long: for when it runs again.
 uint64_t clr_trap_since(const clr_trap *trap);

@@ -42,8 +42,9 @@ struct HotSpotMethod {
         static let storeReference: UInt8 = 0x3a
         static let storeReferenceInSlot: ClosedRange<UInt8> = 0x4b...0x4e
         static let enterMonitor: UInt8 = 0xc2
-        /// Constants and local variables: none of them calls anything.
-        static let neverCall: [ClosedRange<UInt8>] = [0x01...0x11, 0x15...0x2d]
+        /// Constants and local variables: none of them calls anything. And what the interpreter writes there for local variables once they were loaded
+        /// (`_fast_aload_0`, `_fast_iload`, `_fast_iload2` of `bytecodes.hpp`, the same numbers from Java 11 to 25).
+        static let neverCall: [ClosedRange<UInt8>] = [0x01...0x11, 0x15...0x2d, 0xdc...0xdc, 0xe0...0xe1]
     }
 
     /// The bytecode that has called something, by the place that the interpreter keeps. Of `monitorenter` it keeps the place behind, for exceptions to be thrown from there

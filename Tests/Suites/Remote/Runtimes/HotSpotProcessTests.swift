@@ -37,4 +37,38 @@ struct HotSpotProcessTests {
         }
         #expect(found == ["Shop.main:13"])
     }
+
+    /// The interpreter writes another bytecode in the place of what loads the first local variable.
+    @Test func `so is one that has been there before`() throws {
+        let program = """
+            class Shop {
+              static final Object LOCK = new Object();
+              static void enter(String[] names) {
+                synchronized (LOCK) {
+                  names[0] = "behind it";
+                }
+              }
+              public static void main(String[] arguments) throws Exception {
+                String[] names = new String[1];
+                enter(names);
+                Thread holder = new Thread(() -> {
+                  synchronized (LOCK) {
+                    System.out.println("ready");
+                    try { Thread.sleep(600_000); } catch (InterruptedException exception) { }
+                  }
+                });
+                holder.start();
+                while (holder.getState() != Thread.State.TIMED_WAITING) Thread.sleep(1);
+                enter(names);
+              }
+            }
+            """
+        let process = try InterpretedProcess("/usr/bin/java", program, file: "Shop.java")
+        var found: [String] = []
+        _ = eventually {
+            found = process.threads.compactMap { process.own(process.take($0)).first { $0.hasPrefix("Shop.enter") } }
+            return found == ["Shop.enter:4"]
+        }
+        #expect(found == ["Shop.enter:4"])
+    }
 }
