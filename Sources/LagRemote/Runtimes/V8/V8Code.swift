@@ -7,6 +7,7 @@ struct V8Code {
     private static let maximumInlining = 64
     /// An inlining position: where the call was, and which function was called (`src/codegen/source-position.h`).
     private static let inliningPositionBytes = 16
+    private static let maximumDeoptimizationWords: Int32 = 64 * 1024
 
     private let heap: V8Heap
     private let object: UInt64
@@ -106,8 +107,8 @@ struct V8Code {
     struct Level {
         /// Its `SharedFunctionInfo`.
         let shared: UInt64
-        /// Nil: not known.
-        let position: Int?
+        /// Where it is between, in characters of its script; nil: not known.
+        let positions: ClosedRange<Int>?
     }
 
     private var deoptimizationData: UInt64? {
@@ -131,21 +132,60 @@ struct V8Code {
         return heap.element(data, heap.layout.release.deoptimization.inlinedCount).flatMap(V8Heap.small).map(Int.init)
     }
 
-    /// The functions at a place between calls, by the loop that it is in; positions are those of loops. Nil where it is in none that is recognised.
-    func levels(inLoopAround pc: UInt64) -> [Level]? {
-        guard instructionBytes <= Int(Self.maximumDistance), let bytes = heap.read(start, instructionBytes),
-            let place = V8Loop.behindCall(bytes, around: Int(pc &- start))
+    /// The functions at a place, the innermost first.
+    ///
+    /// By the positions that were passed last on the ways there. V8 may keep those of calls alone: between calls it is then that of the loop.
+    /// - Returns: nil where they are not certain, or one of them cannot be read.
+    func levels(at pc: UInt64, isReturnAddress: Bool) -> [Level]? {
+        guard pc > start || !isReturnAddress,
+            let table = heap.field(object, heap.layout.release.code.positions).flatMap(heap.table),
+            let entries = V8Positions.entries(table)
         else { return nil }
-        return levels(at: start &+ UInt64(place))
+        let place = Int(clamping: pc &- start)
+        if isReturnAddress, isExit(place) { return levels(of: entries.last { $0.code < place }.map { [$0] } ?? []) }
+        guard instructionBytes <= Int(Self.maximumDistance), let bytes = heap.read(start, instructionBytes) else { return nil }
+        var passed: [V8Positions.Entry] = []
+        if let blocks = V8Blocks(bytes, start: start, end: ownBytes), isReturnAddress || blocks.isDense(entries) {
+            passed = blocks.entries(before: isReturnAddress ? place - 1 : place, of: entries)
+        }
+        let found = levels(of: passed)
+        guard !isReturnAddress, found?.first?.positions?.count != 1, let call = V8Loop.behindCall(bytes, around: place) else {
+            return found
+        }
+        // In one of several places of a loop, or between calls: it is the loop's, where that is in the same function.
+        let loop = levels(of: entries.last { $0.code < call }.map { [$0] } ?? [])
+        return found == nil || found?.map(\.shared) == loop?.map(\.shared) ? loop : found
     }
 
-    /// The functions at a return address, the innermost first. V8 keeps positions of calls, so they are exact there and nowhere else.
-    /// - Returns: nil where one of them cannot be read.
-    func levels(at pc: UInt64) -> [Level]? {
+    /// The instructions without the exits to the interpreter.
+    private var ownBytes: Int {
+        let exits = deoptimizationData.flatMap { heap.element($0, heap.layout.release.deoptimization.exitStart) }
+        return exits.flatMap(V8Heap.small).map(Int.init).flatMap { (1...instructionBytes).contains($0) ? $0 : nil }
+            ?? instructionBytes
+    }
+
+    /// Whether the interpreter may go on at a return address: then the call is the program's, and the last position is its own. Others (for memory) may have none.
+    private func isExit(_ place: Int) -> Bool {
+        let fields = heap.layout.release.deoptimization
+        guard let data = deoptimizationData, let count = heap.small(data, heap.layout.arrayLength),
+            (1...Self.maximumDeoptimizationWords).contains(count),
+            let words = heap.read((data &- V8Heap.strongTag) &+ heap.layout.arrayData, Int(count) * 8)
+        else { return false }
+        return stride(from: fields.firstExit + 2, to: Int(count), by: 3).contains { index in
+            words.number(at: index * 8).flatMap(V8Heap.small).map(Int.init) == place
+        }
+    }
+
+    /// The functions of positions in one of them: V8 has where each was called in the one around it.
+    private func levels(of entries: [V8Positions.Entry]) -> [Level]? {
+        guard var source = entries.first?.source, entries.allSatisfy({ $0.source.inlining == source.inlining }) else {
+            return nil
+        }
+        let offsets = entries.compactMap(\.source.offset)
+        var positions: ClosedRange<Int>?
+        if offsets.count == entries.count, let first = offsets.min(), let last = offsets.max() { positions = first...last }
         let fields = heap.layout.release
-        guard let shared, pc > start, let table = heap.field(object, fields.code.positions).flatMap(heap.table),
-            var source = V8Positions.source(table, at: Int64(clamping: pc &- start &- 1))
-        else { return nil }
+        guard let shared else { return nil }
         var levels: [Level] = []
         if source.inlining > 0 {
             guard let data = deoptimizationData, let literals = heap.element(data, fields.deoptimization.literals),
@@ -160,17 +200,18 @@ struct V8Code {
                 // -1: the function itself, called by itself.
                 if index >= 0 {
                     guard Int(index) < count, let inlined = heap.element(literals, Int(index)) else { return nil }
-                    levels.append(Level(shared: inlined & ~V8Heap.tagMask | V8Heap.strongTag, position: source.offset))
+                    levels.append(Level(shared: inlined & ~V8Heap.tagMask | V8Heap.strongTag, positions: positions))
                 } else {
-                    levels.append(Level(shared: shared, position: source.offset))
+                    levels.append(Level(shared: shared, positions: positions))
                 }
                 let next = V8Positions.Source(raw: outer)
                 // Each was inlined into what was there before.
                 guard next.inlining < source.inlining else { return nil }
                 source = next
+                positions = next.offset.map { $0...$0 }
             }
         }
-        levels.append(Level(shared: shared, position: source.offset))
+        levels.append(Level(shared: shared, positions: positions))
         return levels
     }
 }

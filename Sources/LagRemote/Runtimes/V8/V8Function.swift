@@ -51,6 +51,19 @@ struct V8Function {
         }
     }
 
+    /// From its bytecode to the places in its script.
+    var positionTable: [UInt8]? {
+        bytecode.flatMap { heap.field($0, heap.layout.release.bytecodePositions) }.flatMap(heap.table)
+    }
+
+    /// The first and the last place that any of its bytecode is of; nil: not known.
+    var positions: ClosedRange<Int>? {
+        guard let entries = positionTable.flatMap(V8Positions.entries), !entries.isEmpty else { return nil }
+        let offsets = entries.compactMap(\.source.offset)
+        guard offsets.count == entries.count, let first = offsets.min(), let last = offsets.max() else { return nil }
+        return first...last
+    }
+
     /// Its name; nil where that cannot be read for certain.
     func name() -> String? {
         guard let place = heap.field(shared, heap.layout.sharedName) else { return nil }

@@ -61,8 +61,9 @@ struct V8Layout: Sendable {
     let scopeLocalCount, scopeFirstVariable: UInt64
     let codeKindMask, baselineKind: UInt32
 
-    /// JSFunction and what derives from it, where the constants say only the first: 15 types since 9.6 (`src/objects/js-function.tq`).
-    private static let functionTypeCount: Int32 = 15
+    /// JSFunction and what derives from it, where the constants say only the first: 16 types since 9.6, eleven of them constructors of typed arrays, the last those of
+    /// classes (`src/objects/js-function.tq`).
+    private static let functionTypeCount: Int32 = 16
 
     /// - Parameter constant: the value of a constant, by its name without `v8dbg_`.
     init(_ release: V8Release, constant: (String) -> Int32?) throws(Mismatch) {

@@ -32,22 +32,35 @@ enum V8Positions {
         unsigned(table, &place).map { Int64(bitPattern: $0 >> 1) ^ -Int64($0 & 1) }
     }
 
+    /// What a table has from a place in the code on.
+    struct Entry: Sendable {
+        let code: Int
+        let source: Source
+    }
+
     /// What a source position table (`src/codegen/source-position-table.cc`) has for a place in the code: the entry at it, or the last one
-    /// before. Pairs of differences: the code offset, whose sign says whether a statement begins there, and the source position.
-    static func source(_ table: [UInt8], at codeOffset: Int64) -> Source? {
+    /// before.
+    static func source(_ table: [UInt8], at codeOffset: Int) -> Source? {
+        entries(table)?.last { $0.code <= codeOffset }?.source
+    }
+
+    /// A source position table, in the order of the code; nil where it is damaged. Pairs of differences: the code offset, whose sign says whether a
+    /// statement begins there, and the source position.
+    static func entries(_ table: [UInt8]) -> [Entry]? {
         var place = 0
         // kFunctionEntryBytecodeOffset.
         var code: Int64 = -1
         var source: Int64 = 0
-        var found: Source?
+        var entries: [Entry] = []
         while let difference = signed(table, &place) {
             code &+= difference >= 0 ? difference : -(difference &+ 1)
-            if code > codeOffset { return found }
-            guard let step = signed(table, &place) else { return nil }
+            guard let step = signed(table, &place), let offset = Int(exactly: code), offset >= entries.last?.code ?? -1 else {
+                return nil
+            }
             source &+= step
-            found = Source(raw: UInt64(bitPattern: source))
+            entries.append(Entry(code: offset, source: Source(raw: UInt64(bitPattern: source))))
         }
-        return place == table.count ? found : nil
+        return place == table.count ? entries : nil
     }
 
     /// The bytecode whose machine code holds a place in baseline code (`src/baseline/bytecode-offset-iterator.h`). The table has the length of

@@ -53,6 +53,10 @@ struct V8Release: Sendable {
         /// Whether a `SharedFunctionInfoWrapper` is around the function.
         var isWrapped = false
         var inliningPositions = 7
+        /// Where the exits to the interpreter begin, of which the function's own instructions are followed.
+        var exitStart = 8
+        /// Three words for each exit: the bytecode, how the interpreter's frames are made, and for what is left by a call its return address.
+        var firstExit = 11
     }
 
     /// In Node.js 18, 20, 22 and 24. In between there were releases for some months each (19, 21, 23), which are not known.
@@ -97,7 +101,9 @@ struct V8Release: Sendable {
                 literalsType: "TrustedWeakFixedArray__TRUSTED_WEAK_FIXED_ARRAY_TYPE",
                 function: 7,
                 isWrapped: true,
-                inliningPositions: 8
+                inliningPositions: 8,
+                exitStart: 9,
+                firstExit: 12
             ),
             bytecodeSizes: .v13u6
         ),

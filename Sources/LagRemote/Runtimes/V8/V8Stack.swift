@@ -19,14 +19,34 @@ struct V8Stack {
         case bytecode(Int)
         /// Characters from the begin of its script.
         case source(Int)
+        /// Somewhere between these, by the same.
+        case within(ClosedRange<Int>)
 
         private static let kindShift: UInt64 = 56
+        private static let firstShift: UInt64 = 28
+        /// Positions that are larger are not kept.
+        static let maximumOfRange = (1 << Int(firstShift)) - 1
+
+        init(within range: ClosedRange<Int>?) {
+            guard let range else {
+                self = .unknown
+                return
+            }
+            if range.count == 1 {
+                self = .source(range.lowerBound)
+            } else {
+                self = range.upperBound <= Self.maximumOfRange ? .within(range) : .unknown
+            }
+        }
 
         init(encoded: UInt64) {
             let value = Int(encoded & ((1 << Self.kindShift) - 1))
             switch encoded >> Self.kindShift {
             case 1: self = .bytecode(value)
             case 2: self = .source(value)
+            case 3:
+                let (first, last) = (value >> Int(Self.firstShift), value & Self.maximumOfRange)
+                self = first <= last ? .within(first...last) : .unknown
             default: self = .unknown
             }
         }
@@ -36,6 +56,8 @@ struct V8Stack {
             case .unknown: 0
             case .bytecode(let offset): 1 << Self.kindShift | UInt64(offset)
             case .source(let offset): 2 << Self.kindShift | UInt64(offset)
+            case .within(let range):
+                3 << Self.kindShift | UInt64(range.lowerBound) << Self.firstShift | UInt64(range.upperBound)
             }
         }
     }
@@ -148,11 +170,10 @@ struct V8Stack {
     }
 
     private func optimized(_ info: V8Function, _ code: V8Code, _ pc: UInt64, _ isReturnAddress: Bool) -> [LanguageFrame]? {
-        let levels = isReturnAddress ? code.levels(at: pc) : code.levels(inLoopAround: pc)
+        let levels = code.levels(at: pc, isReturnAddress: isReturnAddress)
         if let found = levels.flatMap({ frames(of: $0, pc) }) { return found }
-        // Between calls it may be in any function that was put into this one, and it is in this one for certain.
-        let isCertain = !isReturnAddress || (levels == nil && code.inlinedFunctions == 0)
-        return isCertain ? frame(info, .unknown, pc).map { [$0] } : nil
+        // It may be in any function that was put into this one, and it is in this one for certain.
+        return frame(info, .unknown, pc).map { [$0] }
     }
 
     /// Nil where one of them cannot be read.
@@ -160,7 +181,7 @@ struct V8Stack {
         var frames: [LanguageFrame] = []
         for level in levels {
             guard let function = V8Function(heap, level.shared),
-                let found = frame(function, level.position.map { .source($0) } ?? .unknown, pc)
+                let found = frame(function, Position(within: level.positions), pc)
             else { return nil }
             frames.append(found)
         }
@@ -168,7 +189,13 @@ struct V8Stack {
     }
 
     private func frame(_ function: V8Function, _ position: Position, _ pc: UInt64) -> LanguageFrame? {
-        function.check.map { LanguageFrame(code: function.shared, check: $0, position: position.encoded, pc: pc) }
+        var position = position
+        // Of a function that is on one line the line is known wherever it is.
+        if position == .unknown, !function.isBuiltin, let range = function.positions, range.upperBound <= Position.maximumOfRange
+        {
+            position = .within(range)
+        }
+        return function.check.map { LanguageFrame(code: function.shared, check: $0, position: position.encoded, pc: pc) }
     }
 
     /// The name of a frame. What the heap has at its place now must be what was there.
@@ -176,7 +203,7 @@ struct V8Stack {
         guard let function = V8Function(heap, frame.code), function.check == frame.check else { return nil }
         guard let name = function.name() else { return nil }
         let file = function.isBuiltin ? nil : function.file()
-        let line = source(of: frame, function).flatMap { function.line(at: $0, sources) }
+        let line = line(of: frame, function)
         let variant = name == V8Function.anonymous ? function.variant() : nil
         // Of a script whose name cannot be read it is not known.
         let isLibrary: Bool? =
@@ -199,15 +226,18 @@ struct V8Stack {
     /// node's own scripts, which are in the program.
     private func isOfNode(_ file: String) -> Bool { file.hasPrefix("node:") }
 
-    private func source(of frame: LanguageFrame, _ function: V8Function) -> Int? {
+    private func line(of frame: LanguageFrame, _ function: V8Function) -> Int? {
         switch Position(encoded: frame.position) {
         case .unknown: return nil
-        case .source(let offset): return offset
+        case .source(let offset): return function.line(at: offset, sources)
+        case .within(let range):
+            guard let line = function.line(at: range.lowerBound, sources) else { return nil }
+            return function.line(at: range.upperBound, sources) == line ? line : nil
         case .bytecode(let offset):
-            guard let array = function.bytecode, let positions = heap.field(array, heap.layout.release.bytecodePositions),
-                let table = heap.table(positions)
-            else { return nil }
-            return V8Positions.source(table, at: Int64(offset))?.offset
+            guard let table = function.positionTable, let position = V8Positions.source(table, at: offset)?.offset else {
+                return nil
+            }
+            return function.line(at: position, sources)
         }
     }
 }

@@ -61,13 +61,19 @@ private enum NodeProcess {
           console.log('ready');
           if (process.argv[2] === 'spin') spin();
           if (process.argv[2] === 'loop') total(1);
-          if (process.argv[2] === 'texts') texts();
+          if (process.argv[2] === 'texts') texts(); else if (process.argv[2] === 'tree') tree();
           if (process.argv[2] === 'hot') {
             for (let round = 0; round < 300000; round++) branch(false);
             branch(true);
           }
           new Shop().checkout();
         }, 10);
+        function count(node) {
+          if (!node) return 1;
+          return count(node.left) + count(node.right);
+        }
+        function build(depth) { return depth ? { left: build(depth - 1), right: build(depth - 1) } : null; }
+        function tree() { for (const root = build(14); ;) count(root); }
         """
 
     /// Of each call of itself it keeps what makes the stack larger than what is copied of one.
@@ -116,15 +122,29 @@ struct NodeProcessTests {
     }
 
     #if arch(x86_64)
-        /// Between calls optimised code has no positions, but each loop asks whether it is to stop.
-        @Test func `a loop of optimised code has its line`() throws {
+        /// The loop has no call: `mix` was put into it.
+        @Test func `optimised code has its lines and functions between calls, too`() throws {
             let process = try NodeProcess.start("loop")
-            var found: [String] = []
-            let isFound = eventually {
-                found = process.own(process.take())
-                return found == ["total (shop.js):29", "run (shop.js):48"]
-            }
-            #expect(isFound, "\(found)")
+            let inner = ["mix (shop.js):24", "total (shop.js):30", "run (shop.js):48"]
+            #expect(eventually { process.own(process.take()) == inner })
+            var found: [[String]: Int] = [:]
+            for _ in 0..<100 { found[process.own(process.take()), default: 0] += 1 }
+            let loops = [28, 29, 30].map { ["total (shop.js):\($0)", "run (shop.js):48"] }
+            let wrong = found.filter { $0.key != inner && !loops.contains($0.key) }
+            // Some few are absent.
+            #expect(found[inner] ?? 0 > 20 && wrong.values.reduce(0, +) < 10, "\(found)")
+            #expect(wrong.keys.allSatisfy { $0.allSatisfy { $0.hasSuffix(":0") || $0 == "run (shop.js):48" } }, "\(found)")
+        }
+
+        /// No loop, and calls on one line alone.
+        @Test func `a recursion in optimised code has the lines that run`() throws {
+            let process = try NodeProcess.start("tree")
+            var found: [String: Int] = [:]
+            _ = eventually { process.own(process.take()).contains("count (shop.js):58") }
+            for _ in 0..<100 { found[process.own(process.take()).first ?? "", default: 0] += 1 }
+            let lines = found.filter { ["count (shop.js):56", "count (shop.js):57", "count (shop.js):58"].contains($0.key) }
+            #expect(lines.values.reduce(0, +) > 60 && lines.count > 1, "\(found)")
+            #expect(found.keys.allSatisfy { lines.keys.contains($0) || $0.hasSuffix(":0") || $0.hasPrefix("run") }, "\(found)")
         }
 
         /// Those that add texts are builtins, which make no frame of their own at first: the function that was put into the other one called them.

@@ -93,6 +93,11 @@ internal import Testing
         #expect(V8Positions.bytecodeOffset(table, bytecodes, sizes: [], at: 14) == nil)
     }
 
+    @Test func `constructors of classes are functions`() throws {
+        // JS_CLASS_CONSTRUCTOR_TYPE of node 20, which exports the first type alone.
+        #expect(try V8Constants.layout().types.functions == 2066...2081)
+    }
+
     @Test func `a build with other constants is refused by name`() throws {
         var constants = V8Constants.node20
         constants["TaggedSize"] = 4
@@ -148,7 +153,7 @@ internal import Testing
                 )
                 for frame in frames ?? [] { _ = stack.name(frame) }
             }
-            for kind: UInt64 in 0...2 {
+            for kind: UInt64 in 0...3 {
                 _ = stack.name(LanguageFrame(code: pc | 1, check: 0, position: kind << 56 | pc >> 40, pc: pc))
             }
             #expect(reads < 20_000)

@@ -1,0 +1,107 @@
+internal import CLibunwind
+
+/// The ways through optimised code of x86-64: what certainly ran before a place in it.
+///
+/// A table of positions has an entry where the position changes, in the order of the code. What another way leads to may be of another line than what lies
+/// before it in the code: there the ways are followed back.
+struct V8Blocks {
+    /// Ways that are followed back.
+    private static let maximumWays = 64
+
+    /// Places that jumps lead to, in order, with where from; -1: by a table.
+    private let joins: [(target: Int, source: Int)]
+    /// Where calls begin, in order.
+    private let calls: [Int]
+
+    /// Nil where the instructions cannot be read.
+    /// - Parameters:
+    ///   - start: the address of the first one.
+    ///   - end: what follows are exits to the interpreter, and tables of places that jumps lead to.
+    init?(_ code: [UInt8], start: UInt64, end: Int) {
+        guard end > 0, end <= code.count else { return nil }
+        var joins: [(target: Int, source: Int)] = []
+        var calls: [Int] = []
+        // What jumps alone lead to: it follows on the end of a way.
+        var begins: Set<Int> = []
+        let isRead = code.withUnsafeBufferPointer { code in
+            var place = 0
+            while place < end {
+                var step = clu_step()
+                guard clu_code_step(code.baseAddress! + place, code.count - place, &step) != 0 else { return false }
+                let next = place + Int(step.length)
+                switch step.way {
+                case CLU_CALLS: calls.append(place)
+                case CLU_BRANCHES, CLU_JUMPS:
+                    guard let target = Int(exactly: step.target).map({ next + $0 }) else { return false }
+                    // A short way on stays within what V8 makes for one operation.
+                    if target <= place || step.length > Self.shortJumpBytes { joins.append((target, place)) }
+                    if step.way == CLU_JUMPS { begins.insert(next) }
+                case CLU_LEAVES: begins.insert(next)
+                default: break
+                }
+                place = next
+            }
+            return true
+        }
+        guard isRead else { return nil }
+        for place in stride(from: (end + 7) & ~7, through: code.count - 8, by: 8) {
+            guard let address: UInt64 = code.number(at: place), address >= start, address - start < UInt64(end) else { continue }
+            joins.append((Int(address - start), Self.unknown))
+        }
+        // What lies before goes on there.
+        for target in Set(joins.map(\.target)) where !begins.contains(target) { joins.append((target, target - 1)) }
+        self.joins = joins.sorted { $0.target < $1.target }
+        self.calls = calls
+    }
+
+    private static let shortJumpBytes = 2
+    private static let unknown = -1
+
+    /// Whether the table has positions of more than calls: V8 may keep those of calls alone.
+    func isDense(_ entries: [V8Positions.Entry]) -> Bool {
+        zip(entries, entries.dropFirst()).contains { entry, next in
+            next.code > entry.code && !hasCall(from: entry.code, before: next.code)
+        }
+    }
+
+    private func hasCall(from begin: Int, before end: Int) -> Bool {
+        let place = Self.first(calls.count) { calls[$0] >= begin }
+        return place < calls.count && calls[place] < end
+    }
+
+    /// The entries one of which was passed last before the instruction at, or around, a place; none: that is not known.
+    func entries(before place: Int, of entries: [V8Positions.Entry]) -> [V8Positions.Entry] {
+        var found: [V8Positions.Entry] = []
+        var places = [place]
+        var followed: Set<Int> = []
+        for _ in 0..<Self.maximumWays {
+            guard let place = places.popLast() else { return found }
+            let index = Self.first(entries.count) { entries[$0].code > place } - 1
+            let entry = index >= 0 ? entries[index] : nil
+            var join = Self.first(joins.count) { joins[$0].target > place } - 1
+            guard join >= 0, joins[join].target > entry?.code ?? -1 else {
+                guard let entry else { return [] }
+                found.append(entry)
+                continue
+            }
+            let target = joins[join].target
+            guard followed.insert(target).inserted else { continue }
+            while join >= 0, joins[join].target == target {
+                guard joins[join].source >= 0 else { return [] }
+                places.append(joins[join].source)
+                join -= 1
+            }
+        }
+        return places.isEmpty ? found : []
+    }
+
+    /// The first of `count` numbers for which a condition holds that stays true.
+    private static func first(_ count: Int, where holds: (Int) -> Bool) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if holds(middle) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}
