@@ -1,7 +1,7 @@
 /// Where Ruby's virtual machine keeps its stacks, by version. It exports no such table; every structure that is followed refers back to where it was
 /// found from, and is not used where it does not.
 ///
-/// Source: `vm_core.h`, `ractor_core.h`, `thread_pthread.h`, `iseq.h`, `iseq.c` and `include/ruby/internal/core/rstring.h` of the version's tag, for x86-64; compared with the memory of
+/// Source: `vm_core.h`, `ractor_core.h`, `thread_pthread.h`, `cont.c`, `iseq.h`, `iseq.c` and `include/ruby/internal/core/rstring.h` of the version's tag, for x86-64; compared with the memory of
 /// Debian's 3.1.2.
 struct RubyLayout: Sendable {
     /// Of every release of this version.
@@ -15,6 +15,8 @@ struct RubyLayout: Sendable {
     let ractorLock: UInt64
     /// `rb_execution_context_t`: its stack, how many words that has, the innermost frame, and the thread.
     let contextStack, contextWords, contextFrame, contextThread: UInt64
+    /// Its fiber, and in `rb_fiber_t`: the context, the fiber that has resumed it, and the one that it has resumed.
+    let contextFiber, fiberContext, fiberPrevious, fiberResumed: UInt64
     /// `rb_control_frame_t`, and where it has the program counter, the stack pointer, the instruction sequence and the environment.
     let frameBytes, frameCounter, frameStackPointer, frameSequence, frameEnvironment: UInt64
     /// `rb_iseq_t`: the body; and in that the instructions, how many, the path, the name, the lines, how many, and their index.
@@ -40,6 +42,10 @@ struct RubyLayout: Sendable {
             contextWords: 8,
             contextFrame: 16,
             contextThread: 48,
+            contextFiber: 40,
+            fiberContext: 80,
+            fiberPrevious: 512,
+            fiberResumed: 520,
             frameBytes: 64,
             frameCounter: 0,
             frameStackPointer: 8,

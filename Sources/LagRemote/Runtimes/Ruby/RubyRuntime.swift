@@ -6,6 +6,8 @@ internal import LagCapture
 /// groups take the places of those calls, between the frames of C that stay.
 final class RubyRuntime: LanguageRuntime {
     private static let maximumVersionBytes = 16
+    /// Those that have resumed each other.
+    private static let maximumFibers = 4
 
     let modules: Set<Int>
     let copiesFrames = true
@@ -55,12 +57,24 @@ final class RubyRuntime: LanguageRuntime {
         RubyThreads(memory, layout, machineAt: machine)?.thread(tid, innerTid: innerTid)
     }
 
-    /// The execution context: of the fiber that the thread runs now, which may be another one than a moment ago. Nil where the two do not refer to each other.
-    private func context(of thread: RuntimeThread, _ memory: MemoryCopy) -> UInt64? {
-        guard let context: UInt64 = memory.load(thread.place &+ layout.threadContext) else { return nil }
+    /// The execution contexts: of the fiber that the thread runs now, which may be another one than a moment ago, and of those that have resumed it. None
+    /// where they do not refer to each other.
+    private func contexts(of thread: RuntimeThread, _ memory: MemoryCopy) -> [UInt64] {
+        var contexts: [UInt64] = []
+        guard var context: UInt64 = memory.load(thread.place &+ layout.threadContext) else { return [] }
         let bytes = Int(layout.contextThread) + 8
-        if !memory.holds(context, bytes) { memory.prefetch(context, bytes) }
-        return memory.load(context &+ layout.contextThread) == thread.place ? context : nil
+        while contexts.count < Self.maximumFibers {
+            if !memory.holds(context, bytes) { memory.prefetch(context, bytes) }
+            guard memory.load(context &+ layout.contextThread) == thread.place else { break }
+            contexts.append(context)
+            let fiber = context &- layout.fiberContext
+            guard memory.load(context &+ layout.contextFiber) == fiber,
+                let previous: UInt64 = memory.load(fiber &+ layout.fiberPrevious), previous != 0, previous % 8 == 0,
+                memory.load(previous &+ layout.fiberResumed) == fiber
+            else { break }
+            context = previous &+ layout.fiberContext
+        }
+        return contexts
     }
 
     func lock(waitedForAt futex: UInt64) -> RuntimeLock? {
@@ -70,17 +84,21 @@ final class RubyRuntime: LanguageRuntime {
 
     /// Functions stay where they are, and are read afterwards: one counts only if it holds the instruction that its frame is at.
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
-        if let context = context(of: thread, memory) { RubyStack(memory: memory, layout: layout).copy(of: context) }
+        let frames = RubyStack(memory: memory, layout: layout)
+        for context in contexts(of: thread, memory) { frames.copy(of: context) }
     }
 
     func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [UInt64]? {
-        context(of: thread, memory).flatMap { RubyStack(memory: memory, layout: layout).calls(of: $0) }
+        contexts(of: thread, memory).first.flatMap { RubyStack(memory: memory, layout: layout).calls(of: $0) }
     }
 
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {
-        guard let memory, let context = context(of: thread, memory) else { return stack }
+        guard let memory else { return stack }
         let frames = RubyStack(memory: memory, layout: layout)
-        var groups = frames.groups(of: context)
+        let contexts = contexts(of: thread, memory)
+        guard let context = contexts.first else { return stack }
+        // What has resumed it goes on where it has a stack of C of its own, which is not walked.
+        var groups = contexts.flatMap { frames.groups(of: $0) }
         let live = self.memory
         var innermost: (place: UInt64, found: RubySequence?)?
         func sequence(at place: UInt64) -> RubySequence? {

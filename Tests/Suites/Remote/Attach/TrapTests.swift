@@ -47,13 +47,12 @@ internal import Testing
     }
 
     /// With the child's only processor: it stops when it gets that. Naps shorter than setting a timer takes kept it for some ms.
-    @Test func `a tracer gives its processor to the thread that it waits for`() throws {
-        var (before, one) = (cpu_set_t(), cpu_set_t())
-        try #require(sched_getaffinity(0, MemoryLayout<cpu_set_t>.size, &before) == 0)
-        defer { sched_setaffinity(0, MemoryLayout<cpu_set_t>.size, &before) }
-        let processor = Int(sched_getcpu())
-        withUnsafeMutableBytes(of: &one) { $0[processor / 8] = 1 << (processor % 8) }
-        try #require(sched_setaffinity(0, MemoryLayout<cpu_set_t>.size, &one) == 0)
+    @Test(.enabled(if: access("/usr/bin/taskset", X_OK) == 0, "no taskset on this machine"))
+    func `a tracer gives its processor to the thread that it waits for`() throws {
+        let before = Self.processors
+        let one = try #require(before.split(whereSeparator: { ",-".contains($0) }).first)
+        try Self.pin(to: String(one))
+        defer { try? Self.pin(to: before) }
         let child = try Computing()
         let tracer = try #require(clr_tracer_create())
         defer { clr_tracer_destroy(tracer) }
@@ -65,14 +64,32 @@ internal import Testing
         #expect(used / UInt64(captures) < 1_000_000)
     }
 
-    /// Of this process's tracers, those that are pinned to one processor, as this thread is: other tests have some, too.
+    /// Those that this thread may use.
+    private static var processors: String { processors(of: "/proc/thread-self") }
+
+    private static func processors(of thread: String) -> String {
+        let text = (try? String(contentsOfFile: thread + "/status", encoding: .utf8)) ?? ""
+        let line = text.split(separator: "\n").first { $0.hasPrefix("Cpus_allowed_list:") }
+        return line.map { String($0.split(separator: "\t")[1]) } ?? ""
+    }
+
+    /// This thread, and what it starts from then on.
+    private static func pin(to processors: String) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/taskset")
+        process.arguments = ["-cp", processors, String(cll_gettid())]
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0)
+    }
+
+    /// Of this process's tracers, those that are pinned as this thread is: other tests have some, too.
     private static var tracers: [String] {
         let folder = "/proc/self/task/"
-        func text(_ path: String) -> String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
-        let own = text("/proc/thread-self/status").split(separator: "\n").first { $0.hasPrefix("Cpus_allowed:") }
         return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).map { folder + $0 }.filter {
-            text($0 + "/comm") == "lag-tracer\n"
-                && text($0 + "/status").split(separator: "\n").first { $0.hasPrefix("Cpus_allowed:") } == own
+            let name = try? String(contentsOfFile: $0 + "/comm", encoding: .utf8)
+            return name == "lag-tracer\n" && processors(of: $0) == processors
         }
     }
 
