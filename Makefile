@@ -107,7 +107,7 @@ requests: setup ## whether stalls name the request that blocked, in services und
 	$(SWIFT) build --package-path Evaluation/Requests -c release --product lagrequests >&2
 	exec "$$($(SWIFT) build --package-path Evaluation/Requests -c release --show-bin-path 2>/dev/null)/lagrequests" $(REQUESTS)
 
-services: setup ## whether stalls in services that embed the library name cause, culprit, request and callers, quiet and beside four computing processes (10 min after a build of 12; QUICK=1: the quiet half)
+services: setup ## whether stalls in services that embed the library name cause, culprit, request and callers, quiet and beside four computing processes (8 min after a build of 12; QUICK=1: quiet alone, 4)
 	$(SWIFT) build --package-path Evaluation/Services -c release --product servicestalls >&2
 	$(SWIFT) build -c release --product lagdiagnosis >&2
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagdiagnosis" $(if $(QUICK),,--busy 4) $(SERVICES) \
