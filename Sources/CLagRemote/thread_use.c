@@ -10,6 +10,10 @@
 #include "foreign_descriptor.h"
 #include "cll_procfs_text.h"
 
+static int clr_is_read(int64_t number) {
+    return number == SYS_read || number == SYS_readv || number == SYS_recvfrom || number == SYS_recvmsg || number == SYS_recvmmsg;
+}
+
 int32_t clr_call_use(pid_t pid, const cll_thread_syscall *call) {
     char link[LINK_BYTES];
     if (clr_wait_kind(call->number) != 0) return CLR_CALL_RESTS;
@@ -39,16 +43,19 @@ int32_t clr_call_use(pid_t pid, const cll_thread_syscall *call) {
         case SYS_nanosleep:
 #endif
             return CLR_CALL_SLEEPS;
-        case SYS_read:
-        case SYS_readv:
-        case SYS_recvfrom:
-        case SYS_recvmsg:
-        case SYS_recvmmsg:
+        default:
+            if (!clr_is_read(call->number)) return CLR_CALL_WORKS;
             if (clr_link(pid, (int)call->arguments[0], link) < 0) return CLR_CALL_WORKS;
             if (clr_begins(link, "socket:") || clr_begins(link, "pipe:") || clr_begins(link, "anon_inode:")) return CLR_CALL_RESTS;
             return clr_is_terminal(link) ? CLR_CALL_RESTS : CLR_CALL_WORKS;
-        default: return CLR_CALL_WORKS;
     }
+}
+
+int32_t clr_awaited_descriptor(pid_t pid, const cll_thread_syscall *call) {
+    if (clr_is_read(call->number)) return (int32_t)call->arguments[0];
+    clr_wait_object waited;
+    int is_one = clr_wait_object_read(pid, call, &waited) && waited.epoll < 0 && !waited.is_ring && waited.is_complete && waited.count == 1;
+    return is_one ? waited.waited[0].descriptor : -1;
 }
 
 static int clr_visit_thread(unsigned tid, void *context) { return (pid_t)tid == *(const pid_t *)context; }

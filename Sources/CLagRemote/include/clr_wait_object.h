@@ -137,6 +137,22 @@ int clr_has_sockets(pid_t pid, const clr_wait_object *sockets);
 // what is pending there. 3 µs a socket of the process.
 int clr_has_no_client(int pidfd, pid_t pid, const clr_wait_object *object);
 
+// The descriptor from which a thread that sleeps in `call` waits for bytes, or for the readiness of which alone; -1: it waits for something else. 2 µs.
+int32_t clr_awaited_descriptor(pid_t pid, const cll_thread_syscall *call);
+
+// Whether nothing can come from `object` but new connections, and a thread that sleeps in `call` waits for one that came from there. 3 µs a listening
+// socket, and 3 for the connection.
+int clr_awaits_client(int pidfd, pid_t pid, const cll_thread_syscall *call, const clr_wait_object *object);
+
+// Whether a thread that sleeps in `call` accepts a connection at a listening socket that `object` is for, which several processes that wait for one socket
+// may come to at the same time. 10 µs of an epoll instance.
+int clr_accepts_for(pid_t pid, const cll_thread_syscall *call, const clr_wait_object *object);
+
+// Whether something that is ready of a set of poll or select is from one who asks the program for something: a connection to be accepted, one that was
+// accepted, a datagram to a server's address, a person's terminal. 0: all of it is the program's own, a pipe or a connection that it made itself. 1 as well
+// of what is no set. 3 µs a descriptor.
+int clr_client_waits(int pidfd, pid_t pid, const clr_wait_object *object);
+
 // The only listening socket of the process, as a set: 1; 0: it has none, or more than one. 3 µs a descriptor.
 int clr_lone_listener(int pidfd, pid_t pid, clr_wait_object *object);
 

@@ -19,7 +19,7 @@ enum CompiledLibraries: CaseIterable {
     ])
 
     private static let plainNames: [(CompiledLibraries, PrefixSet)] = [
-        (.d, PrefixSet(["_d_", "_aa", "gc_"])), (.ocaml, PrefixSet(["caml_"])), (.pascal, PrefixSet(["fpc_", "FPC_"])),
+        (.d, PrefixSet(["_d_", "_aa", "gc_"])), (.ocaml, PrefixSet(["caml_", "unix_"])), (.pascal, PrefixSet(["fpc_", "FPC_"])),
         (.ada, PrefixSet(["ada__", "gnat__", "interfaces__", "system__"])),
         // Of Nim's what is exported: of its memory, texts and errors, of `strutils`, `parseutils` and `os`.
         (

@@ -25,6 +25,13 @@ extension LoopExaminer {
         if clr_waits_among_processes(process.pid, &call) != 0, state.service.hasNoClient(of: object, at: now) {
             return .waitingElsewhere
         }
+        // One that serves a client after the other, as each process of a server that is forked before it is needed: who waits for it is the client that it waits for.
+        if !isForProof, let object,
+            object.awaitsClient(in: &call, pidfd: process.descriptor, process: process.pid)
+                || object.isAccepted(in: &call, process: process.pid)
+        {
+            return .waitingElsewhere
+        }
         // An instance identifies its loop, however young. And who is in a handler, and waits for nothing that loops wait for but what its own loop does, is in no
         // other one: a `sleep` of Ruby's main thread polls an eventfd of the loop's.
         if isYoung, let object, object.epoll == nil, isLoops(call) {

@@ -205,7 +205,8 @@ package final class LoopExaminer: Sendable {
         )
         guard isDeclared, !isClaimed else {
             let isWitnessed = isClaimed && facts.isProved && isSeen()
-            return LoopProof(isLoop: facts.isProved, isWorkPending: facts.pending == .pending, isWitnessed: isWitnessed)
+            let isWorkPending = facts.pending == .pending && !facts.isPendingOwn
+            return LoopProof(isLoop: facts.isProved, isWorkPending: isWorkPending, isWitnessed: isWitnessed)
         }
         // Its user's word for it: what the kernel cannot see of its work is pending.
         return LoopProof(isLoop: true, isWorkPending: facts.pending == .pending || facts.pending == .unknown)
@@ -269,6 +270,7 @@ package final class LoopExaminer: Sendable {
                 )
             )
             rule.isMainThread = tid == process.pid
+            rule.isYoung = isYoung
             rule.isProvisional = isProvisional && state.object?.epoll == nil
             rule.hasFetched =
                 isForProof
@@ -282,6 +284,7 @@ package final class LoopExaminer: Sendable {
         // Without the lock: what others wait on is under theirs.
         if rule.kind == .loop, rule.pending == .pending, let object {
             rule.pending = work(at: object, besides: others(), at: now)
+            rule.isPendingOwn = !object.hasClientWork(pidfd: process.descriptor, process: process.pid)
         }
         return rule
     }

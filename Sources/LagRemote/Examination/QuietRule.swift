@@ -11,7 +11,8 @@ package import LagActivity
 ///    is the main thread: others are mostly a pool's, and poll the one connection that they serve, whose request is there already.
 /// 2. *Who fetches.* While another thread waits on the same epoll instance, or has fetched from it just now, events are fetched. Where one has some
 ///    seconds ago, the instance is a pool's, of which each thread keeps waiting what it was asked for alone: it is a stall while something is pending.
-/// 3. *Proof.* Where work is pending at the object and the thread is elsewhere, somebody waits, whatever the thread does.
+/// 3. *Proof.* Where work is pending at the object and the thread is elsewhere, somebody waits, whatever the thread does. But for what is the program's own
+///    of a set that the thread may have left.
 /// 4. *The call.* A thread that computes, sleeps, or reads a file does not wait for work. One that waits for a lock, a connection, a child
 ///    or other events may. (Where it was never found in its wait, one that sleeps may be a program that polls once a round and sleeps in between.)
 /// 5. *The place.* A handler is called from the loop, so what it blocks in lies deeper in the stack than the loop's wait. A thread that sleeps further
@@ -29,7 +30,8 @@ package struct QuietRule: Sendable, Equatable {
         /// Asleep in another wait, which is a rest while nothing is pending. For its user's terminal alone, which is one of the things that its loop waits
         /// for: it asks something (a dialog of a text program). Or for what a loop waits for, where what is taken for its loop is some seconds old and
         /// known by its place alone: that may have been a start's, further out in the stack than the loop. Or for its turn among processes, while no client is
-        /// connected: another one waits for new connections. Or in a Java machine, while its loop has no channel (``LoopService``).
+        /// connected: another one waits for new connections. Or for the client that it serves, where its loop waits for new ones alone; or to accept
+        /// one, where its loop waits for that. Or in a Java machine, while its loop has no channel (``LoopService``).
         case waitingElsewhere
         /// In a call in which a thread may wait for work.
         case waiting(isFurtherOut: Bool)
@@ -53,6 +55,11 @@ package struct QuietRule: Sendable, Equatable {
     /// The thread has come by its source of work since the last look, without a call that shows it: it has taken completions from its ring.
     package var hasFetched = false
     package var isMainThread = true
+    /// Of a set of poll or select: all that is pending is the program's own, from a pipe of it or by a connection that it made. A start that has waited there
+    /// leaves such behind, and where it was on the stack does not say whether the thread is there still.
+    package var isPendingOwn = false
+    /// All waits there were within some seconds, as a start's are.
+    package var isYoung = false
     /// It is not known yet whether the thread runs a loop, and its waits are known by their place alone: a start-up's round trip looks the same. So what
     /// the kernel shows has to be a loop's object, still open.
     package var isProvisional = false
@@ -81,13 +88,22 @@ package struct QuietRule: Sendable, Equatable {
     /// Whether it keeps nothing waiting.
     package var isQuiet: Bool {
         guard isLoop, !hasFetched, doing != .waitingForAll, doing != .ending else { return true }
-        if pending == .pending { return false }
+        if pending == .pending { return mayHaveLeft }
         switch doing {
         case .working: return kind == .unseen && !isMainThread
         case .waitingForAll, .ending, .waitingElsewhere: return true
         // Of an object that was never seen nothing says that the thread is in a handler.
         case .waiting(let isFurtherOut): return isFurtherOut || kind == .unseen
         case .sleeping: return kind == .unseen
+        }
+    }
+
+    /// Whether the thread may have left what is taken for its loop, and what is pending there waits for no one.
+    private var mayHaveLeft: Bool {
+        switch doing {
+        case .waiting(isFurtherOut: true), .waitingElsewhere: isPendingOwn
+        case .waiting(isFurtherOut: false), .sleeping: isPendingOwn && isYoung
+        case .working, .waitingForAll, .ending: false
         }
     }
 

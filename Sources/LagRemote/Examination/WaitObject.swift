@@ -86,6 +86,21 @@ package struct WaitObject: Sendable {
         withUnsafePointer(to: raw) { clr_has_no_client(pidfd, process, $0) != 0 }
     }
 
+    /// Whether nothing can come from it but new connections, and a thread that sleeps in this call waits for one that came from there.
+    func awaitsClient(in call: inout cll_thread_syscall, pidfd: Int32, process: Int32) -> Bool {
+        withUnsafePointer(to: raw) { clr_awaits_client(pidfd, process, &call, $0) != 0 }
+    }
+
+    /// Whether a thread that sleeps in this call accepts a connection at a listening socket that it is for.
+    func isAccepted(in call: inout cll_thread_syscall, process: Int32) -> Bool {
+        withUnsafePointer(to: raw) { clr_accepts_for(process, &call, $0) != 0 }
+    }
+
+    /// Whether something that is ready of it may be from one who asks the program for something; false: of a set, all that is ready is the program's own.
+    func hasClientWork(pidfd: Int32, process: Int32) -> Bool {
+        withUnsafePointer(to: raw) { clr_client_waits(pidfd, process, $0) != 0 }
+    }
+
     /// Whether a client waits to be accepted at a listening socket of it, of a set one of several: another was accepted there, and is connected.
     func hasWaitingClient(pidfd: Int32, process: Int32) -> Bool {
         withUnsafePointer(to: raw) { clr_has_waiting_client(pidfd, process, $0) != 0 }

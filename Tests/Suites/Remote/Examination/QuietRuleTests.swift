@@ -69,6 +69,19 @@ struct QuietRuleTests {
         }
     }
 
+    @Test func `what is the programs own of a set that the thread may have left waits for no one`() {
+        func isQuiet(_ doing: QuietRule.Doing, isYoung: Bool) -> Bool {
+            var rule = Self.rule(doing, pending: true)
+            (rule.isPendingOwn, rule.isYoung) = (true, isYoung)
+            return rule.isQuiet
+        }
+        #expect(isQuiet(.waiting(isFurtherOut: true), isYoung: false) && isQuiet(.waitingElsewhere, isYoung: false))
+        #expect(isQuiet(.waiting(isFurtherOut: false), isYoung: true) && isQuiet(.sleeping, isYoung: true))
+        // In a handler, as far as the stack says it, of what is no start's.
+        #expect(!isQuiet(.waiting(isFurtherOut: false), isYoung: false) && !isQuiet(.sleeping, isYoung: false))
+        #expect(!isQuiet(.working, isYoung: true))
+    }
+
     @Test func `nothing is proved of an object that was never seen`() {
         let unseen = Self.rule(.working, of: .unseen, pending: nil)
         #expect(!unseen.isQuiet && !unseen.isProved)

@@ -15,23 +15,43 @@ struct SharedListenerTests {
 
     /// What a thread waits on in `poll` for a moment, and who has seen it there.
     private static func wait(for descriptors: [Int32]) throws -> (object: WaitObject, loop: LoopExaminer) {
+        try wait(for: descriptors) { call, waiting in
+            guard let object = WaitObject(process: getpid(), of: call) else { return nil }
+            let loop = LoopExaminer(ProcessHandle(getpid()), tid: waiting, isDeclared: false)
+            loop.recordRest(call, at: 1)
+            return (object, loop)
+        }
+    }
+
+    private static func wait<Found>(for descriptors: [Int32], _ make: (cll_thread_syscall, Int32) -> Found?) throws -> Found {
+        try wait(
+            in: {
+                var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+                poll(&entries, nfds_t(entries.count), 500)
+            },
+            make
+        )
+    }
+
+    /// - Parameters:
+    ///   - sleep: in what a thread sleeps for a moment.
+    ///   - make: gets the call in which it sleeps, and its number.
+    private static func wait<Found>(
+        in sleep: @escaping @Sendable () -> Void,
+        _ make: (cll_thread_syscall, Int32) -> Found?
+    ) throws -> Found {
         let tid = ThreadNumber()
         let thread = Thread {
             tid.value.store(cll_gettid(), ordering: .releasing)
-            var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-            poll(&entries, nfds_t(entries.count), 500)
+            sleep()
         }
         thread.start()
-        var found: (WaitObject, LoopExaminer)?
+        var found: Found?
         while !thread.isFinished {
             var call = cll_thread_syscall()
             let waiting = tid.value.load(ordering: .acquiring)
-            if found == nil, waiting != 0, cll_procfs_syscall(getpid(), waiting, &call) == Int32(CLL_SYSCALL_BLOCKED),
-                let object = WaitObject(process: getpid(), of: call)
-            {
-                let loop = LoopExaminer(ProcessHandle(getpid()), tid: waiting, isDeclared: false)
-                loop.recordRest(call, at: 1)
-                found = (object, loop)
+            if found == nil, waiting != 0, cll_procfs_syscall(getpid(), waiting, &call) == Int32(CLL_SYSCALL_BLOCKED) {
+                found = make(call, waiting)
             }
             usleep(1000)
         }
@@ -79,6 +99,66 @@ struct SharedListenerTests {
         // What is its own is as well ready.
         _ = write(pipe[1], "x", 1)
         #expect(work(besides: sibling) == .pending)
+    }
+
+    @Test func `who waits for a client of a loop that waits for new ones alone serves it`() throws {
+        let process = ProcessHandle(getpid())
+        let listener = Self.listen()
+        let client = Self.connect(to: listener)
+        let served = accept(listener, nil, nil)
+        var pipe: [Int32] = [0, 0]
+        _ = Glibc.pipe(&pipe)
+        defer { for descriptor in [listener, client, served] + pipe { close(descriptor) } }
+        func awaitsClient(_ descriptors: Int32..., of loop: [Int32]) throws -> Bool {
+            let object = try Self.wait(for: loop).object
+            return try Self.wait(for: descriptors) { call, _ in
+                var call = call
+                return object.awaitsClient(in: &call, pidfd: process.descriptor, process: process.pid)
+            }
+        }
+        #expect(try awaitsClient(served, of: [listener]))
+        // Its own connection to another server, and what may be a loop of its own.
+        #expect(try !awaitsClient(client, of: [listener]) && !awaitsClient(served, pipe[0], of: [listener]))
+        // Others may wait at a loop that has more.
+        #expect(try !awaitsClient(served, of: [listener, pipe[0]]) && !awaitsClient(served, of: [pipe[0]]))
+    }
+
+    @Test func `who accepts at a socket of its loop serves it`() throws {
+        let (listener, other) = (Self.listen(), Self.listen())
+        defer { for descriptor in [listener, other] { close(descriptor) } }
+        var limit = timeval(tv_sec: 0, tv_usec: 500_000)
+        setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        let (object, another) = (try Self.wait(for: [listener]).object, try Self.wait(for: [other]).object)
+        let found = try Self.wait(in: { _ = accept(listener, nil, nil) }) { call, _ in
+            var call = call
+            return [object.isAccepted(in: &call, process: getpid()), another.isAccepted(in: &call, process: getpid())]
+        }
+        #expect(found == [true, false])
+    }
+
+    @Test func `what is the programs own of a set is no clients`() throws {
+        let process = ProcessHandle(getpid())
+        let listener = Self.listen()
+        let client = Self.connect(to: listener)
+        let served = accept(listener, nil, nil)
+        var pipe: [Int32] = [0, 0]
+        _ = Glibc.pipe(&pipe)
+        defer { for descriptor in [listener, client, served] + pipe { close(descriptor) } }
+        let server = try Self.wait(for: [listener, served, pipe[0]]).object
+        let asking = try Self.wait(for: [client, pipe[0]]).object
+        func hasClientWork(_ object: WaitObject) -> Bool { object.hasClientWork(pidfd: process.descriptor, process: process.pid) }
+        _ = write(pipe[1], "x", 1)
+        // An answer to what this process has asked.
+        _ = write(served, "x", 1)
+        #expect(!hasClientWork(server) && !hasClientWork(asking))
+        _ = write(client, "x", 1)
+        #expect(hasClientWork(server) && !hasClientWork(asking))
+        var byte: UInt8 = 0
+        _ = read(served, &byte, 1)
+        #expect(!hasClientWork(server))
+        let second = Self.connect(to: listener)
+        defer { close(second) }
+        #expect(hasClientWork(server))
     }
 
     @Test func `of many loops a few are read in one look`() throws {

@@ -1,0 +1,192 @@
+// The clients of a server: those that have come by its listening sockets, and those that wait.
+#define _GNU_SOURCE
+#include "clr_wait_object.h"
+
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "epoll_members.h"
+#include "foreign_descriptor.h"
+#include "server_socket.h"
+#include "cll_procfs_text.h"
+
+enum { MOST_LISTENERS = 8 };
+
+typedef struct clr_listeners {
+    clr_owner owner;
+    int count, have_name;
+    int unknown;  // what a socket counts as that cannot be asked: 1, a client
+    uint16_t ports[MOST_LISTENERS];
+} clr_listeners;
+
+// Takes down a listener; 1: it is none, or one of unknown clients.
+static int clr_add_listener(clr_listeners *listeners, int descriptor) {
+    if (listeners->count == MOST_LISTENERS || !clr_is_listener(&listeners->owner, descriptor)) return 1;
+    int duplicate = clr_duplicate(listeners->owner.pidfd, descriptor);
+    if (duplicate < 0) return 1;
+    clr_own_address own = clr_address_of(duplicate);
+    listeners->ports[listeners->count++] = own.port;
+    listeners->have_name |= own.has_name;
+    close(duplicate);
+    // Of another family, or not bound: who came by it cannot be known.
+    return !own.has_name && own.port == 0;
+}
+
+static int clr_visit_listed(const clr_epoll_member *member, void *context) { return clr_add_listener(context, member->descriptor); }
+
+// Whether a descriptor is a connection that came by one of the listeners.
+static int clr_visit_client(unsigned descriptor, void *context) {
+    const clr_listeners *listeners = context;
+    char link[LINK_BYTES];
+    if (clr_link(listeners->owner.pid, (int)descriptor, link) < 0 || !clr_begins(link, "socket:")) return 0;
+    int duplicate = clr_duplicate(listeners->owner.pidfd, (int)descriptor), is_client = 0;
+    if (duplicate < 0) return listeners->unknown;
+    if (clr_is_connected(duplicate)) {
+        clr_own_address own = clr_address_of(duplicate);
+        is_client = own.has_name && listeners->have_name;
+        for (int index = 0; index < listeners->count; index++) is_client |= own.port != 0 && listeners->ports[index] == own.port;
+    }
+    close(duplicate);
+    return is_client;
+}
+
+enum { MOST_DESCRIPTORS = 1024 };
+
+// Takes down the listeners of `object`; 0: something else than new connections comes from there, or that cannot be seen.
+static int clr_take_listeners(clr_listeners *listeners, const clr_wait_object *object) {
+    if (object->epoll >= 0) {
+        pid_t pid = listeners->owner.pid;
+        if (clr_epoll_members_each(pid, object->epoll, MOST_LISTENERS, clr_visit_listed, listeners) != 0) return 0;
+    } else if (object->is_ring || !object->is_complete) {
+        return 0;
+    } else {
+        for (uint32_t index = 0; index < object->count; index++) {
+            if (clr_add_listener(listeners, object->waited[index].descriptor)) return 0;
+        }
+    }
+    return listeners->count > 0;
+}
+
+// Whether a client is connected that came by `object`; -1: something else than new connections comes from there, or that cannot be seen.
+static int clr_has_client(clr_owner owner, const clr_wait_object *object, int unknown) {
+    clr_listeners listeners = {.owner = owner, .unknown = unknown};
+    if (!clr_take_listeners(&listeners, object)) return -1;
+    int found = cll_procfs_each(owner.pid, "fd", MOST_DESCRIPTORS, clr_visit_client, &listeners);
+    return found == 0 || found == 1 ? found : -1;
+}
+
+int clr_has_no_client(int pidfd, pid_t pid, const clr_wait_object *object) {
+    return clr_has_client((clr_owner){.pidfd = pidfd, .pid = pid}, object, 1) == 0;
+}
+
+int clr_awaits_client(int pidfd, pid_t pid, const cll_thread_syscall *call, const clr_wait_object *object) {
+    int32_t descriptor = clr_awaited_descriptor(pid, call);
+    clr_listeners listeners = {.owner = {.pidfd = pidfd, .pid = pid}};
+    return descriptor >= 0 && clr_take_listeners(&listeners, object) && clr_visit_client((unsigned)descriptor, &listeners);
+}
+
+static int clr_visit_same(const clr_epoll_member *member, void *context) { return member->descriptor == *(const int32_t *)context; }
+
+int clr_accepts_for(pid_t pid, const cll_thread_syscall *call, const clr_wait_object *object) {
+    enum { MOST_MEMBERS = 256 };
+    int32_t listener = (int32_t)call->arguments[0];
+    if (call->number != SYS_accept && call->number != SYS_accept4) return 0;
+    if (object->epoll >= 0) return clr_epoll_members_each(pid, object->epoll, MOST_MEMBERS, clr_visit_same, &listener) == 1;
+    for (uint32_t index = 0; index < object->count && !object->is_ring; index++) {
+        if (object->waited[index].descriptor == listener) return 1;
+    }
+    return 0;
+}
+
+static int clr_visit_accepting_thread(unsigned tid, void *context) {
+    const clr_owner *owner = context;
+    cll_thread_syscall call;
+    clr_wait_object object;
+    if (cll_procfs_syscall(owner->pid, (pid_t)tid, &call) != CLL_SYSCALL_BLOCKED) return 0;
+    return clr_wait_object_read(owner->pid, &call, &object) && clr_has_client(*owner, &object, 0) == 1;
+}
+
+int clr_serves_by_threads(int pidfd, pid_t pid) {
+    enum { MOST_THREADS = 64 };
+    clr_owner owner = {.pidfd = pidfd, .pid = pid};
+    if (cll_procfs_each(pid, "task", 1, clr_visit_second_thread, &pid) == 0) return 0;
+    return cll_procfs_each(pid, "task", MOST_THREADS, clr_visit_accepting_thread, &owner) == 1;
+}
+
+// MARK: Clients that wait
+
+// Whether a socket leads to a display, where a person is: X11's and Wayland's servers.
+static int clr_is_display(int socket) {
+    struct sockaddr_un other = {0};
+    socklen_t length = sizeof(other);
+    if (getpeername(socket, (struct sockaddr *)&other, &length) != 0 || other.sun_family != AF_UNIX || length > sizeof(other)) return 0;
+    // Of an abstract name the first byte is NUL.
+    char name[sizeof(other.sun_path) + 1] = {0};
+    memcpy(name, other.sun_path + (other.sun_path[0] == 0), sizeof(other.sun_path) - 1);
+    return strstr(name, "/.X11-unix/X") != NULL || strstr(name, "/wayland-") != NULL;
+}
+
+// Whether what comes by a socket is from one who asks the program for something: it listens, or has the address of one that does.
+static int clr_is_clients(const clr_listeners *listeners, int socket) {
+    if (clr_takes_connections(socket)) return 1;
+    if (clr_is_display(socket)) return 1;
+    clr_own_address own = clr_address_of(socket);
+    if (own.has_name || (own.port != 0 && own.port < clr_first_chosen_port())) return 1;
+    for (int index = 0; index < listeners->count; index++) {
+        if (own.port != 0 && listeners->ports[index] == own.port) return 1;
+    }
+    return 0;
+}
+
+int clr_client_waits(int pidfd, pid_t pid, const clr_wait_object *object) {
+    if (object->epoll >= 0 || object->is_ring) return 1;
+    clr_listeners listeners = {.owner = {.pidfd = pidfd, .pid = pid}};
+    for (uint32_t index = 0; index < object->count; index++) clr_add_listener(&listeners, object->waited[index].descriptor);
+    for (uint32_t index = 0; index < object->count; index++) {
+        clr_waited waited = object->waited[index];
+        char link[LINK_BYTES];
+        ssize_t length = clr_link(pid, waited.descriptor, link);
+        // The number may be another one's by now.
+        if (length < 0 || clr_identity(link, length) != waited.identity) continue;
+        int is_terminal = clr_is_persons_terminal(link);
+        if (!is_terminal && !clr_begins(link, "socket:")) continue;
+        struct pollfd entry = {.fd = clr_duplicate(pidfd, waited.descriptor), .events = (short)waited.events};
+        if (entry.fd < 0) continue;
+        int waits = poll(&entry, 1, 0) == 1 && (is_terminal || clr_is_clients(&listeners, entry.fd));
+        close(entry.fd);
+        if (waits) return 1;
+    }
+    return 0;
+}
+
+static int clr_has_client_at(const clr_owner *owner, int descriptor) {
+    if (!clr_is_listener(owner, descriptor)) return 0;
+    struct pollfd listener = {.fd = clr_duplicate(owner->pidfd, descriptor), .events = POLLIN};
+    if (listener.fd < 0) return 0;
+    int is_ready = poll(&listener, 1, 0) == 1 && (listener.revents & POLLIN) != 0;
+    close(listener.fd);
+    return is_ready;
+}
+
+static int clr_visit_awaited(const clr_epoll_member *member, void *context) { return clr_has_client_at(context, member->descriptor); }
+
+int clr_has_waiting_client(int pidfd, pid_t pid, const clr_wait_object *object) {
+    enum { MOST_MEMBERS = 256 };
+    clr_owner owner = {.pidfd = pidfd, .pid = pid};
+    if (object->epoll >= 0) return clr_epoll_members_each(pid, object->epoll, MOST_MEMBERS, clr_visit_awaited, &owner) == 1;
+    for (uint32_t index = 0; index < object->count && !object->is_ring; index++) {
+        clr_waited waited = object->waited[index];
+        char link[LINK_BYTES];
+        ssize_t length = clr_link(pid, waited.descriptor, link);
+        // The number may be another one's by now.
+        if (length < 0 || clr_identity(link, length) != waited.identity || !clr_has_client_at(&owner, waited.descriptor)) continue;
+        clr_listeners listeners = {.owner = owner};
+        if (clr_add_listener(&listeners, waited.descriptor)) continue;
+        if (cll_procfs_each(pid, "fd", MOST_DESCRIPTORS, clr_visit_client, &listeners) == 1) return 1;
+    }
+    return 0;
+}
