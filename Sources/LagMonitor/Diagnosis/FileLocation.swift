@@ -42,7 +42,8 @@ enum FileLocation: Equatable {
         // Swift's runtime and libraries; Rust's standard library and crates; Go's, and modules.
         "/include/c++/", "/libstdc++-v3/", "/libcxx/", "/libcxxabi/", "/swift/stdlib/", "/swift/include/", "/swift/lib/",
         "/swift-corelibs-", "/rustlib/src/",
-        "/rustc/", "/rust/deps/", "/usr/src/rustc-", "/.cargo/registry/", "/.cargo/git/", "/usr/lib/go-", "/usr/local/go/src/", "/pkg/mod/",
+        "/rustc/", "/rust/deps/", "/usr/src/rustc-", "/.cargo/registry/", "/.cargo/git/", "/usr/lib/go-", "/usr/local/go/src/",
+        "/pkg/mod/",
         // Nim's library, of a distribution and of its own installer, and its packages.
         "/lib/nim/", "/.choosenim/toolchains/", "/.nimble/pkgs",
         // Ours, in a program that was built with them.

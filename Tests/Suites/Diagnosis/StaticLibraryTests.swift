@@ -58,7 +58,8 @@ struct StaticLibraryTests {
     @Test func `functions of a languages own library are not the programs`() throws {
         let own = ["_D4shop5orderFZv", "camlShop__order_82", "camlStreet__order_82", "shop__order", "P$SHOP_$$_ORDER"]
         let libraries = [
-            "_D3std4sort4sortFZv", "_d_newclass", "caml_alloc", "unix_select", "camlStdlib__List__rev_12", "camlStr__search_forward_1188",
+            "_D3std4sort4sortFZv", "_d_newclass", "caml_alloc", "unix_select", "camlStdlib__List__rev_12",
+            "camlStr__search_forward_1188",
             "ada__text_io__put", "fpc_halt",
         ]
         let starts = ["_Dmain", "caml_start_program", "adainit", "PASCALMAIN"]
