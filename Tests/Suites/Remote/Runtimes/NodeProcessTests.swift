@@ -122,18 +122,19 @@ struct NodeProcessTests {
     }
 
     #if arch(x86_64)
-        /// The loop has no call: `mix` was put into it.
-        @Test func `optimised code has its lines and functions between calls, too`() throws {
+        /// The loop has no call, and its body is not on the loop's line.
+        @Test func `a loop of optimised code has the lines that run`() throws {
             let process = try NodeProcess.start("loop")
-            let inner = ["mix (shop.js):24", "total (shop.js):30", "run (shop.js):48"]
-            #expect(eventually { process.own(process.take()) == inner })
+            #expect(eventually { process.own(process.take()) == ["total (shop.js):30", "run (shop.js):48"] })
             var found: [[String]: Int] = [:]
             for _ in 0..<100 { found[process.own(process.take()), default: 0] += 1 }
-            let loops = [28, 29, 30].map { ["total (shop.js):\($0)", "run (shop.js):48"] }
-            let wrong = found.filter { $0.key != inner && !loops.contains($0.key) }
-            // Some few are absent.
-            #expect(found[inner] ?? 0 > 20 && wrong.values.reduce(0, +) < 10, "\(found)")
-            #expect(wrong.keys.allSatisfy { $0.allSatisfy { $0.hasSuffix(":0") || $0 == "run (shop.js):48" } }, "\(found)")
+            let right =
+                [28, 29, 30].map { ["total (shop.js):\($0)", "run (shop.js):48"] }
+                + [["mix (shop.js):24", "total (shop.js):30", "run (shop.js):48"]]
+            let others = found.filter { !right.contains($0.key) }
+            // Some few have no line.
+            #expect(others.values.reduce(0, +) < 40, "\(found)")
+            #expect(others.keys.allSatisfy { $0.allSatisfy { $0.hasSuffix(":0") || $0 == "run (shop.js):48" } }, "\(found)")
         }
 
         /// No loop, and calls on one line alone.
