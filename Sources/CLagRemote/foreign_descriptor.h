@@ -44,6 +44,9 @@ static inline int clr_is_persons_terminal(const char *link) {
     return clr_begins(link, "/dev/tty") && (link[8] == 0 || (link[8] >= '0' && link[8] <= '9'));
 }
 
+// Whether a process has both ends of a pipe, of that identity, and no more than 64 descriptors.
+int clr_has_both_ends(pid_t pid, uint64_t identity);
+
 // Whether the end of a duplicate does nothing that can wait: closing a file of a network or of a user's file system may.
 static inline int clr_may_duplicate(const char *link) {
     return clr_begins(link, "socket:") || clr_begins(link, "pipe:") || clr_begins(link, "anon_inode:[eventfd]")

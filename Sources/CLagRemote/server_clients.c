@@ -83,6 +83,11 @@ int clr_has_no_client(int pidfd, pid_t pid, const clr_wait_object *object) {
     return clr_has_client((clr_owner){.pidfd = pidfd, .pid = pid}, object, 1) == 0;
 }
 
+int clr_waits_for_clients_alone(int pidfd, pid_t pid, const clr_wait_object *object) {
+    clr_listeners listeners = {.owner = {.pidfd = pidfd, .pid = pid}};
+    return clr_take_listeners(&listeners, object);
+}
+
 int clr_awaits_client(int pidfd, pid_t pid, const cll_thread_syscall *call, const clr_wait_object *object) {
     int32_t descriptor = clr_awaited_descriptor(pid, call);
     clr_listeners listeners = {.owner = {.pidfd = pidfd, .pid = pid}};
@@ -142,25 +147,46 @@ static int clr_is_clients(const clr_listeners *listeners, int socket) {
     return 0;
 }
 
+// A pair of sockets without names: the program's own, or its parent's end is in another process.
+static int clr_is_pair(int socket) {
+    struct sockaddr_un own, other;
+    socklen_t own_length = sizeof(own), other_length = sizeof(other);
+    return getsockname(socket, (struct sockaddr *)&own, &own_length) == 0 && own.sun_family == AF_UNIX
+        && own_length == sizeof(sa_family_t) && getpeername(socket, (struct sockaddr *)&other, &other_length) == 0
+        && other_length == sizeof(sa_family_t);
+}
+
+// What is ready of one of a set, as `clr_client_waits` of all.
+static int clr_client_of(const clr_listeners *listeners, const clr_waited *waited) {
+    const clr_owner *owner = &listeners->owner;
+    char link[LINK_BYTES];
+    ssize_t length = clr_link(owner->pid, waited->descriptor, link);
+    // The number may be another one's by now.
+    if (length < 0 || clr_identity(link, length) != waited->identity) return CLR_CLIENT_UNKNOWN;
+    int is_terminal = clr_is_persons_terminal(link), is_pipe = clr_begins(link, "pipe:");
+    if (!is_terminal && !is_pipe && !clr_begins(link, "socket:")) return CLR_CLIENT_NONE;
+    struct pollfd entry = {.fd = clr_duplicate(owner->pidfd, waited->descriptor), .events = (short)waited->events};
+    if (entry.fd < 0) return CLR_CLIENT_UNKNOWN;
+    int found = CLR_CLIENT_NONE;
+    if (poll(&entry, 1, 0) == 1) {
+        if (is_pipe) found = clr_has_both_ends(owner->pid, waited->identity) ? CLR_CLIENT_NONE : CLR_CLIENT_UNKNOWN;
+        else if (is_terminal || clr_is_clients(listeners, entry.fd)) found = CLR_CLIENT_WAITS;
+        else if (clr_is_pair(entry.fd)) found = CLR_CLIENT_UNKNOWN;
+    }
+    close(entry.fd);
+    return found;
+}
+
 int clr_client_waits(int pidfd, pid_t pid, const clr_wait_object *object) {
-    if (object->epoll >= 0 || object->is_ring) return 1;
+    if (object->epoll >= 0 || object->is_ring) return CLR_CLIENT_WAITS;
     clr_listeners listeners = {.owner = {.pidfd = pidfd, .pid = pid}};
     for (uint32_t index = 0; index < object->count; index++) clr_add_listener(&listeners, object->waited[index].descriptor);
-    for (uint32_t index = 0; index < object->count; index++) {
-        clr_waited waited = object->waited[index];
-        char link[LINK_BYTES];
-        ssize_t length = clr_link(pid, waited.descriptor, link);
-        // The number may be another one's by now.
-        if (length < 0 || clr_identity(link, length) != waited.identity) continue;
-        int is_terminal = clr_is_persons_terminal(link);
-        if (!is_terminal && !clr_begins(link, "socket:")) continue;
-        struct pollfd entry = {.fd = clr_duplicate(pidfd, waited.descriptor), .events = (short)waited.events};
-        if (entry.fd < 0) continue;
-        int waits = poll(&entry, 1, 0) == 1 && (is_terminal || clr_is_clients(&listeners, entry.fd));
-        close(entry.fd);
-        if (waits) return 1;
+    int found = object->is_complete ? CLR_CLIENT_NONE : CLR_CLIENT_UNKNOWN;
+    for (uint32_t index = 0; index < object->count && found != CLR_CLIENT_WAITS; index++) {
+        int one = clr_client_of(&listeners, &object->waited[index]);
+        if (one != CLR_CLIENT_NONE) found = one;
     }
-    return 0;
+    return found;
 }
 
 static int clr_has_client_at(const clr_owner *owner, int descriptor) {

@@ -80,8 +80,10 @@ static int clr_read_registers(pid_t tid, cll_snapshot *snapshot) {
 
 static void clr_read_stack(const clr_tracer *tracer, cll_snapshot *snapshot) {
     uint64_t begin = snapshot->registers[CLL_REGISTER_SP] - CLL_RED_ZONE;
-    uint64_t high = tracer->stack_end != NULL ? tracer->stack_end(tracer->context, tracer->tid, snapshot) : 0;
-    if (high <= begin) high = begin >= tracer->stack_low && begin < tracer->stack_high ? tracer->stack_high : 0;
+    uint64_t high = begin >= tracer->stack_low && begin < tracer->stack_high ? tracer->stack_high : 0;
+    // Of another one its runtime knows the end. (It may believe less of a thread's own: Go of one that C has begun.)
+    if (high == 0 && tracer->stack_end != NULL) high = tracer->stack_end(tracer->context, tracer->tid, snapshot);
+    if (high <= begin) high = 0;
     uint64_t length = high != 0 ? high - begin : UNKNOWN_STACK_BYTES;
     if (length > snapshot->capacity) length = snapshot->capacity;
     snapshot->stack_begin = begin;

@@ -71,8 +71,7 @@ static int clr_visit_end(unsigned descriptor, void *context) {
     return ends->count > 1;
 }
 
-// Whether a process has both ends of a pipe, among its first descriptors: a filter has few.
-static int clr_has_both_ends(pid_t pid, uint64_t identity) {
+int clr_has_both_ends(pid_t pid, uint64_t identity) {
     enum { MOST_DESCRIPTORS = 64 };
     clr_ends ends = {.pid = pid, .identity = identity};
     return cll_procfs_each(pid, "fd", MOST_DESCRIPTORS, clr_visit_end, &ends) == 1;

@@ -45,7 +45,7 @@ enum FileLocation: Equatable {
         "/rustc/", "/rust/deps/", "/usr/src/rustc-", "/.cargo/registry/", "/.cargo/git/", "/usr/lib/go-", "/usr/local/go/src/",
         "/pkg/mod/",
         // Nim's library, of a distribution and of its own installer, and its packages.
-        "/lib/nim/", "/.choosenim/toolchains/", "/.nimble/pkgs",
+        "/usr/lib/nim/", "/usr/local/lib/nim/", "/.choosenim/toolchains/", "/.nimble/pkgs",
         // Ours, in a program that was built with them.
         "/Sources/CLagBeacon/", "/Sources/CLagLinux/", "/Sources/CLagRemote/", "/Sources/CLagOTLP/", "/Sources/CLibunwind/",
     ]

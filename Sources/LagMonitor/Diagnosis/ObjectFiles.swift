@@ -11,11 +11,13 @@ internal import LagModel
 ///     FUNC longest_match
 ///
 /// The name stands before an object's local functions. Its global ones come without: linkers lay out code in the order of the objects, so what lies between the
-/// local functions of packaged ones is packaged. gold and lld write no such names; then nothing is known.
+/// local functions of packaged ones is packaged. gold and lld write no such names, nor do assemblers of some sources (newer GNU ld writes the object's there); Swift's compiler
+/// writes its object's name itself, `Cart.swift.o`.
 struct ObjectFiles {
     private struct Anchor {
         let address: UInt64
         let file: Int
+        let section: UInt16
     }
 
     private struct Stretch {
@@ -32,26 +34,28 @@ struct ObjectFiles {
     }
 
     private static let symbolsAPiece = 4096
-    /// Of more local functions than this the rest is not looked at: the largest browsers have some hundred thousand.
+    /// A table of more local functions, or of more objects, is not read: the largest browsers have some hundred thousand.
     private static let maximumAnchors = 1 << 20
+    private static let maximumObjects = 1 << 18
     /// The longest names are whole paths.
     private static let maximumNameBytes: UInt64 = 512
     /// What archives' members are called by make, libtool, ICU, SCons and CMake on other systems.
     private static let objectSuffixes = [".o", ".ao", ".lo", ".os", ".obj"]
+    private static let swiftSuffixes = [".swift.o", ".swiftmodule.o"]
     /// Objects of the linker's own optimiser, which are of all sources.
     private static let optimisedObjects: Set<String> = ["ld-temp.o", "lto.o"]
     /// Start-up code, which is linked around everything.
     private static let startUpObjects: Set<String> = [
         "crtstuff.c", "crt1.o", "Scrt1.o", "rcrt1.o", "gcrt1.o", "grcrt1.o", "crti.o", "crtn.o",
     ]
-    /// How many local functions of an object are looked at for its language.
+    /// How many local symbols of an object are looked at for its language.
     private static let maximumLooks = 8
 
     /// In ascending order; each reaches to the next one.
     private let stretches: [Stretch]
 
     /// Reads the table's local symbols, and the names of object files: some milliseconds for a hundred thousand symbols.
-    /// - Returns: nil where no packaged object is in it.
+    /// - Returns: nil where no packaged object is in it, or it cannot be read to its end.
     init?(in file: borrowing ELFFile, table: ELFFile.Section) {
         guard table.entrySize == UInt64(Symbol.bytes), table.link < file.sections.count else { return nil }
         let strings = file.sections[Int(table.link)]
@@ -65,27 +69,30 @@ struct ObjectFiles {
         let count = Int(clamping: available / UInt64(Symbol.bytes))
         search: for index in stride(from: 0, to: count, by: Self.symbolsAPiece) {
             let size = min(Self.symbolsAPiece, count - index) * Symbol.bytes
-            guard let bytes = file.source.bytes(at: table.offset + UInt64(index * Symbol.bytes), count: size) else { break }
+            guard let bytes = file.source.bytes(at: table.offset + UInt64(index * Symbol.bytes), count: size) else { return nil }
             let piece = LittleEndianBytes(bytes)
             for base in stride(from: 0, to: size, by: Symbol.bytes) {
                 let info = piece.u8(base + 4)
                 // All local symbols come first (System V ABI, "Symbol Table").
-                guard info >> 4 == 0, anchors.count < Self.maximumAnchors else { break search }
-                switch info & 0xf {
-                case Symbol.file:
+                guard info >> 4 == 0 else { break search }
+                guard anchors.count < Self.maximumAnchors, origins.count < Self.maximumObjects else { return nil }
+                let kind = info & 0xf
+                if kind == Symbol.file {
                     let name = Self.name(at: piece.u32(base), file, strings)
                     current = origins.count
                     isUnnamed = name.isEmpty
                     origins.append(Self.origin(ofObject: String(decoding: name, as: UTF8.self)))
                     looks.append(0)
-                case Symbol.function, Symbol.indirectFunction:
-                    guard let current, piece.u16(base + 6) != Symbol.undefinedSection else { continue }
-                    anchors.append(Anchor(address: piece.u64(base + 8), file: current))
-                    guard origins[current] == .packaged, looks[current] < Self.maximumLooks else { continue }
-                    looks[current] += 1
-                    if Self.lacksSource(Self.name(at: piece.u32(base), file, strings)) { origins[current] = .own }
-                default: continue
+                    continue
                 }
+                let section = piece.u16(base + 6)
+                guard let current, section != Symbol.undefinedSection else { continue }
+                if kind == Symbol.function || kind == Symbol.indirectFunction {
+                    anchors.append(Anchor(address: piece.u64(base + 8), file: current, section: section))
+                }
+                guard origins[current] == .packaged, looks[current] < Self.maximumLooks else { continue }
+                looks[current] += 1
+                if Self.lacksSource(Self.name(at: piece.u32(base), file, strings)) { origins[current] = .own }
             }
         }
         guard origins.contains(.packaged) else { return nil }
@@ -116,7 +123,10 @@ struct ObjectFiles {
     }
 
     private static func origin(ofObject name: String) -> CodeOrigin {
-        if startUpObjects.contains(name) { return .unknown }
+        // With its folder: one that was linked by itself, and no member of an archive.
+        let baseName = name.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(name[name.index(after: $0)...]) }
+        if startUpObjects.contains(baseName ?? name) { return .unknown }
+        if baseName != nil || swiftSuffixes.contains(where: name.hasSuffix) { return .own }
         return objectSuffixes.contains(where: name.hasSuffix) && !optimisedObjects.contains(name) ? .packaged : .own
     }
 
@@ -144,8 +154,11 @@ struct ObjectFiles {
             let gap: CodeOrigin =
                 switch (origin, next.map { origins[$0.file] }) {
                 case (.packaged, .packaged?):
-                    // The files' order is that of their first sections: code that is seldom run comes before all other.
-                    next.map { arePackaged(from: min($0.file, anchor.file), to: max($0.file, anchor.file)) } == true
+                    // The files' order is that of their first sections: code that is seldom run comes before all other. At a section's end others may lie.
+                    next.map {
+                        $0.section == anchor.section
+                            && arePackaged(from: min($0.file, anchor.file), to: max($0.file, anchor.file))
+                    } == true
                         ? .packaged : .between
                 case (.packaged, nil): arePackaged(from: anchor.file, to: origins.count) ? .packaged : .between
                 case (.own, .own?), (.own, nil), (.unknown, .own?): .own

@@ -36,9 +36,13 @@ struct RustPathReader {
         guard bytes.starts(with: "_R"), bytes.count > 3 else { return nil }
         var reader = RustPathReader(cursor: NameCursor(bytes[2...]))
         // A later version of the mangling has a number here.
-        guard let first = reader.cursor.peek(), (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(first) else { return nil }
+        guard let first = reader.cursor.peek(), "NMXYI".utf8.contains(first) else { return nil }
         reader.path()
-        return reader.isDamaged || reader.text.isEmpty ? nil : String(decoding: reader.text, as: UTF8.self)
+        // What follows is the crate that wanted it, or a compiler's addition.
+        guard !reader.isDamaged, !reader.text.isEmpty, reader.cursor.peek().map({ "CNMXYIB.$".utf8.contains($0) }) ?? true else {
+            return nil
+        }
+        return String(decoding: reader.text, as: UTF8.self)
     }
 
     private init(cursor: NameCursor) { self.cursor = cursor }
@@ -82,9 +86,7 @@ struct RustPathReader {
             switch reader.next() {
             case UInt8(ascii: "C"): reader.identifier()
             case UInt8(ascii: "M"):
-                // Of an inherent method its type alone.
-                reader.implementation()
-                reader.type()
+                reader.inherent()
             case UInt8(ascii: "X"):
                 reader.implementation()
                 reader.asTrait()
@@ -97,6 +99,20 @@ struct RustPathReader {
             default: reader.isDamaged = true
             }
         }
+    }
+
+    /// Of an inherent method its type alone. A type of the language's own has no crate but that of the method: `alloc::str::<impl str>`.
+    private mutating func inherent() {
+        let begin = text.count
+        if cursor.skip("s") { hiding { $0.number() } }
+        path()
+        if cursor.peek().map({ "CMXYNIB".utf8.contains($0) }) == true {
+            text.removeLast(text.count - begin)
+            return type()
+        }
+        show("::<impl ")
+        type()
+        show(">")
     }
 
     private mutating func asTrait() {

@@ -46,6 +46,9 @@ package struct SourceModules: Sendable, Hashable {
     /// Reads them of an executable; none where it cannot be read or has no line tables.
     init(inFile path: String) {
         self.init()
+        // What Cargo installs is itself from a registry.
+        let program = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.index(after: $0)...]) } ?? path
+        defer { crates.remove(String(program.map { $0 == "-" ? "_" : $0 })) }
         guard let source = ByteSource(path: path), let file = ELFFile(source) else { return }
         var left = Self.maximumBytes
         for section in file.sections(named: Self.sections) where section.size <= left {

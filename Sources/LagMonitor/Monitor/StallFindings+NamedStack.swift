@@ -49,7 +49,7 @@ extension StallFindings {
                     isNameLost: frame < areNamesLost.count && areNamesLost[frame],
                     isFromTemplate: closure != nil,
                     isDoubtful: level.isDoubtful,
-                    hidesInlined: level.line == nil && level.language == nil && level.module != nil,
+                    hidesInlined: level.file == nil && level.language == nil && level.module != nil,
                     isLoopCode: frame >= callbacks,
                     hasLine: level.line != nil
                 )

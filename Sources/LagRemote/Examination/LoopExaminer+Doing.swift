@@ -27,7 +27,7 @@ extension LoopExaminer {
         }
         // One that serves a client after the other, as each process of a server that is forked before it is needed: who waits for it is the client that it waits for.
         if !isForProof, let object,
-            object.awaitsClient(in: &call, pidfd: process.descriptor, process: process.pid)
+            state.service.awaitsClient(of: object, in: &call, at: now)
                 || object.isAccepted(in: &call, process: process.pid)
         {
             return .waitingElsewhere

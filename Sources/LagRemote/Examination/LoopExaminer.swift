@@ -205,7 +205,7 @@ package final class LoopExaminer: Sendable {
         )
         guard isDeclared, !isClaimed else {
             let isWitnessed = isClaimed && facts.isProved && isSeen()
-            let isWorkPending = facts.pending == .pending && !facts.isPendingOwn
+            let isWorkPending = facts.pending == .pending && facts.hasClientWork == true
             return LoopProof(isLoop: facts.isProved, isWorkPending: isWorkPending, isWitnessed: isWitnessed)
         }
         // Its user's word for it: what the kernel cannot see of its work is pending.
@@ -270,7 +270,6 @@ package final class LoopExaminer: Sendable {
                 )
             )
             rule.isMainThread = tid == process.pid
-            rule.isYoung = isYoung
             rule.isProvisional = isProvisional && state.object?.epoll == nil
             rule.hasFetched =
                 isForProof
@@ -284,7 +283,7 @@ package final class LoopExaminer: Sendable {
         // Without the lock: what others wait on is under theirs.
         if rule.kind == .loop, rule.pending == .pending, let object {
             rule.pending = work(at: object, besides: others(), at: now)
-            rule.isPendingOwn = !object.hasClientWork(pidfd: process.descriptor, process: process.pid)
+            rule.hasClientWork = object.hasClientWork(pidfd: process.descriptor, process: process.pid)
         }
         return rule
     }

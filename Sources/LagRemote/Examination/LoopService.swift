@@ -1,3 +1,4 @@
+internal import CLagLinux
 internal import CLagRemote
 
 /// What the process of a loop is there for, and whether it has clients: answers of the kernel that cost some 3 µs a descriptor, kept for a while.
@@ -15,6 +16,7 @@ struct LoopService {
     private var found: (kind: WaitObject.Kind?, epoll: Int32, nanoseconds: UInt64) = (nil, -1, 0)
     private var clients: (none: Bool, nanoseconds: UInt64) = (false, 0)
     private var sockets: (found: [UInt64], epoll: Int32?, nanoseconds: UInt64)?
+    private var takesClientsAlone: (found: Bool, epoll: Int32, nanoseconds: UInt64) = (false, -1, 0)
     private var javaMachine: LibrarySearch
     private var channels: (none: Bool, epoll: Int32, nanoseconds: UInt64) = (false, -1, 0)
 
@@ -47,6 +49,19 @@ struct LoopService {
             clients = (object.hasNoClient(pidfd: process.descriptor, process: process.pid), now)
         }
         return clients.none
+    }
+
+    /// Whether a thread that sleeps in this call waits for a client of the loop's, which waits for nothing but new ones. (Of an epoll instance that is found out
+    /// once a second: the kernel holds its lock meanwhile.)
+    mutating func awaitsClient(of object: WaitObject, in call: inout cll_thread_syscall, at now: UInt64) -> Bool {
+        if let epoll = object.epoll {
+            if epoll != takesClientsAlone.epoll || now >= takesClientsAlone.nanoseconds &+ Self.socketsNanoseconds {
+                let isFound = object.isForClientsAlone(pidfd: process.descriptor, process: process.pid)
+                takesClientsAlone = (isFound, epoll, now)
+            }
+            guard takesClientsAlone.found else { return false }
+        }
+        return object.awaitsClient(in: &call, pidfd: process.descriptor, process: process.pid)
     }
 
     /// What identifies the sockets that the loop waits at; nil: they cannot be read, or there is no reading left for that.

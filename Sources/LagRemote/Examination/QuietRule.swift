@@ -55,11 +55,10 @@ package struct QuietRule: Sendable, Equatable {
     /// The thread has come by its source of work since the last look, without a call that shows it: it has taken completions from its ring.
     package var hasFetched = false
     package var isMainThread = true
-    /// Of a set of poll or select: all that is pending is the program's own, from a pipe of it or by a connection that it made. A start that has waited there
-    /// leaves such behind, and where it was on the stack does not say whether the thread is there still.
-    package var isPendingOwn = false
-    /// All waits there were within some seconds, as a start's are.
-    package var isYoung = false
+    /// Whether what is pending is from one who asks the program for something. False: of a set of poll or select all of it is the program's own, from a pipe of it or by a
+    /// connection that it made. A start that has waited there leaves such behind, and where it was on the stack does not say whether the thread is there
+    /// still. Nil: that is not known.
+    package var hasClientWork: Bool? = true
     /// It is not known yet whether the thread runs a loop, and its waits are known by their place alone: a start-up's round trip looks the same. So what
     /// the kernel shows has to be a loop's object, still open.
     package var isProvisional = false
@@ -88,7 +87,7 @@ package struct QuietRule: Sendable, Equatable {
     /// Whether it keeps nothing waiting.
     package var isQuiet: Bool {
         guard isLoop, !hasFetched, doing != .waitingForAll, doing != .ending else { return true }
-        if pending == .pending { return mayHaveLeft }
+        if pending == .pending { return hasLeft }
         switch doing {
         case .working: return kind == .unseen && !isMainThread
         case .waitingForAll, .ending, .waitingElsewhere: return true
@@ -98,13 +97,9 @@ package struct QuietRule: Sendable, Equatable {
         }
     }
 
-    /// Whether the thread may have left what is taken for its loop, and what is pending there waits for no one.
-    private var mayHaveLeft: Bool {
-        switch doing {
-        case .waiting(isFurtherOut: true), .waitingElsewhere: isPendingOwn
-        case .waiting(isFurtherOut: false), .sleeping: isPendingOwn && isYoung
-        case .working, .waitingForAll, .ending: false
-        }
+    /// Whether the thread has left what is taken for its loop, as far as its stack says it, and what is pending there waits for no one.
+    private var hasLeft: Bool {
+        hasClientWork == false && (doing == .waiting(isFurtherOut: true) || doing == .waitingElsewhere)
     }
 
     /// Whether it is quiet for its place in the stack alone.

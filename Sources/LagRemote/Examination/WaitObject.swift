@@ -96,9 +96,19 @@ package struct WaitObject: Sendable {
         withUnsafePointer(to: raw) { clr_accepts_for(process, &call, $0) != 0 }
     }
 
-    /// Whether something that is ready of it may be from one who asks the program for something; false: of a set, all that is ready is the program's own.
-    func hasClientWork(pidfd: Int32, process: Int32) -> Bool {
-        withUnsafePointer(to: raw) { clr_client_waits(pidfd, process, $0) != 0 }
+    /// Whether something that is ready of it is from one who asks the program for something, which of anything but a set is taken to be so; false: all that
+    /// is ready is the program's own; nil: that is not known.
+    func hasClientWork(pidfd: Int32, process: Int32) -> Bool? {
+        switch Int(withUnsafePointer(to: raw) { clr_client_waits(pidfd, process, $0) }) {
+        case CLR_CLIENT_NONE: false
+        case CLR_CLIENT_WAITS: true
+        default: nil
+        }
+    }
+
+    /// Whether nothing can come from it but new connections.
+    func isForClientsAlone(pidfd: Int32, process: Int32) -> Bool {
+        withUnsafePointer(to: raw) { clr_waits_for_clients_alone(pidfd, process, $0) != 0 }
     }
 
     /// Whether a client waits to be accepted at a listening socket of it, of a set one of several: another was accepted there, and is connected.

@@ -7,7 +7,7 @@ internal import LagModel
 // Unchecked: the thread is behind a lock; of the memory the tracer's request and answer order the use, and a request that was given up has no
 // other behind it before it is answered.
 final class StoppedCopy: @unchecked Sendable {
-    /// Beside the registers and the stack, some 20 µs: the whole stop stays below 200 µs.
+    /// For the end of the stack and for the frames, each: mostly the whole stop stays below 200 µs.
     private static let budgetNanoseconds: UInt64 = 100_000
 
     private struct State {

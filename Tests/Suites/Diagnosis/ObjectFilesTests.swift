@@ -61,7 +61,13 @@ struct ObjectFilesTests {
     }
 
     /// The linker's own optimiser writes one object of all sources; Swift's and Haskell's compilers write no source's name.
-    @Test(arguments: [("ld-temp.o", "checkout"), ("shop-1.o", "$s4shop8checkoutyyF"), ("Shop.o", "r3Ab_info")])
+    @Test(
+        arguments: [
+            ("ld-temp.o", "checkout"), ("shop-1.o", "$s4shop8checkoutyyF"), ("Shop.o", "r3Ab_info"),
+            ("Cart.swift.o", "shop_hash"),
+            ("/src/shop/kernel.o", "checkout"),
+        ]
+    )
     func `objects that are no librarys`(object: String, function: String) throws {
         let program = [Self.object(object), Self.local(function, 0x1100), Self.local("refund", 0x1120)]
         #expect(try Self.origins(program)["refund"] != .packaged)

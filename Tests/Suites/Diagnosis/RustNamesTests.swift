@@ -18,12 +18,14 @@ struct RustNamesTests {
                 "_RNvMs4_NtCslNYArtu3iFV_5alloc7raw_vecNtB5_11RawVecInner11finish_growCsduwmD7cSIQq_5gimli",
                 "_RINvNtCsgEmfK2I1SDS_4core3ptr13drop_in_placeINtNtCslNYArtu3iFV_5alloc3vec3VechEECsjrHSEGnQ3l9_3std",
                 "_RNCNvNtCs1234_4shop4cart5totals_0B5_", "_RNvXCs1_4shopRShNtB2_5Price5price", "_RNvYjNtCs1_4shop5Price5price",
-                "_RNvXCs1_4shopDNtB2_4ItemEL_NtB2_5Price5price",
+                "_RNvXCs1_4shopDNtB2_4ItemEL_NtB2_5Price5price", "_RNvMs3_NtCs1_5alloc3stre12to_lowercase",
+                "_RNvMNtCs1_4core5sliceSh11copy_within",
             ],
             [
                 "std::thread::functions::sleep", "<alloc::string::FromUtf8Error as core::fmt::Debug>::fmt",
                 "alloc::raw_vec::RawVecInner::finish_grow", "core::ptr::drop_in_place", "shop::cart::total::{{closure}}",
                 "<&[u8] as shop::Price>::price", "<usize as shop::Price>::price", "<dyn shop::Item as shop::Price>::price",
+                "alloc::str::<impl str>::to_lowercase", "core::slice::<impl [u8]>::copy_within",
             ]
         )
     )
@@ -33,6 +35,7 @@ struct RustNamesTests {
         arguments: [
             "_R", "_RN", "_RNv", "_R0NvC1a1b", "_RNvC1a9b", "_RNvB_1a", "_RNvC1aB0_", "_Report", "_RINvC1a1bKj", "_RNvMC1aB5_1b",
             String(repeating: "N", count: 90_000), "_RNvXC1aTTTTTTTTTTTTTTTTEEEEEEEEEEEEEEEE", "_RIB_B_B_B_E", "_RIC1aSB_SB_E",
+            "_RC4_set_key",
         ]
     )
     func `what is no such name stays as it is`(name: String) { #expect(Self.simplified(name) == name) }

@@ -97,8 +97,13 @@ final class RubyRuntime: LanguageRuntime {
         let frames = RubyStack(memory: memory, layout: layout)
         let contexts = contexts(of: thread, memory)
         guard let context = contexts.first else { return stack }
-        // What has resumed it goes on where it has a stack of C of its own, which is not walked.
-        var groups = contexts.flatMap { frames.groups(of: $0) }
+        // What has resumed it goes on where it has a stack of C of its own, which is not walked. Behind a gap its frames would take the place of others.
+        var groups: [[InterpretedCall]] = []
+        for context in contexts {
+            let found = frames.groups(of: context)
+            groups += found.calls
+            if !found.isWhole { break }
+        }
         let live = self.memory
         var innermost: (place: UInt64, found: RubySequence?)?
         func sequence(at place: UInt64) -> RubySequence? {

@@ -73,19 +73,23 @@ struct RubyStack {
         return counter != 0
     }
 
-    /// Empty where the context is damaged.
-    func groups(of context: UInt64) -> [[InterpretedCall]] {
-        guard let (first, all, _) = frames(of: context) else { return [] }
+    /// Empty where the context is damaged. Not whole: the outermost frames are missing.
+    func groups(of context: UInt64) -> (calls: [[InterpretedCall]], isWhole: Bool) {
+        guard let (first, all, _) = frames(of: context) else { return ([], false) }
         let count = min(all, Self.maximumFrames)
         var groups: [[InterpretedCall]] = []
         var group: [InterpretedCall] = []
+        var isWhole = count == all
         for index in 0..<count {
             let place = first &+ UInt64(index) &* layout.frameBytes
             guard let counter: UInt64 = memory.load(place &+ layout.frameCounter),
                 let sequence: UInt64 = memory.load(place &+ layout.frameSequence),
                 let environment: UInt64 = memory.load(place &+ layout.frameEnvironment),
                 let flags: UInt64 = memory.load(environment)
-            else { break }
+            else {
+                isWhole = false
+                break
+            }
             // A function in C has neither.
             if counter != 0, sequence != 0 { group.append(InterpretedCall(function: sequence, counter: counter)) }
             if flags & Self.finish != 0 {
@@ -94,6 +98,6 @@ struct RubyStack {
             }
         }
         if !group.isEmpty { groups.append(group) }
-        return groups
+        return (groups, isWhole)
     }
 }

@@ -14,13 +14,13 @@ struct V8Code {
     private let flags: UInt32
     /// The first instruction.
     let start: UInt64
-    private let instructionBytes: Int
+    let instructionBytes: Int
 
     /// Nil where the object is no code, or other code than that at `pc`.
     init?(_ heap: V8Heap, _ object: UInt64, holding pc: UInt64) {
         let fields = heap.layout.release.code
         guard heap.type(object) == heap.layout.types.code, let flags = heap.number32(object, fields.flags),
-            let size = heap.number32(object, fields.instructionBytes)
+            let size = heap.number32(object, fields.instructionBytes), size > 0
         else { return nil }
         if let place = fields.instructionStart {
             guard let start = heap.field(object, place) else { return nil }

@@ -11,6 +11,7 @@ struct V8Stack {
     var sources = V8Sources()
     /// Where the program has the code at an address, if that is in a copy of its builtins.
     var builtin: (_ address: UInt64) -> UInt64? = { _ in nil }
+    private let levels = V8Levels()
 
     /// How ``LanguageFrame/position`` says where in a function a frame is.
     enum Position: Equatable {
@@ -170,8 +171,7 @@ struct V8Stack {
     }
 
     private func optimized(_ info: V8Function, _ code: V8Code, _ pc: UInt64, _ isReturnAddress: Bool) -> [LanguageFrame]? {
-        let levels = code.levels(at: pc, isReturnAddress: isReturnAddress)
-        if let found = levels.flatMap({ frames(of: $0, pc) }) { return found }
+        if let found = levels.of(code, at: pc, isReturnAddress: isReturnAddress).flatMap({ frames(of: $0, pc) }) { return found }
         // It may be in any function that was put into this one, and it is in this one for certain.
         return frame(info, .unknown, pc).map { [$0] }
     }

@@ -49,7 +49,7 @@ struct StallLineEditor {
         writer.reset()
         writer.beginObject()
         if !frame.members.contains("symbol") {
-            let isInApp = frame.isInApp ?? rules.isInApp(modulePath: frame.module, symbol: level.simplified)
+            let isInApp = frame.isInApp ?? rules.isInApp(modulePath: frame.module, symbol: level.simplified, isRust: level.isRust)
             symbol(level, isInApp: isInApp, without: frame.members)
             if let offset = level.symbolOffset, !frame.members.contains("symbol_offset") {
                 writer.field("symbol_offset", offset)
@@ -85,9 +85,10 @@ struct StallLineEditor {
     private func isInApp(_ level: ResolvedFrame, in frame: StallLine.Frame, _ function: ResolvedFrame) -> Bool {
         if let recorded = frame.isInApp {
             let name = frame.symbol ?? function.simplified
-            guard rules.isInApp(modulePath: frame.module, symbol: name, file: function.file) == recorded else { return recorded }
+            let ruled = rules.isInApp(modulePath: frame.module, symbol: name, file: function.file, isRust: function.isRust)
+            guard ruled == recorded else { return recorded }
         }
-        return rules.isInApp(modulePath: frame.module, symbol: level.simplified, file: level.file)
+        return rules.isInApp(modulePath: frame.module, symbol: level.simplified, file: level.file, isRust: level.isRust)
     }
 
     /// The names, as a record has them: of the system's functions the short one says enough.

@@ -73,7 +73,7 @@ struct WrappedProcess {
         }
     }
 
-    /// How it ended; nil while it runs. Never waits.
+    /// How it ended; nil while it runs. Waits where a tracer of ours is to take a stop of it, for some 100 ms at most.
     func ended() -> Termination? {
         while true {
             var value: Int32 = 0

@@ -69,17 +69,19 @@ struct QuietRuleTests {
         }
     }
 
-    @Test func `what is the programs own of a set that the thread may have left waits for no one`() {
-        func isQuiet(_ doing: QuietRule.Doing, isYoung: Bool) -> Bool {
+    @Test func `what is the programs own of a set that the thread has left waits for no one`() {
+        func isQuiet(_ doing: QuietRule.Doing, hasClientWork: Bool?) -> Bool {
             var rule = Self.rule(doing, pending: true)
-            (rule.isPendingOwn, rule.isYoung) = (true, isYoung)
+            rule.hasClientWork = hasClientWork
             return rule.isQuiet
         }
-        #expect(isQuiet(.waiting(isFurtherOut: true), isYoung: false) && isQuiet(.waitingElsewhere, isYoung: false))
-        #expect(isQuiet(.waiting(isFurtherOut: false), isYoung: true) && isQuiet(.sleeping, isYoung: true))
-        // In a handler, as far as the stack says it, of what is no start's.
-        #expect(!isQuiet(.waiting(isFurtherOut: false), isYoung: false) && !isQuiet(.sleeping, isYoung: false))
-        #expect(!isQuiet(.working, isYoung: true))
+        for doing in [QuietRule.Doing.waiting(isFurtherOut: true), .waitingElsewhere] {
+            #expect(isQuiet(doing, hasClientWork: false))
+            #expect(!isQuiet(doing, hasClientWork: true) && !isQuiet(doing, hasClientWork: nil))
+        }
+        // In a handler, as far as the stack says it.
+        #expect(!isQuiet(.waiting(isFurtherOut: false), hasClientWork: false) && !isQuiet(.sleeping, hasClientWork: false))
+        #expect(!isQuiet(.working, hasClientWork: false))
     }
 
     @Test func `nothing is proved of an object that was never seen`() {
