@@ -59,6 +59,7 @@ struct ObjectFiles {
     init?(in file: borrowing ELFFile, table: ELFFile.Section) {
         guard table.entrySize == UInt64(Symbol.bytes), table.link < file.sections.count else { return nil }
         let strings = file.sections[Int(table.link)]
+        guard Self.namesPackaged(in: file, table, strings) else { return nil }
         var origins: [CodeOrigin] = []
         var looks: [Int] = []
         var anchors: [Anchor] = []
@@ -100,6 +101,31 @@ struct ObjectFiles {
         if isUnnamed, let current { anchors.removeAll { $0.file == current } }
         anchors.sort { $0.address < $1.address }
         stretches = Self.stretches(of: anchors, origins, isUnnamed: isUnnamed)
+    }
+
+    /// Whether an object is named as a packaged one is. Most programs have none, and then nothing else of the table is read.
+    private static func namesPackaged(in file: borrowing ELFFile, _ table: ELFFile.Section, _ strings: ELFFile.Section) -> Bool {
+        let available = min(table.size, file.source.size.saturatingDifference(table.offset))
+        let count = Int(clamping: available / UInt64(Symbol.bytes))
+        var objects = 0
+        for index in stride(from: 0, to: count, by: symbolsAPiece) {
+            let size = min(symbolsAPiece, count - index) * Symbol.bytes
+            guard let bytes = file.source.bytes(at: table.offset + UInt64(index * Symbol.bytes), count: size) else {
+                return false
+            }
+            var base = 0
+            while base < size {
+                let info = bytes[base + 4]
+                guard info >> 4 == 0, objects < maximumObjects else { return false }
+                if info & 0xf == Symbol.file {
+                    objects += 1
+                    let name = Self.name(at: LittleEndianBytes(bytes).u32(base), file, strings)
+                    if origin(ofObject: String(decoding: name, as: UTF8.self)) == .packaged { return true }
+                }
+                base += Symbol.bytes
+            }
+        }
+        return false
     }
 
     /// Where a function comes from that begins at `address`.

@@ -27,7 +27,8 @@ package struct SourceModules: Sendable, Hashable {
         self.crates = crates
     }
 
-    private static let sections: Set<String> = [".debug_line", ".debug_line_str", ".debug_str", ".rodata"]
+    private static let lineSections: Set<String> = [".debug_line", ".debug_line_str", ".debug_str"]
+    private static let constantSections: Set<String> = [".rodata"]
     private static let registries = Array("/registry/src/".utf8)
     private static let checkouts = Array("/checkouts/".utf8)
     private static let sources = Array("/Sources/".utf8)
@@ -51,7 +52,11 @@ package struct SourceModules: Sendable, Hashable {
         defer { crates.remove(String(program.map { $0 == "-" ? "_" : $0 })) }
         guard let source = ByteSource(path: path), let file = ELFFile(source) else { return }
         var left = Self.maximumBytes
-        for section in file.sections(named: Self.sections) where section.size <= left {
+        // Among constants any path may stand; those of crates are nothing else.
+        let sections =
+            file.sections(named: Self.lineSections).map { (section: $0, hasLines: true) }
+            + file.sections(named: Self.constantSections).map { (section: $0, hasLines: false) }
+        for (section, hasLines) in sections where section.size <= left {
             left -= section.size
             var offset: UInt64 = 0
             while offset < section.size, dependencies.count + own.count + crates.count < Self.maximumModules {
@@ -61,13 +66,14 @@ package struct SourceModules: Sendable, Hashable {
                 // What the end of a piece may have cut is whole in the next one.
                 let end = isLast ? count : count - Self.overlapBytes / 2
                 piece.withUnsafeBytes { bytes in
+                    Self.forEach(Self.registries, in: bytes, before: end) { _, rest in
+                        if let name = Self.crate(in: bytes[rest...]) { crates.insert(name) }
+                    }
+                    guard hasLines else { return }
                     Self.forEach(Self.checkouts, in: bytes, before: end) { place, rest in
                         if Self.isScratchFolder(bytes[..<place]), let name = Self.module(in: bytes[rest...]) {
                             dependencies.insert(name)
                         }
-                    }
-                    Self.forEach(Self.registries, in: bytes, before: end) { _, rest in
-                        if let name = Self.crate(in: bytes[rest...]) { crates.insert(name) }
                     }
                     Self.forEach(Self.sources, in: bytes, before: end) { place, rest in
                         if !Self.isCheckedOut(bytes[..<place]), let name = Self.folder(in: bytes[rest...]) { own.insert(name) }
