@@ -47,7 +47,12 @@ internal import Testing
     }
 
     /// With the child's only processor: it stops when it gets that. Naps shorter than setting a timer takes kept it for some ms.
-    @Test(.enabled(if: access("/usr/bin/taskset", X_OK) == 0, "no taskset on this machine"))
+    @Test(
+        .enabled(
+            if: access("/usr/bin/taskset", X_OK) == 0 && ProcessInfo.processInfo.activeProcessorCount > 1,
+            "no taskset, or one processor on this machine"
+        )
+    )
     func `a tracer gives its processor to the thread that it waits for`() throws {
         let before = Self.processors
         let one = try #require(before.split(whereSeparator: { ",-".contains($0) }).first)

@@ -172,7 +172,7 @@ struct HostileLanguageTests {
             copy.open(nil, within: 2_000_000)
             RubyStack(memory: copy, layout: layout).copy(of: context)
             copy.close(nil)
-            let groups = RubyStack(memory: copy, layout: layout).groups(of: context)
+            let groups = RubyStack(memory: copy, layout: layout).groups(of: context).calls
             #expect(groups.joined().count <= 1024)
             for frame in groups.joined() {
                 let sequence = RubySequence(layout, at: frame.function) { memory.bytes($0, $1) }
