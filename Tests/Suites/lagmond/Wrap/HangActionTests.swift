@@ -128,13 +128,19 @@ struct HangActionTests {
                 """
                 #include <poll.h>
                 #include <stdio.h>
+                #include <sys/socket.h>
+                #include <sys/un.h>
                 #include <unistd.h>
                 int main(void) {
-                    int requests[2];
-                    if (pipe(requests) != 0) return 1;
-                    struct pollfd some[2] = {{.fd = requests[0], .events = POLLIN}, {.fd = requests[1]}};
+                    int stop[2], listener = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0);
+                    struct sockaddr_un address = {.sun_family = AF_UNIX};
+                    socklen_t length = sizeof(address);
+                    // Without a name the kernel gives one (unix(7), autobind).
+                    if (pipe(stop) != 0 || bind(listener, (struct sockaddr *)&address, sizeof(sa_family_t)) != 0) return 1;
+                    if (listen(listener, 1) != 0 || getsockname(listener, (struct sockaddr *)&address, &length) != 0) return 1;
+                    struct pollfd some[2] = {{.fd = listener, .events = POLLIN}, {.fd = stop[0], .events = POLLIN}};
                     for (int turn = 0; turn < 100; turn++) poll(some, 2, 10);
-                    if (write(requests[1], "x", 1) != 1) return 1;
+                    if (connect(client, (struct sockaddr *)&address, length) != 0) return 1;
                     printf("hanging %d\\n", getpid());
                     fflush(stdout);
                     for (;;) sleep(1000);
