@@ -129,10 +129,11 @@ struct SharedListenerTests {
         var limit = timeval(tv_sec: 0, tv_usec: 500_000)
         setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         let (object, another) = (try Self.wait(for: [listener]).object, try Self.wait(for: [other]).object)
-        let found = try Self.wait(in: { _ = accept(listener, nil, nil) }) { call, _ in
+        func accepts(_ call: cll_thread_syscall, _ tid: Int32) -> [Bool]? {
             var call = call
             return [object.isAccepted(in: &call, process: getpid()), another.isAccepted(in: &call, process: getpid())]
         }
+        let found = try Self.wait(in: { _ = accept(listener, nil, nil) }, accepts)
         #expect(found == [true, false])
     }
 
