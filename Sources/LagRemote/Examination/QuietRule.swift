@@ -98,9 +98,7 @@ package struct QuietRule: Sendable, Equatable {
     }
 
     /// Whether the thread has left what is taken for its loop, as far as its stack says it, and what is pending there waits for no one.
-    private var hasLeft: Bool {
-        hasClientWork == false && (doing == .waiting(isFurtherOut: true) || doing == .waitingElsewhere)
-    }
+    private var hasLeft: Bool { hasClientWork == false && doing == .waiting(isFurtherOut: true) }
 
     /// Whether it is quiet for its place in the stack alone.
     var isQuietByPlace: Bool {
