@@ -32,7 +32,6 @@ final class HttpService: Sendable {
     func start(_ subject: any HttpStatusSource) throws(StartFailure) -> ListenAddress {
         pages.serve(subject)
         guard Self.hasDescriptors else { throw refusal(EMFILE) }
-        guard Self.hasThread else { throw refusal(EAGAIN) }
         do {
             let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
             let channel = try listen(on: address, group).wait()
@@ -109,13 +108,6 @@ final class HttpService: Sendable {
         let probes = (0..<descriptorsToStart).map { _ in fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) }
         defer { for probe in probes where probe >= 0 { close(probe) } }
         return probes.allSatisfy { $0 >= 0 }
-    }
-
-    /// An event loop ends the process as well where it gets no thread.
-    private static var hasThread: Bool {
-        var thread = pthread_t()
-        guard pthread_create(&thread, nil, { _ in nil }, nil) == 0 else { return false }
-        return pthread_join(thread, nil) == 0
     }
 
     private func refusal(_ error: any Error) -> StartFailure {
