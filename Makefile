@@ -6,7 +6,8 @@
 .PHONY: help setup dist-setup run lagmond test test-arm64 pipeline wrap programs examples docs exports report-check dependencies dist deb dist-check bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries languages requests services proof sanitize storm fuzz platforms lint
 .SILENT:
 
-SWIFT ?= swift
+# SwiftPM passes the traits on in the order of a set, which is another one in each process, and a changed command line compiles everything anew.
+SWIFT ?= SWIFT_DETERMINISTIC_HASHING=1 swift
 
 help: ## show this list
 	sed -n 's/^\([a-z][a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile
