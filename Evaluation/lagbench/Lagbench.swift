@@ -18,13 +18,10 @@ enum Lagbench {
     /// The run loop against Foundation's, where the load grows.
     private static var runLoopAtScale: [any Benchmark] {
         let bySize: [any Benchmark] = [10, 1_000, 10_000, 100_000].flatMap { count -> [any Benchmark] in
-            [
-                TimersDue(count: count), PerformAfter(count: count), TimersAdded(count: count), TimerReplaced(count: count),
-                DeliveryBacklog(count: count),
-            ]
+            [TimersDue(count: count), PerformAfter(count: count), TimersAdded(count: count), TimerReplaced(count: count)]
         }
         let byThreads: [any Benchmark] = [1, 2, 4, 8, 16].flatMap { threads -> [any Benchmark] in
-            [PerformContended(threads: threads), PortContended(threads: threads), DeliveryContended(threads: threads)]
+            [PerformContended(threads: threads), PortContended(threads: threads)]
         }
         return bySize + byThreads
     }

@@ -1,6 +1,6 @@
 package import Dispatch
+internal import LagModel
 internal import LagOutput
-internal import LagRunLoop
 internal import Synchronization
 
 /// Delivers stalls to an embedder: one at a time, in order, on the queue the embedder names.
@@ -11,35 +11,46 @@ public final class StallHandler: Sendable {
     /// Records that may wait for the queue, besides the one that is being delivered.
     public static let capacity = 256
 
-    private let delivery: SerialDelivery<StallRecord>
+    /// One call at a time and in order, also where the embedder's queue is concurrent.
+    private let queue: DispatchQueue
+    /// nil: cancelled.
+    private let body: PthreadMutex<(@Sendable (StallRecord) -> Void)?>
+    private let waitingCount = Atomic<Int>(0)
     private let missedCount = Atomic<UInt64>(0)
-    private let cancelled = Atomic<Bool>(false)
 
     /// It gets also what a limit holds back.
     package let includesSuppressed: Bool
 
     package init(queue: DispatchQueue, includesSuppressed: Bool = false, body: @escaping @Sendable (StallRecord) -> Void) {
         self.includesSuppressed = includesSuppressed
-        delivery = SerialDelivery(on: queue, handler: body)
+        self.queue = DispatchQueue(label: "lagmonitor.handler", target: queue)
+        self.body = PthreadMutex(body)
     }
 
     /// Records that were not delivered because the queue did not keep up.
     public var missed: UInt64 { missedCount.load(ordering: .relaxed) }
 
-    /// Ends the delivery; what the handler captured is released. Any thread.
+    /// Ends the delivery: waiting records are dropped, and what the handler captured is released, after a call in progress. Any thread.
     public func cancel() {
-        cancelled.store(true, ordering: .releasing)
-        delivery.cancel()
+        // Released outside the lock: what the handler captured may be deinitialised here.
+        _ = body.withLock { body in
+            defer { body = nil }
+            return body
+        }
     }
 
-    package var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
+    package var isCancelled: Bool { body.withLock { $0 == nil } }
 
-    /// Reporter thread.
+    /// Never waits for the handler. Reporter thread.
     func deliver(_ record: StallRecord) {
-        if delivery.waitingEvents < Self.capacity {
-            delivery.deliver(record)
-        } else {
+        guard waitingCount.load(ordering: .relaxed) < Self.capacity else {
             missedCount.add(1, ordering: .relaxed)
+            return
+        }
+        waitingCount.add(1, ordering: .relaxed)
+        queue.async {
+            self.waitingCount.subtract(1, ordering: .relaxed)
+            self.body.withLock { $0 }?(record)
         }
     }
 }
