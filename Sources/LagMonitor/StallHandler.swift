@@ -3,7 +3,7 @@ internal import LagModel
 internal import LagOutput
 internal import Synchronization
 
-/// Delivers stalls to an embedder: one at a time, in order, on the queue the embedder names.
+/// Delivers stalls to an embedder: one at a time, in order, on the queue that the embedder names.
 ///
 /// At most ``capacity`` records wait for a queue that is itself stuck; further ones are counted in ``missed`` instead
 /// of filling the memory.
@@ -11,14 +11,14 @@ public final class StallHandler: Sendable {
     /// Records that may wait for the queue, besides the one that is being delivered.
     public static let capacity = 256
 
-    /// One call at a time and in order, also where the embedder's queue is concurrent.
+    /// One call at a time and in order, even if the embedder's queue is concurrent.
     private let queue: DispatchQueue
     /// nil: cancelled.
     private let body: PthreadMutex<(@Sendable (StallRecord) -> Void)?>
     private let waitingCount = Atomic<Int>(0)
     private let missedCount = Atomic<UInt64>(0)
 
-    /// It gets also what a limit holds back.
+    /// It also receives what a limit holds back.
     package let includesSuppressed: Bool
 
     package init(queue: DispatchQueue, includesSuppressed: Bool = false, body: @escaping @Sendable (StallRecord) -> Void) {

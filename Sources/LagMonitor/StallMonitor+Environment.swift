@@ -12,27 +12,28 @@ extension StallMonitor {
     /// StallMonitor.startFromEnvironment()
     /// ```
     ///
-    /// `LAGMONITOR_OUTPUT_PATH` turns it on and says where the lines go: the path of a file, `-` for stdout, or another of
-    /// ``OutputSettings/Destination`` but OTLP; sockets and the journal want `Delivery.enable()` of the product LagMonitorDelivery first. Without it (or
-    /// with an empty one) nothing happens. The other variables are `LAGMONITOR_` and a key's path in capitals, as lagmond has them:
-    /// `LAGMONITOR_MONITOR_INTERVAL_MS`. Those of lagmond's own settings (`LAGMONITOR_HTTP_LISTEN`) are ignored, and what `lagmond run` takes its own settings from
-    /// the programs that it runs do not get: it watches them. Every error, in them or at the start, is written to stderr, a line each; then
-    /// no monitor is started. It never throws and never ends the program.
+    /// `LAGMONITOR_OUTPUT_PATH` turns it on and gives the destination of the lines: the path of a file, `-` for stdout, or
+    /// another ``OutputSettings/Destination`` except OTLP. Sockets and the journal need `Delivery.enable()` of the product
+    /// LagMonitorDelivery first. Without the variable (or if it is empty) nothing happens. The names of the other variables are
+    /// `LAGMONITOR_` and a key's path in capitals, as for lagmond: `LAGMONITOR_MONITOR_INTERVAL_MS`. Variables of lagmond's own
+    /// settings (`LAGMONITOR_HTTP_LISTEN`) are ignored. `lagmond run` does not pass its own settings on to the programs that it
+    /// runs, because it watches them. Every error, in the variables or at the start, is written to stderr, a line each, and no
+    /// monitor is started. The function never throws and never ends the program.
     ///
-    /// Early in `main`: the environment is read as it is, so no other thread may change it meanwhile. Any thread otherwise. A
-    /// second call gives the same monitor and has it watch these loops, too.
+    /// Call it early in `main`: no other thread may change the environment while it is read. Otherwise any thread. A second call
+    /// returns the same monitor and makes it watch these loops, too.
     ///
-    /// - Parameter loops: what to watch: the main thread's run loop unless said. A program that does not run that loop names
-    ///   what it does run: `PingedQueue(.main)` needs `LAGMONITOR_MONITOR_RULES=ping`.
-    /// - Returns: the monitor, which lives until the process ends, so that it can be stopped (which writes what is on its way) or be
-    ///   given a handler; nil when there is none.
+    /// - Parameter loops: what to watch; the main thread's run loop by default. A program that does not run that loop names the
+    ///   loop that it runs: `PingedQueue(.main)` needs `LAGMONITOR_MONITOR_RULES=ping`.
+    /// - Returns: the monitor, which lives until the process exits. It can be stopped (which writes pending lines) or given a
+    ///   handler. Nil if no monitor was started.
     @discardableResult
     public static func startFromEnvironment(watching loops: [any ObservableLoop] = [ObservedRunLoop.main]) -> StallMonitor? {
         EnvironmentActivation.shared.start(ProcessEnvironment.settings, loops, reportError: ProcessEnvironment.reportError)
     }
 }
 
-/// The monitor that the environment asked for. One in a process, but for tests.
+/// The monitor that the environment asked for. One in a process, except in tests.
 final class EnvironmentActivation: Sendable {
     static let shared = EnvironmentActivation()
 

@@ -3,12 +3,12 @@ public import LagActivity
 internal import LagDetection
 internal import LagModel
 
-/// How the watch of a loop begins, and what belongs to one.
+/// How the watch of a loop begins, and what belongs to it.
 extension StallMonitor {
     /// Watches a loop until ``unwatch(_:)``, ``stop()``, or its thread's end. Watching it again changes nothing.
     /// - Parameters:
     ///   - loop: kept until the watch ends.
-    ///   - name: what is in records as `loop`; the loop's own name when nil.
+    ///   - name: the value of `loop` in records; the loop's own name when nil.
     ///   - rules: what counts as a stall of this loop; the configuration's rules when nil.
     /// - Throws: ``StallMonitorError/notRunning``; ``StallMonitorError/tooManyLoops(limit:)`` beyond 16,384;
     ///   ``StallMonitorError/invalidConfiguration(key:value:allowed:)``; ``StallMonitorError/ruleNotPossible(rule:reason:)`` when the
@@ -32,12 +32,12 @@ extension StallMonitor {
             do throws(StallMonitorError) {
                 try add(loop, named: name ?? loop.name, rules, parts)
             } catch {
-                // All of a pool is watched, or nothing of it.
+                // Either all of a pool is watched, or nothing.
                 parts.workers?.remove(loop, of: core)
                 throw error
             }
             parts.watchdog.wake()
-            // What an earlier process left is reported now, and not with the first stall.
+            // Report now what an earlier process left, not with the first stall.
             if configuration.unfinishedPath != nil { parts.reporter.wake() }
         }
     }
@@ -65,7 +65,7 @@ extension StallMonitor {
         }
     }
 
-    /// The same for a loop that may be named before ``start()``: it is watched then.
+    /// The same for a loop that may be added before ``start()``: then its watch begins with the start.
     package func watchFromStart(_ loop: any ObservableLoop, rules: StallRules) throws(StallMonitorError) {
         try rules.validate()
         let isDeferred = state.withLock { state in
@@ -76,13 +76,14 @@ extension StallMonitor {
         if !isDeferred { try watch(loop, rules: rules) }
     }
 
-    /// Runs `body` on the calling thread, whose loop is expected to block meanwhile: that is no stall. What comes after it is
-    /// a stretch of work of its own. Some 50 ns on a run loop, 0.2 µs elsewhere, and 100 ns for each queue, event loop and pool that can be watched.
+    /// Runs `body` on the calling thread, whose loop is expected to block meanwhile: this does not count as a stall. What follows
+    /// is counted as separate work. Some 50 ns on a run loop, 0.2 µs elsewhere, and 100 ns for each queue, event loop and pool
+    /// that can be watched.
     ///
-    /// The loop is the ``ObservedRunLoop`` that runs here, and whatever else this thread works for: a serial queue (``PingedQueue``), an event loop
-    /// of SwiftNIO, the concurrency pool, of which no answer is expected while one of its threads is in such a scope, nor is the job that runs
-    /// here too long. Of a concurrent queue it is not known, and a `FoundationLoop` has a method of this name. Where it is none of these, `body`
-    /// is run and nothing else happens.
+    /// This applies to the ``ObservedRunLoop`` that runs here, and to whatever else this thread works for: a serial queue
+    /// (``PingedQueue``); an event loop of SwiftNIO; the concurrency pool. While one of the pool's threads is in such a scope, no
+    /// answer is expected of the pool, and the job that runs here does not count as too long. For a concurrent queue this is not
+    /// possible. A `FoundationLoop` has a method of this name. On any other thread, `body` runs and nothing else happens.
     @discardableResult
     public static func expectingBlock<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
@@ -94,13 +95,13 @@ extension StallMonitor {
         return try loop.expectingBlock(body)
     }
 
-    /// Ticks a second that a loop reached in the last full second; nil when it is not watched by ``StallRules/frame``, or not for long
-    /// enough. Any thread.
+    /// Ticks a second that a loop reached in the last full second; nil if it is not watched by ``StallRules/frame``, or not for
+    /// long enough. Any thread.
     public func frameRate(of loop: any ObservableLoop) -> Double? {
         state.withLock { $0.parts?.registry.ticks(of: loop, by: core)?.rate }
     }
 
-    /// Watches each thread of a pool by itself: those that it has, and those that come.
+    /// Watches each thread of a pool individually: its present and future threads.
     private func watchWorkers(
         of pool: any WorkerPool,
         named name: String?,
@@ -125,7 +126,7 @@ extension StallMonitor {
         )
     }
 
-    /// What the rules need besides the beacon: the pings' thread, the ticks.
+    /// What the rules need besides the beacon: the ping thread, the ticks.
     private static func helpers(
         of loop: any ObservableLoop,
         for rules: StallRules,

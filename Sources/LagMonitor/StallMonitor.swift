@@ -18,22 +18,22 @@ internal import LagModel
 /// try monitor.watch(ObservedRunLoop.main)
 /// ```
 ///
-/// A monitored loop is charged one store an activity (under 2 ns). All monitors of a process share one watchdog thread
-/// and one reporter thread. Every call is safe from any thread. A monitor that is released while it runs is stopped.
+/// Each activity costs a monitored loop one store (under 2 ns). All monitors of a process share one watchdog thread and one
+/// reporter thread. Every call is safe from any thread. A monitor that is released while it runs is stopped.
 ///
-/// A child of `fork()` has none of these threads and is not watched; nothing here is for use in it before `exec`.
+/// A child of `fork()` has none of these threads and is not watched; do not use anything here in it before `exec`.
 public final class StallMonitor: Sendable {
-    /// Whether this build can find stalls. False on every platform but Linux with glibc: there the package builds, and does nothing.
+    /// Whether this build can find stalls. On every platform except Linux with glibc the package builds and does nothing: false.
     public static let isSupported = true
 
-    /// A monitor for those who need only one: default configuration, no sinks, so give it a handler.
+    /// A monitor for programs that need only one: default configuration and no sinks, so give it a handler.
     public static let shared = StallMonitor()
 
     struct State {
         var parts: MonitorEngine.Parts?
-        /// The last run, if its lines were still on their way when ``stop()`` gave up waiting.
+        /// The last run, if its lines were still pending when ``stop()`` gave up waiting.
         var unfinished: MonitorEngine.Parts?
-        /// What is to be watched from the next ``start()`` on.
+        /// Loops to be watched from the next ``start()`` on.
         var deferred: [DeferredWatch] = []
     }
 
@@ -42,26 +42,26 @@ public final class StallMonitor: Sendable {
         let rules: StallRules
     }
 
-    /// As it was given; it does not change.
+    /// As passed to the initializer; it does not change.
     public let configuration: StallMonitorConfiguration
     let core: MonitorCore
     let engine: MonitorEngine
-    /// One start or stop at a time. What a stop waits for, a sink or a handler, may ask this monitor something meanwhile, which takes `state` alone.
+    /// One start or stop at a time. Sinks and handlers that a stop waits for may query this monitor: that takes `state` only.
     private let lifecycle = PthreadMutex(())
     let state = PthreadMutex(State())
     // It is never posted: waiting for it is a sleep on the monotonic clock.
     private let sleepSemaphore = WakeSemaphore()
 
-    /// How long ``stop()`` waits for lines on their way.
+    /// How long ``stop()`` waits for pending lines.
     private static let drainNanoseconds: UInt64 = 1_000_000_000
-    /// How much of it records may wait for lines; the rest is for writing them.
+    /// How much of this time records may wait for lines; the rest is for writing them.
     private static let lineNanoseconds: UInt64 = 250_000_000
-    /// How much longer it waits for the lines that sinks give up at its end (a wait notices within 50 ms) to be counted.
+    /// How much longer it waits until the lines that sinks abandon at the deadline (a wait notices within 50 ms) are counted.
     private static let countingNanoseconds: UInt64 = 250_000_000
 
     /// - Parameters:
     ///   - configuration: checked by ``start()``.
-    ///   - sinks: where lines go. They are opened by their makers, closed by ``stop()``, and opened again by the next ``start()``.
+    ///   - sinks: where lines go. Their creators open them, ``stop()`` closes them, and the next ``start()`` opens them again.
     public init(configuration: StallMonitorConfiguration = .init(), sinks: [any RecordSink] = []) {
         self.configuration = configuration
         core = MonitorCore(configuration: configuration, sinks: sinks)
@@ -70,11 +70,12 @@ public final class StallMonitor: Sendable {
 
     /// A monitor of another process's loops.
     /// - Parameters:
-    ///   - process: as its records say it.
+    ///   - process: its name and id in the records.
     ///   - running: how its running threads are captured.
-    ///   - semaphore: to be posted when one of the beacons answers.
-    ///   - externalSampler: reports for loops that publish nothing themselves; nil: their beacons lie in memory that both processes share.
-    ///   - languages: knows the frames of languages; nil: all frames are native ones.
+    ///   - semaphore: posted when one of the beacons answers.
+    ///   - externalSampler: reports for loops that publish nothing themselves; nil: their beacons are in memory that both
+    ///     processes share.
+    ///   - languages: reads the frames of languages; nil: all frames are native ones.
     package init(
         of process: ProcessContext,
         running: any RunningThreadCapture.Type,
@@ -99,7 +100,7 @@ public final class StallMonitor: Sendable {
 
     deinit {
         stop()
-        // Also of a monitor that never ran.
+        // Even if the monitor never ran.
         core.subscriptions.finish()
     }
 
@@ -109,8 +110,8 @@ public final class StallMonitor: Sendable {
     /// Whether the program's contexts are to be recorded; those of another process are not.
     private var wantsContexts: Bool { configuration.contexts != nil && engine.isOwn }
 
-    /// Starts watching; nothing happens if it runs already. Some milliseconds: it loads libunwind, takes its memory,
-    /// starts its threads and goes through a capture once, so that the first stall finds everything ready.
+    /// Starts watching; nothing happens if it runs already. Takes some milliseconds: it loads libunwind, allocates its memory,
+    /// starts its threads and performs one capture, so that everything is ready for the first stall.
     public func start() throws(StallMonitorError) {
         try configuration.validate()
         guard configuration.symbols == .names || LineSources.areAvailable else {
@@ -158,16 +159,16 @@ public final class StallMonitor: Sendable {
         state.withLock { state in state.deferred.removeAll { kept in deferred.contains { $0.loop === kept.loop } } }
     }
 
-    /// Ends every watch; nothing happens if it does not run. Stalls in progress become `abandoned` lines; what is on
-    /// its way is written within about a second, without files and lines that are not known within a quarter of it; what a sink
-    /// does not take by then is counted as dropped, at the latest when the sink returns. Up to four seconds where a sink or a
-    /// queue's pings hang. Afterwards no thread, signal handler, descriptor or loop is held.
+    /// Ends every watch; nothing happens if it does not run. Stalls in progress become `abandoned` lines. Pending lines are
+    /// written within about a second; files and lines that are not known within a quarter of it are left out. What a sink does
+    /// not accept by then is counted as dropped, at the latest when the sink returns. Takes up to four seconds if a sink or a
+    /// queue's pings hang. Afterwards it holds no thread, signal handler, descriptor or loop.
     public func stop() {
-        // Outside of the lock: resuming a task may run code of its executor, which may call this monitor.
+        // Outside the lock: resuming a task may run code of its executor, which may call this monitor.
         for finish in lifecycle.withLock({ _ in end() }) { finish() }
     }
 
-    /// - Returns: what ends the sequences of records.
+    /// - Returns: functions that end the sequences of records.
     private func end() -> [@Sendable () -> Void] {
         let running = state.withLock { state -> MonitorEngine.Parts? in
             guard let parts = state.parts else { return nil }
@@ -184,8 +185,8 @@ public final class StallMonitor: Sendable {
         parts.workers?.removeAll(of: core)
         _ = parts.registry.endAll(of: core)
         parts.watchdog.wake()
-        // The reporter lets go of the entries after it has written their last lines.
-        // Checked once more after the deadline: the process may have been stopped in between.
+        // The reporter releases the entries after it has written their last lines. Check once more after the deadline: the
+        // process may have been stopped in between.
         var drained = !parts.registry.holds(anythingOf: core)
         while !drained, clb_now_ns() < deadline + Self.countingNanoseconds {
             _ = sleepSemaphore.wait(until: clb_now_ns() + 1_000_000)
@@ -200,11 +201,11 @@ public final class StallMonitor: Sendable {
         return core.subscriptions.takeAll()
     }
 
-    /// Ends the watch of a loop for a while; of every loop that this monitor watches now, when `loop` is nil. A stall in progress
-    /// becomes an `abandoned` line. Nothing happens to what is not watched. Any thread.
+    /// Pauses the watch of a loop; of every loop that this monitor watches now, if `loop` is nil. A stall in progress becomes an
+    /// `abandoned` line. Loops that are not watched are not affected. Any thread.
     public func pause(_ loop: (any ObservableLoop)? = nil) { setPaused(true, loop) }
 
-    /// Goes on after ``pause(_:)``: nothing from before counts.
+    /// Resumes after ``pause(_:)``: nothing from before counts.
     public func resume(_ loop: (any ObservableLoop)? = nil) { setPaused(false, loop) }
 
     private func setPaused(_ paused: Bool, _ loop: (any ObservableLoop)?) {
@@ -226,15 +227,16 @@ public final class StallMonitor: Sendable {
         }
     }
 
-    /// Writes a `begin` line of each stall in progress now, instead of ``StallMonitorConfiguration/hangAfter`` after its beginning: before a
-    /// process is ended that may hang (SIGTERM, a liveness kill). A stall that has such a line already gets no other; its end is
-    /// reported as ever. Only stalls of at least the threshold count; one that has begun and is shorter is reported when it reaches that.
+    /// Writes a `begin` line for each stall in progress now, without waiting for ``StallMonitorConfiguration/hangAfter``. Use it
+    /// before ending a process that may hang (SIGTERM, a liveness kill). A stall that already has such a line gets no second one;
+    /// its end is reported as usual. Only stalls of at least the threshold count; a shorter one is reported when it reaches the
+    /// threshold.
     ///
-    /// Any thread, but no signal handler: it takes a lock, and waits while ``start()`` runs. Else it returns at once; the line is
-    /// written by the reporter thread.
+    /// Any thread, but not a signal handler: it takes a lock, and waits while ``start()`` runs. Otherwise it returns at once; the
+    /// reporter thread writes the line.
     public func reportStallsInProgress() { reportStalls(begunBefore: .now) }
 
-    /// The same of stalls that had begun by then: whoever ends another process does not mean what that leads to.
+    /// The same for stalls that had begun by then: stalls caused by ending the process are excluded.
     package func reportStalls(begunBefore time: MonotonicTime) {
         state.withLock { state in
             guard let parts = state.parts else { return }
@@ -243,16 +245,15 @@ public final class StallMonitor: Sendable {
         }
     }
 
-    /// Has every reported record delivered to `handler`, next to the JSON lines: one at a time, in order, on `queue` (also when
-    /// that queue runs things concurrently). Records that wait for a queue which is itself stuck are bounded
-    /// (``StallHandler/capacity``).
+    /// Delivers every reported record to `handler`, in addition to the JSON lines: one at a time, in order, on `queue` (even if
+    /// that queue is concurrent). The number of records that wait for a stuck queue is bounded (``StallHandler/capacity``).
     @discardableResult
     public func onStall(queue: DispatchQueue, _ handler: @escaping @Sendable (StallRecord) -> Void) -> StallHandler {
         onStall(queue: queue, includesSuppressed: false, handler)
     }
 
-    /// The same, `includesSuppressed` also of the stalls that ``StallMonitorConfiguration/limits`` hold back: for who counts stalls. Their records
-    /// have the ``StallRecord/sequence`` 0.
+    /// The same. With `includesSuppressed` it also delivers the stalls that ``StallMonitorConfiguration/limits`` hold back, for
+    /// code that counts stalls. Their records have the ``StallRecord/sequence`` 0.
     @discardableResult
     public func onStall(
         queue: DispatchQueue,
@@ -268,16 +269,16 @@ public final class StallMonitor: Sendable {
     /// (``StallSequence/capacity``) and ends with ``stop()``. Any thread.
     public var stalls: StallSequence { StallSequence(core.subscriptions) }
 
-    /// Asks the sinks to open their files again, as log rotation wants it.
+    /// Makes the sinks open their files again, as log rotation requires.
     public func reopenSinks() {
         core.requestReopen()
         state.withLock { $0.parts?.reporter.wake() }
     }
 
-    /// A ``CandidateLoop`` is confirmed: what was withheld of it is reported. Any thread.
+    /// A ``CandidateLoop`` is confirmed: its withheld records are reported. Any thread.
     package func reportConfirmed() { state.withLock { $0.parts?.reporter.wake() } }
 
-    /// What happened so far.
+    /// The counts so far.
     public var statistics: StallMonitorStatistics {
         state.withLock { state in
             if let pauses = state.parts?.watchdog.processPauses { core.recordPauses(pauses) }
@@ -288,12 +289,12 @@ public final class StallMonitor: Sendable {
         }
     }
 
-    /// Whose loops these are, for messages.
+    /// The process of these loops, for messages.
     package var processLabel: String { core.target.map { "\($0.processName) (\($0.pid))" } ?? "this process" }
 
-    /// Has the watchdog scan its loops once, which shows in its counters. Any thread.
+    /// Makes the watchdog scan its loops once, which shows in its counters. Any thread.
     package func wakeWatchdog() { state.withLock { $0.parts?.watchdog.wake() } }
 
-    /// What the process's watchdog has done so far; nil while this monitor does not run. For tests and the benchmark.
+    /// The counters of the process's watchdog; nil while this monitor does not run. For tests and the benchmark.
     package var watchdogCounters: Watchdog.Counters? { state.withLock { $0.parts?.watchdog.counters } }
 }

@@ -4,7 +4,7 @@ internal import LagDetection
 internal import LagDiagnosis
 internal import LagOutput
 
-/// Writes down what a cause was derived from. Reporter thread only.
+/// Fills in the evidence for a cause. Reporter thread only.
 struct EvidenceBuilder {
     let findings: StallFindings
     let tally: StackTally
@@ -15,7 +15,7 @@ struct EvidenceBuilder {
         var evidence = StallRecord.Evidence()
         evidence.cpuNanoseconds = usage.cpuNanoseconds
         evidence.runDelayNanoseconds = usage.runDelayNanoseconds
-        // Where there is no quota, none is mentioned.
+        // Without a quota, none is mentioned.
         if let throttled = usage.throttledNanoseconds, throttled > 0 { evidence.throttledNanoseconds = throttled }
         evidence.blockedNanoseconds = usage.blockedNanoseconds
         evidence.systemNanoseconds = usage.systemNanoseconds
@@ -38,7 +38,7 @@ struct EvidenceBuilder {
 
     private static func name(_ number: Int64) -> String { SystemCallName.name(number) ?? "syscall_\(number)" }
 
-    /// A thread's name; nil when it had none any more.
+    /// A thread's name; nil if it no longer had one.
     static func text(of name: cll_name) -> String? {
         withUnsafeBytes(of: name.text) { text($0, $0.firstIndex(of: 0) ?? $0.count) }
     }
@@ -79,14 +79,14 @@ struct EvidenceBuilder {
         var chain = [StallRecord.LockOwner(threadID: thread.id, threadName: thread.name, waitsFor: lock.address)]
         for number in 0..<namedStack.stack.owners {
             let owner = tally.owner(number, of: namedStack.index)
-            // Of the first ones only.
+            // Only for the first frames.
             let frames = (0..<owner.outcome.stored).map { tally.frame($0, ofOwner: number, of: namedStack.index) }
             chain.append(
                 StallRecord.LockOwner(
                     threadID: owner.tid,
                     threadName: Self.text(of: owner.name),
                     waitsFor: owner.lock.kind == 0 ? nil : owner.lock.address,
-                    // An interpreter's inlined functions would take the room of the language's.
+                    // An interpreter's inlined functions would take the space of the language's frames.
                     frames: withLines && lock.kind != Int32(CLL_LOCK_INTERPRETER)
                         ? builder.framesWithLines(frames, findings.rules) : builder.frames(frames, findings.rules)
                 )
@@ -106,7 +106,7 @@ struct EvidenceBuilder {
     }
 
     private static func kind(_ lock: cll_lock, _ waitKind: StallRecord.LockKind?) -> StallRecord.LockKind {
-        // Its runtime says so, whatever it is made of.
+        // Its runtime identifies it, whatever it is made of.
         if lock.kind == Int32(CLL_LOCK_INTERPRETER) { return .gil }
         let known: StallRecord.LockKind =
             switch lock.kind {
@@ -120,7 +120,7 @@ struct EvidenceBuilder {
             case Int32(CLL_LOCK_SEMAPHORE): .semaphore
             default: .futex
             }
-        // What names its holders is what memory says it is; of the rest the functions know more.
+        // A kind that names its holders was read from memory; the other kinds are known better from the functions.
         return lock.owner > 0 || lock.readers > 0 ? known : waitKind ?? known
     }
 }

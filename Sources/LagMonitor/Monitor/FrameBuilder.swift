@@ -3,24 +3,24 @@ internal import LagDiagnosis
 internal import LagModel
 internal import LagOutput
 
-/// Makes a record's frames of captured ones: their modules, functions and, if asked for, lines. Reporter thread only; may block
-/// and allocate.
+/// Turns captured frames into a record's frames: their modules, functions and, if requested, lines. Reporter thread only; may
+/// block and allocate.
 struct FrameBuilder {
     private let modules: ModuleMap
     private var resolver: FrameResolver
     private let languages: (any LanguageFrameSource)?
-    // A process has some dozens of modules; their number is bounded by the map.
+    // A process has some dozens of modules; the module map bounds their number.
     private var moduleInfos: [Int: ModuleInfo] = [:]
 
     init(modules: ModuleMap, languages: (any LanguageFrameSource)? = nil) {
         self.modules = modules
         self.languages = languages
         let files = SymbolFiles(process: modules.process)
-        // It costs nothing before it is asked for lines.
+        // It costs nothing until lines are requested.
         resolver = FrameResolver(symbolizer: Symbolizer(files: files), lines: LineSources.make(files))
     }
 
-    /// Finds the names of frames that will be asked for, and their lines.
+    /// Looks up the names, and the lines, of frames that will be requested.
     mutating func prepare(_ captured: [FrameBuffer.Frame], withLines: Bool) {
         let found = captured.map { $0.module.flatMap { info(of: $0) } }
         _ = resolver.frames(for: Self.queries(for: captured, in: found), withLines: withLines)
@@ -28,7 +28,7 @@ struct FrameBuilder {
 
     func resolveLanguageFrames() { languages?.resolve() }
 
-    /// Cuts waits for lines short, from any thread.
+    /// Cuts waits for lines short; any thread.
     var waitLimit: SharedDeadline? { resolver.waitLimit }
 
     /// The frames in the order given, one for each.
@@ -36,8 +36,8 @@ struct FrameBuilder {
         levels(captured, rules, withLines: false).map { $0[0] }
     }
 
-    /// The same with files and lines, and with inlined functions before the one they were put into: they come and go with the
-    /// compiler's options, so what groups stalls must not depend on them.
+    /// The same with files and lines. Inlined functions come before the function that contains them. They depend on compiler
+    /// options, so stalls must not be grouped by them.
     mutating func framesWithLines(_ captured: [FrameBuffer.Frame], _ rules: InAppRules) -> [StallRecord.Frame] {
         levels(captured, rules, withLines: true).flatMap { $0 }
     }
@@ -75,21 +75,22 @@ struct FrameBuilder {
         return frames
     }
 
-    /// What lines say about where a frame's code was compiled.
+    /// Where a frame's code was compiled, from its line information.
     struct Origin {
         let module: String
-        /// It is the program's own, and its line is known.
+        /// It is the program's own code, and its line is known.
         let hasLine: Bool
-        /// Its module's lines leave it out.
+        /// Its module has line information, but none for this frame.
         let lacksLines: Bool
         var code = CodeOrigin.unknown
         /// ``ResolvedFrame/hasUnknownSource``.
         var hasUnknownSource = false
     }
 
-    /// Which frames are not the program's own source: code without lines, where its own code has them. Of a static program all of it: the C library's and other
-    /// libraries' functions are in the same file there. Of another one what may come from a packaged library. (It has its C library from elsewhere, as
-    /// the stack shows, and what it has without lines may well be its own.)
+    /// Frames that are not the program's own source: code without lines in a module whose own code has lines. In a static program
+    /// this applies to all such code, because the C library and other libraries are in the same file. In any other program it
+    /// applies to code that may come from a packaged library. (Its C library is a separate file, as the stack shows, so other
+    /// code without lines may be the program's own.)
     static func framesWithoutLines(_ origins: [Origin?]) -> [Int] {
         let modules = Set(origins.compactMap { $0?.module }.filter { $0 != "[vdso]" })
         let withLines = Set(origins.compactMap { $0?.hasLine == true ? $0?.module : nil })
@@ -100,8 +101,8 @@ struct FrameBuilder {
         }
     }
 
-    /// Which frames may be a library's that was linked in: what lies between its own object files and packaged ones, and code of C without lines, where its own code
-    /// has them and nothing else says whose it is.
+    /// Frames that may belong to a linked-in library: code between the module's own object files and packaged ones; and C code
+    /// without lines, if the module's own code has lines and nothing else shows its origin.
     static func doubtfulFrames(_ origins: [Origin?]) -> [Int] {
         let withLines = Set(origins.compactMap { $0?.hasLine == true ? $0?.module : nil })
         return origins.indices.filter { index in
@@ -111,7 +112,7 @@ struct FrameBuilder {
         }
     }
 
-    /// One for each frame that has a module.
+    /// One query for each frame that has a module.
     private static func queries(for captured: [FrameBuffer.Frame], in modules: [ModuleInfo?]) -> [SymbolQuery] {
         zip(captured, modules).compactMap { frame, module in
             module.map {
@@ -134,7 +135,7 @@ struct FrameBuilder {
                 modulePath: module.path,
                 symbol: name.simplified,
                 file: name.file,
-                // Where its source file is known, that says whose it is.
+                // If the source file is known, it decides the origin.
                 isOfLibrary: name.isOfRuntime || (name.origin == .packaged && name.file == nil),
                 isRust: name.isRust
             )
@@ -144,7 +145,7 @@ struct FrameBuilder {
             buildID: module.buildID.isEmpty ? nil : module.buildID,
             offset: captured.pc &- module.bias,
             symbol: name.symbol(inApp: inApp),
-            // Of the system's functions the short name says enough, and of merged ones too much.
+            // For a system function the short name is enough; for a merged function the full name would be misleading.
             function: inApp && !name.isFolded && name.name != name.simplified ? name.name : nil,
             symbolOffset: name.symbolOffset,
             file: name.file,
@@ -169,7 +170,7 @@ struct FrameBuilder {
         return rules.isInApp(modulePath: module.path, symbol: closure.symbol)
     }
 
-    /// One that its runtime does not name has no name: its own function there is the runtime's.
+    /// A frame that its runtime does not name gets no name: the native function there belongs to the runtime.
     private func frame(ofLanguage captured: FrameBuffer.Frame, _ rules: InAppRules) -> StallRecord.Frame {
         guard let name = languages?.name(of: captured.language) else { return StallRecord.Frame(pc: captured.pc) }
         var frame = StallRecord.Frame(

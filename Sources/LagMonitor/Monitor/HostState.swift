@@ -4,10 +4,10 @@ internal import LagOutput
 internal import LagRunLoop
 internal import Synchronization
 
-/// Asks the program for its own state when a stall is recognised, and keeps the answer until the stall's record is made.
+/// Gets the program's own state when a stall is recognised, and keeps the answer until the stall's record is made.
 ///
-/// The reporter's thread, but for the answers, which come from a thread that is made for them, one after the other. One that hangs in the program's code keeps
-/// that thread, and stalls that wait for their turn longer than the deadline have no fields.
+/// Used on the reporter's thread, except for the answers: a thread created for them runs the program's hook, one call at a time.
+/// A call that hangs keeps that thread. Stalls that wait for their turn longer than the deadline get no fields.
 final class HostState: Sendable {
     private enum Answer {
         case awaited(since: UInt64)
@@ -16,7 +16,7 @@ final class HostState: Sendable {
 
     private struct State {
         var answers: [StallID: Answer] = [:]
-        /// Stalls that are to be asked about, in the order of their beginnings.
+        /// Stalls whose hook call is pending, in the order of their beginnings.
         var waiting: [(id: StallID, stall: StallBeginHook.Stall)] = []
         var isRunning = false
     }
@@ -25,7 +25,7 @@ final class HostState: Sendable {
     private let state = PthreadMutex(State())
     private let answered = WakeSemaphore()
 
-    /// Stalls whose answers are kept: more than can be in progress at once are not reported either.
+    /// Stalls whose answers are kept. No more stalls than this can be in progress and reported at once.
     private static let capacity = EpisodeQueue.capacity
     private static let textBytes = 64
 
@@ -53,7 +53,7 @@ final class HostState: Sendable {
         }
     }
 
-    /// Asks about one stall after the other.
+    /// Runs the hook for one stall after the other.
     private func run() {
         while true {
             let next = state.withLock { state in
@@ -62,13 +62,13 @@ final class HostState: Sendable {
             }
             guard let next else { return }
             let fields = Self.fields(of: hook.run(next.stall))
-            // Whose record is out, or waited long enough, has no use for it.
+            // A stall whose record is already written, or has waited long enough, does not need the answer.
             state.withLock { if $0.answers[next.id] != nil { $0.answers[next.id] = .given(fields) } }
             answered.post()
         }
     }
 
-    /// The answer, if it is there within the deadline. Waits for it.
+    /// The answer, if it arrives within the deadline. Waits for it.
     func fields(of id: StallID) -> [StallRecord.Request.Attribute] {
         while true {
             switch state.withLock({ $0.answers[id] }) {

@@ -1,15 +1,16 @@
 internal import LagModel
 
-/// Which stalls are one incident: those that one thread or one lock delays at the same time. Reporter thread only; bounded.
+/// Groups stalls into incidents: stalls that one thread or one lock delays at the same time. Reporter thread only; bounded.
 ///
-/// A stall that waits for a lock belongs to the thread at the end of the chain of owners, of a deadlock to its whole cycle, and where the
-/// lock's memory names no owner to the lock itself. Any other stall belongs to its own thread: so the loop that sleeps with a lock
-/// is in one incident with those that wait for it. The incident's id is that of its first stall.
+/// A stall that waits for a lock belongs to the thread at the end of the chain of owners. A stall in a deadlock belongs to the
+/// whole cycle. If the lock's memory names no owner, the stall belongs to the lock itself. Any other stall belongs to its own
+/// thread, so a loop that sleeps while it holds a lock is in one incident with the threads that wait for the lock. The incident's
+/// id is that of its first stall.
 struct IncidentTracker {
     private enum Holder: Hashable {
         case thread(Int32)
         case lock(UInt64)
-        /// The same stall, reported to go on.
+        /// The same stall, reported while it lasts.
         case stall(StallID)
     }
 
@@ -17,13 +18,13 @@ struct IncidentTracker {
         let id: StallID
         var start: UInt64
         var end: UInt64
-        /// Stalls of it that were reported to go on.
+        /// Its stalls that were reported while they last.
         var open: Set<StallID> = []
 
         var latest: UInt64 { open.isEmpty ? end : .max }
     }
 
-    /// More at a time are hardly one machine's; then the one that ended first goes.
+    /// More incidents at a time are unlikely on one machine; the one that ended first is dropped.
     static let limit = 64
 
     private var incidents: [StallID: Incident] = [:]
@@ -32,7 +33,7 @@ struct IncidentTracker {
     var count: Int { incidents.count }
     var holderCount: Int { holders.count }
 
-    /// The incident of a record; nil where it delays nobody else so far, and waits for no lock.
+    /// The incident of a record; nil if it delays no other thread so far and waits for no lock.
     mutating func incident(of record: StallRecord) -> StallID? {
         let start = record.startMonotonicNanoseconds
         let end = start.saturatingSum(record.durationNanoseconds).saturatingSum(record.excludedNanoseconds ?? 0)

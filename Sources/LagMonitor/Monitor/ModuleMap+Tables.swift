@@ -2,8 +2,9 @@ internal import LagCapture
 internal import LagDiagnosis
 
 extension ModuleMap {
-    /// Makes what the linker left out of modules that are there at the start: gcc links with `-static` without a sorted table of the unwind entries, and without it a stack
-    /// of the program has one frame. Before the first capture: it reads the modules' files.
+    /// Creates the unwind tables that the linker left out of the modules present at the start: gcc with `-static` links without a
+    /// sorted table of unwind entries, and without it a stack of the program has one frame. Called before the first capture,
+    /// because it reads the modules' files.
     func makeTables() {
         let files = SymbolFiles(process: process)
         for index in withoutTables {

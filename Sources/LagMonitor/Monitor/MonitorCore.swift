@@ -8,12 +8,11 @@ package import LagOutput
 internal import LagRunLoop
 internal import Synchronization
 
-/// What one monitor has: its configuration, its sinks and handlers, its counts. Shared by the face and the reporter,
-/// so that the reporter never holds the face.
-// Unchecked: `outputs`, `sequence`, `limiter`, `recurrences`, `incidents` and `unfinished` are the reporter thread's, which is one at a time (and of
-// whoever closes it, once the reporter is done with it); the rest is atomic, in a Mutex, or immutable.
+/// A monitor's configuration, sinks, handlers and counts. Shared with the reporter, which so never retains the StallMonitor.
+// Unchecked: `outputs`, `sequence`, `limiter`, `recurrences`, `incidents` and `unfinished` belong to the reporter thread
+// (one at a time), and then to the code that closes this core. The rest is atomic, in a Mutex, or immutable.
 package final class MonitorCore: WatchOwner, @unchecked Sendable {
-    /// The count is the process's.
+    /// The count is per process.
     private let contextsRefusedBefore = clb_context_refused()
     private struct Shared {
         var absorbed = WatchCounters()
@@ -21,14 +20,14 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
     }
 
     let configuration: StallMonitorConfiguration
-    /// Who iterates over the records.
+    /// The iterations over the records.
     package let subscriptions = StallSubscriptions()
     private let sinks: [any RecordSink]
     private let handlers: RecordHandlers
     private var outputs: [RecordOutput] = []
     private var sequence: UInt64 = 0
     private var countedDropped: UInt64 = 0
-    /// Records that every sink has taken, and how many of them were given up later.
+    /// Records that every sink has accepted, and how many of them were abandoned later.
     private var taken: UInt64 = 0
     private var countedAbandoned: UInt64 = 0
     private var limiter: RecordLimiter
@@ -38,7 +37,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
     /// Nil: the program adds nothing.
     private let hostState: HostState?
     private let clock: @Sendable () -> OutputTime
-    /// Whose stalls these are; nil: this process's.
+    /// The process whose stalls these are; nil: this process.
     let target: ProcessContext?
     private let shared = PthreadMutex(Shared())
     private let suppressedStalls = Atomic<UInt64>(0)
@@ -49,7 +48,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
 
     /// - Parameters:
     ///   - target: the process whose stalls these are; nil: this one.
-    ///   - clock: the present; for tests.
+    ///   - clock: the current time; for tests.
     package init(
         configuration: StallMonitorConfiguration,
         sinks: [any RecordSink],
@@ -66,9 +65,9 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         hostState = configuration.onStallBegin.map { HostState($0) }
     }
 
-    /// Before the reporter knows this core.
+    /// Called before the reporter knows this core.
     package func open() throws(StallMonitorError) {
-        // Of other processes' monitors whoever starts them has checked it; what becomes of the folder later does not end their watch.
+        // For other processes, the starting code has checked the path; if the folder breaks later, their watch continues.
         if target == nil, let path = configuration.unfinishedPath,
             let why = UnfinishedPath(path).obstacle(besides: sinks.map(\.name))
         {
@@ -134,7 +133,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         return statistics
     }
 
-    /// What the watchdog has noticed of the process since it began; kept for when it is gone.
+    /// The process pauses that the watchdog has seen since it started; kept for after its end.
     func recordPauses(_ pauses: ProcessPauses) {
         shared.withLock { $0.pauses = StallMonitorStatistics.Pauses(pauses) }
     }
@@ -143,7 +142,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
 
     package func reopenIfRequested() {
         guard isReopenRequested.exchange(false, ordering: .acquiringAndReleasing) else { return }
-        // A sink that cannot be reopened says so at the next write, where the loss is counted.
+        // A sink that cannot be reopened reports this at the next write, where the loss is counted.
         for sink in sinks { try? sink.reopen() }
     }
 
@@ -158,7 +157,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         record.incident = incidents.incident(of: record)
         if let hostState { record.state = hostState.fields(of: record.id) }
         defer { if record.phase == .begin { keep(record) } else { settle(record) } }
-        // Without a stack all stalls look alike.
+        // Without a stack, all stalls look alike.
         let recurrence = record.capture == .none ? nil : recurrences?.observe(record, at: now.monotonicNanoseconds)
         let isReported: Bool
         switch limiter.decide(record, at: now.monotonicNanoseconds) {
@@ -197,7 +196,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         subscriptions.deliver(record)
     }
 
-    /// A stall began, or was reported while it lasts: it is kept for the case that the process dies in it.
+    /// A stall began, or was reported while it lasts: it is kept in case the process dies during the stall.
     func keep(_ record: StallRecord) {
         var record = record
         record.sequence = sequence + 1
@@ -207,14 +206,14 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
     /// A stall was recognised: the program may add to its record.
     func askHost(about record: StallRecord) { hostState?.ask(about: record) }
 
-    /// The stall is over: it is kept no longer.
+    /// The stall is over and no longer kept.
     func settle(_ record: StallRecord) {
         hostState?.forget(record.id)
         unfinished?.settle(record.id, &outputs, at: clock().monotonicNanoseconds)
     }
 
-    /// Reports what earlier processes left, once; and keeps what is in progress up to date.
-    /// - Returns: when there will be more to do (`CLOCK_MONOTONIC`); `.max` while nothing is in progress.
+    /// Reports what earlier processes left, once, and updates what is in progress.
+    /// - Returns: the time of the next call (`CLOCK_MONOTONIC`); `.max` while nothing is in progress.
     func emitUnfinished() -> UInt64 {
         let now = clock()
         guard let recovered = unfinished?.emitRecovered(&outputs, now) else { return .max }
@@ -223,9 +222,9 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         return unfinished?.refresh(&outputs, at: now.monotonicNanoseconds) ?? .max
     }
 
-    /// Reports what was held back of stalls that have been quiet since.
-    /// - Parameter sum: the counts of everything watched so far; asked for only if there is something to report.
-    /// - Returns: when there will be more to report (`CLOCK_MONOTONIC`); `.max` when nothing is held back.
+    /// Reports what was held back of stalls that have not recurred since.
+    /// - Parameter sum: the counts of everything watched so far; called only if there is something to report.
+    /// - Returns: the time of the next report (`CLOCK_MONOTONIC`); `.max` when nothing is held back.
     package func emitDueSuppressions(_ sum: () -> WatchCounters) -> UInt64 {
         guard let deadline = limiter.deadline else { return .max }
         let now = clock()
@@ -236,8 +235,8 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         return limiter.deadline ?? .max
     }
 
-    /// Reports losses that no later line has reported, where it is time to try again.
-    /// - Returns: when there will be more to do (`CLOCK_MONOTONIC`); `.max` when nothing is left.
+    /// Reports losses that no later line has reported, when it is time to try again.
+    /// - Returns: the time of the next call (`CLOCK_MONOTONIC`); `.max` when nothing is left.
     package func emitLosses() -> UInt64 {
         guard !outputs.isEmpty else { return .max }
         let now = clock()
@@ -262,12 +261,12 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
     /// Held back so far, by a restore interval and by the limits.
     private func suppressed(_ sum: WatchCounters) -> UInt64 { sum.suppressed + suppressedStalls.load(ordering: .relaxed) }
 
-    /// What the sinks lost; what the watchdog had to drop is in their totals too, and counted elsewhere.
+    /// What the sinks lost. Their totals include what the watchdog had to drop, which is counted elsewhere.
     private func updateLossCount() {
         let sum = outputs.reduce(0) { $0 + ($1.droppedTotal - countedDropped) }
         lost.store(sum, ordering: .relaxed)
-        // A record is reported when no sink can lose it any more, so that it is never counted as lost as well. Notices on their way are
-        // taken for records until they have arrived, and take nothing back.
+        // A record counts as reported when no sink can lose it any more, so it is never counted as lost as well. Notices in a
+        // sink's queue count as records until they arrive, and correct nothing.
         let abandoned = outputs.reduce(0) { $0 + $1.abandonedTotal }
         let open = abandoned + outputs.reduce(0) { $0 + UInt64($1.sink.unsettledLines) }
         let before = reported.load(ordering: .relaxed).saturatingDifference(abandoned - countedAbandoned)
@@ -275,7 +274,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         reported.store(max(before, taken.saturatingDifference(open)), ordering: .relaxed)
     }
 
-    /// Releases the sinks' descriptors, after the last lines: what was lost or held back and not reported yet.
+    /// Writes the last lines (what was lost or held back and not reported yet), then releases the sinks' descriptors.
     /// - Parameter announcing: whether the reporter is done with this core, so that its outputs may be used here.
     package func close(announcing: Bool) {
         if announcing {
@@ -293,7 +292,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
             for index in outputs.indices { outputs[index].close() }
             updateLossCount()
         } else {
-            // The reporter still writes, perhaps to a disk that hangs: that is not waited for here.
+            // The reporter is still writing, perhaps to a disk that hangs; do not wait for that here.
             let sinks = sinks
             try? ObservedRunLoop.performInBackground(name: "lag-closer") { for sink in sinks { sink.close() } }
         }

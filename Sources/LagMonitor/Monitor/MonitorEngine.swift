@@ -6,23 +6,23 @@ internal import LagCapture
 internal import LagDetection
 internal import LagModel
 
-/// What all monitors of a process share: one watchdog, one reporter, one registry, the signals. Or, for another process, what its one
-/// monitor has.
+/// What all monitors of a process share: one watchdog, one reporter, one registry, the signals. For another process: the parts of
+/// its one monitor.
 ///
-/// Started by the first monitor that starts, ended by the last that stops; then no thread, no signal handler and no
-/// descriptor is left.
+/// The first monitor that starts creates these, and the last that stops ends them; then no thread, signal handler or descriptor
+/// is left.
 final class MonitorEngine: Sendable {
     static let shared = MonitorEngine(target: nil)
 
     struct Target: Sendable {
         let process: Int32
-        /// How its running threads are captured.
+        /// How running threads of the process are captured.
         let running: any RunningThreadCapture.Type
         /// Posted when one of its beacons answers.
         let semaphore: WakeSemaphore
-        /// Reports for its loops, where they publish nothing themselves.
+        /// Reports for its loops, if they publish nothing themselves.
         let externalSampler: (any ExternalSampler)?
-        /// Knows the frames of languages; nil: all frames are native ones.
+        /// Reads the frames of languages; nil: all frames are native ones.
         let languages: (any LanguageFrameSource)?
     }
 
@@ -42,7 +42,7 @@ final class MonitorEngine: Sendable {
         /// The threads of pools; nil for another process.
         let workers: LatePoolWatch?
 
-        /// Starts the thread that gives pings, if it does not run yet. It is there only where a loop needs it.
+        /// Starts the thread that sends pings, if it does not run yet. It exists only when a loop needs it.
         func startPings() throws(StallMonitorError) {
             try pingThread.thread.withLock { thread throws(StallMonitorError) in
                 guard thread == nil else { return }
@@ -51,7 +51,7 @@ final class MonitorEngine: Sendable {
         }
     }
 
-    /// The thread that gives pings, once there is one.
+    /// The thread that sends pings, once it exists.
     fileprivate final class PingThread: Sendable {
         let thread = PthreadMutex<WorkerThread?>(nil)
     }
@@ -63,10 +63,10 @@ final class MonitorEngine: Sendable {
 
     private let state = PthreadMutex(State())
 
-    /// How long ending the threads may take.
+    /// The limit for ending the threads.
     private static let joinNanoseconds: UInt64 = 1_000_000_000
 
-    /// One more user. Starts the threads for the first; returns when stalls will be found.
+    /// Adds a user. Starts the threads for the first user; returns when stalls will be found.
     func acquire() throws(StallMonitorError) -> Parts {
         try state.withLock { state throws(StallMonitorError) in
             if state.parts == nil { state.parts = try start() }
@@ -75,7 +75,7 @@ final class MonitorEngine: Sendable {
         }
     }
 
-    /// One user less. Ends the threads with the last; bounded.
+    /// Removes a user. Ends the threads with the last user; bounded.
     func release() {
         state.withLock { state in
             state.users -= 1
@@ -85,12 +85,12 @@ final class MonitorEngine: Sendable {
             let hasEnded = parts.threads[1].join(until: clb_now_ns() + Self.joinNanoseconds)
             parts.relay.stop()
             parts.workers?.stop(until: clb_now_ns() + Self.joinNanoseconds)
-            // It may hang in a loop's own way of taking pings: then it is left behind.
+            // It may hang in a loop's ping function; then it is left behind.
             let pings = parts.pingThread.thread.withLock { $0.take() }
             _ = pings?.join(until: clb_now_ns() + Self.joinNanoseconds)
             parts.reporter.stop()
             _ = parts.threads[0].join(until: clb_now_ns() + Self.joinNanoseconds)
-            // A watchdog that was left behind may just be sending one, which would end a process without its handler.
+            // A watchdog that was left behind may be about to send a signal, which would kill a process without the handler.
             if hasEnded, target == nil { SignalCapture.remove() }
             if target == nil { cll_spare_release() }
         }

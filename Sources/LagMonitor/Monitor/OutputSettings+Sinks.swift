@@ -3,15 +3,15 @@ public import LagOutput
 
 extension OutputSettings {
     /// Opens the destination.
-    /// - Parameter otlp: makes the sink for ``Destination/otlp(endpoint:)``, which is not the core's: the product LagMonitorOTLP
-    ///   has it. Unless given, that destination cannot be opened.
-    /// - Throws: ``SinkError/Reason/cannotOpen``; with ENOTSUP where the product that has the sink is not enabled; with EINVAL where something else than a file is to be rotated, or lines of another
-    ///   destination than a stream or OTLP are to be kept.
+    /// - Parameter otlp: creates the sink for ``Destination/otlp(endpoint:)``, which is in the product LagMonitorOTLP and not in
+    ///   the core. Without this parameter that destination cannot be opened.
+    /// - Throws: ``SinkError/Reason/cannotOpen``; with ENOTSUP if the product with the sink is not enabled; with EINVAL if
+    ///   rotation is set for a destination other than a file, or a spool for one other than a stream or OTLP.
     public func makeSink(
         otlp: ((String) throws(SinkError) -> any RecordSink)? = nil
     ) throws(SinkError) -> any RecordSink { try makeSink(otlp: otlp, delivery: .enabled) }
 
-    /// - Parameter delivery: makes what the core has no sink for.
+    /// - Parameter delivery: creates the sinks that the core lacks.
     func makeSink(
         otlp: ((String) throws(SinkError) -> any RecordSink)? = nil,
         delivery: DeliveryParts?
@@ -37,13 +37,14 @@ extension OutputSettings {
         return try parts().spooled(sink, spool)
     }
 
-    /// Where checked settings keep stalls in progress (``StallMonitorConfiguration/unfinishedPath``): at the path that they name, or beside the
-    /// file that lines go to, if a file can be made there; `none` and other destinations: nowhere.
+    /// Where checked settings keep stalls in progress (``StallMonitorConfiguration/unfinishedPath``): at the path in the
+    /// settings, otherwise beside the file for the lines, if a file can be created there. For `none` and other destinations:
+    /// nowhere.
     static func unfinishedPath(_ reader: SettingsReader) -> String? {
         if let path = reader.string(for: .unfinished) { return path == "none" ? nil : path }
         guard let text = reader.string(for: .output), case .file(let log)? = try? Destination(text) else { return nil }
         var status = stat()
-        // What is there and no plain file is a pipe or a device: files beside those would not be found.
+        // If the path exists and is not a regular file, it is a pipe or a device: files beside those would not be found.
         if stat(log, &status) == 0, status.st_mode & S_IFMT != S_IFREG { return nil }
         let path = UnfinishedPath(besideLog: log)
         return access(path.folder, W_OK) == 0 ? path.path : nil

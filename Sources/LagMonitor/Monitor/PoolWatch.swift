@@ -8,9 +8,9 @@ package protocol WorkerPool: ObservableLoop {
     static func makeWatch(registry: WatchRegistry) -> any PoolWatch
 }
 
-/// Finds the threads of watched pools, and samples them. Of the process's engine; made by who has the pools.
+/// Finds the threads of watched pools, and samples them. One per engine; created by the module that has the pools.
 package protocol PoolWatch: ExternalSampler {
-    /// Watches the threads of a pool for an owner, until ``remove(_:of:)``. Threads that are there are watched when it returns.
+    /// Watches a pool's threads for an owner, until ``remove(_:of:)``. Threads that already exist are watched when it returns.
     func add(
         _ pool: any WorkerPool,
         name: String,
@@ -21,17 +21,17 @@ package protocol PoolWatch: ExternalSampler {
 
     func remove(_ loop: any ObservableLoop, of owner: any WatchOwner)
 
-    /// Their watches are ended by whoever calls this.
+    /// The caller ends their watches.
     func removeAll(of owner: any WatchOwner)
 
-    /// Pauses or resumes the watch of a pool's threads; of all pools of that owner when `loop` is nil.
+    /// Pauses or resumes the watch of a pool's threads; of all that owner's pools if `loop` is nil.
     func setPaused(_ isPaused: Bool, _ loop: (any ObservableLoop)?, of owner: any WatchOwner)
 
-    /// Ends its thread. The watchdog does not run any more, or hangs.
+    /// Ends its thread. The watchdog has stopped, or hangs.
     func stop(until deadline: UInt64)
 }
 
-/// The watch of pools' threads from the first pool on: the watchdog, which samples by it, is there before that.
+/// Stands in for the pool watch until the first pool is watched: the watchdog, which samples through it, is created earlier.
 final class LatePoolWatch: PoolWatch {
     private final class Made: Sendable {
         let watch: any PoolWatch
@@ -44,7 +44,7 @@ final class LatePoolWatch: PoolWatch {
 
     init(registry: WatchRegistry) { self.registry = registry }
 
-    /// Nil: no pool was watched. No lock.
+    /// Nil: no pool was watched. Takes no lock.
     private var present: (any PoolWatch)? { made.load()?.watch }
 
     func add(

@@ -2,9 +2,9 @@ internal import CLagLinux
 internal import Glibc
 internal import LagModel
 
-/// What the environment says about this package, and where to complain about it.
+/// The environment's settings of this package, and where errors in them are reported.
 enum ProcessEnvironment {
-    /// The variables whose names begin with `LAGMONITOR_`. Of two with one name the first counts, as for `getenv`.
+    /// The variables whose names begin with `LAGMONITOR_`. If a name appears twice, the first counts, as for `getenv`.
     static var settings: [String: String] {
         var found: [String: String] = [:]
         var index: Int32 = 0
@@ -18,7 +18,7 @@ enum ProcessEnvironment {
         return found
     }
 
-    /// Writes a line to stderr. Gives up where it is not taken.
+    /// Writes a line to stderr. Gives up if stderr does not take it.
     static func reportError(_ message: String) {
         var line = Array("\(PlainText.sanitized("lagmonitor: \(message)"))\n".utf8)[...]
         while !line.isEmpty {

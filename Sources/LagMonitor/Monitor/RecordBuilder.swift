@@ -6,7 +6,7 @@ internal import LagDiagnosis
 internal import LagModel
 internal import LagOutput
 
-/// Makes a record of an episode: names, cause, culprit, fingerprint.
+/// Builds a record from an episode: names, cause, culprit, fingerprint.
 ///
 /// Reporter thread only; may block and allocate.
 package struct RecordBuilder {
@@ -16,33 +16,33 @@ package struct RecordBuilder {
     private let isOfOtherProcess: Bool
     private let throttling: ThrottleSource?
     private var program: ProgramFiles?
-    /// As they were when last read: of a thread that has ended the kernel says nothing.
+    /// The names as last read: the kernel has no name for a thread that has ended.
     private var threadNames: [Int32: String] = [:]
     private static let maximumThreadNames = 256
 
     /// - Parameters:
-    ///   - throttling: what the watchdog has of quotas; nil: nothing.
-    ///   - languages: knows the frames of languages.
+    ///   - throttling: the watchdog's quota readings; nil: none.
+    ///   - languages: reads the frames of languages.
     package init(modules: ModuleMap, throttling: ThrottleSource? = nil, languages: (any LanguageFrameSource)? = nil) {
         self.throttling = throttling
         builder = FrameBuilder(modules: modules, languages: languages)
         process = modules.process
         isOfOtherProcess = languages != nil
         sockets = SocketNames(process: modules.process)
-        // The main thread's: a process that is killed may have had no stall before.
+        // The main thread's name, in case a process is killed before its first stall.
         _ = threadName(process)
     }
 
-    /// Cuts waits for lines short, from any thread.
+    /// Cuts waits for lines short; any thread.
     var waitLimit: SharedDeadline? { builder.waitLimit }
 
-    /// Ends what it has started.
+    /// Stops what it has started.
     mutating func close() { builder.close() }
 
     /// A stalled thread waits for this socket.
     mutating func resolveSocket(_ inode: UInt32) { sockets.resolve(inode) }
 
-    /// Finds the names of frames that were captured since the last time.
+    /// Looks up the names of frames that were captured since the last call.
     func resolveLanguageFrames() { builder.resolveLanguageFrames() }
 
     package mutating func build(
@@ -87,7 +87,7 @@ package struct RecordBuilder {
             record.durationBounds = facts.interval.lengthAtLeast...facts.interval.lengthAtMost
         }
         if facts.interval.excluded > 0 { record.excludedNanoseconds = facts.interval.excluded }
-        // What a loop did that had moved on before it was sampled is not known.
+        // If the loop moved on before it was sampled, its activity is not known.
         if facts.activity != .notRunning { record.activity = facts.activity.name }
         record.mode = watch.loop.modeName(facts.mode)
         record.cause = findings.cause
@@ -98,10 +98,10 @@ package struct RecordBuilder {
             withLines: withLines
         )
         record.evidence = evidence.build(facts.usage.ofStall(lasting: facts.interval.length), &builder, &sockets)
-        // What other groups' quotas took is not this process's.
+        // Throttling by other groups' quotas is not counted for this process.
         if let throttling, !throttling.confirm() { record.evidence.throttledNanoseconds = nil }
         record.evidence.pending = facts.pending?.isPending
-        // Of a loop whose stall began while it had work already, the part that is the stall's.
+        // If the loop was already at work when its stall began, this is the part that belongs to the stall.
         if record.evidence.pending == true {
             record.evidence.pendingNanoseconds = facts.pending.map { min($0.nanoseconds, facts.interval.length) }
         }
@@ -110,7 +110,7 @@ package struct RecordBuilder {
         if facts.kind == .callout { record.evidence.turnEvents = facts.turnEvents.map(UInt64.init) }
         record.samples = episode.tally.sampleCount
         fill(&record, from: findings, episode, configuration)
-        // What another process publishes is for any reader.
+        // What another process publishes may be read by any process.
         RunningFindings(tally: episode.running, contexts: isOfOtherProcess ? .recorded : configuration.contexts)
             .fill(&record, until: facts.interval.until, threshold: facts.thresholdNanoseconds)
         let covering = findings.coveringFunctions
@@ -119,7 +119,7 @@ package struct RecordBuilder {
         return record
     }
 
-    /// The stack that stands for the stall, and who is to blame.
+    /// The stack that represents the stall, and the culprit.
     private func fill(
         _ record: inout StallRecord,
         from findings: StallFindings,

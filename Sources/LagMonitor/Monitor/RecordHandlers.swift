@@ -1,8 +1,8 @@
 internal import LagModel
 internal import LagOutput
 
-/// Who follows a monitor's stalls besides the lines: the program's handlers, and the sinks that count. Handlers come on any thread; the rest is the
-/// reporter's.
+/// Receivers of stall records other than sinks: the program's handlers, and the sinks that count. Handlers are added on any
+/// thread; the rest is used on the reporter's.
 final class RecordHandlers: Sendable {
     private let handlers = PthreadMutex<[StallHandler]>([])
     private let observers: [any StallObserver]

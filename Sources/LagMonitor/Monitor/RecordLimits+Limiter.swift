@@ -1,7 +1,7 @@
 internal import LagActivity
 internal import LagOutput
 
-// What the settings mean to the limiter. All of checked values.
+// Converts the settings for the limiter. All values must have been checked.
 extension RecordLimits.Rate {
     var tokens: TokenRate {
         TokenRate(burst: UInt64(max(1, burst)), intervalNanoseconds: UInt64(max(0, interval.wholeNanoseconds)))
@@ -9,7 +9,7 @@ extension RecordLimits.Rate {
 }
 
 extension RecordLimits {
-    /// Of checked limits.
+    /// Requires checked limits.
     var limiter: RecordLimiter {
         RecordLimiter(
             perFingerprint: perFingerprint?.tokens,
@@ -20,7 +20,7 @@ extension RecordLimits {
 }
 
 extension RecurrenceRule {
-    /// Of a checked rule.
+    /// Requires a checked rule.
     var detector: RecurrenceDetector {
         RecurrenceDetector(count: count, windowNanoseconds: UInt64(max(0, window.wholeNanoseconds)))
     }

@@ -5,14 +5,14 @@ internal import LagDetection
 internal import LagModel
 internal import LagOutput
 
-/// Writes down what the stalled thread was working at. Reporter thread only.
+/// Fills in what the stalled thread was working on. Reporter thread only.
 struct RunningFindings {
     let tally: RunningTally
     let contexts: StallContexts?
 
     /// - Parameters:
-    ///   - until: when the stall was over, or is reported (`CLOCK_MONOTONIC`, nanoseconds).
-    ///   - threshold: what takes half of it is a part of the stall (nanoseconds).
+    ///   - until: when the stall ended, or is reported (`CLOCK_MONOTONIC`, nanoseconds).
+    ///   - threshold: a context that takes half of it is a part of the stall (nanoseconds).
     func fill(_ record: inout StallRecord, until: UInt64, threshold: UInt64) {
         if let task = tally.task {
             record.task = StallRecord.RunningTask(
@@ -26,7 +26,7 @@ struct RunningFindings {
         if let running = tally.running {
             let context = running.context
             let request = request(context, contexts, at: until, running: true)
-            // What another process published need not say what it is called.
+            // A context published by another process may have no name.
             if request.name.isEmpty, context.opened_ns == 0 {
                 record.state = request.attributes
             } else {
@@ -41,7 +41,7 @@ struct RunningFindings {
         let parts = tally.alsoRan(atLeast: threshold / 2)
         let named = parts.map(\.copy.token) + [tally.running?.token]
         let ran = parts.filter { $0.copy.context.lengths & 0xff != 0 }.map { part in
-            // One that began later had been open for as long as it was seen to run.
+            // A context that began later had been open for as long as it was seen to run.
             let seen = max(tally.openNanoseconds, part.copy.context.opened_ns.saturatingSum(part.ranNanoseconds))
             return request(part.copy.context, contexts, at: seen, running: true)
         }
@@ -73,7 +73,7 @@ struct RunningFindings {
         }
     }
 
-    /// A length and so many bytes.
+    /// A length, then that many bytes.
     private static func takeText(_ rest: inout Slice<UnsafeRawBufferPointer>) -> String? {
         guard let length = rest.first.map(Int.init), rest.count > length else { return nil }
         let text = rest.dropFirst().prefix(length)

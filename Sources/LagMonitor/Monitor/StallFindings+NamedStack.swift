@@ -8,36 +8,37 @@ extension StallFindings {
         let stack: TalliedStack
         /// As captured, leaf first.
         let frames: [StallRecord.Frame]
-        /// With files, lines and the functions that were inlined, where these are asked for and known.
+        /// With files, lines and inlined functions, if these are requested and known.
         let levels: [StallRecord.Frame]
-        /// Where it is in the tally.
+        /// Its index in the tally.
         let index: Int
         let waitKind: StallRecord.LockKind?
-        /// Whether those wait for a time alone.
+        /// Whether those wait only for a time.
         let isSleep: Bool
-        /// How many of the outermost frames are on the loop's stack while it waits, too.
+        /// How many of the outermost frames are also on the loop's stack while it waits.
         let loopFrames: Int
-        /// Of each frame, whether it is a language's runtime, or of a language and without a name, or code that was made at run time and that nothing names.
+        /// For each frame: whether it belongs to a language's runtime, or is a language's frame without a name, or is unnamed
+        /// code created at run time.
         let areOfRuntime: [Bool]
 
-        /// Of each frame, whether it is a language's, and its name was asked for when it was too late: the process had ended.
+        /// For each frame: whether it is a language's frame whose name was looked up too late, because the process had ended.
         let areNamesLost: [Bool]
 
-        /// The levels as the search for the culprit sees them.
+        /// The levels as the culprit search uses them.
         var culpritFrames: [CulpritFrame] {
-            // The innermost of them runs the loop. Where it is the program's own, it may be at work itself.
+            // The innermost loop frame runs the loop. If it is the program's own code, it may be working itself.
             var (frame, callbacks) = (0, frames.count - loopFrames)
             if loopFrames > 0, frames[callbacks].inApp == true { callbacks += 1 }
             let levels = levels.withoutCallersOfOwnCode
             let functions = Set(levels.lazy.compactMap(\.symbol))
-            // What calls an interpreter that is not read only runs what that interprets.
+            // The caller of an interpreter whose frames cannot be read only runs the interpreted code.
             let interpreter =
                 levels.contains { $0.language != nil }
                 ? nil : levels.firstIndex { InAppRules.isInterpreter(modulePath: $0.module) }
             let isNamelessStaticProgram = isOfNamelessStaticProgram
             return zip(levels.indices, levels).map { index, level in
                 defer { if level.inlined != true { frame += 1 } }
-                // Where the function that it was written in is on the stack, that called an algorithm with it.
+                // If the function that contains the closure is on the stack, it called an algorithm with the closure.
                 let closure = level.closure.flatMap { functions.contains($0.owner) ? nil : $0 }
                 return CulpritFrame(
                     symbol: closure?.symbol ?? level.symbol,
@@ -56,19 +57,20 @@ extension StallFindings {
             }
         }
 
-        /// Whether all of the stack is of one file that names nothing: a static program has its C library there, too, and a whole stack of any other begins in that
-        /// library's own file.
+        /// Whether the whole stack is in one file without symbols: a static program contains its C library, too, and in any other
+        /// program the stack begins in that library's own file.
         private var isOfNamelessStaticProgram: Bool {
             let own = frames.filter { $0.module != "[vdso]" }
             return stack.outcome.end == .complete && Set(own.map(\.module)).count == 1
                 && own.allSatisfy { $0.module != nil && $0.symbol == nil }
         }
 
-        /// The levels of the first frames. Where the culprit's lies further out than a line has room for, it follows on fewer of them.
-        /// - Parameter lineBytes: what a line may have in all.
+        /// The levels of the first frames. If the culprit's frame is too far out for the line's space, fewer first frames are
+        /// kept and the culprit's frame follows them.
+        /// - Parameter lineBytes: the limit of the whole line.
         func levels(of count: Int, with culprit: Int?, lineBytes: Int) -> [StallRecord.Frame] {
             let levels = markedLevels
-            // Three eighths are for everything else.
+            // The other three eighths are for the rest of the line.
             let room = lineBytes / 8 * 5
             guard let culprit, levels[...culprit].shown(frames: count, bytes: room).count <= culprit else {
                 return Array(levels.shown(frames: count, bytes: .max))
@@ -81,7 +83,7 @@ extension StallFindings {
             return Array(inner) + outer.shown(frames: count - count / 2, bytes: .max)
         }
 
-        /// Those that the capture had no room for are before the outermost ones.
+        /// The frames that did not fit into the capture precede the outermost ones.
         private var markedLevels: [StallRecord.Frame] {
             let lost = stack.outcome.total - stack.outcome.stored
             var place = 0
@@ -95,18 +97,18 @@ extension StallFindings {
             return marked
         }
 
-        /// Whether it waits in a lock's system call, for what may be a lock.
+        /// Whether it waits in a lock's system call, possibly for a lock.
         var isInFutex: Bool {
             guard !isSleep else { return false }
             return switch stack.outcome.state {
             case .waiting(let call): call.number == cll_syscall_futex
-            // The kernel's own function, where it reports nothing else: `futex_wait_queue`, `futex_do_wait`, …
+            // The kernel's own function, when it reports nothing else: `futex_wait_queue`, `futex_do_wait`, …
             case .asleep: kernelFunction?.hasPrefix("futex_") ?? false
             default: false
             }
         }
 
-        /// `wchan`: the kernel's function that it sleeps in.
+        /// `wchan`: the kernel function in which it sleeps.
         var kernelFunction: String? {
             let length = Int(stack.wait.wchan_length)
             guard length > 0 else { return nil }
@@ -115,9 +117,9 @@ extension StallFindings {
 
         var isWaiting: Bool { sampledState == .waiting || isInFutex }
 
-        /// The lock, if its kind is one that the functions can have led to; otherwise a futex.
+        /// The lock, if the functions on the stack can have led to its kind; otherwise a futex.
         ///
-        /// Memory near a futex may look like a lock by chance; the functions that led there know better.
+        /// Memory near a futex may look like a lock by chance; the functions that led there are more reliable.
         var lock: cll_lock? {
             guard isInFutex else { return nil }
             var lock = stack.lock
@@ -154,7 +156,8 @@ extension StallFindings {
 }
 
 extension RandomAccessCollection<StallRecord.Frame> {
-    /// The levels of the first frames, as many as take at most so much of a line. Of a frame's levels the last is the function itself, the others were inlined into it.
+    /// The levels of the first frames, as many as fit into that many bytes. The last level of a frame is the function itself; the
+    /// others were inlined into it.
     fileprivate func shown(frames count: Int, bytes: Int) -> SubSequence {
         var (frames, left) = (count, bytes)
         return prefix { level in
@@ -167,12 +170,12 @@ extension RandomAccessCollection<StallRecord.Frame> {
 }
 
 extension StallRecord.Frame {
-    /// A lambda of the program's that the compiler has put into this function of a library's.
+    /// A lambda of the program that the compiler has inlined into this library function.
     fileprivate var closure: TemplateClosure? {
         holdsOwnClosure ? variant.flatMap(TemplateClosure.init(in:)) : nil
     }
 
-    /// About what it takes of a line, without its full name, which goes first.
+    /// About how many bytes of a line it takes, without its full name, which is removed first.
     fileprivate var lineBytes: Int {
         let names = [symbol, file, buildID].reduce(0) { $0 + ($1?.utf8.count ?? 0) }
         return names + (buildID == nil ? 90 : 150)

@@ -5,25 +5,26 @@ internal import LagDiagnosis
 internal import LagModel
 internal import LagOutput
 
-/// What the samples of one stall contain, with names: why, where, and who is to blame. Reporter thread only.
+/// What the samples of one stall show, with names: the cause, the place, and the culprit. Reporter thread only.
 struct StallFindings {
     let seen: [NamedStack]
-    /// The same for the search of the culprit; what had to make room for others is one without frames.
+    /// The same stacks for the culprit search; a stack that was evicted for others is one without frames.
     let stacks: [CulpritStack]
     let culprit: Culprit?
     let cause: StallRecord.Cause
     let rules: InAppRules
 
-    /// - Parameter withLines: whether inlined functions can be to blame.
+    /// - Parameter withLines: whether an inlined function can be the culprit.
     init(_ episode: Episode, _ rules: InAppRules, withLines: Bool, _ builder: inout FrameBuilder) {
         let tally = episode.tally
-        // All at once: names are searched in one pass over each module's table, and lines asked for in one batch.
+        // All at once: names are looked up in one pass over each module's table, and lines in one batch.
         builder.prepare(Self.captured(in: tally, withLines: withLines), withLines: withLines)
         var seen: [NamedStack] = []
         for (stack, index, captured) in Self.stacks(in: tally, withLines: withLines) {
             var frames = builder.frames(captured, rules)
             let levels = withLines ? builder.framesWithLines(captured, rules) : frames
-            // A function's source file says whose it is: of a header, a library's.
+            // A function's source file shows whether it is the program's or a library's: a library's header belongs to that
+            // library.
             for (index, level) in levels.lazy.filter({ $0.inlined != true }).enumerated() where index < frames.count {
                 frames[index].inApp = level.inApp
             }
@@ -66,8 +67,8 @@ struct StallFindings {
     private static let hasHugePages =
         ProcFile.firstLine(of: "/sys/kernel/mm/transparent_hugepage/enabled")?.contains("[always]") ?? true
 
-    /// The stacks with their frames. One that was found at several places of its innermost function counts at each, where lines say which functions the compiler
-    /// has put there.
+    /// The stacks with their frames. A stack that was found at several places of its innermost function counts at each place, if
+    /// lines show which functions the compiler has inlined there.
     private static func stacks(in tally: StackTally, withLines: Bool)
         -> [(stack: TalliedStack, index: Int, captured: [FrameBuffer.Frame])]
     {
@@ -103,11 +104,11 @@ struct StallFindings {
 
     var tree: [StallRecord.SampleNode] { SampleTree(stacks: stacks).roots }
 
-    /// The threads of a pool by what they were last found doing, the representative's first.
+    /// A pool's threads, grouped by what they were last found doing; the representative's group comes first.
     func workers(of tally: StackTally, maxFrames: Int) -> [StallRecord.WorkerGroup] {
         let first = representative?.index
         let threads = Dictionary(grouping: (0..<tally.workerCount).map(tally.worker)) { Int($0.stack) }
-        // What had to make room for other stacks comes last.
+        // Evicted stacks come last.
         let order = threads.keys.sorted { ($0 != first ? 1 : 0, $0 < 0 ? 1 : 0, $0) < ($1 != first ? 1 : 0, $1 < 0 ? 1 : 0, $1) }
         return order.map { stack in
             let namedStack = stack == first ? nil : seen.first { $0.index == stack }
@@ -118,14 +119,14 @@ struct StallFindings {
         }
     }
 
-    /// The stack that stands for the stall: the culprit's; else the first that was seen.
+    /// The stack that represents the stall: the culprit's, otherwise the first that was seen.
     var representative: NamedStack? {
         guard let culprit, seen.indices.contains(culprit.representative) else { return seen.first }
         return seen[culprit.representative]
     }
 
-    /// The functions (``StallRecord/Frame/function``) whose stacks make up more than half of the weight of all that were seen. Nil where none of them does the
-    /// program's work: of many short callbacks, what runs them is all that is there for most of the time.
+    /// The functions (``StallRecord/Frame/function``) whose stacks make up more than half of the weight of all stacks. Nil if
+    /// none of them is the program's own code: with many short callbacks, most samples show only what runs them.
     var coveringFunctions: Set<String>? {
         var weights: [String: UInt64] = [:]
         var total: UInt64 = 0
@@ -145,7 +146,7 @@ struct StallFindings {
         return isAtWork ? covering : nil
     }
 
-    /// Whether for more than half of it the thread's stacks show that it collects its language's garbage.
+    /// Whether the thread's stacks show garbage collection for more than half of the stall.
     var isCollecting: Bool {
         let collecting = seen.filter {
             $0.frames.contains { !($0.inApp ?? false) && $0.symbol.map(CollectorFunction.isOne) ?? false }
@@ -154,7 +155,7 @@ struct StallFindings {
         return weight(collecting) > weight(seen) / 2
     }
 
-    /// What it waited for, as far as that matters to the cause: the heaviest of the waits that make it up, of those of the culprit if it has any.
+    /// The wait that matters to the cause: the heaviest of the stall's waits; if the culprit has waits, the heaviest of those.
     var wait: NamedStack? {
         let waits = seen.filter { namedStack in
             switch cause {
@@ -176,11 +177,12 @@ struct StallFindings {
 }
 
 extension [StallRecord.Frame] {
-    /// Without the suspended callers that only pass a call on: a closure, a protocol's method would stand there twice, as a recursion does.
+    /// Without the suspended callers that only forward a call. A closure or a protocol's method would appear twice, like a
+    /// recursion.
     ///
-    /// One that is not preceded by the function it is named after stays: the compiler has put that into it.
+    /// One that does not directly follow the function it is named after is kept: the compiler has inlined that function into it.
     var withoutForwarders: [StallRecord.Frame] {
-        // What the task's job began with: what runs it is further out.
+        // The first function of the task's job; what runs the job is further out.
         var callee = prefix { $0.isAsync != true && FrameRole(symbol: $0.symbol) != .machinery }.last
         return filter { frame in
             guard frame.isAsync == true else { return true }
@@ -192,7 +194,8 @@ extension [StallRecord.Frame] {
         }
     }
 
-    /// Without the suspended callers, unless nothing on the stack is the program's own: what ran is to blame, not who waited for it.
+    /// Without the suspended callers, unless nothing on the stack is the program's own: the code that ran is to blame, not the
+    /// code that waited for it.
     var withoutCallersOfOwnCode: ArraySlice<StallRecord.Frame> {
         let stack = prefix { $0.isAsync != true }
         return stack.contains { $0.inApp == true } ? stack : self[...]
@@ -200,18 +203,18 @@ extension [StallRecord.Frame] {
 }
 
 extension StallRecord.Frame {
-    /// Where it is, for people: `libshop.so+0x25f62`, and without a file the address.
+    /// Its place for readers: `libshop.so+0x25f62`; without a file, the address.
     var place: String {
         guard let module, let offset else { return "0x" + String(pc, radix: 16) }
         return "\(module)+0x" + String(offset, radix: 16)
     }
 
-    /// The same of its function, where its beginning is known.
+    /// The same for its function, if the function's start is known.
     var functionPlace: String {
         guard let module, let functionOffset else { return place }
         return "\(module)+0x" + String(functionOffset, radix: 16)
     }
 
-    /// What two frames of one function share.
+    /// What two frames of one function have in common.
     var function: String { (symbol ?? functionPlace) + (variant ?? "") }
 }

@@ -1,12 +1,12 @@
 package import LagDetection
 internal import LagOutput
 
-// What the settings mean to the detector.
+// Converts the settings for the detector.
 extension StallRules {
-    /// How many functions a sample may be compared by.
+    /// By how many functions samples may be compared.
     static let maximumFunctions = SampleKey.maximumFunctions
 
-    /// The same in nanoseconds. Of validated rules.
+    /// The same in nanoseconds. Requires validated rules.
     var watchRules: WatchRules {
         func rule(_ timeouts: Timeouts?) -> TimeoutRule? {
             timeouts.map {
@@ -32,15 +32,15 @@ extension StallRules {
 }
 
 extension StallMonitorConfiguration {
-    /// Room for frames that every prepared episode has.
+    /// Space for frames that every prepared episode has.
     static let frameCapacity = EpisodeQueue.maximumFrames
 
-    /// Rules with what this configuration says of all loops.
+    /// The rules, with this configuration's settings for all loops.
     package func watchRules(of rules: StallRules) -> WatchRules {
         var watchRules = rules.watchRules
         watchRules.restoreNanoseconds = UInt64(restoreInterval.wholeNanoseconds)
         watchRules.hangNanoseconds = UInt64(hangAfter.wholeNanoseconds)
-        // Lines are asked for at detection as well: whoever knows them has them when the stall is over.
+        // Lines are also looked up at detection, so that they are ready when the stall is over.
         watchRules.reportsOpened = unfinishedPath != nil || symbols == .lines || onStallBegin != nil
         watchRules.graceNanoseconds = UInt64(startupGrace.wholeNanoseconds)
         return watchRules

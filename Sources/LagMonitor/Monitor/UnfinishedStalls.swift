@@ -1,14 +1,14 @@
 internal import LagOutput
 
-/// What a monitor has in progress, and what earlier processes left: the file of both.
+/// The file that keeps a monitor's stalls in progress, and what earlier processes left there.
 ///
-/// Reporter thread only. While something stalls the file is written anew four times a second, so that what is reported of a killed process
-/// says how long the stall had lasted then, to a quarter of a second.
+/// Reporter thread only. During a stall the file is rewritten four times a second, so the report of a killed process shows to a
+/// quarter of a second how long the stall had lasted.
 struct UnfinishedStalls: ~Copyable {
     /// A stall that was reported to be in progress.
     private struct Stall {
         var record: StallRecord
-        /// When its duration was last right.
+        /// When its duration was last updated.
         var seenNanoseconds: UInt64
     }
 
@@ -19,14 +19,14 @@ struct UnfinishedStalls: ~Copyable {
     private var nextNanoseconds = UInt64.max
     private var hasCheckedForRecovered: Bool
 
-    /// Whether other monitors of this process keep stalls under this path, too, each of a process that it watches.
+    /// Whether other monitors of this process also keep stalls under this path, each of a process that it watches.
     private let isShared: Bool
 
     static let refreshNanoseconds: UInt64 = 250_000_000
 
-    /// - Parameter isShared: other monitors of this process use the path, too. Then what earlier processes left is reported by who starts
-    ///   these monitors (``RecoveredStalls/report(to:now:)``), and the name in the folder is free again when nothing stalls: there are
-    ///   more processes than names.
+    /// - Parameter isShared: other monitors of this process use the path, too. Then the code that starts these monitors reports
+    ///   what earlier processes left (``RecoveredStalls/report(to:now:)``), and the name in the folder is released when nothing
+    ///   stalls, because there are more processes than names.
     init(path: String, bootID: String, maxLineBytes: Int, isShared: Bool = false) {
         self.isShared = isShared
         hasCheckedForRecovered = isShared
@@ -40,14 +40,14 @@ struct UnfinishedStalls: ~Copyable {
         var record = record
         record.phase = .abandoned
         record.severity = .critical
-        // They are those of the moment at which it was reported; when a process that is gone went, nothing says.
+        // The bounds belong to the moment of that report; for a process that is gone, its time of death is unknown.
         record.durationBounds = nil
         stalls.removeAll { $0.record.id == record.id }
         stalls.append(Stall(record: record, seenNanoseconds: now))
         write(&outputs, at: now)
     }
 
-    /// A stall is over, and reported.
+    /// A stall is over and reported.
     mutating func settle(_ id: StallID, _ outputs: inout [RecordOutput], at now: UInt64) {
         let count = stalls.count
         stalls.removeAll { $0.record.id == id }
@@ -60,8 +60,8 @@ struct UnfinishedStalls: ~Copyable {
         }
     }
 
-    /// Brings the durations up to date, where it is time.
-    /// - Returns: when to call again (`CLOCK_MONOTONIC`); `.max` while nothing stalls.
+    /// Updates the durations, if it is time.
+    /// - Returns: the time of the next call (`CLOCK_MONOTONIC`); `.max` while nothing stalls.
     mutating func refresh(_ outputs: inout [RecordOutput], at now: UInt64) -> UInt64 {
         guard nextNanoseconds <= now else { return nextNanoseconds }
         write(&outputs, at: now)
@@ -69,7 +69,7 @@ struct UnfinishedStalls: ~Copyable {
     }
 
     /// Reports what earlier processes left; once.
-    /// - Returns: how many stalls.
+    /// - Returns: the number of stalls.
     mutating func emitRecovered(_ outputs: inout [RecordOutput], _ now: OutputTime) -> UInt64 {
         guard !hasCheckedForRecovered else { return 0 }
         hasCheckedForRecovered = true
@@ -87,9 +87,9 @@ struct UnfinishedStalls: ~Copyable {
     private mutating func write(_ outputs: inout [RecordOutput], at now: UInt64) {
         for index in stalls.indices {
             let passed = now.saturatingDifference(stalls[index].seenNanoseconds)
-            // More has passed only if this thread could not run, and then perhaps no thread could.
+            // More time has passed only if this thread could not run, and then perhaps no thread could.
             stalls[index].record.durationNanoseconds &+= min(passed, Self.refreshNanoseconds * 2)
-            // They are shares of what it had lasted when it was reported.
+            // They are shares of the duration at the time of the report.
             if passed > 0 { stalls[index].record.evidence.forgetUsage() }
             stalls[index].seenNanoseconds = now
             stalls[index].record.message = StallMessage(stalls[index].record, isCutOff: true).text

@@ -4,23 +4,24 @@ internal import Glibc
 internal import LagDetection
 internal import LagRunLoop
 
-/// A named thread of the monitor's own, with signals blocked: the host's signals are the host's.
+/// A named thread of the monitor, with signals blocked: the host handles its signals on its own threads.
 package final class WorkerThread: Sendable {
     private let thread: SystemThread
     private let ended = WakeSemaphore()
 
-    /// Enough for the deepest call (symbolisation on the reporter), little enough not to be felt.
+    /// Enough for the deepest call (symbolication on the reporter), and small enough not to matter.
     private static let stackBytes = 512 * 1024
 
-    /// A thread's own mistakes: where they are blocked, the kernel ends the process without having asked the host's crash handler.
+    /// Faults of the thread itself. If they are blocked, the kernel kills the process without running the host's crash handler.
     private static let faults = [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGABRT]
-    /// What libdispatch leaves open besides on the threads it makes: a broken pipe, profiling.
+    /// Signals that libdispatch also leaves open on the threads it creates: a broken pipe, profiling.
     private static let dispatchSignals = [SIGPIPE, SIGPROF]
 
     /// - Parameters:
-    ///   - name: at most 15 bytes, as the kernel keeps it.
-    ///   - submitsToQueues: leaves those signals open that Dispatch leaves open. It makes its threads in the call that submits, with the
-    ///     caller's mask, to which it only adds; they are the host's, and from a thread that blocks everything they could not be captured.
+    ///  - name: at most 15 bytes, the kernel's limit.
+    ///   - submitsToQueues: leaves open the signals that Dispatch leaves open. Dispatch creates threads inside the submitting
+    ///     call; they inherit the caller's mask, to which Dispatch only adds. These threads are the host's, and if the caller
+    ///     blocked every signal, they could not be captured.
     package init(name: String, submitsToQueues: Bool, _ run: @escaping @Sendable () -> Void) throws(StallMonitorError) {
         // The new thread inherits the mask, so it never runs with any other signal open.
         var blocked = sigset_t()
@@ -41,7 +42,7 @@ package final class WorkerThread: Sendable {
         }
     }
 
-    /// Waits for the thread's end until `deadline` (`CLOCK_MONOTONIC`, nanoseconds), then lets go of it.
+    /// Waits for the thread's end until `deadline` (`CLOCK_MONOTONIC`, nanoseconds), then detaches it.
     /// - Returns: whether it ended.
     package func join(until deadline: UInt64) -> Bool {
         guard ended.wait(until: deadline) else {

@@ -1,9 +1,9 @@
-/// The detection settings of the field, by name.
+/// Common detection settings, by name.
 public enum DetectionPreset: String, CaseIterable, Sendable {
     /// 50 ms × 3: the default.
     case standard
     /// 80 ms × 3.
     case relaxed
-    /// 50 ms × 5, and after a reported stall further ones are only counted for 5 s.
+    /// 50 ms × 5; for 5 s after a reported stall, further ones are only counted.
     case restoring
 }

@@ -1,16 +1,17 @@
 /// How many records are reported when there are many.
 ///
-/// What is beyond a limit is written nowhere and given to no handler; it is counted (`suppressed_total`, and
-/// ``StallMonitorStatistics/suppressed``) and summed up in one `event` `suppressed` line a fingerprint, when it is over or after
-/// ``quiet``. What counts stalls (metrics, ``StallSource/onStall(queue:includesSuppressed:_:)``) has them all the same. A hang's `begin` line is written however
-/// often its function stalled before, but for a flood of hangs: there are as many of these as ``overall`` allows, besides all others. Once it is
-/// written, its `end` line is written too, and an `abandoned` line is never held back.
+/// A record beyond a limit is not written and not passed to a handler. It is counted (`suppressed_total`, and
+/// ``StallMonitorStatistics/suppressed``). One `event` `suppressed` line a fingerprint summarizes the records held back, when the
+/// flood is over or after ``quiet``. Code that counts stalls (metrics, ``StallSource/onStall(queue:includesSuppressed:_:)``)
+/// receives them all the same. A hang's `begin` line is written however often its function stalled before, except in a flood of
+/// hangs: ``overall`` also limits these, separately from all other records. Once a `begin` line is written, its `end` line is
+/// written too, and an `abandoned` line is never held back.
 public struct RecordLimits: Sendable, Equatable {
-    /// So many at once, then one an interval.
+    /// This many at once, then one an interval.
     public struct Rate: Sendable, Equatable {
         /// Records at once; 1 to 10,000.
         public var burst: Int
-        /// After so long there may be one more; 1 ms to one day.
+        /// After this time there may be one more; 1 ms to one day.
         public var interval: Duration
 
         /// Checked by ``StallMonitor/start()``.
@@ -20,12 +21,12 @@ public struct RecordLimits: Sendable, Equatable {
         }
     }
 
-    /// For the records of one fingerprint; nil: no such limit. Of 256 fingerprints it is known how many there were; one that
-    /// makes room for another begins anew.
+    /// For the records of one fingerprint; nil: no such limit. Counts are kept for 256 fingerprints; the count of an evicted one
+    /// starts again.
     public var perFingerprint: Rate? = Rate(burst: 10, interval: .seconds(60))
     /// For all records together; nil: no such limit.
     public var overall: Rate? = Rate(burst: 60, interval: .seconds(1))
-    /// When nothing was held back of a fingerprint for so long, what was before is summed up; 1 ms to one day.
+    /// When no record of a fingerprint was held back for this long, those before are summarized; 1 ms to one day.
     public var quiet: Duration = .seconds(60)
 
     /// The defaults: 10 a minute for each fingerprint, 60 a second in all.

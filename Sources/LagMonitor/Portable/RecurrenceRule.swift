@@ -1,10 +1,11 @@
-/// From when on the same stall again and again is worth an `event` `recurring` line: a warning before it gets worse.
+/// When a recurring stall gets an `event` `recurring` line: a warning before it gets worse.
 ///
-/// Counted are stalls of one fingerprint by their last line, also when a limit holds that back. One line a fingerprint and window.
+/// It counts the stalls of one fingerprint by their last line, even if a limit holds that line back. One line a fingerprint and
+/// window.
 public struct RecurrenceRule: Sendable, Equatable {
-    /// So many stalls; 1 to 20.
+    /// This many stalls; 1 to 20.
     public var count: Int
-    /// Within so long; one second to one day.
+    /// Within this time; one second to one day.
     public var window: Duration
 
     /// Checked by ``StallMonitor/start()``.

@@ -1,5 +1,5 @@
 enum SettingBounds {
-    /// - Throws: ``StallMonitorError/invalidConfiguration(key:value:allowed:)`` when it is not.
+    /// - Throws: ``StallMonitorError/invalidConfiguration(key:value:allowed:)`` when the value is out of bounds.
     static func check<Value: Comparable>(
         _ key: String,
         _ value: Value,

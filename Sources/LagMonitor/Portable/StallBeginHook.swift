@@ -1,4 +1,4 @@
-/// What a program adds to the record of a stall when the stall is recognised: how many jobs wait, how many requests are in flight.
+/// What a program adds to a stall's record when the stall is recognised: how many jobs wait, how many requests are in flight.
 ///
 /// ```swift
 /// import LagMonitor
@@ -8,8 +8,9 @@
 ///     ["jobs_waiting": "\(queue.count)"]
 /// }
 /// ```
-/// It runs on a thread of its own, never on the stalled one, some milliseconds after the stall reached its threshold; it may lock what the
-/// stalled thread holds, and then costs its fields and nothing else. Runs for one stall at a time: of one that is recognised meanwhile there are none.
+/// It runs on a thread of its own, never on the stalled one, some milliseconds after the stall reached its threshold. It may take
+/// a lock that the stalled thread holds; then only its fields are lost. It runs for one stall at a time: a stall that is
+/// recognised meanwhile gets no fields.
 public struct StallBeginHook: Sendable, Equatable {
     /// What is known at that moment.
     public struct Stall: Sendable {
@@ -17,7 +18,7 @@ public struct StallBeginHook: Sendable, Equatable {
         public let loop: String
         /// The kernel's id of the stalled thread.
         public let threadID: Int32
-        /// For how long it has stalled.
+        /// How long it has stalled so far.
         public let duration: Duration
 
         package init(loop: String, threadID: Int32, duration: Duration) {
@@ -27,14 +28,14 @@ public struct StallBeginHook: Sendable, Equatable {
         }
     }
 
-    /// Two are equal when they were made as one.
+    /// Two values are equal if one is a copy of the other.
     private final class Body: Sendable {
         let value: @Sendable (Stall) -> [String: String]
 
         init(_ value: @escaping @Sendable (Stall) -> [String: String]) { self.value = value }
     }
 
-    /// Fields that are kept, by their names' order.
+    /// The number of fields that are kept, in the order of their names.
     public static let fieldCapacity = 16
 
     /// How long a record waits for it.
@@ -42,8 +43,8 @@ public struct StallBeginHook: Sendable, Equatable {
     private let body: Body
 
     /// - Parameters:
-    ///   - deadline: what takes longer is not in the record. At most a second.
-    ///   - body: names and values, of which at most ``fieldCapacity`` are kept, with 64 bytes of each.
+    ///   - deadline: the record leaves out an answer that takes longer. At most a second.
+    ///   - body: returns names and values; at most ``fieldCapacity`` are kept, with 64 bytes of each.
     public init(within deadline: Duration = .milliseconds(50), _ body: @escaping @Sendable (Stall) -> [String: String]) {
         self.deadline = min(max(deadline, .zero), .seconds(1))
         self.body = Body(body)

@@ -1,4 +1,4 @@
-/// That a monitor reports what the program says it works at (`withStallContext`), and what of it.
+/// Whether a monitor reports the program's contexts (`withStallContext`), and which parts of them.
 ///
 /// ```swift
 /// import LagMonitor
@@ -8,7 +8,7 @@
 /// ```
 /// A plain value; any thread.
 public struct StallContexts: Sendable, Equatable {
-    /// Two are equal when they were made as one.
+    /// Two values are equal if one is a copy of the other.
     private final class Redaction: Sendable {
         let value: @Sendable (_ name: String, _ value: String) -> String?
 
@@ -22,8 +22,8 @@ public struct StallContexts: Sendable, Equatable {
     /// Names and attributes as the program gives them.
     public static let recorded = StallContexts(nil)
 
-    /// - Parameter redact: called by the reporter's thread for each attribute of a stall's contexts; what it returns is in the record, and an attribute
-    ///   of which it returns nil is not. A stall's record waits for it.
+    /// - Parameter redact: the reporter's thread calls it for each attribute of a stall's contexts. The record contains what it
+    ///   returns; if it returns nil, the attribute is omitted. The stall's record waits for the call.
     public static func redacted(by redact: @escaping @Sendable (_ name: String, _ value: String) -> String?) -> StallContexts {
         StallContexts(Redaction(redact))
     }

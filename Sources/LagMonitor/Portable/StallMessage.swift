@@ -1,11 +1,11 @@
 internal import LagModel
 internal import LagOutput
 
-/// One line for people: how long, why, and where.
+/// One line for readers: how long, why, and where.
 package struct StallMessage {
     package let text: String
 
-    /// - Parameter isCutOff: whether this is what is reported if the process dies in the stall.
+    /// - Parameter isCutOff: whether this message is for the case that the process dies during the stall.
     package init(_ record: StallRecord, isCutOff: Bool = false) {
         let duration = DurationText.text(nanoseconds: record.durationNanoseconds)
         let begun =
@@ -17,30 +17,30 @@ package struct StallMessage {
         let end = isCutOff ? " when the process was last seen" : record.phase == .abandoned ? " when the watch ended" : ""
         let threads = record.workers.reduce(0) { $0 + $1.threadIDs.count }
         let others = threads > 1 ? ", with \(threads) threads busy" : ""
-        // Thread, loop and function names are the program's.
+        // Thread, loop and function names come from the program.
         text = PlainText.sanitized(
             begun + Self.why(record, place) + Self.work(record) + others + Self.turns(record.evidence)
                 + Self.waiting(record.evidence) + end
         )
     }
 
-    /// What the thread was at.
+    /// What the thread was working on.
     private static func work(_ record: StallRecord) -> String {
         if let request = record.request { return ", during \(request.name)" }
         return (record.task?.name).map { ", in task \($0)" } ?? ""
     }
 
-    /// Whether somebody waited for the loop meanwhile.
+    /// Whether an event waited for the loop meanwhile.
     private static func waiting(_ evidence: StallRecord.Evidence) -> String {
         guard evidence.pending == true else { return "" }
         let jobs = evidence.jobsWaiting ?? 0
         let what = jobs == 0 ? "work" : jobs == 1 ? "1 job" : "\(jobs) jobs"
-        // It is a bound: not rounded up to the next millisecond.
+        // It is a lower bound: not rounded up to the next millisecond.
         guard let pending = evidence.pendingNanoseconds, pending >= 1_000_000 else { return " while \(what) waited" }
         return " while \(what) waited for at least \(DurationText.text(nanoseconds: pending - pending % 1_000_000))"
     }
 
-    /// What shows that it was not one callback.
+    /// Evidence that it was not one callback.
     private static func turns(_ evidence: StallRecord.Evidence) -> String {
         if let turns = evidence.turns { return turns == 1 ? ", in one turn" : ", in \(turns) turns without a rest" }
         guard let events = evidence.turnEvents, events > 1 else { return "" }
@@ -49,7 +49,7 @@ package struct StallMessage {
 
     /// - Parameter place: where the thread was, ` in NAME`.
     private static func why(_ record: StallRecord, _ place: String) -> String {
-        // Of a lock there may be a second place, where its holder is.
+        // A lock may have a second place: where its holder is.
         if record.cause == .lock { return ", waiting\(place) for " + lock(record.evidence) }
         if record.cause == .deadlock { return deadlock(record, place) }
         return why(record) + place

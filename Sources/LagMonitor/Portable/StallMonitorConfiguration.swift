@@ -4,25 +4,26 @@ public import LagOutput
 public struct StallMonitorConfiguration: Sendable, Equatable {
     /// What counts as a stall, for loops that are watched without rules of their own.
     public var rules = StallRules()
-    /// After a reported stall, further ones are counted as suppressed for so long; zero: each is reported. At most one hour.
+    /// For this long after a reported stall, further stalls are only counted as suppressed; zero: each is reported. At most one
+    /// hour.
     public var restoreInterval: Duration = .zero
-    /// For so long after the watch of a loop began nothing counts: programs start slowly. A hang that outlives it is found.
-    /// At most one hour.
+    /// For this long after the watch of a loop began, nothing counts, because programs start slowly. A hang that outlasts it is
+    /// found. At most one hour.
     public var startupGrace: Duration = .zero
-    /// A stall that lasts so long is reported while it lasts, by a `begin` line; zero: at detection. At most one hour.
+    /// A stall that lasts this long is reported while it lasts, by a `begin` line; zero: at detection. At most one hour.
     public var hangAfter: Duration = .milliseconds(5000)
-    /// A file that keeps the stalls in progress, for the case that the process dies in one: SIGKILL, a crash, the end of memory. The next
-    /// start reports them as `abandoned` lines. The file is there while something stalls, and afterwards until ``StallMonitor/stop()``; of
-    /// several processes with the same path each takes a name of its own (`PATH`, `PATH.1`, …). On a disk that does not hang: the
-    /// reporter waits for it. nil: nothing is kept.
+    /// A file that keeps the stalls in progress, in case the process dies during one: SIGKILL, a crash, out of memory. The next
+    /// start reports them as `abandoned` lines. The file exists during a stall, and afterwards until ``StallMonitor/stop()``. If
+    /// several processes use the same path, each takes a name of its own (`PATH`, `PATH.1`, …). Use a disk that does not hang:
+    /// the reporter waits for it. nil: nothing is kept.
     public var unfinishedPath: String?
-    /// How many records are reported when there are many; the others are counted and summed up.
+    /// How many records are reported when there are many; the others are counted and summarized.
     public var limits = RecordLimits()
-    /// From when on a stall that comes again and again is worth a line about that; nil: never.
+    /// When a stall that recurs gets a line about the recurrence; nil: never.
     public var recurrence: RecurrenceRule? = RecurrenceRule()
     /// Which of a stall's samples a record holds.
     public var samples = Samples.best
-    /// What a record says of a frame.
+    /// What a record contains about a frame.
     public var symbols = Symbols.names
     /// The longest line in bytes, newline included; 1024 to 1,048,576.
     public var maxLineBytes = 8000
@@ -30,19 +31,20 @@ public struct StallMonitorConfiguration: Sendable, Equatable {
     public var format = RecordFormat.native
     /// Frames kept of a stack, leaf first; 1 to 256.
     public var maxFrames = 128
-    /// Names and values of your own, in every line: `["team": "shop"]`. At most 16; a name is a letter and up to 31 letters, digits, `_` or
-    /// `-`, a value 1 to 128 bytes without control characters; all of them take at most an eighth of ``maxLineBytes``.
+    /// Names and values of your own, in every line: `["team": "shop"]`. At most 16. A name is a letter and up to 31 letters,
+    /// digits, `_` or `-`; a value is 1 to 128 bytes without control characters. All together take at most an eighth of
+    /// ``maxLineBytes``.
     public var labels: [String: String] = [:]
-    /// Whether records have what the program says that it works at (`withStallContext`): `request`, `requests_open`, `trace_id`. Nil: no, and then
-    /// `withStallContext` costs a load.
+    /// Whether records contain the program's contexts (`withStallContext`): `request`, `requests_open`, `trace_id`. Nil: no, and
+    /// then `withStallContext` costs a load.
     public var contexts: StallContexts?
     /// What the program adds to a record when a stall is recognised: `state`. Nil: nothing.
     public var onStallBegin: StallBeginHook?
-    /// OpenTelemetry's `service.name`; when nil, that of the process's environment (`OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`).
+    /// OpenTelemetry's `service.name`; nil: from the process's environment (`OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`).
     public var serviceName: String?
-    /// OpenTelemetry's `service.version`; when nil, that of the process's environment (`OTEL_RESOURCE_ATTRIBUTES`).
+    /// OpenTelemetry's `service.version`; nil: from the process's environment (`OTEL_RESOURCE_ATTRIBUTES`).
     public var serviceVersion: String?
-    /// Prefixes of paths, file names or symbols that are the program's own code, whatever the built-in rules say.
+    /// Prefixes of paths, file names or symbols that are the program's own code, regardless of the built-in rules.
     public var inAppPrefixes: [String] = []
     /// Prefixes of paths, file names or symbols that are not the program's own code; ``inAppPrefixes`` win over them.
     public var notInAppPrefixes: [String] = []
@@ -51,23 +53,23 @@ public struct StallMonitorConfiguration: Sendable, Equatable {
     public enum Samples: String, Sendable, CaseIterable {
         /// The stack that covers most of the stall's time.
         case best
-        /// All of them, merged into a tree, besides.
+        /// In addition, all of them, merged into a tree.
         case all
     }
 
-    /// What a record says of a frame.
+    /// What a record contains about a frame.
     public enum Symbols: String, Sendable, CaseIterable {
         /// The function.
         case names
-        /// File, line and inlined functions besides, from a child process. Needs `LineSymbols.enable()` of the product LagSymbols: without
-        /// it ``StallMonitor/start()`` throws.
+        /// In addition file, line and inlined functions, from a child process. Needs `LineSymbols.enable()` of the product
+        /// LagSymbols; without it, ``StallMonitor/start()`` throws.
         case lines
     }
 
     /// The defaults.
     public init() {}
 
-    /// The settings of a preset; everything else as by default.
+    /// The settings of a preset; everything else has its default.
     public static func preset(_ name: DetectionPreset) -> StallMonitorConfiguration {
         var configuration = StallMonitorConfiguration()
         switch name {

@@ -1,4 +1,4 @@
-/// What can keep a monitor from starting, or a loop from being watched.
+/// Why a monitor cannot start, or a loop cannot be watched.
 public enum StallMonitorError: Error, Sendable, Equatable, CustomStringConvertible {
     /// libunwind is missing, or the kernel or a sandbox forbids reading this process's own memory.
     case captureUnavailable(reason: String)
@@ -8,9 +8,9 @@ public enum StallMonitorError: Error, Sendable, Equatable, CustomStringConvertib
     case resources(reason: String)
     /// A sink that ``StallMonitor/stop()`` closed cannot be opened again.
     case sinkUnavailable(reason: String)
-    /// As many loops are watched as a process may watch.
+    /// The process already watches the maximum number of loops.
     case tooManyLoops(limit: Int)
-    /// A loop cannot do what a rule asks of it.
+    /// A loop does not support what a rule requires.
     case ruleNotPossible(rule: String, reason: String)
     /// The monitor was not started, or was stopped.
     case notRunning

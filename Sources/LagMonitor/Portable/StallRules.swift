@@ -1,5 +1,5 @@
-/// By which rules a loop is found to be stalled, and from what on. Each rule can be left out; several that find the same
-/// stall make one record, which names them all (`found_by`).
+/// The rules that decide when a loop is stalled, and their thresholds. Each rule can be turned off. If several rules find the
+/// same stall, it makes one record, which names them all (`found_by`).
 ///
 /// ```swift
 /// import LagMonitor
@@ -10,7 +10,7 @@
 /// try monitor.watch(loop, rules: rules)                 // for this loop alone
 /// ```
 ///
-/// The first two cost an idle loop nothing. The others wake the loop or sample its stack, as often as they say.
+/// The first two cost an idle loop nothing. The others wake the loop or sample its stack, at the rate that they set.
 public struct StallRules: Sendable, Equatable {
     /// N timeouts of one interval in a row; the threshold is interval × timeouts.
     public struct Timeouts: Sendable, Equatable {
@@ -19,15 +19,15 @@ public struct StallRules: Sendable, Equatable {
         /// Timeouts in a row that make a stall; 1 to 1000.
         public var timeouts: Int
 
-        /// 50 ms × 3 unless said otherwise.
+        /// The default is 50 ms × 3.
         public init(interval: Duration = .milliseconds(50), timeouts: Int = 3) {
             self.interval = interval
             self.timeouts = timeouts
         }
 
-        /// From what duration on it is a stall.
+        /// A stall lasts at least this long.
         public var threshold: Duration {
-            // What is out of range is refused later; until then its product must not trap.
+            // A value out of range is rejected later; until then the product must not trap.
             min(max(interval, .zero), .seconds(1 << 40)) * min(max(timeouts, 0), 1 << 20)
         }
     }
@@ -39,7 +39,7 @@ public struct StallRules: Sendable, Equatable {
         /// Missed ticks in a row that make a stall; 1 to 100,000.
         public var missed: Int
 
-        /// 9 of 60 ticks a second unless said otherwise: 150 ms.
+        /// The default is 9 of 60 ticks a second: 150 ms.
         public init(rate: Int = 60, missed: Int = 9) {
             self.rate = rate
             self.missed = missed
@@ -58,7 +58,7 @@ public struct StallRules: Sendable, Equatable {
         /// How many functions, from the innermost on, have to be the same; 1 to 4.
         public var functions: Int
 
-        /// 4 samples, 50 ms apart, with the same innermost function, unless said otherwise.
+        /// The default is 4 samples, 50 ms apart, with the same innermost function.
         public init(interval: Duration = .milliseconds(50), samples: Int = 4, functions: Int = 1) {
             self.interval = interval
             self.samples = samples
@@ -66,24 +66,26 @@ public struct StallRules: Sendable, Equatable {
         }
     }
 
-    /// One callback that does not end: the loop's activity stands still. `kind` in records: `callout`.
+    /// One callback that does not return: the loop's activity does not change. `kind` in records: `callout`.
     public var callout: Timeouts? = Timeouts()
-    /// Many short callbacks, and the loop comes to no rest for so long; 1 ms to one hour. `kind`: `starvation`.
+    /// Many short callbacks, and the loop does not become idle for this long; 1 ms to one hour. `kind`: `starvation`.
     public var starvationThreshold: Duration? = .seconds(1)
-    /// A ping when the loop says that it waits: finds what passes no activity. Wakes an idle loop once an interval. `kind`: `ping`.
+    /// A ping while the loop reports that it waits: finds work that is not published as an activity. Wakes an idle loop once an
+    /// interval. `kind`: `ping`.
     public var pingWhileWaiting: Timeouts?
-    /// A ping an interval, whatever the loop says; for loops and queues that publish no activity (``PingedQueue``). `kind`: `ping`.
+    /// A ping every interval, regardless of what the loop reports; for loops and queues that publish no activity
+    /// (``PingedQueue``). `kind`: `ping`.
     public var ping: Timeouts?
-    /// Ticks at a fixed rate, of which so many in a row are missed. The rate that is reached: ``StallMonitor/frameRate(of:)``.
-    /// `kind`: `frame`.
+    /// Ticks at a fixed rate; a stall is this many missed ticks in a row. ``StallMonitor/frameRate(of:)`` returns the rate that
+    /// is reached. `kind`: `frame`.
     public var frame: FrameTicks?
-    /// The same functions on top of the stack again and again. A running thread is asked by a signal. `kind`: `sample`.
+    /// The same functions on top of the stack in every sample. A running thread is sampled by a signal. `kind`: `sample`.
     public var sampling: StackSampling?
 
     /// The defaults: ``callout`` and ``starvationThreshold``.
     public init() {}
 
-    /// No rule but those that are set afterwards.
+    /// No rules, to be set afterwards.
     public static var empty: StallRules {
         var rules = StallRules()
         rules.callout = nil
@@ -91,30 +93,32 @@ public struct StallRules: Sendable, Equatable {
         return rules
     }
 
-    /// For what has to be asked, queues and pools: a ping that is not answered within three intervals of 250 ms. Four times a second an
-    /// idle one is woken for it.
+    /// For queues and pools, which must be pinged: a ping that is not answered within three intervals of 250 ms. An idle one is
+    /// woken for it four times a second.
     public static var pings: StallRules {
         var rules = StallRules.empty
         rules.ping = .init(interval: .milliseconds(250), timeouts: 3)
         return rules
     }
 
-    /// For loops that answer at once: a ping that is not answered within three intervals of 50 ms. The other rules ask for more than they report.
+    /// For loops that answer at once: a ping that is not answered within three intervals of 50 ms. The other rules require more
+    /// than these loops report.
     package static var heartbeat: StallRules {
         var rules = StallRules.empty
         rules.ping = .init()
         return rules
     }
 
-    /// For the threads of a pool (`ConcurrencyPool`): one that runs one job for three intervals of 50 ms. No thread is woken for it.
+    /// For the threads of a pool (`ConcurrencyPool`): a thread that runs one job for three intervals of 50 ms. No thread is woken
+    /// for it.
     public static var jobs: StallRules {
         var rules = StallRules.empty
         rules.callout = .init()
         return rules
     }
 
-    /// - Throws: ``StallMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value out of bounds, and when there
-    ///   is no rule at all.
+    /// - Throws: ``StallMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value out of bounds, and if no rule
+    ///   is set.
     public func validate() throws(StallMonitorError) {
         guard self != .empty else { throw .invalidConfiguration(key: "rules", value: "none", allowed: "at least one rule") }
         try Self.checkTimeouts(callout, "interval_ms", "timeouts")

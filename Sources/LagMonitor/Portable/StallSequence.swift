@@ -11,14 +11,14 @@ internal import LagRunLoop
 /// }
 /// ```
 ///
-/// Each iteration is a subscription: it starts with `for await` (``makeAsyncIterator()``) and receives every record that is reported from
-/// then on, in order. Several iterations, of one value or of several, each receive all records. An iteration that starts before
-/// ``StallMonitor/start()`` waits for the first record; all of them end with ``StallMonitor/stop()`` after the records that are
-/// buffered, and at once when their task is cancelled.
+/// Each iteration is a subscription: it starts with `for await` (``makeAsyncIterator()``) and receives every record that is
+/// reported from then on, in order. If there are several iterations, of one value or of several, each receives all records. An
+/// iteration that starts before ``StallMonitor/start()`` waits for the first record. Every iteration ends with
+/// ``StallMonitor/stop()``, after the buffered records; it ends at once when its task is cancelled.
 ///
-/// At most ``capacity`` records are buffered for an iteration that does not keep up; further ones are counted in ``missed`` and not
-/// delivered. Neither the monitored loops nor the monitor's threads wait for a subscriber. The code of the iteration runs on the
-/// executor of its task: for a monitor that watches the main actor, use a task that is not isolated to it.
+/// At most ``capacity`` records are buffered for an iteration that does not keep up; further ones are counted in ``missed`` and
+/// not delivered. The monitored loops and the monitor's threads never wait for a subscriber. The iteration's code runs on the
+/// executor of its task: if the monitor watches the main actor, use a task that is not isolated to it.
 public struct StallSequence: AsyncSequence, Sendable {
     /// A record, as handlers receive it.
     public typealias Element = StallRecord

@@ -3,14 +3,15 @@ public import LagOutput
 
 /// Something that reports stalls: a ``StallMonitor``, or the test kit's `TestMonitor` in its place.
 ///
-/// Code that handles stalls takes this protocol rather than a monitor, so that it can be tested without real stalls.
+/// Code that handles stalls can take this protocol instead of a monitor, so that it can be tested without real stalls.
 public protocol StallSource: AnyObject, Sendable {
-    /// Has every stall delivered to `handler` on `queue`, one at a time, in order. Any thread.
+    /// Delivers every stall to `handler` on `queue`, one at a time, in order. Any thread.
     @discardableResult
     func onStall(queue: DispatchQueue, _ handler: @escaping @Sendable (StallRecord) -> Void) -> StallHandler
 
-    /// The same, `includesSuppressed` also of the stalls that the source's limits hold back: for who counts stalls. Their records have the
-    /// ``StallRecord/sequence`` 0. Unless a source has a way of its own, nothing more is delivered than to other handlers.
+    /// The same. With `includesSuppressed` it also delivers the stalls that the source's limits hold back, for code that counts
+    /// stalls. Their records have the ``StallRecord/sequence`` 0. By default, a source delivers the same stalls as to other
+    /// handlers.
     @discardableResult
     func onStall(
         queue: DispatchQueue,
@@ -21,10 +22,11 @@ public protocol StallSource: AnyObject, Sendable {
     /// Every stall from the start of an iteration on. Any thread.
     var stalls: StallSequence { get }
 
-    /// What happened so far. Any thread.
+    /// The counts so far. Any thread.
     var statistics: StallMonitorStatistics { get }
 
-    /// ``StallMonitorConfiguration/labels`` of the lines, for who reports stalls in another way; none unless said. Any thread.
+    /// ``StallMonitorConfiguration/labels`` of the lines, for code that reports stalls in another way; empty by default. Any
+    /// thread.
     var labels: [String: String] { get }
 }
 

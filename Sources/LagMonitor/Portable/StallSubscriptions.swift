@@ -2,7 +2,7 @@ internal import LagModel
 internal import LagOutput
 internal import LagRunLoop
 
-/// Who receives a monitor's records through a ``StallSequence``.
+/// The receivers of a monitor's records through a ``StallSequence``.
 package final class StallSubscriptions: Sendable {
     /// Records that did not fit into a buffer.
     final class Misses: Sendable {
@@ -25,7 +25,7 @@ package final class StallSubscriptions: Sendable {
 
     package var count: Int { state.withLock { $0.subscriptions.count } }
 
-    /// A stream of its own for each caller, so that no two tasks ever wait for the same one. It leaves the list when it ends.
+    /// A separate stream for each caller, so that no two tasks ever wait for the same one. It leaves the list when it ends.
     func subscribe(_ misses: Misses, capacity: Int) -> AsyncStream<StallRecord> {
         let (stream, continuation) = AsyncStream.makeStream(of: StallRecord.self, bufferingPolicy: .bufferingOldest(capacity))
         let id = state.withLock { state in
@@ -41,17 +41,17 @@ package final class StallSubscriptions: Sendable {
 
     /// Reporter thread. Never waits for a subscriber.
     package func deliver(_ record: StallRecord) {
-        // Outside of the lock: resuming a task may run code of its executor.
+        // Outside the lock: resuming a task may run code of its executor.
         for subscription in state.withLock({ Array($0.subscriptions.values) }) {
             if case .dropped = subscription.continuation.yield(record) { subscription.misses.count.withLock { $0 += 1 } }
         }
     }
 
-    /// Ends every subscription after what is buffered. With no lock held.
+    /// Ends every subscription after its buffered records. Call it without any lock held.
     package func finish() { for end in takeAll() { end() } }
 
     /// Removes every subscription.
-    /// - Returns: what ends each of them after what is buffered. To be called with no lock held.
+    /// - Returns: functions that each end one of them after its buffered records. Call them without any lock held.
     package func takeAll() -> [@Sendable () -> Void] {
         let taken = state.withLock { state in
             defer { state.subscriptions = [:] }

@@ -1,6 +1,6 @@
 internal import LagModel
 
-/// The labels of a setting, in any of the forms that sources have. ``RecordLabels`` decides what is a label.
+/// The labels of a setting, in any of the forms that sources use. ``RecordLabels`` decides what is a valid label.
 package enum LabelPairs {
     private struct FormError: Error {
         let reason: String
@@ -17,7 +17,7 @@ package enum LabelPairs {
         }
     }
 
-    /// The labels of checked values; of one name the first value's counts.
+    /// The labels of checked values; if a name appears twice, the first value counts.
     package static func merged(_ values: [JSONValue]) -> [String: String] {
         values.reduce(into: [:]) { all, value in
             if let pairs = try? pairs(of: value) { all.merge(pairs) { first, _ in first } }
@@ -35,7 +35,7 @@ package enum LabelPairs {
                 pairs[name] = text
             }
             return pairs
-        // An empty variable is no label at all. A value in this form has no comma.
+        // An empty variable is no label. A value in this form contains no comma.
         case .string(let text): return text.isEmpty ? [:] : try pairs(in: RuleName.words(in: text))
         case .array(let elements):
             var texts: [String] = []

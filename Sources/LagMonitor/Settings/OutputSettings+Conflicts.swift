@@ -1,6 +1,6 @@
 internal import LagOutput
 
-/// A setting of the output that would have no effect beside the others.
+/// An output setting that has no effect together with the others.
 package struct OutputConflict: Sendable {
     package let key: SettingKey
     package let reason: String
@@ -8,7 +8,7 @@ package struct OutputConflict: Sendable {
 }
 
 extension OutputSettings.Destination {
-    /// The only format that a receiver of OTLP takes.
+    /// The only format that an OTLP receiver accepts.
     private var otlpFormat: String { "otlp" }
 
     var isFile: Bool { if case .file = self { true } else { false } }
@@ -20,7 +20,7 @@ extension OutputSettings.Destination {
         }
     }
 
-    /// Whether a setting of ``OutputSettings/conflictingKeys`` has an effect here, whatever the others say.
+    /// Whether a setting of ``OutputSettings/conflictingKeys`` has an effect here, regardless of the other settings.
     fileprivate func uses(_ key: SettingKey) -> Bool {
         switch key.path {
         case SettingKey.spool.path, SettingKey.spoolBytes.path: isNetwork
@@ -28,10 +28,10 @@ extension OutputSettings.Destination {
         }
     }
 
-    /// Which of these settings this destination would ignore.
+    /// The given settings that this destination would ignore.
     /// - Parameters:
     ///   - text: the destination as it was given.
-    ///   - names: of ``OutputSettings/conflictingKeys`` those that are set.
+    ///   - names: those of ``OutputSettings/conflictingKeys`` that are set.
     ///   - format: the value of the last one.
     func conflicts(_ text: String, _ names: Set<String>, format: String?) -> [OutputConflict] {
         var conflicts: [OutputConflict] = []
@@ -73,11 +73,11 @@ extension OutputSettings {
     /// Settings that only some destinations have.
     private static let conflictingKeys = [SettingKey.outputBytes, .outputFiles, .outputMode, .spool, .spoolBytes, .format]
 
-    /// Settings of the output that would be ignored, of one that is checked.
+    /// Output settings that would be ignored. The settings must have been checked.
     /// - Parameters:
-    ///   - standard: the destination where none is named; nil: there is no output then, and nothing to say.
-    ///   - rank: the place of the source that sets a key, strongest 0; nil where none does. What a weaker source than the
-    ///     destination's says was meant for a destination that is overruled. Unless given, all come from one source.
+    ///   - standard: the destination if none is named; nil: then there is no output, and no conflict.
+    ///   - rank: the rank of the source that sets a key, strongest 0; nil if none does. A setting from a weaker source than the
+    ///     destination's was meant for a destination that is overridden. By default, all come from one source.
     package static func conflicts(
         _ reader: SettingsReader,
         standard: String? = nil,
@@ -86,13 +86,13 @@ extension OutputSettings {
         guard let text = reader.string(for: .output) ?? standard, let destination = try? Destination(text) else { return [] }
         let own = rank(.output) ?? .max
         let keys = conflictingKeys.filter { key in
-            // For a file all sizes count, for a stream the folder: a weaker source's is in force there.
+            // For a file all sizes count, for a stream the folder: a weaker source's value applies to these.
             rank(key).map { $0 <= own || destination.uses(key) } ?? false
         }
         return destination.conflicts(text, Set(keys.map(\.path)), format: reader.string(for: .format))
     }
 
-    /// The same where all settings come from one source.
+    /// The same if all settings come from one source.
     package static func conflicts(_ reader: SettingsReader) -> [OutputConflict] {
         conflicts(reader) { key in reader.string(for: key) != nil || reader.int(for: key) != nil ? 0 : nil }
     }

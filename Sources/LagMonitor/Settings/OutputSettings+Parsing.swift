@@ -6,13 +6,13 @@ extension OutputSettings.Destination {
         let reason: String
     }
 
-    /// What may stand there, in words.
+    /// The allowed values, in words.
     static let allowed = "a path or file:PATH, - or stdout, \(elsewhere)"
-    /// The same for who needs stdout.
+    /// The same for programs that need stdout.
     static let allowedBesideStdout = "a path or file:PATH, \(elsewhere)"
     private static let elsewhere = "journald or journald:SOCKET, unix:SOCKET, tcp:HOST:PORT, otlp:URL"
 
-    /// As settings spell it.
+    /// As written in settings.
     var text: String {
         switch self {
         case .stdout: "stdout"
@@ -48,7 +48,7 @@ extension OutputSettings.Destination {
         }
     }
 
-    /// What stands before the first colon, where that looks like a scheme: lower-case letters alone.
+    /// The part before the first colon, if it looks like a scheme: lower-case letters only.
     private static func scheme(of text: String) -> (name: String, rest: String)? {
         guard let colon = text.firstIndex(of: ":") else { return nil }
         let name = text[..<colon]

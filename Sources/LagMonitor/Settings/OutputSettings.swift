@@ -1,6 +1,6 @@
 public import LagOutput
 
-/// Where a monitor's lines go, as settings say it, for programs that let their users choose.
+/// Where a monitor's lines go, as settings give it, for programs that let their users choose.
 ///
 /// ```swift
 /// import LagMonitor
@@ -9,7 +9,7 @@ public import LagOutput
 /// let monitor = StallMonitor(sinks: [try output.makeSink()])
 /// ```
 public struct OutputSettings: Sendable, Equatable {
-    /// One of the destinations there are.
+    /// The available destinations.
     public enum Destination: Sendable, Equatable {
         /// `-` or `stdout`.
         case stdout
@@ -23,24 +23,26 @@ public struct OutputSettings: Sendable, Equatable {
         case otlp(endpoint: String)
     }
 
-    /// What ``init(_:rotation:)`` takes, in words.
+    /// The values that ``init(_:rotation:)`` accepts, in words.
     package static var allowedDestinations: String { Destination.allowed }
-    /// The same where stdout is another program's.
+    /// The same if stdout belongs to another program.
     package static var allowedDestinationsBesideStdout: String { Destination.allowedBesideStdout }
 
     /// Where lines go.
     public var destination: Destination
-    /// For files; no other destination is opened with one.
+    /// For files; other destinations with it cannot be opened.
     public var rotation: FileRotation?
-    /// Who may read a file that is made.
+    /// Which users may read a file that is created.
     public var permissions = FilePermissions.owner
-    /// Where lines are kept that a ``Destination/stream(_:)`` or ``Destination/otlp(endpoint:)`` does not take; nil: they are lost.
+    /// Where lines are kept that a ``Destination/stream(_:)`` or ``Destination/otlp(endpoint:)`` does not accept; nil: they are
+    /// lost.
     public var spool: SpoolSettings?
 
     /// A destination without rotation.
     public init(_ destination: Destination) { self.destination = destination }
 
-    /// - Throws: ``StallMonitorError/invalidConfiguration(key:value:allowed:)`` where something else than a file is to be rotated.
+    /// - Throws: ``StallMonitorError/invalidConfiguration(key:value:allowed:)`` if rotation is set and the destination is not a
+    ///   file.
     public init(_ destination: Destination, rotation: FileRotation?) throws(StallMonitorError) {
         if let rotation, !destination.isFile {
             throw .invalidConfiguration(
@@ -54,8 +56,8 @@ public struct OutputSettings: Sendable, Equatable {
     }
 
     /// Reads the text form.
-    /// - Throws: ``StallMonitorError/invalidConfiguration(key:value:allowed:)`` for `output.path`, and for `output.max_bytes` where
-    ///   something else than a file is to be rotated.
+    /// - Throws: ``StallMonitorError/invalidConfiguration(key:value:allowed:)`` for `output.path`, and for `output.max_bytes` if
+    ///   rotation is set and the destination is not a file.
     public init(_ text: String, rotation: FileRotation? = nil) throws(StallMonitorError) {
         let destination: Destination
         do throws(Destination.ValidationError) {
@@ -66,23 +68,23 @@ public struct OutputSettings: Sendable, Equatable {
         try self.init(destination, rotation: rotation)
     }
 
-    /// Of checked settings; nil when they name no destination.
+    /// From checked settings; nil if they name no destination.
     package init?(_ reader: SettingsReader) {
         guard let text = reader.string(for: .output), let destination = try? Destination(text) else { return nil }
         self.init(destination)
-        // What a weaker source says of files does not hold for what a stronger one chose.
+        // A weaker source's file settings do not apply to the destination that a stronger source chose.
         if destination.isNetwork, let folder = reader.string(for: .spool) {
             spool = SpoolSettings(folder: folder, maxBytes: reader.int(for: .spoolBytes) ?? SpoolSettings.defaultBytes)
         }
         if destination.isFile { (rotation, permissions) = (Self.rotation(reader), Self.permissions(reader)) }
     }
 
-    /// Of a file, by checked settings.
+    /// For a file, from checked settings.
     package static func permissions(_ reader: SettingsReader) -> FilePermissions {
         reader.string(for: .outputMode).flatMap(FilePermissions.init) ?? .owner
     }
 
-    /// Of a file, by checked settings; nil: they set no size.
+    /// For a file, from checked settings; nil: they set no size.
     package static func rotation(_ reader: SettingsReader) -> FileRotation? {
         guard let bytes = reader.int(for: .outputBytes) else { return nil }
         return try? FileRotation(maxBytes: bytes, maxFiles: reader.int(for: .outputFiles) ?? FileRotation.defaultFiles)

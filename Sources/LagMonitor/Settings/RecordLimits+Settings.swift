@@ -1,5 +1,5 @@
 extension RecordLimits {
-    /// The limits that the settings choose; the library's own where they say nothing.
+    /// The limits that the settings choose; the library's defaults for what they do not set.
     init(_ reader: SettingsReader) {
         self.init()
         perFingerprint = reader.rate(.limitBurst, .limitInterval, else: perFingerprint)
@@ -19,7 +19,7 @@ extension RecurrenceRule {
 }
 
 extension SettingsReader {
-    /// Nil where the settings turn the limit off, by a burst of zero.
+    /// Nil if the settings turn the limit off, by a burst of zero.
     fileprivate func rate(_ burst: SettingKey, _ interval: SettingKey, else standard: RecordLimits.Rate?) -> RecordLimits.Rate? {
         guard var rate = standard else { return nil }
         if let burst = int(for: burst) { rate.burst = burst }

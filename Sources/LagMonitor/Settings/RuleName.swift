@@ -1,4 +1,4 @@
-/// A rule of detection by its name in the settings.
+/// A detection rule by its name in the settings.
 package enum RuleName: String, CaseIterable, Sendable {
     case callout
     case starvation
@@ -19,7 +19,7 @@ package enum RuleName: String, CaseIterable, Sendable {
         }
     }
 
-    /// The words of a list that is written as one text, with commas. Words may be anything: ``SettingKey`` checks them.
+    /// The words of a list that is written as one text, with commas. Any words; ``SettingKey`` checks them.
     package static func words(in text: String) -> [String] {
         func isBlank(_ character: Character) -> Bool { character.isWhitespace && !character.isNewline }
         return text.split(separator: ",", omittingEmptySubsequences: false).map { word in

@@ -1,15 +1,15 @@
 internal import LagOutput
 
-/// A setting of a monitor (or of lagmond): its name in each source, and what it may be.
+/// A setting of a monitor (or of lagmond): its name in each source, and its allowed values.
 package struct SettingKey: Sendable {
-    /// What a setting may be, with its bounds.
+    /// The allowed values of a setting, with their bounds.
     package enum Form: Sendable {
         case wholeNumber(ClosedRange<Int>)
         case positiveNumber(upTo: Double)
         case choice([String])
         /// At least one of these, each once: a text with commas, in a file also a list.
         case names([String])
-        /// Texts, none of them empty: one text with commas, in a file also a list; none at all is allowed.
+        /// Texts, none of them empty: one text with commas, in a file also a list; an empty list is allowed.
         case texts
         /// At least one pattern of a shell: a text with commas, in a file also a list.
         case patterns
@@ -31,9 +31,9 @@ package struct SettingKey: Sendable {
     package let form: Form
     /// The option on the command line, if there is one: `--interval-ms`.
     package let option: String?
-    /// Whether the configuration file may hold it (it cannot name itself).
+    /// Whether the configuration file may contain it (it cannot name itself).
     package let inFile: Bool
-    /// The rules whose parameter this is; empty: no rule's parameter.
+    /// The rules that have this parameter; empty: it is not a rule's parameter.
     package let users: [RuleName]
 
     package init(_ path: String, _ form: Form, option: String? = nil, inFile: Bool = true, for users: RuleName...) {
@@ -44,7 +44,7 @@ package struct SettingKey: Sendable {
         self.users = users
     }
 
-    /// The key as a source spells it.
+    /// The key as written in a source.
     package func name(in source: SettingValidationError.Source) -> String {
         switch source {
         case .file: path
@@ -53,16 +53,17 @@ package struct SettingKey: Sendable {
         }
     }
 
-    /// `LAGMONITOR_` and the path in capitals, as swift-configuration spells it.
+    /// `LAGMONITOR_` and the path in capitals, in the style of swift-configuration.
     package var environmentName: String { Self.environmentPrefix + path.uppercased().replacing(".", with: "_") }
 
     package static let environmentPrefix = "LAGMONITOR_"
 
     /// Has the prefix of a setting but is not one: lagmond's shared loop table for the programs that it starts.
     package static let sharedLoopTableName = "LAGMONITOR_LOOP_TABLE"
-    /// Names with the prefix that are no settings; the second chooses what Package.swift builds, and may be left in a shell.
+    /// Names with the prefix that are not settings; the second chooses what Package.swift builds, and may be left in a shell.
     package static let reservedNames: Set = [sharedLoopTableName, "LAGMONITOR_UNSUPPORTED"]
-    /// Variables of settings that lagmond alone has. A container may have them for a lagmond beside it: to a monitor in its program they say nothing.
+    /// Variables of settings that only lagmond has. A container may have them for a lagmond beside it; a monitor in the
+    /// container's program ignores them.
     package static let lagmondNames = Set(
         [
             "CONFIG", "DURATION_S", "HTTP_LISTEN", "OUTPUT_HEADERS", "TRUTH_PATH", "COMMAND_ON_HANG", "COMMAND_ON_HANG_AFTER_S",
@@ -76,7 +77,7 @@ package struct SettingKey: Sendable {
     /// No useful value exceeds a day.
     package static let dayMilliseconds = 86_400_000
 
-    /// What ``StallRules`` takes as an interval and as a number of timeouts.
+    /// The bounds of ``StallRules`` for an interval and a number of timeouts.
     private static let intervals = Form.wholeNumber(1...60_000)
     private static let counts = Form.wholeNumber(1...1000)
 
@@ -164,7 +165,7 @@ package struct SettingKey: Sendable {
         notInAppPrefixes, labels, serviceName, serviceVersion,
     ]
 
-    /// What may stand here, in words.
+    /// The allowed values, in words.
     package var allowed: String {
         switch form {
         case .wholeNumber(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
@@ -217,7 +218,7 @@ package struct SettingKey: Sendable {
         }
     }
 
-    /// What is wrong with the words of a list: all of it in one line.
+    /// All errors in the words of a list, in one line.
     private static func validationError(inWords words: [JSONValue], _ names: [String]) -> String? {
         var seen: [JSONValue] = []
         var reason: [String] = []
@@ -233,7 +234,7 @@ package struct SettingKey: Sendable {
         return reason.isEmpty ? nil : reason.joined(separator: ", ")
     }
 
-    /// What is wrong with the texts of a list: all of it in one line.
+    /// All errors in the texts of a list, in one line.
     private static func validationError(inTexts texts: [JSONValue]) -> String? {
         let reason: [String] = texts.compactMap { text in
             guard case .string(let text) = text else { return "\(text.displayText) is not a text" }
@@ -242,7 +243,7 @@ package struct SettingKey: Sendable {
         return reason.isEmpty ? nil : reason.joined(separator: ", ")
     }
 
-    /// A word from the environment as the value that it names.
+    /// A word from the environment, converted to the value that it names.
     package func value(of word: String) -> JSONValue {
         switch form {
         case .wholeNumber: Int(word).map(JSONValue.int) ?? .string(word)

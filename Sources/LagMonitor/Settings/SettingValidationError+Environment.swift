@@ -1,5 +1,5 @@
 extension SettingValidationError {
-    /// What is wrong in an environment: names after `LAGMONITOR_` that are not known, and values that are not allowed.
+    /// Errors in an environment: unknown names after `LAGMONITOR_`, and values that are not allowed.
     package static func validationErrors(inEnvironment environment: [String: String], known keys: [SettingKey])
         -> [SettingValidationError]
     {
@@ -18,16 +18,17 @@ extension SettingValidationError {
         }
     }
 
-    /// Whether a variable can be meant for a monitor alone: it has the prefix, and is neither lagmond's nor a service's.
+    /// Whether a variable can be meant only for a monitor: it has the prefix, and is neither lagmond's nor a service's.
     package static func isForMonitor(_ name: String, value: String) -> Bool {
         name.hasPrefix(SettingKey.environmentPrefix) && !SettingKey.reservedNames.contains(name)
             && !SettingKey.lagmondNames.contains(name)
             && !isServiceLink(name.dropFirst(SettingKey.environmentPrefix.count), value: value)
     }
 
-    /// Whether a container has the variable of a service of its namespace: of each whose name begins with `lagmonitor`, as `lagmonitor-metrics` does, Kubernetes
-    /// makes `…_SERVICE_HOST`, `…_SERVICE_PORT`, `…_SERVICE_PORT_NAME`, and what links of Docker made: `…_PORT` (a URL), `…_PORT_9464_TCP`, and that with
-    /// `_PROTO`, `_PORT` and `_ADDR` (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables).
+    /// Whether this is the variable of a service of the container's namespace. For each service whose name begins with
+    /// `lagmonitor`, such as `lagmonitor-metrics`, Kubernetes creates `…_SERVICE_HOST`, `…_SERVICE_PORT`, `…_SERVICE_PORT_NAME`,
+    /// and the variables of Docker links: `…_PORT` (a URL), `…_PORT_9464_TCP`, and that with `_PROTO`, `_PORT` and `_ADDR`
+    /// (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables).
     private static func isServiceLink(_ name: Substring, value: String) -> Bool {
         let words = name.split(separator: "_", omittingEmptySubsequences: false)
         if words.suffix(2) == ["SERVICE", "HOST"] { return true }

@@ -1,4 +1,4 @@
-/// One wrong setting: where it stands, what is wrong with it, what is allowed.
+/// One wrong setting: its location, what is wrong with it, what is allowed.
 package struct SettingValidationError: Sendable, Equatable, CustomStringConvertible {
     package enum Source: Sendable, Equatable {
         case file(String)

@@ -1,8 +1,8 @@
-/// The values of settings, which are checked already.
+/// The values of settings that have been checked.
 package struct SettingsReader {
     private let values: [String: JSONValue]
 
-    /// - Parameter values: by the key's path; as ``SettingKey/validationError(for:)`` accepts them.
+    /// - Parameter values: by the key's path; ``SettingKey/validationError(for:)`` has accepted them.
     package init(_ values: [String: JSONValue]) { self.values = values }
 
     /// The text of a setting; a list of names is one text, with commas.

@@ -1,11 +1,11 @@
 internal import LagOutput
 
 extension StallMonitorConfiguration {
-    /// The configuration that settings choose; the defaults where they say nothing.
+    /// The configuration that the settings choose; defaults for what they do not set.
     /// - Parameters:
     ///   - reader: all sources; their values are checked.
-    ///   - overPreset: the sources from the one that names the preset upward. A preset sets an interval and a count: where a
-    ///     stronger source names a preset, a weaker source's interval must not spoil it. Nil: there is one source.
+    ///   - overPreset: the source that names the preset, and the stronger ones. A preset sets an interval and a count: if a
+    ///     stronger source names a preset, a weaker source's interval must not change it. Nil: there is one source.
     package init(_ reader: SettingsReader, overPreset: SettingsReader? = nil) {
         let overPreset = overPreset ?? reader
         self = reader.string(for: .preset).flatMap(DetectionPreset.init(rawValue:)).map { .preset($0) } ?? .init()

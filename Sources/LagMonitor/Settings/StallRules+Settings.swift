@@ -3,8 +3,8 @@ extension StallRules {
     ///
     /// - Parameters:
     ///   - reader: all sources; their values are checked.
-    ///   - overPreset: the sources that may refine what the preset says.
-    ///   - preset: its rules, which hold where no source chooses any.
+    ///   - overPreset: the sources that may refine the preset.
+    ///   - preset: its rules, which apply if no source chooses any.
     init(_ reader: SettingsReader, overPreset: SettingsReader, preset: StallRules) {
         let names =
             reader.string(for: .rules).map(RuleName.rules) ?? Set(RuleName.allCases.filter { $0.isIncluded(in: preset) })
