@@ -146,7 +146,7 @@ class Session(Server):
 
     def actions(self):
         """What lagmond did to the program."""
-        return re.findall(r"lagmond: .*(?:has been hanging in|starting it again).*", self.said_by_lagmond())
+        return re.findall(r"lagmond: .*(?:has been hanging in|restarting it).*", self.said_by_lagmond())
 
     def said_by_lagmond(self):
         text = self.errors() if not self.terminal else self.errors() + self.output()

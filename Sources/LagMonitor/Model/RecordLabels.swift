@@ -72,7 +72,7 @@ package struct RecordLabels: Sendable, Hashable {
         if value.isEmpty { return "the value of \"\(name)\" is empty" }
         if value.utf8.count > maximumValueBytes { return "the value of \"\(name)\" has \(value.utf8.count) bytes" }
         return value.unicodeScalars.contains(where: PlainText.isControl)
-            ? "the value of \"\(name)\" holds a control character" : nil
+            ? "the value of \"\(name)\" contains a control character" : nil
     }
 
     /// Whether the bytes are a label's name.

@@ -17,7 +17,7 @@ package struct LineCheck: ~Copyable {
             return ["in the format \(format); what is read is native"]
         }
         var validationErrors = textErrors(line)
-        if let name = DuplicateName.first(in: line) { validationErrors.append("\(name) is there twice") }
+        if let name = DuplicateName.first(in: line) { validationErrors.append("\(name) appears twice") }
         guard let event = event(&validationErrors) else { return validationErrors }
         let check = ContentCheck(text: line)
         for rule in FieldTable.all where rule.field != .event {

@@ -15,7 +15,7 @@ package enum AttachRefusal: Error, Equatable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .noProcess(let pid): "process \(pid): there is no such process"
+        case .noProcess(let pid): "process \(pid): no such process"
         case .hidden(let pid):
             "process \(pid): /proc does not show it (mounted with hidepid, or of another pid namespace): run as its user or as root, "
                 + "in its pid namespace"

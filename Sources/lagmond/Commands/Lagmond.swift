@@ -13,12 +13,12 @@ struct Lagmond: ParsableCommand {
         commandName: "lagmond",
         abstract: "Reports the stalls of run loops and event loops, one JSON line each.",
         discussion: """
-            Records of a command or of targets go to lagmond-stalls.jsonl (or --output): stdout and stderr are theirs. All others go to stdout (or \
-            --output), everything else to stderr.
+            Records of a command or of targets go to lagmond-stalls.jsonl (or --output), because stdout and stderr belong to the command or the \
+            targets. All other records go to stdout (or --output). Messages go to stderr.
 
-            Exit codes: 0 the run ended in order (time over, SIGTERM, SIGINT, or the reader of stdout went away); \
+            Exit codes: 0 the run ended normally (time over, SIGTERM, SIGINT, or the reader of stdout is gone); \
             1 check found damage, or a target failed; 64 usage; 66 an input is missing or cannot be read; 69 libunwind (or the named symbolizer) is missing; 71 the system refused a thread, socket or file; \
-            73 the output cannot be opened; 77 a process may not be read; 78 a setting is wrong or unknown; with a command the command's own, 126 it cannot be run, 127 there is none of that name.
+            73 the output cannot be opened; 77 no permission to read a process; 78 a setting is wrong or unknown; with a command: the command's own, 126 it cannot be run, 127 it was not found.
             """,
         version: version,
         subcommands: [
@@ -42,7 +42,7 @@ struct Lagmond: ParsableCommand {
         if arguments.first == "help", let name = arguments.dropFirst().first, !(names + ["help"]).contains(name),
             !name.hasPrefix("-")
         {
-            Diagnostics.report("help: \(name): no command of lagmond (allowed: \(names.joined(separator: ", ")))")
+            Diagnostics.report("help: \(name): not a command of lagmond (allowed: \(names.joined(separator: ", ")))")
             Glibc.exit(ExitStatus.usage)
         }
         do {
@@ -72,6 +72,6 @@ struct Lagmond: ParsableCommand {
             !arguments.contains("--")
         else { return nil }
         let line = command.joined(separator: " ")
-        return "\(program): no command of lagmond; a program is run and watched by: lagmond run -- \(line)"
+        return "\(program): not a command of lagmond; to run and watch a program: lagmond run -- \(line)"
     }
 }

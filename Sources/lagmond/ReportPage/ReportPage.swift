@@ -43,7 +43,7 @@ struct ReportPage {
         put(header(title))
         put(main())
         put("<footer><p>Made by lagmond \(version). Times are UTC; a stall’s time is its start. ")
-        put("Nothing here was loaded from elsewhere.</p></footer>\n")
+        put("Nothing was loaded from other sites.</p></footer>\n")
         put("<script type=\"application/json\" id=\"data\">")
         page += ReportData(report: report, traceLink: traceLink).bytes()
         put("</script>\n")
@@ -72,7 +72,7 @@ struct ReportPage {
         let left = leftOut.isEmpty ? "<p>Nothing was left out.</p>" : list(leftOut)
         return """
             <header>
-            <a class="skip" href="#groups">To the groups</a>
+            <a class="skip" href="#groups">Skip to the groups</a>
             <h1>\(title)</h1>
             <p class="span">\(summary.span)</p>
             <dl class="tiles">\(tiles)</dl>
@@ -99,7 +99,7 @@ struct ReportPage {
         let tables = ReportTables(report: report)
         return """
             <main>
-            <noscript><p class="note">The graphs and the details of stalls need scripts, which are off. The tables are whole.</p></noscript>
+            <noscript><p class="note">Scripts are off: the graphs and the details of stalls need them. The tables are complete.</p></noscript>
             <div id="filter" class="filter" role="status" aria-live="polite" hidden></div>
             <section id="groups" aria-labelledby="groups-title"><h2 id="groups-title">Groups</h2>
             \(tables.groups())</section>

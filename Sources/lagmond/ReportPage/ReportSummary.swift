@@ -35,8 +35,12 @@ struct ReportSummary {
         let items = [
             item("Lines", tally.lines, "Of \(names.isEmpty ? "nothing" : names)\(more)."),
             item("Duplicate lines of a stall", tally.repeated, "It counts once."),
-            item("Stalls without an end", report.all.openCount, "They go on, or it was lost: they count with what is known."),
-            item("Abandoned stalls", report.abandonedCount, "The process ended in them."),
+            item(
+                "Stalls without an end",
+                report.all.openCount,
+                "They are still in progress, or their end line was lost; they count with their begin line."
+            ),
+            item("Abandoned stalls", report.abandonedCount, "The process ended during them."),
         ]
         return items.compactMap { $0 }
     }
@@ -46,40 +50,40 @@ struct ReportSummary {
         let (tally, all) = (report.tally, report.all)
         let marks = HTMLText.number(report.marks.count)
         let lost = [
-            item("Damaged lines", tally.damaged, "No JSON, or too long."),
+            item("Damaged lines", tally.damaged, "Not JSON, or too long."),
             item("Lines without required fields", tally.incomplete, "lagmond check shows which."),
             item("Lines that are not the monitor’s", tally.foreign),
             item("Lines in other formats than native", tally.otherFormatCount),
             item("Stalls that began outside the given times", tally.outside),
-            item("Lines lost before they were written", report.lostLines, "As the monitors themselves say."),
+            item("Lines lost before they were written", report.lostLines, "As the monitors reported."),
             item(
-                "Stalls that a limit held back",
+                "Stalls suppressed by a limit",
                 all.heldBackCount,
-                "They are in the totals (\(DurationText.text(nanoseconds: all.heldBackNanoseconds))) alone."
+                "Only the totals include them (\(DurationText.text(nanoseconds: all.heldBackNanoseconds)))."
             ),
         ]
         let hidden = [
-            item("Groups summed up as one, the last", UInt64(report.otherGroupCount)),
+            item("Groups summarized as the last one", UInt64(report.otherGroupCount)),
             item(
-                "Stalls without a detail",
+                "Stalls without details",
                 all.count - min(all.count, UInt64(report.details.count)),
-                "The longest have one, and the longest of each group."
+                "The longest stalls, and the longest of each group, have details."
             ),
-            item("Stalls whose line is too long for a detail, or found no room", UInt64(report.withoutDetails)),
+            item("Stalls whose line is too long for the details, or did not fit", UInt64(report.withoutDetails)),
             item(
                 "Stalls without a bar in the timeline",
                 all.count - min(all.count, UInt64(report.marks.count)),
-                "The \(marks) longest have one; the shades are of all."
+                "The \(marks) longest have one; the shading includes all."
             ),
-            item("Incidents that are not listed", UInt64(report.otherIncidentCount), "Those that stalled most are."),
-            item("Stalls whose incident found no room", report.withoutIncident),
+            item("Incidents that are not listed", UInt64(report.otherIncidentCount), "Those with the most stalled time are."),
+            item("Stalls whose incident did not fit", report.withoutIncident),
             item("Loops that share the timeline’s last lane", UInt64(report.laneCount - report.lanes.count)),
             item(
                 "Light branches left out of the call graph",
                 UInt64(report.groups.reduce(0) { $0 + $1.tree.prunedCount }),
-                "Their time stands as “left out” beside what is shown."
+                "Their time is shown as “left out”."
             ),
-            item("Stacks cut where the call tree was full", report.shortenedStacks),
+            item("Stacks truncated because the call tree was full", report.shortenedStacks),
         ]
         return lost.compactMap { $0 } + report.inputErrors.map { "\(HTMLText.short($0))." } + hidden.compactMap { $0 }
     }

@@ -25,7 +25,7 @@ struct ReportTables {
         let rows = report.groups.enumerated().map { number, group in row(number, group) }
         return table(
             "group-table",
-            caption: "Groups by fingerprint, ranked by the time stalled",
+            caption: "Groups by fingerprint, ranked by stalled time",
             columns,
             rows,
             none: "No stalls were found."

@@ -38,13 +38,13 @@ struct MetricsPage {
         sample("lagmonitor_build_info", [("version", Lagmond.version)], "1")
 
         let lag = "lagmonitor_loop_lag_seconds"
-        family(lag, "gauge", "For how long the loop has been at what it does now; 0 at rest.")
+        family(lag, "gauge", "Duration of the loop's current callback; 0 at rest.")
         for (place, nanoseconds) in lags.sorted(by: { $0.key < $1.key }) {
             sample(lag, place.labels, Self.seconds(nanoseconds))
         }
 
         let duration = "lagmonitor_loop_stall_duration_seconds"
-        family(duration, "histogram", "How long each stall took that is over.")
+        family(duration, "histogram", "Durations of ended stalls.")
         for (key, durations) in series {
             let labels = key.place.labels + [("cause", key.cause.rawValue)]
             var sum: UInt64 = 0
@@ -60,27 +60,27 @@ struct MetricsPage {
         }
 
         let stalled = "lagmonitor_stalled_seconds_total"
-        family(stalled, "counter", "The durations of all stalls that are over, added up.")
+        family(stalled, "counter", "Sum of the durations of all ended stalls.")
         for (key, durations) in series {
             sample(stalled, key.place.labels + [("cause", key.cause.rawValue)], Self.seconds(durations.nanoseconds))
         }
 
         let inProgress = "lagmonitor_stall_in_progress"
-        family(inProgress, "gauge", "Stalls that last longer than hang_after_ms and are not over.")
+        family(inProgress, "gauge", "Stalls in progress that have lasted longer than hang_after_ms.")
         for (place, state) in loops { sample(inProgress, place.labels, "\(state.inProgress.count)") }
 
         let last = "lagmonitor_last_stall_timestamp_seconds"
-        family(last, "gauge", "When the last stall began, in seconds since 1970; 0 when there was none.")
+        family(last, "gauge", "When the last stall began, in seconds since 1970; 0 if there was none.")
         for (place, state) in loops {
             sample(last, place.labels, Self.seconds((state.lastMilliseconds ?? 0) * 1_000_000))
         }
 
         let lost = "lagmonitor_records_dropped_total"
-        family(lost, "counter", "Records that were lost: no line was written of them.")
+        family(lost, "counter", "Records lost without a line written.")
         sample(lost, [("reason", "not_written")], "\(dropped)")
 
         let held = "lagmonitor_stalls_suppressed_total"
-        family(held, "counter", "Stalls whose lines a limit held back; they count in the other metrics.")
+        family(held, "counter", "Stalls whose lines were suppressed by a limit; the other metrics count them.")
         sample(held, [], "\(suppressed)")
 
         for (name, type, help, value) in Self.targetFamilies where !targets.isEmpty {
@@ -101,10 +101,10 @@ struct MetricsPage {
         ("lagmonitor_target_up", "gauge", "Whether the command runs.", { $0.pid == 0 ? "0" : "1" }),
         ("lagmonitor_target_loops", "gauge", "Loops that are watched now.", { "\($0.loops)" }),
         (
-            "lagmonitor_target_given_up", "gauge", "Whether the command was restarted too often, and is not started any more.",
+            "lagmonitor_target_given_up", "gauge", "Whether lagmond gave up on the command after too many restarts.",
             { $0.phase == CommandLifecycle.Phase.givenUp.rawValue ? "1" : "0" }
         ),
-        ("lagmonitor_target_restarts_total", "counter", "How often the command was started again.", { "\($0.restarts)" }),
+        ("lagmonitor_target_restarts_total", "counter", "How often the command was restarted.", { "\($0.restarts)" }),
         ("lagmonitor_hang_signals_total", "counter", "Signals sent because of a hang.", { "\($0.signals)" }),
     ]
 

@@ -20,7 +20,7 @@ extension JSONValue {
             throw Failure(description: "\(error.reason) in line \(line), column \(column)")
         }
         let duplicate = bytes.withUnsafeBytes { DuplicateName.first(in: $0) }
-        if let duplicate { throw Failure(description: "\(duplicate) is there twice") }
+        if let duplicate { throw Failure(description: "\(duplicate) appears twice") }
         self.init(text.root, in: text)
     }
 

@@ -19,7 +19,7 @@ struct OutputHeaders: Equatable {
             let name = Self.trimmed(parts[0])
             // Not shown: the text may be a secret.
             guard parts.count == 2, Self.isName(name) else {
-                throw ValidationError(reason: "one of the pairs has no valid header name")
+                throw ValidationError(reason: "a pair has no valid header name")
             }
             guard fields.keys.allSatisfy({ $0.lowercased() != name.lowercased() }) else {
                 throw ValidationError(reason: "\"\(name)\" is given twice")
@@ -27,7 +27,7 @@ struct OutputHeaders: Equatable {
             let value = try Self.expanded(Self.trimmed(parts[1]), environment)
             // A line end in a value would start another header.
             guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }) else {
-                throw ValidationError(reason: "the value of \"\(name)\" holds a control character")
+                throw ValidationError(reason: "the value of \"\(name)\" contains a control character")
             }
             fields[name] = value
         }
@@ -50,11 +50,11 @@ struct OutputHeaders: Equatable {
         while let start = rest.firstRange(of: "${") {
             value += rest[..<start.lowerBound]
             guard let end = rest[start.upperBound...].firstIndex(of: "}") else {
-                throw ValidationError(reason: "a ${ without its }")
+                throw ValidationError(reason: "a ${ without a closing }")
             }
             let name = String(rest[start.upperBound..<end])
             guard let content = environment[name] else {
-                throw ValidationError(reason: "there is no environment variable \(name)")
+                throw ValidationError(reason: "environment variable not set: \(name)")
             }
             value += content
             rest = rest[rest.index(after: end)...]

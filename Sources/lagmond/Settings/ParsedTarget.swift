@@ -53,7 +53,7 @@ struct ParsedTarget {
         }
         let ofCommands = given.keys.filter(Self.policies.contains).sorted()
         if given["command"] == nil, !ofCommands.isEmpty, present.count == 1 {
-            for member in ofCommands { reject(member, "without effect on a process that runs already", "only with command") }
+            for member in ofCommands { reject(member, "without effect on a process that already runs", "only with command") }
         }
     }
 

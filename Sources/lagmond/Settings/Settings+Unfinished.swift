@@ -38,7 +38,7 @@ extension Settings {
             )
         }
         var context = ProcessContext.current(serviceName: monitor.serviceName, serviceVersion: monitor.serviceVersion)
-        context.readResource(isOwn: true)
+        context.readResource()
         // What is wrong with them is an error of the monitor's start.
         context.labels = (try? monitor.checkedLabels()) ?? .none
         let format = sink.format ?? monitor.format

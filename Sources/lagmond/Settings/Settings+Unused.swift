@@ -20,7 +20,7 @@ extension Settings {
             case .command: ([.duration, .truth], "a command")
             case .targets: ([.truth, .serviceName, .requireWatch, .perfMap], "targets")
             // What is done with a command is nothing that is done with somebody else's process.
-            case .process: ([.truth, .requireWatch, .perfMap] + explicitPolicyKeys, "a process that runs already")
+            case .process: ([.truth, .requireWatch, .perfMap] + explicitPolicyKeys, "a process that already runs")
             case .workload:
                 ([.requireWatch, .perfMap] + SettingKey.watchSettings + explicitPolicyKeys, "lagmond's own main thread")
             }

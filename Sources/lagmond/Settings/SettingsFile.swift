@@ -53,7 +53,7 @@ struct SettingsFile {
                 }
             } else if code == EAGAIN {
                 guard isReadable(descriptor, until: deadline) else {
-                    return .failure(ReadFailure(reason: "no end of it came within \(secondsToRead) s"))
+                    return .failure(ReadFailure(reason: "its end did not arrive within \(secondsToRead) s"))
                 }
             } else if code != EINTR {
                 return .failure(ReadFailure(reason: Diagnostics.reason(code)))

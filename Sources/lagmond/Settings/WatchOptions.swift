@@ -8,7 +8,7 @@ struct WatchOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Where the records go: a path, - for stdout (not with a command or targets), journald, unix:SOCKET, tcp:HOST:PORT, otlp:URL. With a command lagmond-stalls.jsonl unless named.",
+            "Where to write the records: a path, - for stdout (not with a command or targets), journald, unix:SOCKET, tcp:HOST:PORT, otlp:URL. Default with a command: lagmond-stalls.jsonl.",
             valueName: "destination"
         )
     )
@@ -38,7 +38,7 @@ struct WatchOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Keep lines in this folder while a unix:, tcp: or otlp: destination does not take them, and send them later.",
+            "Keep lines in this folder while a unix:, tcp: or otlp: destination does not accept them, and send them later.",
             valueName: "folder"
         )
     )
@@ -59,7 +59,7 @@ struct WatchOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Detection rules, separated by commas: callout, starvation, ping_while_waiting, ping, frame, sample (callout; of lagmond's own main thread callout,starvation).",
+            "Detection rules, separated by commas: callout, starvation, ping_while_waiting, ping, frame, sample (default: callout; for lagmond's own main thread callout,starvation).",
             valueName: "names"
         )
     )

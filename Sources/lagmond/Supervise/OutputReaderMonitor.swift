@@ -10,7 +10,7 @@ final class OutputReaderMonitor: Sendable {
     private var isGone: Bool { gone.load(ordering: .acquiring) }
 
     /// Reports on stderr that the reader has gone away, where it has.
-    func report() { if isGone { Diagnostics.report("the reader of stdout has gone away: ending") } }
+    func report() { if isGone { Diagnostics.report("the reader of stdout is gone: exiting") } }
 
     /// Watches `descriptor` on a thread of its own and sends this process SIGTERM, which ends the run in order.
     func start(_ descriptor: Int32) throws(StartFailure) {

@@ -22,7 +22,7 @@ final class RunOutput: Sendable {
             serviceName: settings.monitor.serviceName,
             serviceVersion: settings.monitor.serviceVersion
         )
-        context.readResource(isOwn: true)
+        context.readResource()
         // What is wrong with them is an error of the monitor's start.
         context.labels = (try? settings.monitor.checkedLabels()) ?? .none
         let live = LiveLines(counts: StallCounts(places: loops), context: context)

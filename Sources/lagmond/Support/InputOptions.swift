@@ -38,7 +38,7 @@ struct InputOptions: ParsableArguments {
     static func refuseStandardOutput(among files: [String]) throws(StartFailure) {
         var target = stat()
         guard fstat(STDOUT_FILENO, &target) == 0, contains(target, in: files) else { return }
-        throw StartFailure(status: ExitStatus.usage, message: "stdout: is read as well; allowed: another file, or a pipe")
+        throw StartFailure(status: ExitStatus.usage, message: "stdout: is also an input; allowed: another file, or a pipe")
     }
 
     /// Opens all files and reports what cannot be read.
@@ -85,7 +85,7 @@ struct FilterOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only stalls with this cause; a pattern, may be repeated.", valueName: "pattern"))
     var cause: [String] = []
 
-    @Option(help: ArgumentHelp("Only stalls with this label: team=shop; of several, all.", valueName: "name=value"))
+    @Option(help: ArgumentHelp("Only stalls with this label: team=shop; with several, all must match.", valueName: "name=value"))
     var label: [String] = []
 
     /// - Throws: ``StartFailure`` for what is no label.
@@ -105,13 +105,13 @@ struct FilterOptions: ParsableArguments {
 struct TimeOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Only stalls that began then or later: 2026-11-21T18:00:00Z, or 90m, 24h, 7d before now.",
+            "Only stalls that began at this time or later: 2026-11-21T18:00:00Z, or 90m, 24h, 7d before now.",
             valueName: "time"
         )
     )
     var since: String?
 
-    @Option(help: ArgumentHelp("Only stalls that began before then.", valueName: "time"))
+    @Option(help: ArgumentHelp("Only stalls that began before this time.", valueName: "time"))
     var until: String?
 
     func range(now: Int64) throws(StartFailure) -> Range<Int64> {
@@ -134,7 +134,7 @@ struct TimeOptions: ParsableArguments {
             return now - number * unit * 1_000_000_000
         }
         if let time = UTCTime.nanoseconds(text) ?? UTCTime.nanoseconds(text + "T00:00:00Z") { return time }
-        let allowed = "2026-11-21T18:00:00Z, 2026-11-21, or a number with s, m, h or d for that long before now"
+        let allowed = "2026-11-21T18:00:00Z, 2026-11-21, or a number with s, m, h or d for a time before now"
         throw StartFailure(status: ExitStatus.usage, message: "\(option): \"\(text)\" is not a time; allowed: \(allowed)")
     }
 

@@ -4,11 +4,11 @@ extension LineTally {
     /// A message about what was skipped; nil when nothing was.
     var leftOut: String? {
         var parts: [String] = []
-        if damaged > 0 { parts.append("\(damaged) damaged (no JSON, or longer than \(LineReader.maximumLineBytes) bytes)") }
+        if damaged > 0 { parts.append("\(damaged) damaged (not JSON, or longer than \(LineReader.maximumLineBytes) bytes)") }
         if incomplete > 0 { parts.append("\(incomplete) without the required fields (see lagmond check)") }
         if foreign > 0 { parts.append("\(foreign) of other programs") }
         for (format, count) in otherFormats.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            parts.append("\(count) in the format \(format): what is read is native (the setting output.format)")
+            parts.append("\(count) in the format \(format); only native is read (setting output.format)")
         }
         return parts.isEmpty
             ? nil

@@ -2,14 +2,14 @@ internal import ArgumentParser
 internal import FoundationEssentials
 internal import LagMonitor
 
-/// `lagmond attach`: watches processes that run already.
+/// `lagmond attach`: watches processes that already run.
 struct AttachCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "attach",
         abstract: "Watch the loops of a running process from outside.",
         discussion: """
-            The kernel's view of each thread shows whether it waits or works. The process is not changed, and not stopped but for some \
-            microseconds while the stack of a running thread is copied. Ends with the process (with several, the last), or by SIGTERM or SIGINT.
+            The kernel's view of each thread shows whether it waits or works. The process is not changed; it is stopped only for some \
+            microseconds while the stack of a running thread is copied. lagmond exits with the process (the last of several), or on SIGTERM or SIGINT.
 
             Threads that wait in epoll_wait, poll or select are found automatically; --loop names others.
             """
@@ -23,7 +23,7 @@ struct AttachCommand: ParsableCommand {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("How long to watch; by default until the process ends.", valueName: "seconds")
+        help: ArgumentHelp("How long to watch; by default until the process exits.", valueName: "seconds")
     )
     var duration: String?
 
@@ -38,7 +38,7 @@ struct AttachCommand: ParsableCommand {
     func validate() throws {
         if !loop.isEmpty, processes.count > 1 {
             throw ValidationError(
-                "--loop: with several processes it is not clear whose thread is meant (allowed: with one --pid)"
+                "--loop: ambiguous with several processes (allowed: with one --pid)"
             )
         }
         for number in processes + loop where number <= 0 {

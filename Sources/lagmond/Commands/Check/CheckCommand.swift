@@ -117,7 +117,7 @@ struct FileCheck: ~Copyable {
         guard !validationErrors.isEmpty else { return }
         sum.damaged += 1
         guard limit == 0 || sum.damaged <= limit else { return }
-        let ending = lineReader.isUnterminated ? " (the last line, and it has no newline: cut short?)" : ""
+        let ending = lineReader.isUnterminated ? " (last line, without a newline: truncated?)" : ""
         let text = "\(file.name):\(lineReader.lineNumber): \(validationErrors.joined(separator: "; "))\(ending)"
         output += Array("\(PlainText.sanitized(text.utf8))\n".utf8)
     }

@@ -24,7 +24,7 @@ struct ExportCommand: ParsableCommand {
         commandName: "export",
         abstract: "Convert stalls to profiles (flame graphs, perf, speedscope, pprof) or events (sentry, otlp).",
         discussion: """
-            folded: one stack per line, for flamegraph.pl and inferno; perf: what perf script writes; speedscope: a file for speedscope.app; \
+            folded: one stack per line, for flamegraph.pl and inferno; perf: the format of perf script; speedscope: a file for speedscope.app; \
             pprof: gzip'ed protobuf, for go tool pprof. Weights are the time stalled, in milliseconds (pprof: nanoseconds). \
             Records with all samples of a thread (samples: all) share their time among the samples. Each stall counts once.
 
@@ -48,7 +48,7 @@ struct ExportCommand: ParsableCommand {
     func validate() throws {
         for text in fingerprint
         where !text.hasPrefix("v1:") || text.utf8.count != 19 || UInt64(text.dropFirst(3), radix: 16) == nil {
-            throw ValidationError("--fingerprint: \"\(text)\" is no fingerprint; allowed: v1: and 16 hex digits")
+            throw ValidationError("--fingerprint: \"\(text)\" is not a fingerprint; allowed: v1: and 16 hex digits")
         }
     }
 
@@ -66,7 +66,7 @@ struct ExportCommand: ParsableCommand {
         if format == .pprof, isatty(STDOUT_FILENO) == 1 {
             throw StartFailure(
                 status: ExitStatus.usage,
-                message: "pprof is binary, and stdout a terminal; allowed: a file or a pipe"
+                message: "pprof is binary and stdout is a terminal; allowed: a file or a pipe"
             )
         }
         let wanted = Set(fingerprint)
@@ -170,7 +170,7 @@ struct ProfileOutput {
 
     mutating func finish() throws {
         if tree.shortened > 0 {
-            Diagnostics.report("\(tree.shortened) stacks were cut: more than \(CallTree.maximumNodes) places")
+            Diagnostics.report("\(tree.shortened) stacks were truncated: more than \(CallTree.maximumNodes) nodes")
         }
         switch format {
         case .folded: text = FoldedText.text(tree)
@@ -187,7 +187,7 @@ struct ProfileOutput {
             else {
                 throw StartFailure(
                     status: ExitStatus.systemError,
-                    message: "the profile cannot be compressed: too large, or no memory"
+                    message: "the profile cannot be compressed: too large, or out of memory"
                 )
             }
             text = packed

@@ -6,10 +6,10 @@ internal import LagReader
 struct ReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
-        abstract: "Make an HTML page of stalls: groups, call graph, heat map, timeline, details.",
+        abstract: "Create an HTML page of stalls: groups, call graph, heat map, timeline, details.",
         discussion: """
             One HTML file of at most 5 MB that needs no network; its tables are readable without scripts. \
-            Each stall counts once, as in top. What does not fit is summarized, and named at the top of the page.
+            Each stall counts once, as in top. What does not fit is summarized, and listed at the top of the page.
             The file is replaced when the page is complete. The same lines make the same page.
             """
     )
@@ -18,7 +18,7 @@ struct ReportCommand: ParsableCommand {
     @OptionGroup var times: TimeOptions
     @OptionGroup var filters: FilterOptions
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("Where the page goes; - is stdout.", valueName: "file"))
+    @Option(name: .shortAndLong, help: ArgumentHelp("The file to write; - is stdout.", valueName: "file"))
     var output: String
 
     @Option(parsing: .unconditional, help: ArgumentHelp("How many groups to show individually.", valueName: "count"))
@@ -29,7 +29,7 @@ struct ReportCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Where a stall's trace is shown: a URL with {trace_id} in it, perhaps with {span_id}.",
+            "The URL of a stall's trace, with {trace_id} in it and optionally {span_id}.",
             valueName: "template"
         )
     )
@@ -42,7 +42,7 @@ struct ReportCommand: ParsableCommand {
     func validate() throws {
         if !Self.allowedTop.contains(top) { throw ValidationError("--top: \(top) is out of bounds; allowed: 1 to 200") }
         if title.count > Self.maximumTitle {
-            throw ValidationError("--title: has \(title.count) characters; allowed: \(Self.maximumTitle)")
+            throw ValidationError("--title: \(title.count) characters; allowed: \(Self.maximumTitle)")
         }
         if let traceLink, let problem = TraceLink.problem(traceLink) { throw ValidationError("--trace-link: \(problem)") }
         if output.isEmpty { throw ValidationError("--output: needs the name of a file, or -") }
@@ -67,7 +67,7 @@ struct ReportCommand: ParsableCommand {
         let result = ParallelLineReader(files, workers: Self.workers, progress: line.progress).run {
             ReportConsumer(times: range, filter: filter, deduplicator: deduplicator)
         }
-        line.working(on: "making the page")
+        line.working(on: "creating the page")
         var open = ReportConsumer(times: range, filter: filter, deduplicator: deduplicator)
         open.takeOpenLines()
         var aggregate = open.finish()
@@ -95,7 +95,7 @@ struct ReportCommand: ParsableCommand {
         if output == Self.stdout { return try InputOptions.refuseStandardOutput(among: input.files) }
         var target = stat()
         guard stat(output, &target) == 0, InputOptions.contains(target, in: input.files) else { return }
-        throw StartFailure(status: ExitStatus.usage, message: "--output: \(output) is read as well; allowed: another file")
+        throw StartFailure(status: ExitStatus.usage, message: "--output: \(output) is also an input; allowed: another file")
     }
 
     /// Each has a tree, cells and lines of its own.

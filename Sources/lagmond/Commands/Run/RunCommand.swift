@@ -46,25 +46,25 @@ struct RunCommand: ParsableCommand {
     @Option(
         name: .customLong("on-hang-after"),
         parsing: .unconditional,
-        help: ArgumentHelp("How long the hang lasts before that (30).", valueName: "seconds")
+        help: ArgumentHelp("How long the hang lasts before the action (30).", valueName: "seconds")
     )
     var onHangAfter: String?
 
-    @Option(help: ArgumentHelp("When to restart a command that ended: never (default), on-failure.", valueName: "when"))
+    @Option(help: ArgumentHelp("When to restart a command that exited: never (default), on-failure.", valueName: "when"))
     var restart: String?
 
     @Flag(
         name: .customLong("require-watch"),
-        help: "Do not run a command that cannot be watched; by default it runs, and why it is not watched is reported."
+        help: "Do not run a command that cannot be watched; by default it runs, and the reason is reported."
     )
     var requireWatch = false
 
     @Flag(
         name: .customLong("perf-map"),
         help: """
-            Have node, Python (3.12 and newer) and .NET in the command name their compiled code in /tmp/perf-PID.map, for stacks of code that is \
-            not named otherwise. It costs: node some MB of memory and a slower start, Python a fifth of its speed, .NET a slower start; and the \
-            files stay in /tmp.
+            Make node, Python (3.12 and newer) and .NET in the command write the names of their compiled code to /tmp/perf-PID.map, for stacks of \
+            code that has no names otherwise. Costs: node some MB of memory and a slower start, Python a fifth of its speed, .NET a slower start; \
+            the files stay in /tmp.
             """
     )
     var perfMap = false

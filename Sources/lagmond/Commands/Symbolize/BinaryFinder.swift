@@ -26,19 +26,19 @@ struct BinaryFinder {
     /// - Throws: ``StartFailure`` when a named file or folder is not there, or is no such thing.
     init(binaries: [String], searchFolders: [String], debugRoots: [String]) throws(StartFailure) {
         for folder in searchFolders + debugRoots where !Self.isFolder(folder) {
-            throw StartFailure(status: ExitStatus.noInput, message: "\(folder): no folder; allowed: a folder that can be read")
+            throw StartFailure(status: ExitStatus.noInput, message: "\(folder): not a folder; allowed: a folder that can be read")
         }
         self.searchFolders = searchFolders
         self.debugRoots = debugRoots + [Symbolizer.debugRoot]
         for path in binaries {
             let whole = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
             guard let summary = BinarySummary(path: whole) else {
-                let message = "\(path): no program or library with a build-id; allowed: a 64-bit ELF file with one"
+                let message = "\(path): not a program or library with a build-id; allowed: a 64-bit ELF file with one"
                 throw StartFailure(status: ExitStatus.noInput, message: message)
             }
             Self.keep(whole, summary, in: &named)
             if !summary.hasLines, !hasDebugFile(summary.buildID) {
-                Diagnostics.report("\(path): has no line tables, and no debug file was found; its frames get names alone")
+                Diagnostics.report("\(path): no line tables and no debug file found; its frames get only names")
             }
         }
         // Its own records are the ones people try first.
@@ -58,7 +58,7 @@ struct BinaryFinder {
         // No file has the kernel's image.
         if path == nil, module != "[vdso]", module != "linux-vdso.so.1" {
             let name = module.map { " (\($0))" } ?? ""
-            Diagnostics.report("no file with build-id \(id)\(name); --binary, --search or --debug-root may name one")
+            Diagnostics.report("no file with build-id \(id)\(name); use --binary, --search or --debug-root")
         }
         return path
     }

@@ -56,7 +56,7 @@ struct Symbolization {
             let file = try InputFile(path)
             input = file.name
             defer {
-                if brokenLines > 1 { Diagnostics.report("\(input): \(brokenLines - 1) more lines are no JSON; left as they are") }
+                if brokenLines > 1 { Diagnostics.report("\(input): \(brokenLines - 1) more lines are not JSON; left unchanged") }
             }
             let line = ProgressLine([file], isStreaming: true)
             defer { line.end() }
@@ -105,7 +105,7 @@ struct Symbolization {
             return try StallLine(JSONText(edited)).map { Array("\(StallText($0).paragraph)\n".utf8) }
         } catch {
             brokenLines += 1
-            if brokenLines == 1 { Diagnostics.report("\(input):\(lineNumber): no JSON, left as it is: \(error)") }
+            if brokenLines == 1 { Diagnostics.report("\(input):\(lineNumber): not JSON, left unchanged: \(error)") }
             return nil
         }
     }

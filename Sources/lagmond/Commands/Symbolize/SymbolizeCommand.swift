@@ -10,7 +10,7 @@ struct SymbolizeCommand: ParsableCommand {
         abstract: "Add files, lines and inlined functions to stall records.",
         discussion: """
             Reads records from the files, or from stdin, and writes them with file, line, inlined, and symbols that are missing, \
-            from each frame's build_id and offset. Works on any machine that has the binaries; everything else in a line stays as it is.
+            from each frame's build_id and offset. Works on any machine that has the binaries; everything else in a line stays unchanged.
             """
     )
 
@@ -25,7 +25,7 @@ struct SymbolizeCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A folder with .build-id/xx/….debug files, beside /usr/lib/debug; may be repeated.",
+            "A folder with .build-id/xx/….debug files, in addition to /usr/lib/debug; may be repeated.",
             valueName: "folder"
         )
     )
@@ -66,7 +66,7 @@ struct SymbolizeCommand: ParsableCommand {
         let finder = try BinaryFinder(binaries: binary, searchFolders: search, debugRoots: debugRoot)
         let program = symbolizer ?? SymbolizerProgram.find()
         if program == nil {
-            Diagnostics.report("no llvm-symbolizer in PATH, /usr/bin or /usr/lib/llvm-*/bin: names alone, no files and lines")
+            Diagnostics.report("no llvm-symbolizer in PATH, /usr/bin or /usr/lib/llvm-*/bin: only names, no files and lines")
         }
         let rules = InAppRules(inAppPrefixes: inAppPrefix, notInAppPrefixes: notInAppPrefix)
         var work = Symbolization(finder: finder, symbolizer: program, rules: rules, isText: text)

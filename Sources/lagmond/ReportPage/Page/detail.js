@@ -33,7 +33,7 @@ function showStall(panel, text) {
   } catch (error) {
     stall = { message: 'This line cannot be shown in detail: ' + error.message };
   }
-  const link = make('a', { id: 'detail-link', href: '#' + linkOf({ group: -1, process: '', detail: state.detail }), title: 'The address of this page with this stall open' }, 'Link');
+  const link = make('a', { id: 'detail-link', href: '#' + linkOf({ group: -1, process: '', detail: state.detail }), title: 'Link to this page with this stall open' }, 'Link');
   const close = make('button', { type: 'button', class: 'close', id: 'detail-close', 'aria-label': 'Close the detail', onclick: () => choose({ detail: -1 }) }, '✕');
   panel.append(make('div', { class: 'head' }, make('h2', { id: 'detail-title', class: 'text' }, visible(stall.message ?? 'A stall')), link, close));
   showFigures(panel, stall);
@@ -46,7 +46,7 @@ function showStall(panel, text) {
   showWorkers(panel, stall);
   showTree(panel, stall);
   showPlace(panel, stall);
-  panel.append(make('details', {}, make('summary', {}, 'The line as it was written'), make('pre', { class: 'raw' }, visible(text.trim(), 70000))));
+  panel.append(make('details', {}, make('summary', {}, 'The original line'), make('pre', { class: 'raw' }, visible(text.trim(), 70000))));
 }
 
 const list = (value) => (Array.isArray(value) ? value : []);
@@ -62,7 +62,7 @@ function fields(panel, pairs) {
 }
 
 function showFigures(panel, stall) {
-  const phase = { begin: 'still going', abandoned: 'abandoned: the process ended in it' }[stall.phase];
+  const phase = { begin: 'still going', abandoned: 'abandoned: the process ended during it' }[stall.phase];
   const element = make('dl', { class: 'figures' });
   const put = (name, value) => { if (value) element.append(make('div', {}, make('dt', {}, name), make('dd', {}, value))); };
   if (isNumber(stall.duration_ms)) put('Duration', (phase ? '≥ ' : '') + duration(stall.duration_ms));
@@ -115,10 +115,10 @@ function showCause(panel, stall) {
     ['System call', call], ['Its target', stall.syscall_target], ['Kernel function', stall.wchan],
     ['Events that are ready', typeof stall.pending !== 'boolean' ? null : !stall.pending ? 'none' : isNumber(stall.pending_ms) ? 'for at least ' + duration(stall.pending_ms) : 'yes'],
     ['In the kernel', isNumber(stall.system_ms) && stall.system_ms > 0 ? duration(stall.system_ms) + ' of the processor’s time' : null],
-    ['Page faults', stall.major_faults || stall.minor_faults ? (stall.major_faults ?? 0) + ' with reading, ' + (stall.minor_faults ?? 0) + ' without' : null],
+    ['Page faults', stall.major_faults || stall.minor_faults ? (stall.major_faults ?? 0) + ' with a read, ' + (stall.minor_faults ?? 0) + ' without' : null],
     ['Garbage collection', stall.gc === true ? 'in more than half of the samples' : null],
     ['Lock', stall.lock_kind && stall.lock_kind + (stall.lock_address ? ' at ' + stall.lock_address : '')],
-    ['Its readers', isNumber(stall.lock_readers) ? stall.lock_readers + ', not known which' : null],
+    ['Its readers', isNumber(stall.lock_readers) ? stall.lock_readers + ', not known which threads' : null],
   ]);
 }
 
@@ -145,14 +145,14 @@ function showWork(panel, stall) {
   const [request, task] = [stall.request, stall.task];
   const state = Object.entries(stall.state ?? {});
   if (!request && !task && !stall.trace_id && list(stall.requests_open).length === 0 && state.length === 0) return;
-  panel.append(make('h3', {}, 'What it was at'));
+  panel.append(make('h3', {}, 'What it was doing'));
   const openFor = (each) => (isNumber(each?.open_ms) ? ', open for ' + duration(each.open_ms) : '');
   fields(panel, [
     ['Request', request && (request.name ?? '') + openFor(request)],
     ...Object.entries(request?.attributes ?? {}),
     ['Task', task && (task.name ? task.name + ', ' : '') + 'number ' + (task.id ?? '?') + (isNumber(task.priority) ? ', priority ' + task.priority : '')],
     ['Trace', stall.trace_id], ['Span', stall.span_id],
-    ...list(stall.requests_open).map((each) => [each?.running ? 'For a part of it' : 'Also open', (each?.name ?? '') + openFor(each)]),
+    ...list(stall.requests_open).map((each) => [each?.running ? 'For part of it' : 'Also open', (each?.name ?? '') + openFor(each)]),
     ...state,
   ]);
   const address = traceAddress(stall);
@@ -171,7 +171,7 @@ function showLock(panel, stall) {
     }
   };
   if (stall.lock_owner) showThreads('Who holds the lock', [stall.lock_owner]);
-  showThreads('Whom the owner waits for', list(stall.lock_chain));
+  showThreads('What the owner waits for', list(stall.lock_chain));
   showThreads('Deadlock: each waits for the next, the last for the first', list(stall.lock_cycle));
 }
 
@@ -186,7 +186,7 @@ function showStack(panel, title, frames, stall) {
   for (const frame of known) element.append(frameItem(frame ?? {}, stall.culprit));
   if (title) {
     const missing = (stall.frames_total ?? 0) - known.filter((frame) => !frame?.inlined).length;
-    if (missing > 0) element.append(make('li', {}, missing + ' frames nearer to the root: the line had no room'));
+    if (missing > 0) element.append(make('li', {}, missing + ' frames nearer to the root were left out of the line'));
   }
   panel.append(element);
 }

@@ -135,8 +135,8 @@ function drawFlame() {
   flame.fold.textContent = flame.folded ? 'Show common callers' : 'Fold common callers';
   const what = state.group < 0 ? 'All groups' : 'Group ' + groupName(state.group);
   const whose = state.process === '' ? '' : ' of ' + visible(state.process, 60);
-  const order = flame.inverted ? 'where the thread stood at the top, below it who called' : 'the leaf, where the thread stood, at the bottom';
-  flame.note.textContent = what + whose + ': ' + duration(flame.root.ms) + ' stalled. As wide as the time; ' + order + '.';
+  const order = flame.inverted ? 'leaf functions at the top, their callers below' : 'leaf functions at the bottom';
+  flame.note.textContent = what + whose + ': ' + duration(flame.root.ms) + ' stalled. Width is time; ' + order + '.';
   clear(flame.crumbs);
   if (flame.zoom !== flame.root) {
     flame.crumbs.textContent = 'Zoomed to ' + visible(data.frames[flame.zoom.frame][0], 200) + ' · ' + share(flame.zoom.ms, flame.root.ms);
@@ -167,7 +167,7 @@ function frameButton(node, kind, width) {
   return button;
 }
 
-const foldText = (node) => '⋯ ' + node.callers.length + (flame.inverted ? ' more callers' : ' callers that all below have in common');
+const foldText = (node) => '⋯ ' + node.callers.length + (flame.inverted ? ' more callers' : ' callers common to all below');
 
 function tellFrame(node) {
   if (!node) return;

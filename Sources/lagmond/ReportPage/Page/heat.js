@@ -43,7 +43,7 @@ function setUpHeat() {
   const section = byId('heat');
   if (data.heat.columns === 0) return;
   section.hidden = false;
-  heat.clear = make('button', { type: 'button', id: 'heat-clear', onclick: () => choose({ box: null }) }, 'Choose all');
+  heat.clear = make('button', { type: 'button', id: 'heat-clear', onclick: () => choose({ box: null }) }, 'Select all');
   heat.note = head(section, heat.clear);
   heat.svg = makeSVG('svg', { class: 'chart', id: 'heat-map', tabindex: '0', role: 'application' });
   heat.facts = make('div', { class: 'facts', id: 'heat-facts', 'aria-live': 'polite' });
@@ -115,9 +115,9 @@ function drawHeat() {
   // A cell knows its group and not its process.
   const mixed = state.process !== '' && [...processes.values()].some((each) => each.name !== state.process
     && [...each.groups].some((group) => isOfProcess(group) && (state.group < 0 || group === state.group)));
-  heat.note.textContent = 'A column is ' + roundDuration(data.heat.width) + ', a row a range of durations: ' + whose + (mixed ? ' (with their stalls in other processes)' : '') + '. Click or drag to choose.';
+  heat.note.textContent = 'A column is ' + roundDuration(data.heat.width) + ', a row is a range of durations: ' + whose + (mixed ? ' (with their stalls in other processes)' : '') + '. Click or drag to select.';
   heat.clear.disabled = !state.box;
-  svg.setAttribute('aria-label', 'Heat map of ' + whose + ' by time and duration: arrow keys move, Enter chooses, Escape chooses all. The tables hold the same.');
+  svg.setAttribute('aria-label', 'Heat map of ' + whose + ' by time and duration: arrow keys move, Enter selects, Escape selects all. The tables contain the same data.');
   drawHeatLegend(most);
 }
 

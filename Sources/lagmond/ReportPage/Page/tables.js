@@ -77,7 +77,7 @@ function showIncidents() {
     if (!row.hidden) shown += 1;
   }
   const note = byId('incidents-note');
-  if (note) note.textContent = shown === 0 ? 'No incident holds a stall that is chosen.' : '';
+  if (note) note.textContent = shown === 0 ? 'No incident contains a selected stall.' : '';
 }
 
 function pickGroup(row) {
@@ -114,7 +114,7 @@ function showTables() {
     if (!row.hidden) shown += 1;
   }
   const note = byId('worst-note');
-  if (note) note.textContent = shown === 0 ? 'None of the longest stalls of all is among what is chosen.' : '';
+  if (note) note.textContent = shown === 0 ? 'None of the longest stalls is selected.' : '';
 }
 
 function rowsOf(id) {
@@ -136,7 +136,7 @@ function addBars() {
 function makeSortable(table) {
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((cell, index) => {
-    const button = make('button', { type: 'button', title: 'Sort by this' }, cell.textContent);
+    const button = make('button', { type: 'button', title: 'Sort by this column' }, cell.textContent);
     cell.replaceChildren(button);
     button.addEventListener('click', () => {
       const isNumber = cell.classList.contains('number');
@@ -184,6 +184,6 @@ function showFilter() {
     const number = sums.reduce((sum, [, each]) => sum + each.count, 0);
     const label = boxText() + ': ' + stalls(number) + ' ✕';
     bar.append(make('button', { type: 'button', id: 'clear-box', onclick: () => choose({ box: null }) }, label));
-    bar.append(make('span', { class: 'note' }, 'The call graph has no times: it shows its groups whole.'));
+    bar.append(make('span', { class: 'note' }, 'The call graph has no times: it shows all stalls of its groups.'));
   }
 }

@@ -104,9 +104,9 @@ function drawTimeline() {
   timeline.cursor = -1;
   timeline.more.hidden = all <= fewLanes;
   timeline.more.textContent = timeline.isWhole ? 'Fewer lanes' : 'All ' + all + ' lanes';
-  const bars = marks.length < total ? 'the ' + count(marks.length) + ' longest stalls are bars, all are in the shades' : 'each stall is a bar';
-  timeline.note.textContent = 'A lane is a loop of a process, the most stalled first; ' + bars + '.' + (state.box ? ' Narrowed to the chosen time.' : '');
-  svg.setAttribute('aria-label', 'Timeline of ' + count(timeline.shown.length) + ' stalls in ' + lanes + ' lanes: arrow keys move from stall to stall, Enter opens one. The tables hold the same.');
+  const bars = marks.length < total ? 'the ' + count(marks.length) + ' longest stalls are bars, the shading includes all' : 'each stall is a bar';
+  timeline.note.textContent = 'A lane is a loop of a process, most stalled first; ' + bars + '.' + (state.box ? ' Narrowed to the selected time.' : '');
+  svg.setAttribute('aria-label', 'Timeline of ' + count(timeline.shown.length) + ' stalls in ' + lanes + ' lanes: arrow keys move from stall to stall, Enter opens one. The tables contain the same data.');
 }
 
 /** How much of each stretch was stalled, in the colour of its heaviest cause. */

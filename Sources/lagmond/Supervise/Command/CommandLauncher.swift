@@ -80,7 +80,7 @@ struct CommandLauncher: @unchecked Sendable {
         }
         // Also where the program itself will not load it: programs that it starts may.
         guard environment.preload(library, loopTable: loopTable) else {
-            return "the loader cannot take \(library): its path has a blank, a colon or a dollar sign in it"
+            return "the loader cannot load \(library): its path contains a space, a colon or a dollar sign"
         }
         return nil
     }
@@ -92,7 +92,7 @@ enum PreloadLibrary {
     /// What to say where it is not there.
     static let absence =
         "\(name) is not installed: neither beside lagmond nor in ../lib or ../lib/lagmonitor "
-        + "(in the sources swift build --product lagmonitor-preload makes it)"
+        + "(in the source tree, swift build --product lagmonitor-preload builds it)"
 
     /// Beside this program, as the build leaves it, or in `../lib` or `../lib/lagmonitor`, as packages have it.
     static func find() -> String? {

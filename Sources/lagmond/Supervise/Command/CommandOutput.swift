@@ -13,7 +13,7 @@ struct CommandOutput {
         guard settings.choosesOutput else {
             let path = CommandLauncher.defaultOutput
             if let obstacle = Self.obstacle(to: path) {
-                Diagnostics.report("\(obstacle): stalls will not be written (--output names another place)")
+                Diagnostics.report("\(obstacle): stalls will not be written (use --output to name another place)")
             }
             return LazyFileSink(path: path, rotation: settings.defaultRotation, permissions: settings.defaultPermissions)
         }
@@ -51,7 +51,7 @@ struct CommandOutput {
         throw StartFailure(
             status: ExitStatus.configuration,
             message: "\(settings.names[.output]): stdout and stderr are the command's "
-                + "(allowed: \(OutputSettings.allowedDestinationsBesideStdout); none that leads there)"
+                + "(allowed: \(OutputSettings.allowedDestinationsBesideStdout), if it does not lead there)"
         )
     }
 

@@ -76,9 +76,9 @@ extension LibraryAbsence: CustomStringConvertible {
         switch self {
         case .obstacle(let obstacle): "the library is not active: its program \(obstacle)"
         case .user(let user):
-            "the library is not active: it runs as user \(user); start lagmond as that user, behind what changes it"
-        case .environment: "the library is not active: its environment lacks LD_PRELOAD; start lagmond behind what clears it"
-        case .processNumbers: "the library is not active: it runs in a pid namespace of its own; start lagmond inside it"
+            "the library is not active: it runs as user \(user); start lagmond as that user, after the user changes"
+        case .environment: "the library is not active: its environment lacks LD_PRELOAD; start lagmond after what clears it"
+        case .processNumbers: "the library is not active: it runs in its own PID namespace; start lagmond inside it"
         case .rootFolder: "the library is not active: it runs in another root folder or mount namespace; start lagmond there"
         case .otherMonitor: "it runs below another lagmond"
         case .hidden: "the kernel does not show whether the library is active in it"

@@ -76,8 +76,8 @@ extension ProgramFile.Obstacle: CustomStringConvertible {
         case .setgid: "is setgid"
         case .capabilities: "has file capabilities"
         case .staticallyLinked: "is statically linked"
-        case .anotherArchitecture: "is no 64-bit program of this machine"
-        case .anotherLibrary(let loader): "uses another C library than glibc (\(loader))"
+        case .anotherArchitecture: "is not a 64-bit program for this architecture"
+        case .anotherLibrary(let loader): "uses a C library other than glibc (\(loader))"
         }
     }
 }

@@ -52,9 +52,9 @@ struct RemainingProcesses {
         guard let first = members.first else { return nil }
         let names = members.prefix(Self.namesInMessage).map { "\($0.name) [\($0.pid)]" }.joined(separator: ", ")
         let more = members.count > Self.namesInMessage ? " and \(members.count - Self.namesInMessage) more" : ""
-        let (verb, object) = members.count == 1 ? ("goes", "it") : ("go", "them")
+        let (verb, object) = members.count == 1 ? ("keeps", "it") : ("keep", "them")
         let fate = isWatchOver ? "unwatched" : "and lagmond neither ends nor restarts \(object)"
-        return "\(names)\(more) \(verb) on after the command's end, \(fate): have the command stay in the foreground "
+        return "\(names)\(more) \(verb) running after the command's end, \(fate): make the command stay in the foreground "
             + "(redis-server: --daemonize no; nginx: -g 'daemon off;')"
             + (isWatchOver ? ", or use lagmond attach --pid \(first.pid)" : "")
     }

@@ -32,8 +32,8 @@ struct ThreadServerHints {
             triesLeft[id] = 0
             linesLeft -= 1
             messages.append(
-                "\(process.name) [\(process.pid)] serves its clients by threads beside \(process.loops[0].name), which only accepts them: "
-                    + "what these threads do is not watched"
+                "\(process.name) [\(process.pid)] serves its clients in threads other than \(process.loops[0].name), "
+                    + "which only accepts connections: these threads are not watched"
             )
         }
         return messages

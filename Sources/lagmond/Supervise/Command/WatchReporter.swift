@@ -219,7 +219,7 @@ final class WatchReporter: @unchecked Sendable {
     }
 
     private static let blindness =
-        "the library is active, and has found no loop where a thread waits for events: it may make its system calls itself"
+        "the library is active, but saw no loop although a thread waits for events: it may make system calls directly"
 
     private func watchFromOutside(_ id: ProcessID, isNew: Bool, because known: String? = nil, at now: MonotonicTime) {
         let absence: LibraryAbsence? = known == nil ? LibraryAbsence(of: id.pid, table: surroundings.table) : nil
@@ -243,7 +243,7 @@ final class WatchReporter: @unchecked Sendable {
         linesLeft -= 1
         messages.add(message)
         guard linesLeft == 0 else { return }
-        messages.add("further processes without the library get no line; /healthz names those that are not watched")
+        messages.add("more processes without the library, not listed here; /healthz lists those that are not watched")
     }
 
     // MARK: Silence
@@ -283,7 +283,7 @@ final class WatchReporter: @unchecked Sendable {
         guard !isShortageReported, surroundings.refusals() > 0 else { return }
         isShortageReported = true
         let slots = SharedLoopTable.slotCount
-        messages.add("more loops than the shared loop table has slots (\(slots)): the others are not watched until one is free")
+        messages.add("more loops than slots in the shared loop table (\(slots)): the others are not watched until a slot is free")
     }
 
     /// nil: it has ended, or is a zombie.

@@ -123,14 +123,14 @@ final class CommandLifecycle: Sendable {
         case .start(let delay):
             state.status.phase = .waiting
             state.status.restarts += 1
-            return (.restart(after: delay), "\(isAsked ? "" : "the command \(end); ")starting it again in \(delay.shown)")
+            return (.restart(after: delay), "\(isAsked ? "" : "the command \(end); ")restarting it in \(delay.shown)")
         case .giveUp:
             state.status.phase = .givenUp
             let limits = state.policy.restarts
             let often = limits.count == 1 ? "once" : "\(limits.count) times"
             let bound =
-                limits.count == 0 ? "command.restart_count is 0" : "was started again \(often) within \(limits.window.shown)"
-            return (.finish(end), "giving the command up: it \(end), and \(bound)")
+                limits.count == 0 ? "command.restart_count is 0" : "was restarted \(often) within \(limits.window.shown)"
+            return (.finish(end), "giving up on the command: it \(end), and \(bound)")
         }
     }
 
@@ -146,7 +146,7 @@ final class CommandLifecycle: Sendable {
             return (process, state.policy.stopGrace)
         }
         guard let (process, grace) = found else { return false }
-        say("\(reason): ending the command (SIGTERM, after \(grace.shown) SIGKILL)")
+        say("\(reason): stopping the command (SIGTERM, after \(grace.shown) SIGKILL)")
         finishEnding(process, grace)
         return true
     }
@@ -183,7 +183,7 @@ final class CommandLifecycle: Sendable {
     private func finishEnding(_ process: WrappedProcess, _ grace: Duration) {
         onEnding()
         if CommandShutdown(process: process, grace: grace).run() {
-            say("the command did not end within \(grace.shown): SIGKILL to all of it")
+            say("the command did not exit within \(grace.shown): SIGKILL to all its processes")
         }
         state.withLock { $0.isBeingEnded = false }
     }
@@ -203,7 +203,7 @@ extension WrappedProcess.Termination: CustomStringConvertible {
     /// After `it`.
     var description: String {
         switch self {
-        case .exited(let status): "ended with status \(status)"
+        case .exited(let status): "exited with status \(status)"
         case .killed(let signal): "was killed by \(SignalName(number: signal))"
         }
     }

@@ -22,7 +22,7 @@ struct CommandPolicy: Equatable, Sendable {
             }
         }
 
-        static func validationError(for text: String) -> String? { Self(text) == nil ? "\"\(text)\" is no such action" : nil }
+        static func validationError(for text: String) -> String? { Self(text) == nil ? "\"\(text)\" is not an action" : nil }
     }
 
     var onHang = OnHang.report

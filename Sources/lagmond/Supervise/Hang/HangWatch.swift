@@ -90,8 +90,8 @@ final class HangWatch: @unchecked Sendable {
         // What is sampled from outside is nobody's claim, nor is what the kernel shows.
         if action != .report, loop is RemoteLoop, !meter.isWitnessed, let stranger = stranger(to: process.pid, action) {
             return refuse(
-                "\(what), as it seems; nothing is done: process \(stranger.pid) of uid \(stranger.users.min() ?? 0), which "
-                    + "may not act on it, can write what says so"
+                "\(what), apparently; no action taken: process \(stranger.pid) of uid \(stranger.users.min() ?? 0), which "
+                    + "may not signal it, could have written the evidence"
             )
         }
         switch action {
@@ -120,11 +120,11 @@ final class HangWatch: @unchecked Sendable {
     private func restart(_ process: WatchedProcess, because what: String, began: MonotonicTime) {
         let root = lifecycle.status.pid
         if root <= 0 {
-            refuse("\(what); nothing is done: the command has ended, or starts again")
+            refuse("\(what); no action taken: the command has exited or is restarting")
         } else if ProcessTree.contains(process.pid, below: root) {
             _ = lifecycle.restart(because: what, began: began)
         } else {
-            refuse("\(what); nothing is done: it has left the command, whose restart would not end it")
+            refuse("\(what); no action taken: it has left the command, so a restart would not stop it")
         }
     }
 

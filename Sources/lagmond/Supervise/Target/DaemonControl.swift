@@ -86,7 +86,7 @@ struct DaemonControl {
         }
         unresponsive = targets
         for process in processes where !silent.contains(process) {
-            Diagnostics.report("the watch of \(process) does not answer; its stalls are not found as long as that lasts")
+            Diagnostics.report("the watch of \(process) does not answer; its stalls are not detected until it does")
         }
         silent = Set(processes)
     }
@@ -118,7 +118,7 @@ struct DaemonControl {
 
     private func refuse(_ problems: [String]) {
         for problem in problems { Diagnostics.report(problem) }
-        Diagnostics.report("not reloaded: everything stays as it was")
+        Diagnostics.report("not reloaded: the settings are unchanged")
     }
 
     /// On another thread: a disk that hangs must not block this one.

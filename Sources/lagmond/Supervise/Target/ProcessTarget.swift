@@ -91,7 +91,7 @@ final class ProcessTarget: Target {
         }
         // Left behind.
         if kill(process, 0) != 0, errno == ESRCH {
-            return reportWait("pid_file: \(path): process \(process): there is no such process", isFault: false)
+            return reportWait("pid_file: \(path): process \(process): no such process", isFault: false)
         }
         if let overlap = dependencies.overlap(process) { return reportWait(overlap, isFault: false) }
         let attached = try Self.make(process, settings, configuration, dependencies)

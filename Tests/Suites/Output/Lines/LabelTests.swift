@@ -138,7 +138,7 @@ struct LabelTests {
         (["ä": "x"], "is no name"), ([String(repeating: "a", count: 33): "x"], "is no name"),
         (["a": ""], #"the value of "a" is empty"#),
         (["a": String(repeating: "é", count: 65)], #"the value of "a" has 130 bytes"#),
-        (["a": "x\ny"], #"the value of "a" holds a control character"#),
+        (["a": "x\ny"], #"the value of "a" contains a control character"#),
         (["loop": "x"], #"the name "loop" has a meaning of its own"#),
         (["stall-id": "x"], "has a meaning of its own"), (["release": "x"], "has a meaning of its own"),
         (["user": "x"], "has a meaning of its own"), (["a-b": "x", "a_b": "y"], #""a-b" and "a_b" are one name in metrics"#),

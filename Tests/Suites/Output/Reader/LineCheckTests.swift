@@ -90,10 +90,10 @@ struct LineCheckTests {
         ("lagmonitor.stall.v1", "lagmonitor.stall.v9", "schema is"), ("main was", "main \\u0000 was", "a text with \\u0000"),
         ("main was", "main \\ud83d was", "a text with half of a surrogate pair"),
         ("main was", "\\ude00\\ud83d", "a text with half"),
-        (#""pid":24361"#, #""pid":24361,"pid":24362"#, "pid is there twice"),
-        (#""pid":24361"#, #""pid":24361,"p\u0069d":24361"#, "pid is there twice"),
-        (#""pid":24361"#, #""pid":24361,"new":[[1,{"a":1,"b":{},"a":2}]]"#, "new[0][1].a is there twice"),
-        (#"{"pc":"0x7ffbe1d14545","#, #"{"pc":"0x1","pc":"0x7ffbe1d14545","#, "lock_owner.frames[0].pc is there twice"),
+        (#""pid":24361"#, #""pid":24361,"pid":24362"#, "pid appears twice"),
+        (#""pid":24361"#, #""pid":24361,"p\u0069d":24361"#, "pid appears twice"),
+        (#""pid":24361"#, #""pid":24361,"new":[[1,{"a":1,"b":{},"a":2}]]"#, "new[0][1].a appears twice"),
+        (#"{"pc":"0x7ffbe1d14545","#, #"{"pc":"0x1","pc":"0x7ffbe1d14545","#, "lock_owner.frames[0].pc appears twice"),
         (#""seq":4"#, #""seq":-4"#, "seq is -4; allowed: a whole number, 0 or more"), ("]}", "]", "no JSON object:"),
     ])
     func `each damage is named`(part: String, replacement: String, expected: String) throws {

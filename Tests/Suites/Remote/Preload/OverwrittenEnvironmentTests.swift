@@ -4,8 +4,14 @@ internal import LagModel
 internal import TestSupport
 internal import Testing
 
+@testable internal import LagRemote
+
 /// Programs that write their title over their environment.
 struct OverwrittenEnvironmentTests {
+    private func resource(of process: Int32, observer: Int32) -> ProcessResource {
+        ProcessResource(of: "\(process)", environment: InheritedEnvironment.bytes(of: process, observer: observer))
+    }
+
     @Test(arguments: [true, false])
     func `an overwritten environment is that of the ancestor who passed it on`(isBehindShell: Bool) throws {
         let (process, input, output) = (Process(), Pipe(), Pipe())
@@ -18,8 +24,9 @@ struct OverwrittenEnvironmentTests {
         let lines = LineReader(output)
         let words = try #require(lines.next()).split(separator: " ")
         try #require(words.first == "written")
-        // Behind the shell it is the shell's. Else nobody has it any more: this process was started with another one.
-        #expect(ProcessResource(of: String(words[1])).serviceName == (isBehindShell ? "shop" : nil))
+        // Behind the shell it is the shell's. Otherwise no process has it any more: this process was started with another one.
+        let written = try #require(Int32(words[1]))
+        #expect(resource(of: written, observer: getpid()).serviceName == (isBehindShell ? "shop" : nil))
         try input.fileHandleForWriting.close()
         process.waitUntilExit()
     }
@@ -44,7 +51,7 @@ struct OverwrittenEnvironmentTests {
         try #require(words.first == "written")
         var expected = ProcessResource()
         if isSamePod { (expected.podName, expected.namespaceName) = ("shop-7d9c", "store") }
-        var found = ProcessResource(of: String(words[1]), observer: "\(observer.processIdentifier)")
+        var found = resource(of: try #require(Int32(words[1])), observer: observer.processIdentifier)
         // Of the machine that the test runs on.
         found.containerID = nil
         #expect(found == expected)

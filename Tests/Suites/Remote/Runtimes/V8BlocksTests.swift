@@ -24,8 +24,11 @@
             V8Positions.Entry(code: $0, source: V8Positions.Source(raw: UInt64($0 + 1) << 1))
         }
 
-        private func passed(_ place: Int) -> [Int]? {
-            V8Blocks(code, start: Self.start, end: code.count)?.entries(before: place, of: entries).map(\.code).sorted()
+        private func passed(_ place: Int) -> [Int]? { passed(place, handlers: []) }
+
+        private func passed(_ place: Int, handlers: [V8Blocks.Handler]) -> [Int]? {
+            V8Blocks(code, start: Self.start, end: code.count, handlers: handlers)?.entries(before: place, of: entries)
+                .map(\.code).sorted()
         }
 
         @Test func `what runs from one to the next has the entry before`() {
@@ -58,6 +61,26 @@
             var copy = self
             copy.jump([0x7a], at: 12, to: 20, isShort: true)
             #expect(copy.passed(25) == [10])
+        }
+
+        @Test func `an exception leads from its call to its handler`() {
+            var copy = self
+            // No jump leads to what is behind the return, `push`.
+            copy.put(69, [0xc3, 0x50])
+            #expect(copy.passed(75) == [])
+            let calls = [15, 45].map { V8Blocks.Handler(returnAddress: $0, target: 70) }
+            #expect(copy.passed(75, handlers: [calls[0]]) == [10])
+            #expect(copy.passed(75, handlers: calls) == [10, 40])
+            // Of other code: nothing outside is followed.
+            let others = [V8Blocks.Handler(returnAddress: 500, target: 70), V8Blocks.Handler(returnAddress: 15, target: 500)]
+            #expect(copy.passed(75, handlers: others) == [])
+        }
+
+        @Test func `nothing goes on through what fills up a line`() {
+            var copy = self
+            copy.put(69, [0xc3])
+            copy.jump([0x0f, 0x84], at: 12, to: 80)
+            #expect(copy.passed(85) == [10])
         }
 
         @Test func `ways by a table are joined, too`() {

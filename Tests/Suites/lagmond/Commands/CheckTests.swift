@@ -20,7 +20,7 @@ struct CheckTests {
         let expected = """
             a:2: no JSON object: no object at byte 1
             a:4: phase is "over"; allowed: begin, end, abandoned
-            a:5: no JSON object: the end within a string at byte 51 (the last line, and it has no newline: cut short?)
+            a:5: no JSON object: the end within a string at byte 51 (last line, without a newline: truncated?)
             b:1: event is missing
 
             """

@@ -23,7 +23,7 @@ internal import Testing
         #expect(status == 64 && output == "")
         #expect(
             errors
-                == "lagmond: help: foo: no command of lagmond (allowed: run, attach, top, check, report, export, symbolize, schema)\n"
+                == "lagmond: help: foo: not a command of lagmond (allowed: run, attach, top, check, report, export, symbolize, schema)\n"
         )
         let known = try LagmondProcess.run(["help", "top"])
         #expect(known.0 == 0 && known.1.contains("--limit"))

@@ -144,7 +144,7 @@ struct ExportTests {
         let (status, output, errors) = try LagmondProcess.run(arguments + ["v1:00000000000000ff"], files: ["a": lines])
         #expect(status == 0 && output == "" && errors == "lagmond: no stall with fingerprint v1:00000000000000ff\n", "\(errors)")
         let bogus = try LagmondProcess.run(arguments + ["bogus"], files: ["a": lines])
-        #expect(bogus.status == 64 && bogus.errors.contains("\"bogus\" is no fingerprint"), "\(bogus.errors)")
+        #expect(bogus.status == 64 && bogus.errors.contains("\"bogus\" is not a fingerprint"), "\(bogus.errors)")
     }
 
     @Test(arguments: [["export", "a"], ["export", "--format", "svg", "a"]])

@@ -24,7 +24,7 @@ internal import Testing
     @Test(arguments: [(#"{"a": 1, "b": {}, "a": 1}"#, "a"), (#"{"a": [{}, {"b": 1, "\u0062": 2}]}"#, "a[1].b")])
     func `a member that is there twice is refused by its name`(text: String, name: String) {
         let failure = #expect(throws: JSONValue.Failure.self) { try JSONValue(parsing: Array(text.utf8)) }
-        #expect(failure?.description == "\(name) is there twice")
+        #expect(failure?.description == "\(name) appears twice")
     }
 
     @Test func `deep nesting is refused instead of overflowing`() {

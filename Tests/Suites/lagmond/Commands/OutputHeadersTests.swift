@@ -21,8 +21,8 @@ struct OutputHeadersTests {
     @Test(arguments: [
         ("a", "has no valid header name"), ("=b", "has no valid header name"), ("a b=c", "has no valid header name"),
         ("a=b,", "has no valid header name"), ("a=b,A=c", "\"A\" is given twice"),
-        ("a=${NO_SUCH}", "there is no environment variable NO_SUCH"), ("a=${NO", "a ${ without its }"),
-        ("a=${EVIL}", "holds a control character"),
+        ("a=${NO_SUCH}", "environment variable not set: NO_SUCH"), ("a=${NO", "a ${ without a closing }"),
+        ("a=${EVIL}", "contains a control character"),
     ]) func `what is wrong is named`(headers: String, wrong: String) throws {
         let error = #expect(throws: SettingsError.self) { try load(headers, environment: ["EVIL": "b\r\nc: d"]) }
         let text = try #require(error?.errors.first).description

@@ -56,7 +56,7 @@ struct ReportOutputTests {
             #expect(symlink("a", directory.file("link")) == 0)
             let lagmond = try LagmondProcess(["report", "a", "-o", "link"], in: directory)
             #expect(lagmond.wait() == 64)
-            #expect(lagmond.errors == "lagmond: --output: link is read as well; allowed: another file\n")
+            #expect(lagmond.errors == "lagmond: --output: link is also an input; allowed: another file\n")
             #expect(directory.read("a") == StallLines.line(1))
         }
     }
@@ -66,7 +66,7 @@ struct ReportOutputTests {
             directory.write(StallLines.line(1), to: "a")
             let status = try LagmondProcess.shell("lagmond report -o a <a", in: directory)
             #expect(status == 64)
-            #expect(directory.read("err") == "lagmond: --output: a is read as well; allowed: another file\n")
+            #expect(directory.read("err") == "lagmond: --output: a is also an input; allowed: another file\n")
             let first = try LagmondProcess.shell("lagmond report -o - a >>a", in: directory)
             #expect(first == 64)
             #expect(directory.read("a") == StallLines.line(1))

@@ -220,7 +220,7 @@ struct ReportTests {
         #expect(groups.last?["count"] as? Int == 7)
         #expect(groups.reduce(0) { $0 + ($1["total"] as? Double ?? 0) } == 11934)
         #expect(page.contains("7 other groups"))
-        #expect(page.contains("Groups summed up as one, the last: <b>7</b>."))
+        #expect(page.contains("Groups summarized as the last one: <b>7</b>."))
     }
 
     @Test func `times narrow what is counted`() throws {

@@ -137,7 +137,7 @@ internal import Testing
             #expect(lagmond.process.isRunning)
             try pipe.fileHandleForReading.close()
             #expect(lagmond.wait(seconds: 20) == 0)
-            #expect(lagmond.errors.contains("lagmond: the reader of stdout has gone away: ending\n"))
+            #expect(lagmond.errors.contains("lagmond: the reader of stdout is gone: exiting\n"))
             #expect(isSummarised(lagmond.errors))
         }
     }

@@ -56,7 +56,7 @@ struct StandardOutputTests {
             for redirected in ["\(command) a >>a", "\(command) <a >>a"] {
                 let status = try LagmondProcess.shell("lagmond \(redirected)", in: directory)
                 #expect(status == 64)
-                #expect(directory.read("err") == "lagmond: stdout: is read as well; allowed: another file, or a pipe\n")
+                #expect(directory.read("err") == "lagmond: stdout: is also an input; allowed: another file, or a pipe\n")
                 #expect(directory.read("a") == StallLines.line(1))
             }
         }

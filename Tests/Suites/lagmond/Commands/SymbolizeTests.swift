@@ -81,8 +81,8 @@ internal import Testing
         #expect(status == 0)
         #expect(output == text + text)
         let expected = [
-            "lagmond: l:4: no JSON, left as it is: the end where a value should be at byte 13",
-            "lagmond: l: 1 more lines are no JSON; left as they are",
+            "lagmond: l:4: not JSON, left unchanged: the end where a value should be at byte 13",
+            "lagmond: l: 1 more lines are not JSON; left unchanged",
         ]
         #expect(errors.split(separator: "\n").map(String.init).filter { !$0.contains("llvm-symbolizer") } == expected + expected)
     }
@@ -161,11 +161,11 @@ internal import Testing
         (["missing.jsonl"], Int32(66), "cannot open missing.jsonl: No such file or directory"),
         (
             ["--binary", "/nonexistent"], 66,
-            "/nonexistent: no program or library with a build-id; allowed: a 64-bit ELF file with one"
+            "/nonexistent: not a program or library with a build-id; allowed: a 64-bit ELF file with one"
         ),
-        (["--binary", "/etc/passwd"], 66, "/etc/passwd: no program or library"),
-        (["--search", "/nonexistent"], 66, "/nonexistent: no folder; allowed: a folder that can be read"),
-        (["--debug-root", "/etc/passwd"], 66, "/etc/passwd: no folder"),
+        (["--binary", "/etc/passwd"], 66, "/etc/passwd: not a program or library"),
+        (["--search", "/nonexistent"], 66, "/nonexistent: not a folder; allowed: a folder that can be read"),
+        (["--debug-root", "/etc/passwd"], 66, "/etc/passwd: not a folder"),
         (["--symbolizer", "/nonexistent"], 69, "/nonexistent: not a program; allowed: an llvm-symbolizer"),
         (["--bogus"], 64, "Unknown option"),
     ])

@@ -120,7 +120,7 @@ struct TopTests {
         #expect(status == 0)
         #expect(output.hasPrefix("2 stalls"))
         #expect(
-            errors == "lagmond: skipped 3 of 5 lines: 2 damaged (no JSON, or longer than 1048576 bytes), 1 of other programs\n"
+            errors == "lagmond: skipped 3 of 5 lines: 2 damaged (not JSON, or longer than 1048576 bytes), 1 of other programs\n"
         )
     }
 
@@ -142,7 +142,7 @@ struct TopTests {
             let options = ["top": [], "report": ["-o", "page.html"], "export": ["--format", "folded"]][command] ?? []
             let (status, output, errors) = try LagmondProcess.run([command] + options + ["b"], files: ["b": written.1])
             let count = written.1.split(separator: "\n").count
-            let message = "\(count) in the format \(format): what is read is native (the setting output.format)"
+            let message = "\(count) in the format \(format); only native is read (setting output.format)"
             #expect(
                 status == 66 && output == "" && errors.contains("skipped \(count) of \(count) lines: \(message)"),
                 "\(command) \(errors)"

@@ -186,7 +186,7 @@ struct DaemonTests {
             let run = try ProbeRun([ProbeRun.lagmond, "run", "--config", file], environment: variables)
             #expect(run.text.contains("LAGMONITOR_LOOP_TABLE="), "\(run.text)")
             #expect(variables.keys.allSatisfy { !run.text.contains($0) }, "\(run.text)")
-            #expect(run.status == 0 && run.errors.contains("a: the command ended with status 0"))
+            #expect(run.status == 0 && run.errors.contains("a: the command exited with status 0"))
             // In our place a command is its service's, and hears from the manager as if we were not there.
             let wrapped = try ProbeRun(ProbeRun.wrapper + ["/usr/bin/env"], environment: variables)
             #expect(variables.keys.allSatisfy { wrapped.text.contains($0) })
@@ -199,7 +199,7 @@ struct DaemonTests {
             let targets = #"{"name": "a", "command": ["true"]}, {"name": "b", "command": ["/bin/sh", "-c", "exit 4"]}"#
             try Self.write(Self.config(folder, targets), file)
             let run = try ProbeRun([ProbeRun.lagmond, "run", "--config", file])
-            #expect(run.status == 1 && run.errors.contains("b: the command ended with status 4"), "\(run.errors)")
+            #expect(run.status == 1 && run.errors.contains("b: the command exited with status 4"), "\(run.errors)")
             #expect(run.errors.contains("all targets have ended"))
         }
     }
@@ -280,7 +280,7 @@ struct DaemonTests {
             // A file that a process left behind.
             let gone = try ProbeRun(["/bin/sh", "-c", "echo $$ > \(number)"])
             #expect(gone.status == 0)
-            _ = try running.complaint(containing: "there is no such process; waiting")
+            _ = try running.complaint(containing: "no such process; waiting")
             #expect(health().contains(#""faults":[]"#), "\(health())")
             // What can never be one.
             try Self.write("redis", number)
@@ -347,7 +347,7 @@ struct DaemonTests {
             try Self.write(Self.config(folder, hang + bound + "," + turn), file)
             let running = try RunningProbe([ProbeRun.lagmond, "run", "--config", file])
             #expect(eventually { text(of: folder + "/stalls").components(separatedBy: #""phase":"abandoned""#).count == 3 })
-            _ = try running.complaint(containing: "hangs: giving the command up")
+            _ = try running.complaint(containing: "hangs: giving up on the command")
             kill(running.pid, SIGTERM)
             let end = try running.end()
             #expect(end.status == 0, "\(end.errors)")
@@ -358,7 +358,7 @@ struct DaemonTests {
     }
 
     @Test(arguments: [
-        (#"{"name": "a", "pid": 2147483647}"#, Int32(66), "targets: a: process 2147483647: there is no such process"),
+        (#"{"name": "a", "pid": 2147483647}"#, Int32(66), "targets: a: process 2147483647: no such process"),
         (
             #"{"name": "a", "command": ["no-such-program-anywhere"]}"#, 127,
             "targets: a: no-such-program-anywhere: command not found"

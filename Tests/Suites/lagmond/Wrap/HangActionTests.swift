@@ -56,10 +56,10 @@ struct HangActionTests {
             #expect(run.signal == SIGTERM, "\(run.errors)")
             #expect(run.text.split(separator: "\n").count == 3)
             #expect(Set(run.text.split(separator: "\n")).count == 3)
-            #expect(run.errors.components(separatedBy: "starting it again in").count == 3, "\(run.errors)")
+            #expect(run.errors.components(separatedBy: "restarting it in").count == 3, "\(run.errors)")
             #expect(
                 run.errors.contains(
-                    "giving the command up: it was killed by SIGTERM, and was started again 2 times within 10 min"
+                    "giving up on the command: it was killed by SIGTERM, and was restarted 2 times within 10 min"
                 )
             )
             // Its line comes before its end, and one more says how long it was.
@@ -110,7 +110,7 @@ struct HangActionTests {
                 .write(to: URL(fileURLWithPath: config))
             let options = [ProbeRun.lagmond, "run", "--config", config, "--"]
             let failing = try ProbeRun(options + ["/bin/sh", "-c", "echo x; exit 5"])
-            #expect(failing.status == 5 && failing.text == "x\nx\nx\nx\n" && failing.errors.contains("giving the command up"))
+            #expect(failing.status == 5 && failing.text == "x\nx\nx\nx\n" && failing.errors.contains("giving up on the command"))
             #expect(try ProbeRun(options + ["/bin/sh", "-c", "echo x"]).text == "x\n")
             // Ended by whoever ended it on purpose.
             let asked = try RunningProbe(options + ["/bin/sh", "-c", "trap 'exit 9' TERM; echo x; while :; do sleep 0.05; done"])
@@ -175,7 +175,7 @@ struct HangActionTests {
                     ProbeRun.probe, "forge", kind,
                 ])
                 #expect(run.status == 7 && run.text == "forged\n", "\(run.errors)")
-                #expect(!run.errors.contains("sent it") && !run.errors.contains("ending the command"), "\(run.errors)")
+                #expect(!run.errors.contains("sent it") && !run.errors.contains("stopping the command"), "\(run.errors)")
                 // It was taken for a loop that hangs.
                 #expect(text(of: folder + "/stalls").contains("forged"), "\(run.errors)")
             }
@@ -200,7 +200,7 @@ struct HangActionTests {
             } else {
                 // On a machine without a processor for it, it does not compute for long enough.
                 let hangs = run.errors.contains("has been hanging")
-                #expect(run.signal != SIGKILL && hangs == run.errors.contains("nothing is done: process"), "\(run.errors)")
+                #expect(run.signal != SIGKILL && hangs == run.errors.contains("no action taken: process"), "\(run.errors)")
             }
         }
     }

@@ -31,8 +31,8 @@ struct HangLimitsTests {
             sleep(1)
             kill(running.pid, SIGTERM)
             let end = try running.end()
-            #expect(end.signal == SIGKILL && end.errors.contains("ending the command"), "\(end.errors)")
-            #expect(!end.errors.contains("starting it again") && !end.text.dropFirst(10).contains("hanging"), "\(end.errors)")
+            #expect(end.signal == SIGKILL && end.errors.contains("stopping the command"), "\(end.errors)")
+            #expect(!end.errors.contains("restarting it") && !end.text.dropFirst(10).contains("hanging"), "\(end.errors)")
         }
     }
 
@@ -67,7 +67,7 @@ struct HangLimitsTests {
             let script = "(\(ProbeRun.probe) hang > \(number) 2>&1 &); echo once; sleep 4; \(end)"
             let run = try ProbeRun(Self.run(config, folder, ["/bin/sh", "-c", script]))
             #expect(run.status == 0 && run.text == "once\n", "\(run.errors)")
-            #expect(run.errors.contains("nothing is done: it has left the command"), "\(run.errors)")
+            #expect(run.errors.contains("no action taken: it has left the command"), "\(run.errors)")
         }
     }
 
@@ -82,7 +82,7 @@ struct HangLimitsTests {
             try Data(text.utf8).write(to: URL(fileURLWithPath: file))
             let running = try RunningProbe([ProbeRun.lagmond, "run", "--config", file])
             let pid = try #require(running.line().flatMap { Int32($0.dropFirst("hanging ".count)) })
-            _ = try running.complaint(containing: "ending the command")
+            _ = try running.complaint(containing: "stopping the command")
             kill(running.pid, SIGTERM)
             let end = try running.end()
             #expect(kill(pid, 0) != 0 || state(of: pid) == "Z")
@@ -217,7 +217,7 @@ struct HangLimitsTests {
             try Data(Self.server.utf8).write(to: URL(fileURLWithPath: script))
             let config = try Self.config(folder, #""stop_grace_s": 0.5, "restart_count": 0, "on_hang_after_s": 1.5"#)
             let run = try ProbeRun(Self.run(config, folder, ["/usr/bin/python3", script, "\(slow)"]))
-            #expect(run.errors.contains("ending the command") == (slow == 2), "\(run.errors)")
+            #expect(run.errors.contains("stopping the command") == (slow == 2), "\(run.errors)")
             #expect(run.status == (slow == 2 ? -1 : 0), "\(run.errors)")
             let hasWork = text(of: folder + "/stalls").contains("while work waited")
             #expect(hasWork == (slow == 2), "\(text(of: folder + "/stalls"))")

@@ -56,7 +56,7 @@ struct PythonServerTests {
         let run = try RunningProbe([
             ProbeRun.lagmond, "run", "--output", "/dev/null", "--", "/usr/bin/python3", "-c", Self.threaded,
         ])
-        let message = try run.complaint(containing: " serves its clients by threads beside main")
+        let message = try run.complaint(containing: " serves its clients in threads other than main")
         kill(run.pid, SIGTERM)
         let end = try run.end()
         #expect(message.contains("python3 [") && end.signal == SIGTERM, "\(end.errors)")

@@ -49,7 +49,7 @@ struct TargetProcessTests {
         #expect(TargetList.summary(of: [waiting]) == "; waiting for a process: cache")
         waiting.phase = "ended"
         let commands = [TargetStatus(name: "a", phase: "waiting"), TargetStatus(name: "b", phase: "given_up", fault: "x")]
-        #expect(TargetList.summary(of: commands) == "; to be started again: a; given up: b")
+        #expect(TargetList.summary(of: commands) == "; to be restarted: a; given up: b")
     }
 
     @Test func `a target whose main thread has ended is killed as well`() throws {

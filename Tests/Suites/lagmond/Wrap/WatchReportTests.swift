@@ -33,7 +33,7 @@ struct WatchReportTests {
 
     @Test func `hundreds of workers get no line each`() {
         let messages = Self.messages(8) { _ in (1...300).map { Self.process($0) } }
-        #expect(messages.count == WatchReport.lines + 1 && messages.last == "watching further processes, without a line for each")
+        #expect(messages.count == WatchReport.lines + 1 && messages.last == "watching more processes, not listed individually")
     }
 
     @Test func `a starting command's processes are listed each time, later ones seldom`() {

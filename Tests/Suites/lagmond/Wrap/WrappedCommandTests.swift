@@ -110,7 +110,7 @@ struct WrappedCommandTests {
             // As below nohup(1); the command inherits it.
             let script = "trap '' HUP; exec \(ProbeRun.lagmond) run --config \(config) -- /bin/sh -c 'echo ran; exit 3'"
             let running = try RunningProbe(["/bin/sh", "-c", script])
-            _ = try running.complaint(containing: "starting it again")
+            _ = try running.complaint(containing: "restarting it")
             kill(running.pid, SIGHUP)
             let end = try running.end()
             #expect(end.status == 3 && end.text == "ran\nran\n", "\(end.errors)")
@@ -143,7 +143,7 @@ struct WrappedCommandTests {
     @Test(arguments: [
         (["--duration", "1"], "option --duration: without effect on a command (allowed: only without a command)"),
         (["--on-hang-after", "3"], "option --on-hang-after: without effect while command.on_hang is report"),
-        (["--on-hang", "signal:NO"], "option --on-hang: \"signal:NO\" is no such action; allowed: report, signal:NAME"),
+        (["--on-hang", "signal:NO"], "option --on-hang: \"signal:NO\" is not an action; allowed: report, signal:NAME"),
         (["--on-hang", "restart", "--rules", "starvation"], "option --on-hang: without the rule callout"),
         (["--output", "-"], "option --output: stdout and stderr are the command's (allowed: a path or file:PATH, journald or "),
         (["--output", "/dev/stdout"], "option --output: stdout and stderr are the command's"),
@@ -188,7 +188,7 @@ struct WrappedCommandTests {
         kill(daemon, SIGKILL)
         #expect(run.status == status, "\(run.errors)")
         #expect(
-            run.errors.contains("sleep [\(daemon)] goes on after the command's end, unwatched: "),
+            run.errors.contains("sleep [\(daemon)] keeps running after the command's end, unwatched: "),
             "\(run.errors)"
         )
         #expect(run.errors.contains("lagmond attach --pid \(daemon)\n"), "\(run.errors)")
