@@ -226,7 +226,7 @@ def folded(checks, browser):
     """What all ways of a process begin with is one row, so that the graph begins near what differs."""
     rows = "Math.max(...[...document.querySelectorAll('#icicle button')].map((each) => parseFloat(each.style.top)))"
     folds = browser.all("#icicle button.folded")
-    checks.that("folded: there is a fold", len(folds) > 0 and "callers that all below have in common" in folds[0].get_attribute("aria-label"))
+    checks.that("folded: there is a fold", len(folds) > 0 and "callers common to all below" in folds[0].get_attribute("aria-label"))
     names = browser.js("[...document.querySelectorAll('#icicle button')].map((each) => each.getAttribute('aria-label'))")
     checks.that("folded: _start is in it", not any(name.startswith("_start,") for name in names) and "_start" in folds[0].get_attribute("title"))
     before = browser.js(rows)
