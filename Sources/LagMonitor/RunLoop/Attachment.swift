@@ -1,14 +1,14 @@
 internal import LagModel
 internal import Synchronization
 
-/// Which loop an item belongs to, and whether it is still good: the part all items of a loop have in common.
+/// Which loop an item belongs to, and whether it is still valid: what all items of a loop have in common.
 ///
-/// The owner is decided here and nowhere else: `attach`, `detach` and `invalidate` are each one step under one lock, and only the present owner
-/// can detach an item. A loop detaches its items with its registry locked, so an item that has an owner is in that loop's registry, or
-/// is about to be put into it by the thread that holds the registry's lock.
+/// Only this type decides the owner: `attach`, `detach` and `invalidate` are each one step under one lock, and only the present
+/// owner can detach an item. A loop detaches its items with its registry locked. So an item that has an owner is in that loop's
+/// registry, or the thread that holds the registry's lock is about to add it.
 ///
-/// The loop holds its items and the item holds its loop; the circle is opened when the item is removed or
-/// invalidated, or when the loop ends with its thread.
+/// The loop holds its items and the item holds its loop. The cycle is broken when the item is removed or invalidated, or when the
+/// loop ends with its thread.
 final class Attachment: Sendable {
     private struct Ownership {
         var owner: ObservedRunLoop?
@@ -16,7 +16,7 @@ final class Attachment: Sendable {
         var isOrphaned = false
     }
 
-    /// Where an item that something is sent to stands.
+    /// The state of an item that can be sent to.
     enum Place {
         /// In a loop.
         case attached(ObservedRunLoop)
@@ -24,7 +24,7 @@ final class Attachment: Sendable {
         case detached
         /// Its loop ended with its thread. It may be added to another one.
         case orphaned
-        /// It is good for nothing any more.
+        /// Permanently unusable.
         case invalid
     }
 
@@ -34,20 +34,21 @@ final class Attachment: Sendable {
         let sequence: UInt64
     }
 
-    /// The modes that it is in, the set of common ones being one, but for a timer's. Guarded by the lock of the registry of its loop.
+    /// The modes that it is in, where the set of common modes counts as one; not used for timers. Guarded by the lock of its
+    /// loop's registry.
     nonisolated(unsafe) var places: [ModePlace] = []
 
     private let ownership = PthreadMutex(Ownership())
     private let valid = Atomic<Bool>(true)
 
-    /// When the item was last served in a run for one source at a time, by the loop's count of such services; 0: never. The loop's thread
-    /// alone, but for the reset when an item gets into a loop, whose count is another one.
+    /// When the item was last served in a run for one source at a time, by the loop's count of such services; 0: never. Written
+    /// only by the loop's thread, except for the reset when an item is added to a loop, whose count is a different one.
     let lastTurn = Atomic<UInt64>(0)
 
     /// The loop the item is in now.
     var loop: ObservedRunLoop? { ownership.withLock { $0.owner } }
 
-    /// Whether `loop` is the owner. With the registry of `loop` locked that does not change.
+    /// Whether `loop` is the owner. This does not change while the registry of `loop` is locked.
     func isOwned(by loop: ObservedRunLoop) -> Bool { ownership.withLock { $0.owner === loop } }
 
     var isValid: Bool { valid.load(ordering: .acquiring) }
@@ -64,7 +65,8 @@ final class Attachment: Sendable {
         }
     }
 
-    /// Ends the ownership of `loop`; nothing when another loop is the owner. With the registry of `loop` locked, by a thread that holds `loop`.
+    /// Ends the ownership of `loop`; does nothing if another loop is the owner. Call with the registry of `loop` locked, on a
+    /// thread that holds `loop`.
     /// - Parameter ended: the loop ends with its thread.
     func detach(from loop: ObservedRunLoop, ended: Bool = false) {
         ownership.withLock { ownership in
@@ -78,15 +80,15 @@ final class Attachment: Sendable {
     /// When it was added to a mode; nil: it is not in it. With the registry of its loop locked.
     func sequence(in mode: RunLoopMode) -> UInt64? { places.first { $0.mode == mode }?.sequence }
 
-    /// Makes the item invalid for good.
-    /// - Returns: whether this was the first time, and the loop that it is in, which has to take it out.
+    /// Makes the item permanently invalid.
+    /// - Returns: whether this was the first time, and its loop, which has to remove it.
     func invalidate() -> (isFirst: Bool, loop: ObservedRunLoop?) {
         ownership.withLock { ownership in
             (valid.exchange(false, ordering: .acquiringAndReleasing), ownership.owner)
         }
     }
 
-    /// Runs `body` in one step with finding out where the item is: neither that nor what `body` changes changes meanwhile.
+    /// Runs `body` atomically with reading the item's place: the place does not change meanwhile, nor does what `body` changes.
     func withPlace<Result>(_ body: (Place) -> Result) -> Result {
         ownership.withLock { ownership in
             guard isValid else { return body(.invalid) }

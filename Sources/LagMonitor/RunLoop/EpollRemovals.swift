@@ -1,16 +1,16 @@
 internal import CLagLinux
 
-/// Takes descriptors out of a loop's epoll instance at once, on the thread that takes their source out of the loop. Guarded by the lock of the
-/// loop's registry.
+/// Removes descriptors from a loop's epoll instance at once, on the thread that removes their source from the loop. Guarded by
+/// the lock of the loop's registry.
 ///
-/// Its caller may close the descriptor next. The kernel forgets it by that only where no duplicate of it is left, be it in a child; else it
-/// would go on to report what nothing but the closed number could take out any more.
+/// The caller may close the descriptor next. By the close, the kernel forgets it only if no duplicate of it is left, for example
+/// in a child. Otherwise the kernel would continue to report it, and only the closed number could remove it.
 struct EpollRemovals: Sendable {
-    /// The loop's instance; -1: it has none, or has closed it.
+    /// The loop's instance; -1: none, or closed.
     var instance: Int32 = -1
     /// The eventfd that it watches for the loop itself.
     var wake: Int32 = -1
-    /// What was taken out since the loop's thread looked last. Another source may watch the same number.
+    /// What was removed since the loop's thread last checked. Another source may watch the same number.
     private var forgotten: Set<Int32> = []
 
     mutating func forget(_ descriptor: Int32) {

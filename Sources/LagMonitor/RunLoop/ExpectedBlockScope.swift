@@ -1,11 +1,11 @@
 package import LagActivity
 internal import LagModel
 
-/// Scopes that expect to block, of something that publishes no activity of its own and can only be pinged or ticked: an event loop, a queue,
-/// a pool. While one is open its beacon says `expected`, and no answer is missed.
+/// Scopes in which blocking is expected, for things that publish no activity and can only be pinged or ticked: an event loop, a
+/// queue, a pool. While a scope is open, the beacon's activity is `expected`, and a missing answer does not count.
 ///
-/// Whoever can be watched holds one; a scope that opens on a thread (`StallMonitor.expectingBlock`) asks every one that there is whether that
-/// thread works for it. Any thread. Cost: a lock, and what each takes to answer, some 100 ns.
+/// Everything that can be watched holds one. A scope that opens on a thread (`StallMonitor.expectingBlock`) asks each of them
+/// whether that thread works for it. Any thread. Cost: a lock, and some 100 ns for each answer.
 package final class ExpectedBlockScope: Sendable {
     private struct Entry {
         weak var scope: ExpectedBlockScope?
@@ -15,12 +15,12 @@ package final class ExpectedBlockScope: Sendable {
 
     private let beacon: ActivityBeacon
     private let runsHere: @Sendable () -> Bool
-    // Scopes of several threads may be open at once. The beacon has one writer at a time: who holds this.
+    // Scopes of several threads may be open at once. The beacon has one writer at a time: the thread that holds this lock.
     private let depth = PthreadMutex(0)
 
     /// - Parameters:
-    ///   - beacon: of what publishes nothing else, but that it is `finished`.
-    ///   - runsHere: whether the calling thread works for it now. Does not keep it alive.
+    ///   - beacon: publishes nothing except this and `finished`.
+    ///   - runsHere: whether the calling thread works for it now. Must not keep it alive.
     package init(_ beacon: ActivityBeacon, runsHere: @escaping @Sendable () -> Bool) {
         self.beacon = beacon
         self.runsHere = runsHere
@@ -32,7 +32,7 @@ package final class ExpectedBlockScope: Sendable {
 
     /// Those that the calling thread works for.
     package static var here: [ExpectedBlockScope] {
-        // Asked with no lock held: what is asked may take one of its own.
+        // Called with no lock held: the closure may take a lock of its own.
         entries.withLock { $0.compactMap(\.scope) }.filter { $0.runsHere() }
     }
 
@@ -43,7 +43,7 @@ package final class ExpectedBlockScope: Sendable {
         }
     }
 
-    /// Afterwards it rests as far as its beacon says, and answers are due again.
+    /// Afterwards it is idle according to its beacon, and answers are due again.
     package func end() {
         depth.withLock { depth in
             depth -= 1

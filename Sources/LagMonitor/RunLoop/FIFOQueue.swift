@@ -1,12 +1,13 @@
-/// First in, first out, at a flat cost for each element however many wait. A value; not safe for several threads at once.
+/// First in, first out, with a constant cost for each element, however many wait. A value; not safe for several threads at once.
 struct FIFOQueue<Element> {
-    /// What was taken is nil at once, so that it does not outlive its turn.
+    /// An element that was taken becomes nil at once, so that it is not kept alive.
     private var elements: [Element?] = []
     private var head = 0
 
-    /// Below that many used-up places it is not worth the while to move what follows them.
+    /// With fewer used-up places than this, moving what follows them is not worthwhile.
     private static var compactionMinimum: Int { 64 }
-    /// An emptied queue keeps memory for that many, so that a steady trickle allocates nothing and a burst leaves nothing behind.
+    /// An emptied queue keeps memory for this many elements: a steady trickle allocates nothing, and a burst's memory is
+    /// released.
     private static var keptCapacity: Int { 256 }
 
     var count: Int { elements.count - head }
@@ -32,7 +33,7 @@ struct FIFOQueue<Element> {
         return element
     }
 
-    /// Moves everything that waits in `other` behind what waits here; `other` is empty after that.
+    /// Moves everything that waits in `other` to the end of this queue; `other` is empty after that.
     mutating func append(takingFrom other: inout FIFOQueue) {
         if isEmpty {
             swap(&self, &other)
@@ -43,7 +44,7 @@ struct FIFOQueue<Element> {
         }
     }
 
-    /// Puts elements in front of everything that waits, in their order. Costs as much as both together have elements.
+    /// Puts elements before everything that waits, in their order. The cost is proportional to the elements of both.
     mutating func prepend(_ earlier: [Element]) {
         elements.replaceSubrange(..<head, with: earlier.lazy.map { $0 })
         head = 0

@@ -1,8 +1,8 @@
 internal import CLagLinux
 
 /// Closed until it is opened once; any number of threads may wait. While no thread waits it costs one atomic operation.
-// Sendable without a check: the only stored property is an immutable pointer to memory that lives as long as this object and
-// is accessed with atomic operations alone (cll_wake.h).
+// Sendable without a check: the only stored property is an immutable pointer to memory that lives as long as this object and is
+// accessed only with atomic operations (cll_wake.h).
 final class Gate: @unchecked Sendable {
     private let word: UnsafeMutablePointer<UInt32>
 

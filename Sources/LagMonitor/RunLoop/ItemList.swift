@@ -1,11 +1,11 @@
-/// The items of one kind in a mode, in the order in which they are served: by `order`, and among equals as they were added.
+/// The items of one kind in a mode, in serving order: by `order`, and equal ones in the order in which they were added.
 ///
-/// A value that is kept in pieces: while the loop's thread still uses the list as it was, a change copies one piece and the list of pieces, and
-/// not all items. Adding and taking out are a binary search and the copying of one piece, with a list of n / 256 pieces.
+/// A value that is kept in pieces. While the loop's thread still uses the old list, a change copies one piece and the list of
+/// pieces, not all items. Adding and removing cost a binary search and the copying of one piece, with a list of n / 256 pieces.
 struct ItemList<Item: RunLoopItem>: Sendable {
     fileprivate struct Entry: Sendable {
         let order: Int
-        /// When it was added to the loop: a number that is given once.
+        /// When it was added to the loop: a unique number.
         let sequence: UInt64
         let item: Item
 
@@ -14,7 +14,7 @@ struct ItemList<Item: RunLoopItem>: Sendable {
         }
     }
 
-    /// None is empty.
+    /// No piece is empty.
     fileprivate var pieces: [[Entry]] = []
     private static var mostInPiece: Int { 256 }
 
@@ -22,8 +22,8 @@ struct ItemList<Item: RunLoopItem>: Sendable {
 
     var isEmpty: Bool { pieces.isEmpty }
 
-    /// Adds an item that is not in here.
-    /// - Parameter sequence: no other item's.
+    /// Adds an item that is not in the list.
+    /// - Parameter sequence: not used by another item.
     mutating func insert(_ item: Item, sequence: UInt64) {
         let entry = Entry(order: item.order, sequence: sequence, item: item)
         let piece = Swift.min(pieceIndex(of: entry.order, sequence), pieces.count - 1)
@@ -40,8 +40,8 @@ struct ItemList<Item: RunLoopItem>: Sendable {
         pieces[piece].removeSubrange(half...)
     }
 
-    /// Takes an item out.
-    /// - Parameter sequence: the one it was added with.
+    /// Removes an item.
+    /// - Parameter sequence: the one with which it was added.
     mutating func remove(_ item: Item, sequence: UInt64) {
         let piece = pieceIndex(of: item.order, sequence)
         guard piece < pieces.count else { return }
@@ -55,8 +55,9 @@ struct ItemList<Item: RunLoopItem>: Sendable {
         }
     }
 
-    /// What is in here and was not in `earlier`, an older state of this list or the list of another mode of the same loop, and the reverse. Who
-    /// was taken out and added again is in both. As many steps as there are pieces; items are looked at only where pieces differ.
+    /// The items in this list that are not in `earlier` (an older state of this list, or the list of another mode of the same
+    /// loop), and the reverse. An item that was removed and added again is in both results. Takes as many steps as there are
+    /// pieces; items are compared only where pieces differ.
     func difference(from earlier: ItemList) -> (removed: [Item], added: [Item]) {
         let shorter = Swift.min(pieces.count, earlier.pieces.count)
         var (begin, end) = (0, 0)
@@ -75,13 +76,13 @@ struct ItemList<Item: RunLoopItem>: Sendable {
         )
     }
 
-    /// Whether both are in the same place of memory. Each holds it, so what is there is the same.
+    /// Whether both use the same memory. Each holds it, so the content is the same.
     private static func isSame(_ left: [Entry], _ right: [Entry]) -> Bool {
         left.count == right.count
             && left.withUnsafeBufferPointer(\.baseAddress) == right.withUnsafeBufferPointer(\.baseAddress)
     }
 
-    /// The first piece that does not end before that place; their number where all do.
+    /// The first piece that does not end before that position; the number of pieces if all do.
     private func pieceIndex(of order: Int, _ sequence: UInt64) -> Int {
         var (low, high) = (0, pieces.count)
         while low < high {
@@ -92,7 +93,7 @@ struct ItemList<Item: RunLoopItem>: Sendable {
         return low
     }
 
-    /// The first entry that is not before that place.
+    /// The first entry that is not before that position.
     private func index(of order: Int, _ sequence: UInt64, in piece: [Entry]) -> Int {
         var (low, high) = (0, piece.count)
         while low < high {

@@ -3,7 +3,7 @@ internal import Glibc
 internal import LagModel
 internal import Synchronization
 
-/// A thread that stays alive on its run loop and runs what it is given, until it is stopped.
+/// A thread that stays alive on its run loop and runs submitted work, until it is stopped.
 ///
 /// ```swift
 /// import LagMonitor
@@ -13,11 +13,11 @@ internal import Synchronization
 /// worker.stop()      // from anywhere, also from its own work
 /// worker.join()
 /// ```
-/// Idle, it sleeps in the kernel at no CPU cost: an otherwise unused port keeps its loop running. It uses no descriptor
-/// unless its loop watches one. When the last reference goes, it stops by itself; its work does not have to hold it.
-/// Everything here is safe from any thread.
+/// When idle, it sleeps in the kernel without using CPU time: an otherwise unused port keeps its loop running. It uses no
+/// descriptor unless its loop watches one. When the last reference is released, it stops by itself; its work does not have to
+/// hold it. Everything here is safe from any thread.
 public final class KeepAliveThread: Sendable {
-    /// What is shared with the running thread, so that the thread does not hold its owner.
+    /// Shared with the running thread, so that the thread does not hold its owner.
     private final class Control: Sendable {
         let started = Gate()
         let loop = PthreadMutex<ObservedRunLoop?>(nil)
@@ -32,12 +32,12 @@ public final class KeepAliveThread: Sendable {
     private let control: Control
     private let thread: SystemThread
 
-    /// Starts the thread; returns when its loop is there to take work.
+    /// Starts the thread; returns when its loop can accept work.
     /// - Parameters:
-    ///   - name: for people, records and the loop.
+    ///   - name: for readers, records and the loop.
     ///   - priority: see ``ThreadPriority``.
-    ///   - stackBytes: at least 64 KiB; 512 KiB unless given. Only touched pages take memory.
-    /// - Throws: ``RunLoopError``: a value out of range, or a thread that could not be made.
+    ///   - stackBytes: at least 64 KiB; 512 KiB by default. Only touched pages take memory.
+    /// - Throws: ``RunLoopError``: a value out of range, or a thread that could not be created.
     public init(
         name: String,
         priority: ThreadPriority = .inherited,
@@ -64,13 +64,13 @@ public final class KeepAliveThread: Sendable {
 
     deinit { stop() }
 
-    /// The thread's real nice value; it differs from the one asked for where raising was not allowed.
+    /// The thread's actual nice value; it differs from the requested one if raising the priority was not allowed.
     public var niceValue: Int32 { control.niceValue.load(ordering: .acquiring) }
 
-    /// Whether the loop has ended; the thread is gone or about to be.
+    /// Whether the loop has ended; the thread is gone or is about to end.
     public var isFinished: Bool { loop.isFinished }
 
-    /// Runs `work` on the thread, now or after what was submitted before; see ``ObservedRunLoop/perform(modes:_:)``.
+    /// Runs `work` on the thread, after the work submitted before; see ``ObservedRunLoop/perform(modes:_:)``.
     @discardableResult
     public func perform(_ work: @escaping @Sendable () -> Void) -> Bool { loop.perform(work) }
 
@@ -80,8 +80,9 @@ public final class KeepAliveThread: Sendable {
         try loop.performAndWait(work)
     }
 
-    /// Ends the thread after the callout in progress, also from inside that callout and however deep its runs are nested. Work not
-    /// yet begun is dropped; who waits for it gets ``RunLoopError/loopFinished(name:)``. Returns at once; stopping twice is fine.
+    /// Ends the thread after the callout in progress, also from inside that callout and however deep its runs are nested. Work
+    /// that has not begun is dropped; a thread that waits for it gets ``RunLoopError/loopFinished(name:)``. Returns at once;
+    /// stopping twice is allowed.
     public func stop() { loop.stopPermanently() }
 
     /// Ends the calling thread if it is a keep-alive thread: ``stop()`` for work that holds no reference to it.
@@ -99,7 +100,7 @@ public final class KeepAliveThread: Sendable {
         loop.add(RunLoopPort(), to: .common)
         control.loop.withLock { $0 = loop }
         control.started.open()
-        // A plain `stop()` of the loop ends a run call; only `stop()` of the thread ends the thread.
+        // A `stop()` of the loop ends only a run call; only `stop()` of the thread ends the thread.
         while !loop.isEnding.load(ordering: .acquiring) { loop.run() }
         control.loop.withLock { $0 = nil }
     }

@@ -1,6 +1,6 @@
 internal import LagActivity
 
-/// What a loop's own thread keeps for itself: no lock anywhere. Never touched by another thread.
+/// State that only the loop's own thread uses, without any lock.
 final class LoopThreadState {
     /// The mode of the innermost run; nil while the loop does not run.
     var mode: RunLoopMode?
@@ -10,13 +10,13 @@ final class LoopThreadState {
     var observed: RunLoopActivities = []
     /// Whether the mode is one of the common ones.
     var isCommonMode = false
-    /// Counts the refreshes, so that an iteration sees that something has changed under it.
+    /// Counts the refreshes, so that an iteration notices a change.
     var version: UInt64 = 0
     /// The loop's clock: nanoseconds, read after every sleep, poll and callout.
     var clock: UInt64 = 0
     /// When the last outermost run ended, by that clock.
     var exited: UInt64 = 0
-    /// What was published to the beacon last.
+    /// The activity that was last published to the beacon.
     var activity: LoopActivity = .notRunning
     /// The mode's timers as they were at the last refresh.
     var timers = TimerTable.Plan()
@@ -29,14 +29,15 @@ final class LoopThreadState {
     /// A used-up list of ports, kept for its memory.
     var sparePorts: [RunLoopPort] = []
     var mainQueue: MainQueueDrain?
-    /// Whether the last turn had what only the kernel knows of, a ready descriptor or the main queue: then there may be more.
+    /// Whether the last turn handled something that only the kernel knows of, a ready descriptor or the main queue: then there
+    /// may be more.
     var hadEvents = false
     var spin = SpinPolicy()
     let poller: Poller
 
     init(signals: LoopSignals) { poller = Poller(signals: signals) }
 
-    /// No run is in progress: lets go of the mode's items.
+    /// No run is in progress: releases the mode's items.
     func reset() {
         mode = nil
         activity = .notRunning

@@ -2,7 +2,7 @@ internal import CLagLinux
 
 /// The main dispatch queue on the main thread's loop: `DispatchQueue.main` and `@MainActor` work. The main thread only.
 ///
-/// libdispatch has two hooks for this, the ones CoreFoundation uses: a descriptor that becomes readable when the main queue
+/// libdispatch has two hooks for this, the ones that CoreFoundation uses: a descriptor that becomes readable when the main queue
 /// has work, and a call that runs what is queued.
 struct MainQueueDrain {
     /// The descriptor to watch; -1 in a program without libdispatch.

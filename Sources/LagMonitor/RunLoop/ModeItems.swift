@@ -1,19 +1,19 @@
-/// What is in one mode, but for its timers. A value: the loop's thread works on its own copy, without a lock.
+/// The items of one mode, except its timers. A value: the loop's thread works on its own copy, without a lock.
 struct ModeItems: Sendable {
     var observers = ItemList<RunLoopObserver>()
     var sources = ItemList<RunLoopSource>()
     var ports = ItemList<RunLoopPort>()
     var descriptors = ItemList<RunLoopDescriptorSource>()
 
-    /// Whether nothing in it could ever wake a loop. Observers do not count: who looks on must not keep a run going.
+    /// Whether nothing in it could ever wake a loop. Observers do not count: an observer must not keep a run going.
     var hasNothingToWaitFor: Bool { sources.isEmpty && ports.isEmpty && descriptors.isEmpty }
 
-    /// Which activities any of the observers wants.
+    /// The activities that any of the observers wants.
     var observedActivities: RunLoopActivities { observers.reduce(into: []) { $0.formUnion($1.activities) } }
 }
 
-/// All modes of a loop; guarded by the loop's lock. The items that are given to it are the loop's own: which modes one is in is noted at the item
-/// (``Attachment/places``), so that it is known without a search.
+/// All modes of a loop; guarded by the loop's lock. Its items belong to the loop. Each item records its modes
+/// (``Attachment/places``), so that they are known without a search.
 struct ModeRegistry: Sendable {
     typealias List<Item: RunLoopItem> = WritableKeyPath<ModeItems, ItemList<Item>>
 
@@ -22,36 +22,36 @@ struct ModeRegistry: Sendable {
     var commonItems = ModeItems()
     var timers = TimerTable()
     var epoll = EpollRemovals()
-    /// Set when the thread ended: nothing is taken any more.
+    /// Set when the thread ended: nothing is accepted any more.
     var isFinished = false
     private var lastSequence: UInt64 = 0
 
-    /// What a run in `mode` works with.
+    /// The items for a run in `mode`.
     func items(of mode: RunLoopMode) -> ModeItems { modes[mode] ?? ModeItems() }
 
-    /// Adds to one mode, or to the common items and every member mode. The modes it is new in; nil when refused.
+    /// Adds to one mode, or to the common items and every member mode. Returns the modes in which it is new; nil if refused.
     mutating func add<Item: RunLoopItem>(_ item: Item, to mode: RunLoopMode, in list: List<Item>) -> [RunLoopMode] {
         lastSequence += 1
         guard insert(item, into: mode, in: list, lastSequence) else { return [] }
         guard mode == .common else { return [mode] }
-        // The same number in each: a run in one of them after a run in another one has nothing to change for it.
+        // The same number in each mode, so that a run in one of them after a run in another has nothing to change for it.
         return commonModes.filter { insert(item, into: $0, in: list, lastSequence) }
     }
 
-    /// Removes from one mode, or from the common items and every member mode. The modes it left.
+    /// Removes from one mode, or from the common items and every member mode. Returns the modes that it left.
     mutating func remove<Item: RunLoopItem>(_ item: Item, from mode: RunLoopMode, in list: List<Item>) -> [RunLoopMode] {
         guard take(item, outOf: mode, in: list) else { return [] }
         guard mode == .common else { return [mode] }
         return commonModes.filter { take(item, outOf: $0, in: list) }
     }
 
-    /// Removes from everywhere. The modes it left.
+    /// Removes from everywhere. Returns the modes that it left.
     mutating func removeEverywhere<Item: RunLoopItem>(_ item: Item, in list: List<Item>) -> [RunLoopMode] {
         item.attachment.places.map(\.mode).filter { take(item, outOf: $0, in: list) && $0 != .common }
     }
 
-    /// Makes `mode` a member of the common modes and puts every common item in it. The manual sources new in it; nil
-    /// when it is one already.
+    /// Adds `mode` to the common modes and adds every common item to it. Returns the manual sources that are new in it; nil if it
+    /// is a common mode already.
     mutating func addCommonMode(_ mode: RunLoopMode) -> [RunLoopSource]? {
         guard !commonModes.contains(mode) else { return nil }
         commonModes.append(mode)

@@ -3,7 +3,7 @@ internal import LagActivity
 internal import LagModel
 internal import Synchronization
 
-// What the steps of a turn do. Own thread only; no lock and no allocation while nothing changes.
+// The steps of a turn. Own thread only; no lock and no allocation while nothing changes.
 extension ObservedRunLoop {
     /// Publishes an activity to the beacon and to the observers, in this order.
     func publish(_ activity: LoopActivity) {
@@ -13,8 +13,8 @@ extension ObservedRunLoop {
         callObservers(activity)
     }
 
-    /// The same for an activity that ends a rest: it un-parks the watchdog.
-    /// - Parameter hasRested: false when the time in which the loop did not run was too short for a rest.
+    /// The same for an activity that ends idle time: it un-parks the watchdog.
+    /// - Parameter hasRested: false if the time in which the loop did not run was too short to count as idle.
     func publishWake(_ activity: LoopActivity, hasRested: Bool = true) {
         own.activity = activity
         if hasRested { beacon.wake(activity, at: own.clock) } else { beacon.resume(activity, at: own.clock) }
@@ -22,7 +22,7 @@ extension ObservedRunLoop {
         callObservers(activity)
     }
 
-    /// One callback: a stretch of work of its own for the watchdog. One clock reading, which the next callout uses too.
+    /// One callback: a separate piece of work for the watchdog. One clock reading, which the next callout uses too.
     @inline(__always)
     func callOut(_ body: () -> Void) {
         beacon.begin(own.activity, at: own.clock)
@@ -30,7 +30,7 @@ extension ObservedRunLoop {
         own.clock = clb_now_ns()
     }
 
-    /// False when the thread is to end: nothing but observers is called any more.
+    /// False when the thread is to end: only observers are called then.
     var mayCallOut: Bool { !isEnding.load(ordering: .relaxed) }
 
     private func callObservers(_ activity: LoopActivity) {
@@ -48,15 +48,15 @@ extension ObservedRunLoop {
         }
     }
 
-    /// Step 4. Whether any source was performed.
-    /// - Parameter onlyOne: equals take turns. The rest stays marked; the next run checks everything when it begins.
+    /// Step 4. Returns whether any source was performed.
+    /// - Parameter onlyOne: equals take turns. The rest stays signalled; the next run checks everything when it begins.
     func performSources(onlyOne: Bool) -> Bool {
         guard signals.take(.anySources) else { return false }
         refreshItems()
         if onlyOne {
             guard mayCallOut, let source = own.items.sources.next(where: { $0.isValid && $0.isSignalled }) else { return false }
             guard source.takeSignal() else {
-                // Taken by another loop that it moved to meanwhile; others may be marked.
+                // Another loop has taken it meanwhile; other sources may be signalled.
                 signals.add(.sources)
                 return false
             }
@@ -70,7 +70,8 @@ extension ObservedRunLoop {
         var sources = own.items.sources.makeIterator()
         while let source = sources.next() {
             guard source.isSignalled else { continue }
-            // Looked for before the callout, so that it is known whether one waits; after it once more, as it may signal others.
+            // Searched before the callout, so that it is known whether one waits; and again afterwards, because the callout may
+            // signal others.
             var others = sources
             var isOtherSignalled = false
             while !isOtherSignalled, let other = others.next() { isOtherSignalled = other.isSignalled }
@@ -85,21 +86,21 @@ extension ObservedRunLoop {
         return handled
     }
 
-    /// Whether an item is in the present mode yet, after something has changed.
+    /// Whether an item is still in the present mode after a change.
     private func isStillServed(_ item: some RunLoopItem) -> Bool {
         guard let mode = own.mode else { return false }
         return registry.withLock { _ in item.attachment.isOwned(by: self) && item.attachment.sequence(in: mode) != nil }
     }
 
-    /// Publishes whether there is work behind the callout that begins: of what this thread has taken, nothing else says so.
+    /// Publishes whether there is work behind the callout that begins: nothing else shows the work that this thread has taken.
     func setWaiting(_ isWaiting: Bool) {
         guard own.hasWaiting != isWaiting else { return }
         own.hasWaiting = isWaiting
         if isWaiting { signals.add(.waiting) } else { _ = signals.take(.waiting) }
     }
 
-    /// Serves an item in a run for one source at a time: among equals, all others come before it now, also where it leaves the loop and comes
-    /// back in its callback.
+    /// Serves an item in a run for one source at a time: from now on all others of equal order come before it, even if it is
+    /// removed and added again in its callback.
     private func callOutInTurn(_ item: some RunLoopItem, _ body: () -> Void) {
         own.turn += 1
         let turn = own.turn
@@ -118,7 +119,8 @@ extension ObservedRunLoop {
         return isReady
     }
 
-    /// Step 9. Handles messages, of ports of one order by turns; those that arrive meanwhile wait for the next turn. Whether there was one.
+    /// Step 9. Handles messages; ports of one order take turns. Messages that arrive meanwhile wait for the next turn. Returns
+    /// whether there was one.
     func handlePorts(known: Bool, onlyOne: Bool) -> Bool {
         guard signals.take(.anyPorts) || known else { return false }
         defer { setWaiting(false) }
@@ -128,7 +130,7 @@ extension ObservedRunLoop {
                 return false
             }
             guard let message = port.takeMessage() else {
-                // Invalidated or drained by another thread meanwhile; other ports may have messages.
+                // Another thread has invalidated or drained it meanwhile; other ports may have messages.
                 signals.add(.ports)
                 return false
             }
@@ -149,9 +151,9 @@ extension ObservedRunLoop {
         return handled
     }
 
-    /// The same where several ports have messages.
+    /// The same if several ports have messages.
     private func handlePortsByTurns(_ version: UInt64) -> Bool {
-        // Taken, so that a nested run has a list of its own.
+        // Taken, so that a nested run has a separate list.
         var ports = own.sparePorts
         own.sparePorts = []
         var left = 0
@@ -164,7 +166,7 @@ extension ObservedRunLoop {
         var handled = false
         var begin = ports.startIndex
         while begin < ports.endIndex {
-            // Those of one order, a message each, until there is nothing left that had arrived before.
+            // Ports of one order, a message each, until all that had arrived before are handled.
             var end = ports[begin...].firstIndex { $0.order > ports[begin].order } ?? ports.endIndex
             let afterEquals = end
             while begin < end {
@@ -186,10 +188,10 @@ extension ObservedRunLoop {
         return handled
     }
 
-    /// The memory of a list of so many ports is kept for the next turn.
+    /// The memory of a list of this many ports is kept for the next turn.
     private static let keptPorts = 256
 
-    /// False when nothing is left of what the turn has found in the port; a nested run may have handled it.
+    /// False if nothing is left of what the turn found in the port; a nested run may have handled it.
     /// - Parameter hasMore: whether messages of other ports wait.
     private func handleOne(of port: RunLoopPort, unchangedSince version: UInt64, hasMore: Bool = false) -> Bool {
         guard port.dueMessages.load(ordering: .relaxed) > 0 else { return false }
@@ -202,7 +204,7 @@ extension ObservedRunLoop {
         return true
     }
 
-    /// Step 9. Calls the sources whose descriptors were found ready. Whether there was one.
+    /// Step 9. Calls the sources whose descriptors were found ready. Returns whether there was one.
     /// - Parameter onlyOne: equals take turns.
     func handleDescriptors(onlyOne: Bool) -> Bool {
         guard own.poller.hasReadySources else { return false }
@@ -214,7 +216,7 @@ extension ObservedRunLoop {
             let next = ready.next {
                 $0.isValid && $0.hasReadyEvents && (own.version == version || isStillServed($0))
             }
-            // The rule is level-triggered: what is passed over now is found again by the next poll.
+            // It is level-triggered: the next poll finds again what is skipped now.
             for source in ready where source !== next { _ = source.takeReady() }
             ready = next.map { [$0] } ?? []
         }
@@ -233,10 +235,10 @@ extension ObservedRunLoop {
         return handled
     }
 
-    /// Whether the main dispatch queue waits to be drained by this run.
+    /// Whether this run has to drain the main dispatch queue.
     var isMainQueueDue: Bool { own.poller.isMainQueueReady && servesMainQueue }
 
-    /// Step 9. Drains the main dispatch queue. Whether it was drained.
+    /// Step 9. Drains the main dispatch queue. Returns whether it was drained.
     func drainMainQueue() -> Bool {
         guard isMainQueueDue else { return false }
         own.poller.isMainQueueReady = false
@@ -250,7 +252,7 @@ extension ObservedRunLoop {
     func watchMainQueue() {
         guard isMain, own.mainQueue == nil else { return }
         let drain = MainQueueDrain()
-        // Without a descriptor for it now (there may be too many open ones), the next run tries again.
+        // If it gets no descriptor now (too many may be open), the next run tries again.
         if own.poller.watchMainQueue(drain.descriptor) { own.mainQueue = drain }
     }
 
@@ -262,7 +264,7 @@ extension ObservedRunLoop {
         own.items.hasNothingToWaitFor && !own.timers.hasTimersToWaitFor && !servesMainQueue && !hasPerforms
     }
 
-    /// Takes a fresh copy of the mode's items, and plans its timers, when something has changed.
+    /// After a change, copies the mode's items again and plans its timers.
     func refreshItems() {
         let changes = signals.takeEach([.items, .timers])
         if changes.isEmpty { return }
@@ -272,13 +274,13 @@ extension ObservedRunLoop {
     func reloadItems() {
         guard let mode = own.mode else { return }
         _ = signals.take([.items, .timers])
-        // What only the poller holds yet may call anything when it ends: not with the lock.
+        // An item that only the poller still holds may call anything in its deinit: not while the lock is held.
         let earlier = own.poller.sources
         defer { withExtendedLifetime(earlier) {} }
         if own.poller.takeLossOfMainQueue() { own.mainQueue = nil }
         let (items, isCommonMode, timers) = registry.withLock { registry in
             let items = registry.items(of: mode)
-            // With the lock: whoever takes a source out finds its descriptor watched, or not yet.
+            // With the lock held: a thread that removes a source finds its descriptor either watched or not yet watched.
             own.poller.update(items.descriptors, after: registry.epoll.takeForgotten())
             registry.epoll.instance = own.poller.instance
             registry.epoll.wake = own.poller.wakeDescriptor

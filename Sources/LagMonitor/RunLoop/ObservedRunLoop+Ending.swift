@@ -5,9 +5,9 @@ internal import LagModel
 extension ObservedRunLoop {
     /// The thread ends: everything the loop holds is released, and every waiting thread is notified. On the loop's thread, once.
     ///
-    /// Manual sources get their cancel callbacks; timers become invalid; other items can be added to another loop. Those are free
-    /// before the first callback, so that a callback can add them there at once. The beacon says `.finished` last, when nothing of the
-    /// loop's work is left.
+    /// Manual sources get their cancel callbacks; timers become invalid; other items can be added to another loop. These are free
+    /// before the first callback, so a callback can add them there at once. The beacon publishes `.finished` last, when nothing
+    /// of the loop's work is left.
     func finish() {
         let (modes, commonItems, timers) = registry.withLock { registry in
             registry.isFinished = true
@@ -18,7 +18,7 @@ extension ObservedRunLoop {
             let timers = registry.timers.removeAll()
             for content in modes.values { detach(content) }
             detach(commonItems)
-            // Invalid before it is free: no other loop takes it.
+            // Invalidate before detaching: no other loop may take it.
             for timer in timers {
                 _ = timer.attachment.invalidate()
                 timer.attachment.detach(from: self)
@@ -37,13 +37,13 @@ extension ObservedRunLoop {
         own.reset()
         own.poller.close()
         beacon.setMode(0)
-        // The strong order: a parked watchdog must not miss it, it lets go of the loop.
+        // With the strong order: a parked watchdog must not miss it, because then it releases the loop.
         beacon.wake(.finished, at: clb_now_ns())
-        // Released outside the lock: an item may be the last to hold anything.
+        // Released outside the lock: an item may hold the last reference to something.
         withExtendedLifetime((modes, commonItems)) {}
     }
 
-    /// With the registry locked: an item that another loop takes after this is that loop's alone.
+    /// With the registry locked: an item that another loop takes after this belongs to that loop only.
     private func detach(_ items: ModeItems) {
         for observer in items.observers { observer.attachment.detach(from: self, ended: true) }
         for source in items.sources { source.attachment.detach(from: self, ended: true) }

@@ -1,6 +1,7 @@
 package import LagActivity
 
-/// What is pending at a loop of this process, for the record of its stall. It publishes what it does itself, so nothing of that is ever quiet.
+/// What is pending at a loop of this process, for the record of its stall. The loop publishes what it does itself, so the quiet
+/// rule never applies.
 extension ObservedRunLoop: ExaminableLoop {
     package func recordRest(at now: UInt64) {}
 

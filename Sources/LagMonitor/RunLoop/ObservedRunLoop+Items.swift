@@ -1,7 +1,7 @@
 internal import LagModel
 
-// Putting observers, sources, ports and descriptors into modes and taking them out. Any thread, also from inside callbacks: what is removed
-// is not called any more, what is added is served from the next step on.
+// Adding observers, sources, ports and descriptors to modes and removing them. Any thread, also inside callbacks: a removed item
+// is not called any more, and an added one is served from the next step on.
 extension ObservedRunLoop {
     /// Adds an observer to a mode, or to all common modes with ``RunLoopMode/common``.
     /// - Returns: false when it is invalid or in another loop, or when this loop has ended; nothing happens then.
@@ -42,7 +42,7 @@ extension ObservedRunLoop {
         insert(descriptor, to: mode, in: \.descriptors) != nil
     }
 
-    /// Removes an observer from a mode, or from all common modes when it was added to ``RunLoopMode/common``.
+    /// Removes an observer from a mode, or from all common modes if it was added to ``RunLoopMode/common``.
     public func remove(_ observer: RunLoopObserver, from mode: RunLoopMode) {
         take(observer, from: mode, in: \.observers)
     }
@@ -56,12 +56,12 @@ extension ObservedRunLoop {
     /// Removes a port; its messages stay in it.
     public func remove(_ port: RunLoopPort, from mode: RunLoopMode) { take(port, from: mode, in: \.ports) }
 
-    /// Removes a file descriptor. When it is in no other mode, it may be closed after this.
+    /// Removes a file descriptor. If it is in no other mode, it may be closed after this.
     public func remove(_ descriptor: RunLoopDescriptorSource, from mode: RunLoopMode) {
         take(descriptor, from: mode, in: \.descriptors)
     }
 
-    /// Makes a mode a member of the common modes; every item added to ``RunLoopMode/common``, before or after, is in it.
+    /// Adds a mode to the common modes; every item added to ``RunLoopMode/common``, before or after, is in it.
     public func addCommonMode(_ mode: RunLoopMode) {
         guard mode != .common else { return }
         guard let scheduled = registry.withLock({ $0.isFinished ? nil : $0.addCommonMode(mode) }) else { return }
@@ -100,7 +100,7 @@ extension ObservedRunLoop {
         return modes
     }
 
-    /// Takes an item that has become invalid out of every mode. The modes it left.
+    /// Removes an item that has become invalid from every mode. Returns the modes that it left.
     @discardableResult
     func removeEverywhere<Item: RunLoopItem>(_ item: Item, in list: ModeRegistry.List<Item>) -> [RunLoopMode] {
         let modes = registry.withLock { registry -> [RunLoopMode] in
@@ -113,7 +113,7 @@ extension ObservedRunLoop {
         return modes
     }
 
-    /// Makes the loop check its items again before it goes on.
+    /// Makes the loop check its items again before it continues.
     func itemsChanged() {
         signals.add(.items)
         if !isCurrent { signals.wakeUp() }

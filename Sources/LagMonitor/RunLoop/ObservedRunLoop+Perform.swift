@@ -9,36 +9,37 @@ public struct PerformKey: Sendable, Hashable, ExpressibleByStringLiteral {
     /// Work of this name.
     public init(_ name: String) { (target, self.name) = (nil, name) }
 
-    /// Work of this object. The object is not kept alive; cancel before it ends, or its successor at that address may be meant.
+    /// Work of this object. The object is not kept alive: cancel before it ends, otherwise the key may match a new object at that
+    /// address.
     public init(_ target: AnyObject, _ name: String? = nil) { (self.target, self.name) = (ObjectIdentifier(target), name) }
 
     public init(stringLiteral name: String) { self.init(name) }
 }
 
-// Work submitted to a loop, in all forms. Any thread unless said otherwise. Work runs in the order it was submitted
-// among the work of the same mode, each piece as a callout of its own, and counts as a handled source.
+// Work submitted to a loop, in all forms. Any thread unless noted otherwise. Work of the same mode runs in the order of
+// submission, each piece as a separate callout, and counts as a handled source.
 extension ObservedRunLoop {
-    /// Runs `work` right now, on the calling thread, which must be the loop's: the plain form of the family.
+    /// Runs `work` immediately on the calling thread, which must be the loop's.
     public func performNow<Value>(_ work: () throws -> Value) rethrows -> Value {
         guard isCurrent else { fatalError("performNow is for the loop's own thread only, use performAndWait: \(self)") }
         return try work()
     }
 
-    /// Submits `work` to the loop's thread and returns at once; a sleeping loop is woken.
+    /// Submits `work` to the loop's thread and returns at once; wakes a sleeping loop.
     /// - Parameters:
-    ///   - modes: it runs while the loop runs in one of these; without a run in them it waits.
-    ///   - work: may be released on the loop's thread without having run, when the thread ends first.
-    /// - Returns: false when the loop has ended with its thread, or when `modes` is empty; the work will not run then.
+    ///   - modes: it runs while the loop runs in one of these; until then it waits.
+    ///   - work: may be released on the loop's thread without having run, if the thread ends first.
+    /// - Returns: false if the loop has ended with its thread, or if `modes` is empty; then the work will not run.
     @discardableResult
     public func perform(modes: [RunLoopMode] = ObservedRunLoop.commonModesOnly, _ work: @escaping @Sendable () -> Void) -> Bool {
         submit(SubmittedWork.Item(modes: modes, work: work, abandon: nil))
     }
 
-    /// Runs `work` on the loop's thread and waits until it is done. On the loop's own thread it runs at once, whatever the mode.
+    /// Runs `work` on the loop's thread and waits until it is done. On the loop's own thread it runs at once, in any mode.
     /// - Returns: what `work` returned.
     /// - Throws: what `work` threw; ``RunLoopError/invalidArgument(_:)`` when `modes` is empty (it would never run);
     ///   ``RunLoopError/loopFinished(name:)`` when the loop's thread ended before the work ran.
-    ///   A loop that lives but does not run in one of the modes is waited for.
+    ///   If the loop is alive but does not run in one of the modes, the call waits.
     @discardableResult
     public func performAndWait<Value: Sendable>(
         modes: [RunLoopMode] = ObservedRunLoop.commonModesOnly,
@@ -59,9 +60,9 @@ extension ObservedRunLoop {
     /// Runs `work` on the loop's thread `delay` from now: a one-shot timer of the loop, in the given modes.
     /// - Parameters:
     ///   - delay: zero or less runs it on the next turn, in the order of submission.
-    ///   - modes: as for a timer; the default mode unless given.
+    ///   - modes: as for a timer; by default the default mode.
     ///   - key: a name for ``cancelPerforms(key:)``.
-    /// - Returns: false when the loop has ended with its thread, or when `modes` is empty.
+    /// - Returns: false if the loop has ended with its thread, or if `modes` is empty.
     @discardableResult
     public func perform(
         after delay: Duration,
@@ -73,12 +74,12 @@ extension ObservedRunLoop {
         return add(RunLoopTimer(performingAfter: delay, key: key, work: work), to: modes)
     }
 
-    /// Cancels the delayed work submitted under exactly this key and not yet begun. Visits each timer of the loop.
-    /// - Returns: how many pieces were cancelled.
+    /// Cancels the delayed work that was submitted under exactly this key and has not begun. Visits each timer of the loop.
+    /// - Returns: the number of cancelled pieces.
     @discardableResult
     public func cancelPerforms(key: PerformKey) -> Int { cancelDelayed { $0 == key } }
 
-    /// Cancels all delayed work of an object, under whatever name.
+    /// Cancels all delayed work of an object, under any name.
     @discardableResult
     public func cancelPerforms(of target: AnyObject) -> Int {
         let target = ObjectIdentifier(target)
@@ -89,15 +90,15 @@ extension ObservedRunLoop {
     @discardableResult
     public func cancelPerforms() -> Int { cancelDelayed { _ in true } }
 
-    /// Runs `work` on a thread made for it, which ends with it.
+    /// Runs `work` on a new thread, which ends with it.
     /// - Throws: ``RunLoopError/threadNotCreated(name:errno:)``.
     public static func performInBackground(name: String = "background", _ work: @escaping @Sendable () -> Void) throws {
         try SystemThread.start(name: name, stackBytes: SystemThread.defaultStackBytes, work).detach()
     }
 
-    /// `[.common]`, made once.
+    /// `[.common]`, created once.
     public static let commonModesOnly: [RunLoopMode] = [.common]
-    /// `[.default]`, made once.
+    /// `[.default]`, created once.
     public static let defaultModeOnly: [RunLoopMode] = [.default]
 
     private func submit(_ item: SubmittedWork.Item) -> Bool {
@@ -113,7 +114,8 @@ extension ObservedRunLoop {
     }
 
     private func cancelDelayed(where matches: (PerformKey?) -> Bool) -> Int {
-        // In one step: what was cancelled has not begun and does not begin, and of two threads that cancel the same one counts it.
+        // In one step: cancelled work has not begun and does not begin, and if two threads cancel the same work, one of them
+        // counts it.
         let cancelled = registry.withLock { registry in
             registry.timers.delayedWork(where: matches).filter { timer in
                 guard timer.attachment.invalidate().isFirst else { return false }
@@ -130,8 +132,8 @@ extension ObservedRunLoop {
 
     // The loop's thread only, from here on.
 
-    /// Runs what was submitted for the present mode; what is submitted meanwhile waits for the next turn. Whether there was any.
-    /// Answers a ping before it; that is nothing handled.
+    /// Runs what was submitted for the present mode; what is submitted meanwhile waits for the next turn. Returns whether there
+    /// was any. Answers a ping first; that does not count as handled work.
     func runPerforms() -> Bool {
         // One check for both: a loop that is not pinged pays nothing for pings.
         let work = signals.takeEach([.anyBlocks, .pings])
@@ -142,7 +144,7 @@ extension ObservedRunLoop {
         performs.withLock { own.work.fetch(from: &$0) }
         let end = own.work.end
         var ran = false
-        // When the loop ends, the rest stays in line, where the end finds it and notifies the waiting threads.
+        // When the loop ends, the rest stays in the queue: the end finds it there and notifies the waiting threads.
         while mayCallOut, let mode = workMode, let item = own.work.takeNext(for: mode, before: end) {
             setWaiting(own.work.hasNext(before: end))
             callOut(item.work)

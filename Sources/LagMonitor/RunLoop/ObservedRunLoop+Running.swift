@@ -4,12 +4,12 @@ public import LagActivity
 internal import LagModel
 internal import Synchronization
 
-// Running. Own thread only: a call from another thread ends the program with a message, because it could only corrupt the loop.
+// Running. Own thread only: a call from another thread would corrupt the loop, so it ends the program with a message.
 extension ObservedRunLoop {
     /// Runs in the default mode until ``stop()``, or until the mode has neither source nor timer nor submitted work.
     ///
-    /// It begins again after every other end, and `stop()` ends it like every other run call. (Foundation's `NSRunLoop.run()`
-    /// cannot be stopped; `CFRunLoopRun()` can. This is the latter.)
+    /// Whenever a run ends for another reason, it starts the next one. `stop()` ends it, as it does every run call. (Foundation's
+    /// `NSRunLoop.run()` cannot be stopped; `CFRunLoopRun()` can. This function is like `CFRunLoopRun()`.)
     public func run() {
         while true {
             switch run(in: .default, until: .max, returnAfterSourceHandled: false) {
@@ -25,38 +25,38 @@ extension ObservedRunLoop {
     }
 
     /// Runs once in `mode`: until one source was handled (submitted work counts), until `date`, or until ``stop()``.
-    /// - Returns: false when the mode had nothing to wait for, so that it did not run or ran dry; true otherwise.
+    /// - Returns: false if the mode had nothing to wait for, before or during the run; true otherwise.
     public func run(mode: RunLoopMode, before date: MonotonicTime) -> Bool {
         run(in: mode, until: date.nanoseconds, returnAfterSourceHandled: true) != .finished
     }
 
     /// Runs in `mode` for `duration`; with zero or less it makes one turn without sleeping.
     /// - Parameters:
-    ///   - mode: not ``RunLoopMode/common``, which is a set and no mode: that returns `finished`.
-    ///   - duration: how long at most.
-    ///   - returnAfterSourceHandled: whether to return after the first handled source. Timers and observers are no sources.
+    ///   - mode: not ``RunLoopMode/common``, which is a set and not a mode: that returns `finished`.
+    ///   - duration: the maximum time.
+    ///   - returnAfterSourceHandled: whether to return after the first handled source. Timers and observers are not sources.
     /// - Returns: why it ended.
     public func run(in mode: RunLoopMode, for duration: Duration, returnAfterSourceHandled: Bool) -> RunLoopResult {
         let deadline = duration <= .zero ? MonotonicTime(nanoseconds: 0) : .now + duration
         return run(in: mode, until: deadline.nanoseconds, returnAfterSourceHandled: returnAfterSourceHandled)
     }
 
-    /// Ends the *current* run call, the innermost when runs are nested; a sleeping loop is woken for it. Any thread.
+    /// Ends the *current* run call, the innermost if runs are nested; wakes a sleeping loop for it. Any thread.
     ///
-    /// A stop of a loop that is not running does nothing: there is no call to end.
+    /// If the loop is not running, it does nothing: there is no call to end.
     public func stop() {
         runs.withLock { $0.stopInnermost() }
         signals.wakeUp()
     }
 
-    /// Ends all run calls, also those to come, after the callout in progress: the thread is to end. Any thread.
+    /// Ends all present and future run calls after the callout in progress, because the thread is to end. Any thread.
     func stopPermanently() {
         isEnding.store(true, ordering: .releasing)
         runs.withLock { $0.stopAll() }
         signals.wakeUp()
     }
 
-    /// One run call, from the entry to the exit, with what it was nested in restored after it.
+    /// One run call, from entry to exit; restores the outer run's state afterwards.
     private func run(in mode: RunLoopMode, until deadline: UInt64, returnAfterSourceHandled: Bool) -> RunLoopResult {
         // Not a precondition: its message would be missing in a release build.
         guard isCurrent else { fatalError("only its own thread may run \(self)") }
@@ -68,10 +68,10 @@ extension ObservedRunLoop {
         let outerWaiting = own.hasWaiting
         own.mode = mode
         own.clock = clb_now_ns()
-        // What another mode's run has examined and passed over may be for this one.
+        // What another mode's run has examined and skipped may be for this mode.
         signals.add(.ofModes)
         reloadItems()
-        // A run that finds nothing to do is none: whoever asks for it in a loop is still in the same stretch of work.
+        // A run that finds nothing to do does not count as a run: code that calls it repeatedly continues one piece of work.
         var entered = false
         defer { leave(to: outerMode, doing: outerActivity, waiting: outerWaiting, entered: entered) }
         if isModeEmpty { return .finished }
@@ -83,11 +83,11 @@ extension ObservedRunLoop {
 
         // 1. Notify the observers that the loop is entered.
         if outerMode == nil || outerActivity == .expected {
-            // Who runs the loop for one source at a time, over and over, gives it no rest by that.
+            // Code that repeatedly runs the loop for one source at a time does not make it idle by that.
             let goesOn = outerMode == nil && own.clock - own.exited < Self.restNanoseconds
             publishWake(.entry, hasRested: !goesOn)
         } else {
-            // The loop was at work, and still is: a nested run is no rest.
+            // The loop was at work and still is: a nested run is not idle time.
             publish(.entry)
         }
         let result =
@@ -98,11 +98,11 @@ extension ObservedRunLoop {
         return result
     }
 
-    /// The turns of one run call: steps 2 to 10 of the loop, over and over.
+    /// The turns of one run call: steps 2 to 10 of the loop, repeated.
     private func iterations(of frame: RunFrame, until deadline: UInt64, returnAfterSourceHandled: Bool) -> RunLoopResult {
         let neverSleeps = deadline <= own.clock
         while true {
-            // Every wake so far is answered by this turn.
+            // This turn answers every wake so far.
             signals.takeWake()
 
             // 2. Notify the observers that timers are about to be checked.
@@ -117,21 +117,21 @@ extension ObservedRunLoop {
                 _ = runPerforms()
             }
 
-            // 5. Is a port ready? Then skip the sleep. After handled work poll once, without sleeping, for what else is ready.
+            // 5. Is a port ready? Then skip the sleep. After handled work, poll once without sleeping for what else is ready.
             let portsReady = arePortsReady()
             if portsReady || handledSource || neverSleeps || isMainQueueDue {
                 own.poller.poll(in: own.version)
             } else {
                 // 6. Notify the observers that the loop is about to sleep.
                 publish(.beforeWaiting)
-                // 7. Sleep until a port, a descriptor, a timer, the end of the time, or a wake.
+                // 7. Sleep until a port, a descriptor, a timer, the deadline, or a wake.
                 let rested = sleep(until: deadline, unless: frame, pollsFirst: own.hadEvents)
                 // 8. Notify the observers that the loop has woken up.
                 if rested { publishWake(.afterWaiting) } else { publish(.afterWaiting) }
             }
             var hadEvents = false
 
-            // 9. Handle what has come: timers, the main queue, ports and descriptors; then the work they submitted.
+            // 9. Handle what has arrived: timers, the main queue, ports and descriptors; then the work they submitted.
             fireTimers()
             if drainMainQueue() { hadEvents = true }
             if handlePorts(known: portsReady, onlyOne: returnAfterSourceHandled) { handledSource = true }
@@ -139,7 +139,7 @@ extension ObservedRunLoop {
             if runPerforms() || hadEvents { handledSource = true }
             own.hadEvents = hadEvents
 
-            // 10. Go on from step 2, or end.
+            // 10. Continue with step 2, or end.
             refreshItems()
             if handledSource && returnAfterSourceHandled { return .handledSource }
             if deadline <= own.clock { return .timedOut }
@@ -148,15 +148,15 @@ extension ObservedRunLoop {
         }
     }
 
-    /// A loop that does not run for less than that has not rested.
+    /// A loop that was not running for less time than this was not idle.
     private static let restNanoseconds: UInt64 = 1_000_000
 
-    /// Step 7. Does not block when there is a reason to go on at once.
+    /// Step 7. Does not block if there is a reason to continue at once.
     ///
-    /// A loop with more to do has not rested: the beacon hears of a wait only when everything the loop has asked was quiet.
-    /// Without the first poll (one system call, after a turn that handled a descriptor or the main queue), a loop whose descriptors
-    /// are never quiet would seem to rest once a turn.
-    /// - Returns: whether it rested, however shortly.
+    /// A loop with more to do was not idle: it publishes a wait to the beacon only if everything it has polled was quiet. Without
+    /// the first poll (one system call, after a turn that handled a descriptor or the main queue), a loop whose descriptors are
+    /// never quiet would seem idle once a turn.
+    /// - Returns: whether it was idle, however briefly.
     private func sleep(until deadline: UInt64, unless frame: RunFrame, pollsFirst: Bool) -> Bool {
         refreshItems()
         let end = min(deadline, own.timers.latestFire)
@@ -173,13 +173,13 @@ extension ObservedRunLoop {
         if own.spin.shouldSpin { _ = cll_wake_spin(signals.raw, before, min(SpinPolicy.budgetNanoseconds, end - before)) }
         own.poller.sleep(until: end, in: own.version)
         own.clock = clb_now_ns()
-        // How soon the wake was asked for, not how long this thread took to come back from its sleep.
+        // How soon the wake was requested, not how long this thread took to return from its sleep.
         let asked = cll_wake_asked_ns(signals.raw)
         own.spin.recordSleep(nanoseconds: (asked > before ? min(asked, own.clock) : own.clock) - before)
         return true
     }
 
-    /// Back to the run this one was nested in, or to rest.
+    /// Returns to the outer run, or to not running.
     private func leave(
         to outerMode: RunLoopMode?,
         doing outerActivity: LoopActivity,
@@ -198,7 +198,7 @@ extension ObservedRunLoop {
             }
             return
         }
-        // What was meant for the outer run may have been examined, and passed over, in the inner one's mode.
+        // The inner run may have examined and skipped what was meant for the outer run's mode.
         signals.add(.ofModes)
         signals.wakeUp()
         reloadItems()

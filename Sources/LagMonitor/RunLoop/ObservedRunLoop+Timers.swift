@@ -2,14 +2,14 @@ internal import CLagBeacon
 internal import LagActivity
 internal import LagModel
 
-// Timers: putting them into modes, and firing them. Any thread unless said otherwise. What is removed is not called any more.
+// Timers: adding them to modes, and firing them. Any thread unless noted otherwise. What is removed is not called any more.
 extension ObservedRunLoop {
     /// Adds a timer to a mode, or to all common modes with ``RunLoopMode/common``. O(log n) for n timers.
     /// - Returns: false when it is invalid or in another loop, or when this loop has ended; nothing happens then.
     @discardableResult
     public func add(_ timer: RunLoopTimer, to mode: RunLoopMode) -> Bool { add(timer, to: CollectionOfOne(mode)) }
 
-    /// Removes a timer from a mode, or from all common modes when it was added to ``RunLoopMode/common``. It stays valid and can be
+    /// Removes a timer from a mode, or from all common modes if it was added to ``RunLoopMode/common``. It stays valid and can be
     /// added again. O(log n).
     public func remove(_ timer: RunLoopTimer, from mode: RunLoopMode) {
         changeTimers { registry in
@@ -54,13 +54,13 @@ extension ObservedRunLoop {
     /// A timer's date or tolerance has changed, or its handler has returned.
     func update(_ timer: RunLoopTimer) {
         changeTimers { registry in
-            // It may be in another loop by now, which has seen the change when it took it.
+            // It may be in another loop by now, which saw the change when it took the timer.
             guard timer.attachment.isOwned(by: self) else { return false }
             return registry.timers.update(timer)
         }
     }
 
-    /// Has the loop plan its timers anew, and wakes it when `change` says so.
+    /// Makes the loop plan its timers again, and wakes it if `change` returns true.
     private func changeTimers(_ change: (inout ModeRegistry) -> Bool) {
         let wakes = registry.withLock { registry in change(&registry) }
         signals.add(.timers)
@@ -69,8 +69,8 @@ extension ObservedRunLoop {
 
     // The loop's thread only, from here on.
 
-    /// Step 9. Fires the timers that are due, earliest first, and those of one date in the order they were set. What is set meanwhile waits
-    /// for the next turn.
+    /// Step 9. Fires the timers that are due, earliest first; those of one date in the order in which they were set. Timers set
+    /// meanwhile wait for the next turn.
     func fireTimers() {
         refreshItems()
         guard own.timers.nextFire <= own.clock, let mode = own.mode else { return }

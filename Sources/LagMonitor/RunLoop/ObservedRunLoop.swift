@@ -6,14 +6,14 @@ internal import Synchronization
 
 /// A run loop of one thread: it waits for events, calls what is due, and publishes what it does to its beacon.
 ///
-/// There is at most one a thread, made by the thread's first ``current`` and ended with the thread; the main thread's is
-/// reachable from everywhere as ``main``. Only its own thread may run it; adding, removing, submitting, signalling, waking and
+/// Each thread has at most one, created by the thread's first ``current``; it ends with the thread. The main thread's loop can be
+/// reached from everywhere as ``main``. Only its own thread may run it; adding, removing, submitting, signalling, waking and
 /// stopping are safe from any thread.
 ///
 /// Cost. A turn without changes takes no lock and allocates nothing. A wake from another thread is one atomic operation, plus a
-/// system call only when the loop really sleeps. A loop without descriptors needs no descriptor of its own.
+/// system call only if the loop is asleep. A loop without descriptors needs no descriptor of its own.
 public final class ObservedRunLoop: PingableLoop, TickingLoop, Sendable {
-    /// What the loop does now. Any thread.
+    /// The loop's current activity. Any thread.
     public let beacon = ActivityBeacon()
     /// The thread that it belongs to.
     public let thread: ThreadIdentity
@@ -26,8 +26,8 @@ public final class ObservedRunLoop: PingableLoop, TickingLoop, Sendable {
     let runs = PthreadMutex(RunStack())
     /// Set when the thread is to end: no callout begins any more.
     let isEnding = Atomic<Bool>(false)
-    // Unsafe only for the compiler: reached by the loop's own thread alone. Every path to it begins in a public call that
-    // checks `isCurrent`, or in the thread's end.
+    // Unsafe only for the compiler: only the loop's own thread reaches it. Every path to it begins in a public call that checks
+    // `isCurrent`, or at the thread's end.
     nonisolated(unsafe) let own: LoopThreadState
 
     private init(name: String, thread: ThreadIdentity, isMain: Bool) {
@@ -37,7 +37,7 @@ public final class ObservedRunLoop: PingableLoop, TickingLoop, Sendable {
         own = LoopThreadState(signals: signals)
     }
 
-    /// The calling thread's loop, made by the first call; after that one access to thread-local storage.
+    /// The calling thread's loop. The first call creates it; later calls are one access to thread-local storage.
     public static var current: ObservedRunLoop {
         existing ?? make(name: nil)
     }
@@ -45,7 +45,7 @@ public final class ObservedRunLoop: PingableLoop, TickingLoop, Sendable {
     /// The main thread's loop, from any thread.
     public static let main = ObservedRunLoop(name: "main", thread: .main, isMain: true)
 
-    /// The calling thread's loop, if it runs; makes none.
+    /// The calling thread's loop, if it runs; does not create one.
     public static var running: ObservedRunLoop? {
         let loop = existing ?? (pthread_self() == cll_main_pthread() ? main : nil)
         return loop?.currentMode == nil ? nil : loop
@@ -57,7 +57,7 @@ public final class ObservedRunLoop: PingableLoop, TickingLoop, Sendable {
         return Unmanaged<ObservedRunLoop>.fromOpaque(raw).takeUnretainedValue()
     }
 
-    /// Makes the calling thread's loop. It has none yet.
+    /// Creates the calling thread's loop. Requires that it has none yet.
     static func make(name: String?) -> ObservedRunLoop {
         if pthread_self() == cll_main_pthread() {
             // The main thread's loop lives as long as the process.
@@ -81,19 +81,19 @@ public final class ObservedRunLoop: PingableLoop, TickingLoop, Sendable {
         }
     }
 
-    /// Whether the calling thread is this loop's.
+    /// Whether the calling thread owns this loop.
     public var isCurrent: Bool {
         if let raw = cll_thread_loop() { return raw == Unmanaged.passUnretained(self).toOpaque() }
         return isMain && pthread_self() == cll_main_pthread()
     }
 
-    /// The mode the loop runs in; nil while it does not run. Any thread.
+    /// The mode in which the loop runs; nil while it does not run. Any thread.
     public var currentMode: RunLoopMode? {
         let number = beacon.mode
         return number == 0 ? nil : RunLoopMode(number: number)
     }
 
-    /// Whether it sleeps, waiting for events. Any thread; it can be out of date by the time it is used.
+    /// Whether it sleeps, waiting for events. Any thread; the result may be out of date when it is used.
     public var isWaiting: Bool { beacon.activity == .waiting }
 
     /// Whether it ended with its thread. Any thread.
@@ -101,7 +101,7 @@ public final class ObservedRunLoop: PingableLoop, TickingLoop, Sendable {
 
     public func modeName(_ number: UInt32) -> String? { ModeNames.name(of: number) }
 
-    /// Ends the sleep of the loop, or spares it the next one: it makes at least one more turn. Any thread.
+    /// Ends the sleep of the loop, or prevents its next one: it makes at least one more turn. Any thread.
     public func wakeUp() { signals.wakeUp() }
 }
 

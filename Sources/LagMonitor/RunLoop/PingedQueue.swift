@@ -4,8 +4,8 @@ internal import Glibc
 public import LagActivity
 internal import Synchronization
 
-/// A dispatch queue as something that can be pinged and ticked: it needs no observer, so it works on queues, and on loops
-/// that drain one, which cannot be observed.
+/// A dispatch queue that can be pinged and ticked. It needs no observer, so it works for queues, and for loops that drain a queue
+/// and cannot be observed.
 ///
 /// ```swift
 /// import Dispatch
@@ -13,27 +13,29 @@ internal import Synchronization
 ///
 /// let watched = PingedQueue(.main)
 /// ```
-/// Its beacon publishes no activity (but `expected`, in ``StallMonitor/expectingBlock(_:)`` on a serial queue) and it has no thread of its own: a queue's blocks run now on one, now on
-/// another, the main queue's too in a program that lives in `dispatchMain()` or `@main` async, where `@MainActor` runs on it. Which thread
-/// runs a serial queue at the time of a stall is read from the queue's state word. Everything here is safe from any thread.
+/// Its beacon publishes no activity (except `expected`, in ``StallMonitor/expectingBlock(_:)`` on a serial queue), and it has no
+/// fixed thread: a queue's blocks run on changing threads. This is also true of the main queue in a program that runs
+/// `dispatchMain()` or `@main` async, where `@MainActor` runs on it. The thread that runs a serial queue at the time of a stall
+/// is read from the queue's state word. Everything here is safe from any thread.
 ///
-/// A watch belongs to this object: keep it in order to end or pause the watch; another one for the same queue is another loop.
+/// A watch belongs to this object: keep it in order to end or pause the watch. Another object for the same queue counts as
+/// another loop.
 ///
-/// What waits in the queue holds the beacon, not this object. On a concurrent queue a ping is answered as soon as any
-/// thread is free for it.
+/// A block in the queue holds the beacon, not this object. On a concurrent queue, a ping is answered as soon as any thread is
+/// free for it.
 public final class PingedQueue: PingableLoop, TickingLoop, UnpinnedLoop, MailboxLoop, CountableQueue, Sendable {
     public let name: String
     private let queue: DispatchQueue
     package let mailbox = PingMailbox()
-    /// Where the queue lies, for reading; nil when that cannot be found out.
+    /// The queue's address, for reading; nil if it cannot be determined.
     private let address: UInt?
     private let expectedBlocks: ExpectedBlockScope
-    /// A timer's block is in the queue as others are.
+    /// A timer's block counts in the queue like any other.
     private let hasTicked = Atomic<Bool>(false)
 
     /// - Parameters:
     ///   - queue: the queue to watch.
-    ///   - named: its name in records; the queue's label unless given, and `main` for the main queue.
+    ///   - named: its name in records; by default the queue's label, and `main` for the main queue.
     public init(_ queue: DispatchQueue, named: String? = nil) {
         self.queue = queue
         name = named ?? PingedQueue.name(of: queue)
@@ -45,7 +47,7 @@ public final class PingedQueue: PingableLoop, TickingLoop, UnpinnedLoop, Mailbox
         cll_lock_prepare()
     }
 
-    /// The thread that drains a serial queue, or runs a block of `sync` on it. Of a concurrent queue, 0.
+    /// The thread that drains a serial queue, or runs a block of `sync` on it. For a concurrent queue, 0.
     public var presentThread: Int32 { Self.owner(of: address) }
 
     private static func owner(of address: UInt?) -> Int32 {
@@ -65,8 +67,8 @@ public final class PingedQueue: PingableLoop, TickingLoop, UnpinnedLoop, Mailbox
 
     public var publishesActivity: Bool { false }
 
-    /// Submits a block that answers; nothing while an earlier one is still in the queue. Allocates and may lock, as
-    /// every submission to a queue does.
+    /// Submits a block that answers; does nothing while an earlier one is still in the queue. Allocates and may lock, like every
+    /// submission to a queue.
     public func ping() {
         guard mailbox.beginPing() else { return }
         queue.async { [mailbox] in mailbox.answer() }
@@ -76,19 +78,19 @@ public final class PingedQueue: PingableLoop, TickingLoop, UnpinnedLoop, Mailbox
         guard let address, let queue = UnsafeRawPointer(bitPattern: address), !hasTicked.load(ordering: .relaxed) else {
             return nil
         }
-        // A run loop takes all that waits in the main queue out of it before it runs the first.
+        // A run loop takes everything that waits in the main queue before it runs the first block.
         if queue == cll_pool_main_queue(), presentThread == getpid() { return nil }
         let count = Int(cll_queue_waiting(queue))
         if count == Int(CLL_QUEUE_COUNTED_MAX) { return count }
         return count < 0 ? nil : max(0, count - (mailbox.isPinged ? 1 : 0))
     }
 
-    /// Has `tick` called on the queue every `interval`, first one interval from now. Ticks missed while the queue was busy are
-    /// merged into one.
+    /// Calls `tick` on the queue every `interval`, first one interval from now. Ticks missed while the queue was busy are merged
+    /// into one.
     /// - Parameters:
-    ///   - interval: less than a millisecond is taken as one.
+    ///   - interval: less than a millisecond is taken as one millisecond.
     ///   - tick: released with the ticks, after a call in progress.
-    /// - Returns: what ends the ticks, by ``LoopTicker/cancel()`` or by its release. Never nil: a queue does not end.
+    /// - Returns: an object that ends the ticks, by ``LoopTicker/cancel()`` or by its release. Never nil: a queue does not end.
     public func startTicking(every interval: Duration, _ tick: @escaping @Sendable () -> Void) -> (any LoopTicker)? {
         let interval = max(interval, .milliseconds(1))
         hasTicked.store(true, ordering: .relaxed)

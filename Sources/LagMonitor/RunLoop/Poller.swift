@@ -3,21 +3,21 @@ internal import Glibc
 
 /// What a loop sleeps on: its wake word alone, or epoll as soon as a descriptor is watched. The loop's thread only.
 ///
-/// A loop without descriptors sleeps in a futex: it needs no descriptor of its own, and its wake is the cheaper
-/// one. The first watched descriptor makes one epoll instance and one eventfd, kept until the end.
-/// Timers need no timerfd: both ways of sleeping take a deadline in nanoseconds, which saves a system call a turn.
+/// A loop without descriptors sleeps in a futex: it needs no descriptor of its own, and this wake is the cheaper one. The first
+/// watched descriptor creates one epoll instance and one eventfd, kept until the end. Timers need no timerfd: both ways of
+/// sleeping take a deadline in nanoseconds, which saves a system call a turn.
 final class Poller {
     private static let capacity = 64
 
     private let signals: LoopSignals
-    /// The epoll instance; -1: there is none.
+    /// The epoll instance; -1: none.
     private(set) var instance: Int32 = -1
     private var ready: UnsafeMutablePointer<cll_ready>?
     private var watches: [Int32: [RunLoopDescriptorSource]] = [:]
     /// All that are watched.
     private(set) var sources = ItemList<RunLoopDescriptorSource>()
     private var alwaysReady: Set<Int32> = []
-    /// What could not be watched: the next update tries again.
+    /// Descriptors that could not be watched: the next update tries again.
     private var failed: Set<Int32> = []
     private var mainQueueDescriptor: Int32 = -1
 
@@ -26,23 +26,24 @@ final class Poller {
     private var readySources: [RunLoopDescriptorSource] = []
     /// The version of the loop's items in which the first of them was found.
     private(set) var readyVersion: UInt64 = 0
-    /// Whether the main dispatch queue has asked to be drained.
+    /// Whether the main dispatch queue has requested to be drained.
     var isMainQueueReady = false
 
     init(signals: LoopSignals) { self.signals = signals }
 
-    /// Whether there is anything but the wake word to wait for.
+    /// Whether there is anything to wait for besides the wake word.
     var watchesDescriptors: Bool { !watches.isEmpty || mainQueueDescriptor >= 0 }
 
-    /// Watches exactly the descriptors of `sources` from now on. With the lock of the loop's registry: who takes a source out takes its descriptor
-    /// out of epoll, too, and must not be overtaken. As many steps as there are changes, and a list of n sources has n / 256 pieces.
-    /// - Parameter forgotten: what was taken out of epoll since the last update.
+    /// Watches exactly the descriptors of `sources` from now on. Call with the registry's lock held: a thread that removes a
+    /// source also removes its descriptor from epoll, and must not be overtaken. Takes as many steps as there are changes; a list
+    /// of n sources has n / 256 pieces.
+    /// - Parameter forgotten: what was removed from epoll since the last update.
     func update(_ sources: ItemList<RunLoopDescriptorSource>, after forgotten: Set<Int32>) {
         var changed = failed.union(forgotten)
         let (removed, added) = sources.difference(from: self.sources)
         self.sources = sources
         for source in removed {
-            // What it was found ready for is not for the present mode, or not for this file any more.
+            // Its ready state may not be for the present mode, or no longer for this file.
             _ = source.takeReady()
             watches[source.descriptor]?.removeAll { $0 === source }
             changed.insert(source.descriptor)
@@ -51,12 +52,12 @@ final class Poller {
             watches[source.descriptor, default: []].append(source)
             changed.insert(source.descriptor)
         }
-        // Before any of them is watched: what the host has closed may have left it one of their numbers.
+        // Before any of them is watched: descriptors that the host has closed may have left their numbers to these.
         let obstacle = watches.isEmpty ? nil : start()
         for descriptor in changed { watch(descriptor, unless: obstacle) }
     }
 
-    /// - Parameter obstacle: why there is no epoll instance.
+    /// - Parameter obstacle: why the epoll instance is missing.
     private func watch(_ descriptor: Int32, unless obstacle: Int32?) {
         guard let sources = watches[descriptor] else { return }
         alwaysReady.remove(descriptor)
@@ -68,7 +69,7 @@ final class Poller {
         }
         let events = sources.reduce(into: RunLoopDescriptorSource.Events()) { $0.formUnion($1.events) }
         let error = isOwn ? EBADF : obstacle ?? cll_poller_watch(instance, descriptor, events.rawValue, 0)
-        // For good: what is ready for one thread alone may still be there when the descriptor is not.
+        // Permanently: a descriptor's state that is ready for one thread only may outlast the descriptor.
         if error == 0, cll_poller_may_ask(descriptor) == 0 { signals.publish(epoll: LoopSignals.unaskable) }
         if error == EPERM { alwaysReady.insert(descriptor) }
         if error != 0, error != EPERM { failed.insert(descriptor) }
@@ -85,17 +86,17 @@ final class Poller {
         return true
     }
 
-    /// Of the eventfd that ends a sleep on descriptors; -1: there is none.
+    /// The eventfd that ends a sleep on descriptors; -1: none.
     var wakeDescriptor: Int32 { signals.raw.pointee.event_fd }
 
-    /// Whether the main dispatch queue is not watched any more, since the last question.
+    /// Whether the main dispatch queue is no longer watched, since the last call.
     func takeLossOfMainQueue() -> Bool {
         defer { hasLostMainQueue = false }
         return hasLostMainQueue
     }
 
-    /// Notes what is ready, without waiting.
-    /// - Parameter version: of the loop's items.
+    /// Records what is ready, without waiting.
+    /// - Parameter version: the version of the loop's items.
     func poll(in version: UInt64) {
         if readySources.isEmpty { readyVersion = version }
         guard watchesDescriptors, instance >= 0, let ready else { return }
@@ -133,7 +134,7 @@ final class Poller {
         readySources = []
     }
 
-    /// Makes the epoll instance at its first use. Nil, or an `errno`.
+    /// Creates the epoll instance on first use. Nil, or an `errno`.
     private func start() -> Int32? {
         if instance >= 0 { return nil }
         let created = cll_poller_create()
@@ -149,8 +150,8 @@ final class Poller {
         return nil
     }
 
-    /// The host has closed the loop's descriptors, as programs do that close all they know nothing of. Their numbers may be others' by now; the
-    /// loop watches anew with others.
+    /// The host has closed the loop's descriptors, as programs do that close every descriptor they do not know. Their numbers may
+    /// belong to others by now; the loop starts again with new ones.
     private func lose() {
         signals.publish(epoll: -1)
         cll_poller_lose_wake(signals.raw)

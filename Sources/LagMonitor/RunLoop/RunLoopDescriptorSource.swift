@@ -3,9 +3,9 @@ internal import Synchronization
 
 /// A file descriptor as a source: its handler runs on the loop's thread when the descriptor is ready.
 ///
-/// The rule is level-triggered, as with `poll(2)`: the handler is called again on the next turn while the descriptor stays
-/// ready, so it should read or write, or be removed. Two sources may watch the same descriptor. A descriptor that cannot be
-/// polled (a regular file) is always ready, as `poll(2)` has it.
+/// It is level-triggered, like `poll(2)`: the handler is called again on the next turn while the descriptor stays ready. So the
+/// handler should read or write, or be removed. Two sources may watch the same descriptor. A descriptor that cannot be polled (a
+/// regular file) is always ready, as in `poll(2)`.
 /// Everything here is safe from any thread. The source does not own the descriptor: invalidate the source *before* closing.
 public final class RunLoopDescriptorSource: Sendable, RunLoopItem {
     /// What a descriptor can be ready for.
@@ -16,7 +16,7 @@ public final class RunLoopDescriptorSource: Sendable, RunLoopItem {
         public static let readable = Events(rawValue: UInt32(CLL_POLL_READABLE))
         /// Something can be written.
         public static let writable = Events(rawValue: UInt32(CLL_POLL_WRITABLE))
-        /// The other side has closed, or there is an error. Reported always, asked for or not.
+        /// The other side has closed, or there is an error. Always reported, even if not requested.
         public static let hangup = Events(rawValue: UInt32(CLL_POLL_HANGUP))
     }
 
@@ -38,8 +38,9 @@ public final class RunLoopDescriptorSource: Sendable, RunLoopItem {
     /// - Parameters:
     ///   - descriptor: an open file descriptor.
     ///   - events: what to wait for; a hang-up is always reported.
-    ///   - order: lower is handled earlier; equal ones in the order they became ready, and by turns in a run for one source.
-    ///   - handler: gets the source and what the descriptor is ready for, on the loop's thread.
+    ///   - order: lower is handled earlier; equal ones in the order in which they became ready, and in turn in a run for one
+    ///     source.
+    ///   - handler: receives the source and the descriptor's ready events, on the loop's thread.
     public init(descriptor: Int32, events: Events = .readable, order: Int = 0, handler: @escaping Handler) {
         self.descriptor = descriptor
         self.events = events
@@ -56,7 +57,7 @@ public final class RunLoopDescriptorSource: Sendable, RunLoopItem {
         return error == 0 ? nil : error
     }
 
-    /// Removes it from its loop for good. After this the descriptor may be closed.
+    /// Permanently removes it from its loop. After this, the descriptor may be closed.
     public func invalidate() {
         let (isFirst, loop) = attachment.invalidate()
         if isFirst { loop?.removeEverywhere(self, in: \.descriptors) }

@@ -2,7 +2,7 @@ internal import Synchronization
 
 protocol RunLoopItem: AnyObject, Sendable {
     var attachment: Attachment { get }
-    /// Lower runs earlier; equal ones in the order they were added.
+    /// Lower runs earlier; equal ones in the order in which they were added.
     var order: Int { get }
     /// What epoll watches for it.
     var watchedDescriptor: Int32? { get }
@@ -13,8 +13,8 @@ extension RunLoopItem {
 }
 
 extension Sequence where Element: RunLoopItem {
-    /// Of the items that are ready, in the order of their list: one with the lowest `order`, and among equals the one that has waited longest
-    /// for its turn. It is what keeps an item that is always ready from being the only one that is served.
+    /// Of the ready items, in the order of their list: the one with the lowest `order`, and among equals the one that has waited
+    /// longest for its turn. So an item that is always ready does not prevent others from being served.
     func next(where isReady: (Element) -> Bool) -> Element? {
         var best: (item: Element, turn: UInt64)?
         for item in self {

@@ -1,16 +1,16 @@
 public import LagActivity
 internal import Synchronization
 
-/// Hears of the activities of a run loop: before timers, before sources, before the sleep, after it, on the way in and out.
+/// Receives the activities of a run loop: before timers, before sources, before the sleep, after it, on entry and exit.
 ///
-/// The handler runs on the loop's thread. It may add and remove observers, itself included: one that was removed is not
-/// called any more, one that was added is called from the next activity on. It is not called again from within itself.
-/// Everything here is safe from any thread.
+/// The handler runs on the loop's thread. It may add and remove observers, including itself: a removed observer is not called any
+/// more, and an added one is called from the next activity on. The handler is not called from within itself. Everything here is
+/// safe from any thread.
 public final class RunLoopObserver: Sendable, RunLoopItem {
     /// Called on the loop's thread.
     public typealias Handler = @Sendable (RunLoopObserver, LoopActivity) -> Void
 
-    /// What it wants to hear of.
+    /// The activities that it receives.
     public let activities: RunLoopActivities
     /// Whether it stays after the first call.
     public let repeats: Bool
@@ -19,14 +19,14 @@ public final class RunLoopObserver: Sendable, RunLoopItem {
 
     let handler: Handler
     let attachment = Attachment()
-    /// Set while the handler runs. Written by the loop's thread alone.
+    /// Set while the handler runs. Written only by the loop's thread.
     let isCalling = Atomic<Bool>(false)
 
     /// - Parameters:
-    ///   - activities: what to hear of.
-    ///   - repeats: with `false` the observer is invalidated right before its first call.
-    ///   - order: lower is called earlier; equal ones in the order they were added.
-    ///   - handler: gets the observer and the activity, on the loop's thread.
+    ///   - activities: the activities to receive.
+    ///   - repeats: if `false`, the observer is invalidated right before its first call.
+    ///   - order: lower is called earlier; equal ones in the order in which they were added.
+    ///   - handler: receives the observer and the activity, on the loop's thread.
     public init(
         activities: RunLoopActivities = .all,
         repeats: Bool = true,
@@ -42,7 +42,7 @@ public final class RunLoopObserver: Sendable, RunLoopItem {
     /// Whether it can still be called.
     public var isValid: Bool { attachment.isValid }
 
-    /// Removes it from its loop for good.
+    /// Permanently removes it from its loop.
     public func invalidate() {
         let (isFirst, loop) = attachment.invalidate()
         if isFirst { loop?.removeEverywhere(self, in: \.observers) }

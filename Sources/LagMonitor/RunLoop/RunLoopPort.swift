@@ -3,11 +3,11 @@ internal import Synchronization
 
 /// What one thread sends another through a ``RunLoopPort``.
 public struct PortMessage: Sendable {
-    /// What the message is about; the two sides agree on the numbers.
+    /// The kind of message; the two sides agree on the numbers.
     public let id: Int
     /// The message's content.
     public let payload: [UInt8]
-    /// Where an answer goes, if one is wanted.
+    /// Where a reply goes, if one is wanted.
     public let replyPort: RunLoopPort?
 }
 
@@ -20,8 +20,9 @@ public struct PortMessage: Sendable {
 /// ObservedRunLoop.current.add(mine, to: .default)
 /// theirs.send(id: 101, payload: bytes, replyTo: mine)
 /// ```
-/// Everything here is safe from any thread; a port is in one loop at a time. Messages sent before the port is in a loop
-/// wait for it, and those that a loop left behind when it ended wait for the next one. A port without senders is what keeps an otherwise idle loop alive.
+/// Everything here is safe from any thread; a port is in one loop at a time. Messages sent before the port is in a loop wait for
+/// it; messages that a loop left when it ended wait for the next loop. A port without senders can keep an otherwise idle loop
+/// alive.
 public final class RunLoopPort: Sendable, RunLoopItem {
     /// Called on the loop's thread, once a message.
     public typealias Handler = @Sendable (RunLoopPort, PortMessage) -> Void
@@ -34,34 +35,34 @@ public final class RunLoopPort: Sendable, RunLoopItem {
 
     let attachment = Attachment()
     private let handler: Handler?
-    /// What was sent and not yet fetched. Only reached in `attachment.withPlace`: whether a message is taken and where the port is, is one
-    /// question.
+    /// What was sent and not yet fetched. Accessed only in `attachment.withPlace`: whether a message is accepted and where the
+    /// port is are decided together.
     nonisolated(unsafe) private var inbox = FIFOQueue<PortMessage>()
-    /// What was fetched and not yet handled: senders meet whoever handles messages once a batch, and not once a message.
+    /// What was fetched and not yet handled: senders and the handling thread contend once a batch, not once a message.
     private let fetched = PthreadMutex(FIFOQueue<PortMessage>())
     private let waiting = Atomic<Int>(0)
-    /// How many messages the present turn has still to handle. The thread of its loop.
+    /// How many messages the present turn still has to handle. Only the loop's thread uses it.
     let dueMessages = Atomic<Int>(0)
 
-    /// 1,048,576 messages: more than any burst, and an end to what a loop that does not run can collect.
+    /// 1,048,576 messages: more than any burst, and a limit for what a loop that does not run can collect.
     public static let defaultCapacity = 1 << 20
 
     /// - Parameters:
-    ///   - order: lower is handled earlier; equal ones by turns.
+    ///   - order: lower is handled earlier; equal ones in turn.
     ///   - capacity: how many messages can wait, at least 1 (less is taken as 1).
-    ///   - handler: gets the port and a message, on the loop's thread. Without one, messages are dropped.
+    ///   - handler: receives the port and a message, on the loop's thread. Without a handler, messages are dropped.
     public init(order: Int = 0, capacity: Int = RunLoopPort.defaultCapacity, handler: Handler? = nil) {
         self.order = order
         self.capacity = max(1, capacity)
         self.handler = handler
     }
 
-    /// Whether it still takes messages.
+    /// Whether it still accepts messages.
     public var isValid: Bool { attachment.isValid }
 
     /// Sends a message and wakes the receiving loop. Returns at once.
-    /// - Returns: false when the message is not delivered: the port is invalid, its loop has ended with its thread (and no other loop has
-    ///   taken the port since), or ``capacity`` messages wait already.
+    /// - Returns: false if the message is not delivered: the port is invalid, its loop has ended with its thread (and no other
+    ///   loop has taken the port since), or ``capacity`` messages are waiting already.
     @discardableResult
     public func send(id: Int, payload: [UInt8] = [], replyTo replyPort: RunLoopPort? = nil) -> Bool {
         let message = PortMessage(id: id, payload: payload, replyPort: replyPort)
@@ -83,7 +84,7 @@ public final class RunLoopPort: Sendable, RunLoopItem {
         return true
     }
 
-    /// Removes it from its loop for good and drops what it has not delivered.
+    /// Permanently removes it from its loop and drops undelivered messages.
     public func invalidate() {
         let (isFirst, loop) = attachment.invalidate()
         guard isFirst else { return }
@@ -94,7 +95,7 @@ public final class RunLoopPort: Sendable, RunLoopItem {
     /// How many messages wait to be handled.
     public var pendingMessages: Int { waiting.load(ordering: .acquiring) }
 
-    /// Takes the oldest message. The thread of its loop, and whoever makes it invalid.
+    /// Takes the oldest message. Called on its loop's thread, and on a thread that invalidates the port.
     func takeMessage() -> PortMessage? {
         guard pendingMessages > 0 else { return nil }
         return fetched.withLock { fetched in

@@ -4,29 +4,29 @@ internal import Synchronization
 
 /// A timer of a run loop, one-shot or repeating.
 ///
-/// It fires on the loop's thread, and only while the loop runs in a mode the timer was added to. Fire points that the loop
-/// missed because it was busy are skipped, never made up, and later ones stay on the original grid.
+/// It fires on the loop's thread, and only while the loop runs in a mode to which the timer was added. Fire points that the loop
+/// missed because it was busy are skipped, never made up; later ones stay on the original grid.
 ///
-/// The loop keeps its timers, and a timer keeps what its handler captures. So that it does not keep its owner alive: call
+/// The loop keeps its timers, and a timer keeps what its handler captures. To avoid keeping the owner alive: call
 /// ``invalidate()`` (releases the handler), capture the owner weakly, use ``init(owner:fireDate:interval:tolerance:handler:)``,
 /// or capture a ``WeakProxy``. Everything here is safe from any thread; a timer is in one loop at a time.
 public final class RunLoopTimer: Sendable {
     /// Called on the loop's thread.
     public typealias Handler = @Sendable (RunLoopTimer) -> Void
 
-    /// The handler is in a structure because the lock would wrap a bare closure, and keep it wrapped, each time it lends it out
-    /// (Swift 6.3; seen as a stack that is deeper with every fire, by 48 bytes in an optimised build).
+    /// The handler is in a structure because the lock would wrap a bare closure again at each use (Swift 6.3; in an optimised
+    /// build the stack becomes 48 bytes deeper with every fire).
     private struct Content: Sendable {
         var handler: Handler?
     }
 
-    /// What a timer is there for.
+    /// The purpose of a timer.
     enum Purpose: Sendable {
-        /// An item of the loop, as others.
+        /// An ordinary item of the loop.
         case timer
         /// The ticks of a watchdog: a mode with nothing else has nothing to wait for.
         case ticker
-        /// Delayed work, and the key that it can be cancelled by.
+        /// Delayed work, and the key by which it can be cancelled.
         case work(key: PerformKey?)
     }
 
@@ -34,13 +34,13 @@ public final class RunLoopTimer: Sendable {
     public let interval: Duration?
 
     let attachment = Attachment()
-    /// Set while its handler runs: with the registry of its loop locked. Cleared by the loop's thread.
+    /// Set while its handler runs, with the registry of its loop locked. Cleared by the loop's thread.
     let isFiring = Atomic<Bool>(false)
     let purpose: Purpose
-    /// The heap that it is in. Guarded by the lock of the registry of its loop.
+    /// Its heap. Guarded by the lock of the registry of its loop.
     nonisolated(unsafe) var heap: TimerHeap?
-    /// Its place in that heap. Guarded by the same lock; an atomic number because the runtime does not check that for exclusive access, in the loop that
-    /// moves timers about.
+    /// Its place in that heap. Guarded by the same lock. It is atomic because the runtime then does not check it for exclusive
+    /// access in the loop that moves timers.
     let heapPlace = Atomic<Int>(noPlace)
     static let noPlace = -1
     private let intervalNanoseconds: UInt64
@@ -49,10 +49,10 @@ public final class RunLoopTimer: Sendable {
     private let content: PthreadMutex<Content>
 
     /// - Parameters:
-    ///   - fireDate: when it fires first. In the past: on the next turn.
-    ///   - interval: nil fires once and is invalid after that; otherwise between fire points, at least 1 ns (less is taken as 1 ns).
+    ///   - fireDate: when it first fires. In the past: on the next turn.
+    ///   - interval: between fire points, at least 1 ns (less is taken as 1 ns); nil: fires once and is invalid afterwards.
     ///   - tolerance: how much later it may fire, so that the loop can serve several timers with one wake. It never fires early.
-    ///   - handler: gets the timer, on the loop's thread. Not called again from within itself.
+    ///   - handler: receives the timer, on the loop's thread. It is not called from within itself.
     public init(
         fireDate: MonotonicTime,
         interval: Duration? = nil,
@@ -67,7 +67,7 @@ public final class RunLoopTimer: Sendable {
         content = PthreadMutex(Content(handler: handler))
     }
 
-    /// A ticker's timer: every `interval` from now on, and no reason for a run to go on.
+    /// A ticker's timer: fires every `interval` from now on, and does not keep a run going.
     init(tickingEvery interval: Duration, handler: @escaping Handler) {
         purpose = .ticker
         self.interval = interval
@@ -87,7 +87,8 @@ public final class RunLoopTimer: Sendable {
         content = PthreadMutex(Content { _ in work() })
     }
 
-    /// A timer that fires first `delay` from now (at once when that is below zero); the rest as in ``init(fireDate:interval:tolerance:handler:)``.
+    /// A timer that first fires `delay` from now (at once if that is below zero); the rest as in
+    /// ``init(fireDate:interval:tolerance:handler:)``.
     public convenience init(
         after delay: Duration,
         interval: Duration? = nil,
@@ -97,7 +98,8 @@ public final class RunLoopTimer: Sendable {
         self.init(fireDate: .now + max(delay, .zero), interval: interval, tolerance: tolerance, handler: handler)
     }
 
-    /// A timer that does not keep `owner` alive: it hands the owner to its handler, and invalidates itself when the owner is gone.
+    /// A timer that does not keep `owner` alive: it passes the owner to its handler, and invalidates itself when the owner is
+    /// gone.
     public convenience init<Owner: AnyObject & Sendable>(
         owner: Owner,
         fireDate: MonotonicTime,
@@ -111,7 +113,7 @@ public final class RunLoopTimer: Sendable {
         }
     }
 
-    /// When it fires next; `MonotonicTime.distantFuture` when it is invalid or beyond the clock. Setting it moves the grid too.
+    /// When it fires next; `MonotonicTime.distantFuture` if it is invalid or beyond the clock. Setting it moves the grid too.
     public var fireDate: MonotonicTime {
         get { MonotonicTime(nanoseconds: isValid ? fireNanoseconds.load(ordering: .acquiring) : .max) }
         set {
@@ -132,7 +134,7 @@ public final class RunLoopTimer: Sendable {
     /// Whether it can still fire.
     public var isValid: Bool { attachment.isValid }
 
-    /// Removes it from its loop for good and releases its handler and what that captured. O(log n) for n timers of the loop.
+    /// Permanently removes it from its loop and releases its handler and what that captured. O(log n) for n timers of the loop.
     /// - Returns: whether it was valid until now.
     @discardableResult
     public func invalidate() -> Bool {
@@ -143,7 +145,8 @@ public final class RunLoopTimer: Sendable {
         return true
     }
 
-    /// What the handler captured ends here, and may call anything: with no lock held. Only of an invalid timer.
+    /// Objects that the handler captured may be deinitialised here and may call anything: call it with no lock held. Only for an
+    /// invalid timer.
     func releaseHandler() {
         let released = content.withLock { content in
             defer { content.handler = nil }
@@ -156,9 +159,9 @@ public final class RunLoopTimer: Sendable {
 
     var nextFire: UInt64 { fireNanoseconds.load(ordering: .acquiring) }
 
-    /// Until when the loop may sleep on account of this timer.
+    /// Until when the loop may sleep, given this timer.
     var latestFire: UInt64 {
-        // More than half the interval would cost fire points, so that much is not used (as in CFRunLoopTimerSetTolerance).
+        // A tolerance above half the interval would cost fire points, so at most half is used (as in CFRunLoopTimerSetTolerance).
         let most = interval == nil ? UInt64.max : intervalNanoseconds / 2
         let tolerance = min(toleranceNanoseconds.load(ordering: .acquiring), most)
         let (sum, overflow) = nextFire.addingReportingOverflow(tolerance)
@@ -168,30 +171,30 @@ public final class RunLoopTimer: Sendable {
     var belongsToTicker: Bool { if case .ticker = purpose { true } else { false } }
 
     /// Calls the handler, then moves to the next point of the grid (after `now()`), or ends a one-shot timer.
-    /// - Parameter served: the date that it fires for.
+    /// - Parameter served: the date for which it fires.
     func fire(for served: UInt64, now: () -> UInt64) {
         guard let handler = content.withLock({ $0.handler }) else { return }
         handler(self)
         // Also after a one-shot timer: what the loop does next begins now.
         let fired = now()
         guard interval != nil else {
-            // Still as one that is being fired: it must not look like one that can be cancelled.
+            // While it still counts as firing: it must not look like one that can be cancelled.
             invalidate()
             return
         }
         let next = TimerGrid.next(afterServing: served, interval: intervalNanoseconds, now: fired)
-        // A handler (or another thread) that has set a new date in the meantime is obeyed.
+        // If a handler (or another thread) has set a new date meanwhile, that date is kept.
         _ = fireNanoseconds.compareExchange(expected: served, desired: next, ordering: .acquiringAndReleasing)
-        // After the date: a loop that it is added to now finds the next one.
+        // After the date: a loop to which it is added now finds the next one.
         isFiring.store(false, ordering: .releasing)
-        // In the heap again; a handler may have moved the timer to another loop, which passed it over while it was firing.
+        // Back into the heap; a handler may have moved the timer to another loop, which skipped it while it was firing.
         attachment.loop?.update(self)
     }
 }
 
-/// Stands for an object without keeping it alive: what a timer or an observer captures instead of its owner.
+/// Refers to an object without keeping it alive: what a timer or an observer captures instead of its owner.
 public final class WeakProxy<Target: AnyObject & Sendable>: Sendable {
-    /// The object, while somebody else keeps it.
+    /// The object, while something else keeps it alive.
     public weak let target: Target?
 
     /// Holds the target weakly.

@@ -8,11 +8,11 @@ final class RunFrame: Sendable {
 }
 
 /// The run calls of a loop that are in progress, innermost last. Guarded by a lock that is taken when a run begins, ends, or is
-/// stopped; never in a turn.
+/// stopped, but never in a turn.
 struct RunStack: Sendable {
     private var frames: [RunFrame] = []
     private var depth = 0
-    /// Every run ends at once, now and later: the thread is to end.
+    /// Every run ends at once, now and later, because the thread is to end.
     private var endsAll = false
 
     mutating func push() -> RunFrame {
@@ -25,7 +25,7 @@ struct RunStack: Sendable {
 
     mutating func pop() { depth -= 1 }
 
-    /// Stops the innermost run; nothing when none is in progress.
+    /// Stops the innermost run; does nothing if none is in progress.
     mutating func stopInnermost() {
         if depth > 0 { frames[depth - 1].setStopped(true) }
     }

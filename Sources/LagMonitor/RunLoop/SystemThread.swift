@@ -6,7 +6,7 @@ internal import LagModel
 /// A thread of the system: a body, a name, a stack.
 package final class SystemThread: Sendable {
     static let defaultStackBytes = 512 * 1024
-    /// Less does not hold a Swift program's first calls and the thread-local storage of its libraries.
+    /// A smaller stack cannot hold a Swift program's first calls and its libraries' thread-local storage.
     static let minimumStackBytes = 64 * 1024
 
     private enum State {
@@ -42,7 +42,7 @@ package final class SystemThread: Sendable {
             { raw in
                 let start = Unmanaged<Start>.fromOpaque(raw!).takeRetainedValue()
                 let name = SystemThread.kernelName(start.name)
-                // Without a name it keeps its creator's.
+                // Without a name, it keeps its creator's.
                 if !name.isEmpty { _ = cll_thread_set_name(pthread_self(), name) }
                 start.body()
             },
@@ -55,15 +55,15 @@ package final class SystemThread: Sendable {
         return SystemThread(thread)
     }
 
-    /// As much as the kernel keeps of a name.
+    /// The part of a name that the kernel keeps.
     static func kernelName(_ name: String) -> String { name.cut(toBytes: kernelNameBytes) }
 
     /// `TASK_COMM_LEN`, without the null byte.
     private static let kernelNameBytes = 15
 
-    /// Waits until the thread has ended. Any number of threads may; false on the thread itself, which cannot.
+    /// Waits until the thread has ended. Any number of threads may wait. Returns false on the thread itself, which cannot wait.
     package func join() -> Bool {
-        // Once it is gone its handle may be another thread's, even the caller's.
+        // Once it is gone, its handle may belong to another thread, even the caller.
         if state.withLock({ if case .gone = $0 { true } else { false } }) { return true }
         if pthread_equal(pthread_self(), handle) != 0 { return false }
         let mine: pthread_t? = state.withLock { state in
@@ -81,7 +81,7 @@ package final class SystemThread: Sendable {
         return true
     }
 
-    /// Lets the thread end by itself; it cannot be joined any more.
+    /// Detaches the thread; it cannot be joined any more.
     package func detach() {
         state.withLock { state in
             guard case .joinable(let thread) = state else { return }

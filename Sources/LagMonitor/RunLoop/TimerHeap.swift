@@ -2,19 +2,19 @@ internal import Synchronization
 
 /// The timers of a loop that are in the same modes: a binary heap, the earliest first. Guarded by the lock of the loop's registry.
 ///
-/// Each timer knows its place (``RunLoopTimer/heapPlace``), so that one in the middle can be moved or taken out without a search.
-/// Cost: adding, moving and taking out are O(log n); the earliest is O(1).
-// Sendable without a check: only with the registry's lock held is anything in here read or written.
+/// Each timer knows its place (``RunLoopTimer/heapPlace``), so that one in the middle can be moved or removed without a search.
+/// Cost: adding, moving and removing are O(log n); the earliest is O(1).
+// Sendable without a check: everything here is read and written only with the registry's lock held.
 final class TimerHeap: @unchecked Sendable {
     struct Entry {
         /// When the timer is due, in nanoseconds of the monotonic clock; `.max` while its handler runs.
         var due: UInt64
-        /// Among those due at the same time, the order in which they were set.
+        /// The order in which those due at the same time were set.
         var sequence: UInt64
-        /// Until when the loop may sleep on account of this timer and of those below it in the heap.
+        /// Until when the loop may sleep, given this timer and those below it in the heap.
         var latestWake: UInt64 = .max
-        /// Unmanaged, because a move within the heap must not cost a pair of atomic operations: the heap retains a timer when it comes in
-        /// and releases it when it goes out.
+        /// Unmanaged, because a move within the heap must not cost a pair of atomic operations: the heap retains a timer when it
+        /// is added and releases it when it is removed.
         let timer: Unmanaged<RunLoopTimer>
 
         static func < (left: Entry, right: Entry) -> Bool {
@@ -37,7 +37,7 @@ final class TimerHeap: @unchecked Sendable {
     var isEmpty: Bool { entries.isEmpty }
     var first: Entry? { entries.first }
 
-    /// Whether there is a timer that a run goes on for.
+    /// Whether there is a timer that keeps a run going.
     var hasTimersToWaitFor: Bool { entries.count > tickers }
 
     var timers: [RunLoopTimer] { entries.map { $0.timer.takeUnretainedValue() } }
@@ -50,8 +50,8 @@ final class TimerHeap: @unchecked Sendable {
         updateLatestWakes(from: last)
     }
 
-    /// Takes a timer out that is in here.
-    /// - Returns: its entry; the heap does not retain its timer any more.
+    /// Removes a timer from this heap.
+    /// - Returns: its entry; the heap no longer retains its timer.
     @discardableResult
     func remove(_ timer: RunLoopTimer) -> Entry {
         let place = timer.heapPlace.load(ordering: .relaxed)
@@ -62,16 +62,16 @@ final class TimerHeap: @unchecked Sendable {
             entries[place] = last
             restore(place)
         }
-        // A burst leaves no memory behind.
+        // Do not keep a burst's memory.
         if entries.isEmpty, entries.capacity > Self.keptCapacity { entries = [] }
         count(timer, -1)
         timer.heapPlace.store(RunLoopTimer.noPlace, ordering: .relaxed)
-        // The caller holds the timer: this is not its end.
+        // The caller holds the timer: this does not deallocate it.
         entry.timer.release()
         return entry
     }
 
-    /// Gives a timer that is in here another time.
+    /// Changes the date of a timer in this heap.
     func move(_ timer: RunLoopTimer, due: UInt64, sequence: UInt64) {
         let place = timer.heapPlace.load(ordering: .relaxed)
         entries[place].due = due
@@ -79,17 +79,17 @@ final class TimerHeap: @unchecked Sendable {
         restore(place)
     }
 
-    /// Until when the loop may sleep on account of these timers, in nanoseconds. O(1).
+    /// Until when the loop may sleep, given these timers, in nanoseconds. O(1).
     var latestWake: UInt64 { entries.first?.latestWake ?? .max }
 
-    /// After a change at `place`: of that and of all above it.
+    /// After a change at `place`: updates that entry and all above it.
     private func updateLatestWakes(from place: Int) {
         entries.withUnsafeMutableBufferPointer { entries in
             var place = place
             while place < entries.count {
-                // While its handler runs its next date is not known.
+                // While its handler runs, its next date is not known.
                 let isFiring = entries[place].due == .max
-                // Of one that is being set by another thread, its date may be ahead of its place here.
+                // If another thread is setting it, its date may be ahead of its place here.
                 let due = entries[place].due
                 var latest = isFiring ? .max : max(due, entries[place].timer._withUnsafeGuaranteedRef { $0.latestFire })
                 for child in (2 * place + 1)..<min(2 * place + 3, max(entries.count, 2 * place + 1)) {

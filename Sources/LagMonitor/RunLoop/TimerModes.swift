@@ -1,10 +1,10 @@
 struct TimerModes: Hashable, Sendable {
-    /// Every mode there is: the timers of tickers.
+    /// Every existing mode: for the timers of tickers.
     static let every = TimerModes(numbers: [], isCommon: false, isEvery: true)
 
     /// The numbers of the modes, ascending.
     private(set) var numbers: [UInt32]
-    /// Whether it was added to the set of common modes, so that it gets into those that become one later.
+    /// Whether it was added to the set of common modes, so that it is also added to modes that become common later.
     var isCommon: Bool
     let isEvery: Bool
 
@@ -12,7 +12,7 @@ struct TimerModes: Hashable, Sendable {
 
     func contains(_ mode: RunLoopMode) -> Bool { isEvery || numbers.contains(mode.number) }
 
-    /// Whether this is one mode and nothing else; for the set of common modes, never.
+    /// Whether this is exactly one mode; never for the set of common modes.
     func isOnly(_ mode: RunLoopMode) -> Bool { !isCommon && numbers.count == 1 && numbers[0] == mode.number }
 
     mutating func insert(_ mode: RunLoopMode) {

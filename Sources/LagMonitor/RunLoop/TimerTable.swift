@@ -2,36 +2,36 @@ internal import Synchronization
 
 /// All timers of a loop, in one heap for each set of modes that timers are in. Guarded by the lock of the loop's registry.
 ///
-/// A timer is in one heap at a time, also one that is in several modes: there is one place to move when it is set to another time. A run in a
-/// mode serves all heaps whose set has that mode; of such sets a program has few.
+/// A timer is in one heap at a time, even if it is in several modes: when its date changes, it moves in one place. A run in a
+/// mode serves all heaps whose set has that mode; a program has few such sets.
 struct TimerTable: Sendable {
-    /// What a run in a mode has to know about its timers.
+    /// What a run in a mode must know about its timers.
     struct Plan: Sendable {
         /// When the earliest is due, in nanoseconds of the monotonic clock.
         var nextFire: UInt64 = .max
         /// Until when the loop may sleep for them.
         var latestFire: UInt64 = .max
-        /// Whether there is any that a run goes on for. Timers of tickers are no reason: who looks on must not keep a run going.
+        /// Whether there is a timer that keeps a run going. Tickers' timers do not: an observer must not keep a run going.
         var hasTimersToWaitFor = false
     }
 
     private var heaps: [TimerHeap] = []
     private var lastSequence: UInt64 = 0
-    /// The time up to which timers were served last. Who is set to a time before it is late, and comes after those that were late already:
-    /// nothing that is set while a turn fires its timers is fired by the same turn.
+    /// The time up to which timers were served last. A timer set to an earlier time is late, and comes after those that were late
+    /// already: a turn does not fire timers that are set while it fires timers.
     private var servedUntil: UInt64 = 0
-    /// Until when the loop sleeps, by the last plan. A timer for later does not have to wake it.
+    /// Until when the loop sleeps, according to the last plan. A later timer does not have to wake it.
     private var plannedUntil: UInt64 = .max
 
-    // MARK: Changes. Each says whether a sleeping loop has to be woken for it.
+    // MARK: Changes. Each returns whether a sleeping loop has to be woken for it.
 
-    /// Adds to a mode, or to the set of common modes. The timer belongs to this loop.
+    /// Adds to a mode, or to the set of common modes. The timer must belong to this loop.
     mutating func add(_ timer: RunLoopTimer, to mode: RunLoopMode, common: [RunLoopMode]) -> Bool {
-        // What nearly all do: one mode, which has a heap. No list of modes is made for it.
+        // The usual case: one mode, which has a heap. No list of modes is allocated for it.
         if timer.heap == nil, let known = heaps.first(where: { $0.modes.isOnly(mode) }) { return insert(timer, in: known) }
         var modes = timer.heap?.modes ?? TimerModes(numbers: [], isCommon: false, isEvery: false)
         if mode == .common {
-            // Adding it once more does not bring it back to modes that it was taken out of since.
+            // Adding it again does not restore modes that it has since been removed from.
             guard !modes.isCommon else { return false }
             modes.isCommon = true
             for member in common { modes.insert(member) }
@@ -43,7 +43,7 @@ struct TimerTable: Sendable {
 
     mutating func addToEveryMode(_ timer: RunLoopTimer) -> Bool { move(timer, to: .every) }
 
-    /// Removes from a mode, or from the set of common modes and each of its members. A timer of this loop.
+    /// Removes from a mode, or from the set of common modes and each of its members. The timer must belong to this loop.
     mutating func remove(_ timer: RunLoopTimer, from mode: RunLoopMode, common: [RunLoopMode]) -> Bool {
         guard var modes = timer.heap?.modes else { return false }
         if mode == .common {
@@ -56,7 +56,7 @@ struct TimerTable: Sendable {
         return move(timer, to: modes)
     }
 
-    /// Removes from everywhere. A timer of this loop.
+    /// Removes from everywhere. The timer must belong to this loop.
     mutating func remove(_ timer: RunLoopTimer) -> Bool {
         guard let heap = timer.heap else { return false }
         heap.remove(timer)
@@ -64,14 +64,14 @@ struct TimerTable: Sendable {
         return heap.isEmpty
     }
 
-    /// The timer's date, its tolerance or its being fired has changed. A timer of this loop.
+    /// The timer's date, its tolerance or its firing state has changed. The timer must belong to this loop.
     mutating func update(_ timer: RunLoopTimer) -> Bool {
         guard let heap = timer.heap else { return false }
         heap.move(timer, due: due(timer), sequence: nextSequence())
         return timer.latestFire < plannedUntil
     }
 
-    /// Puts every timer of the common modes in `mode`, too.
+    /// Adds every timer of the common modes to `mode`, too.
     mutating func addCommonMode(_ mode: RunLoopMode) {
         for heap in heaps where heap.modes.isCommon {
             var modes = heap.modes
@@ -100,7 +100,7 @@ struct TimerTable: Sendable {
         return plan
     }
 
-    /// The earliest timer of `mode` that is due at `clock`, which is being fired from now on, and the date that it is due for.
+    /// The earliest timer of `mode` that is due at `clock`, and its date. From now on it counts as being fired.
     mutating func beginFiring(in mode: RunLoopMode, at clock: UInt64) -> (timer: RunLoopTimer, date: UInt64)? {
         servedUntil = max(servedUntil, clock)
         var earliest: (entry: TimerHeap.Entry, heap: TimerHeap)?
@@ -111,14 +111,14 @@ struct TimerTable: Sendable {
         }
         guard let (entry, heap) = earliest else { return nil }
         let timer = entry.timer.takeUnretainedValue()
-        // Another thread may be about to set it to a later one, which waits for the lock to move it.
+        // Another thread may be about to set it to a later date, and waits for the lock to move it.
         let date = min(timer.nextFire, clock)
         timer.isFiring.store(true, ordering: .relaxed)
         heap.move(timer, due: .max, sequence: entry.sequence)
         return (timer, date)
     }
 
-    /// The delayed work that `matches`, and has not begun.
+    /// The delayed work that `matches` and has not begun.
     func delayedWork(where matches: (PerformKey?) -> Bool) -> [RunLoopTimer] {
         heaps.flatMap(\.timers).filter { timer in
             guard case .work(let key) = timer.purpose, !timer.isFiring.load(ordering: .relaxed) else { return false }
@@ -128,12 +128,12 @@ struct TimerTable: Sendable {
 
     func contains(_ timer: RunLoopTimer) -> Bool { timer.heap != nil }
 
-    // MARK: Within
+    // MARK: Internal
 
     private mutating func move(_ timer: RunLoopTimer, to modes: TimerModes) -> Bool {
         guard let old = timer.heap else { return insert(timer, in: heap(of: modes)) }
         if old.modes == modes { return false }
-        // In a further mode it keeps its place among those of the same date.
+        // In an additional mode it keeps its place among those of the same date.
         let entry = old.remove(timer)
         timer.heap = nil
         guard !modes.isEmpty else { return old.isEmpty }

@@ -8,14 +8,15 @@ struct SubmittedWork: Sendable {
     }
 
     var items = FIFOQueue<Item>()
-    /// Set when the thread ended: nothing is taken any more.
+    /// Set when the thread ended: nothing is accepted any more.
     var isFinished = false
 }
 
-/// The work that a loop's thread has fetched and not begun, in the order it was submitted. The loop's thread only, and so without a lock.
+/// The work that a loop's thread has fetched and not begun, in the order of submission. Only the loop's thread uses it, so it
+/// needs no lock.
 ///
-/// Work is taken one piece at a time, and all runs of the loop take from here: a nested run sees what was submitted behind the work that it
-/// was called from. What is not for the present mode is put aside until the mode changes, so that each piece is examined once a mode.
+/// Work is taken one piece at a time, and all runs of the loop take from here: a nested run also sees work submitted after the
+/// work that started it. Work for other modes is put aside until the mode changes, so each piece is examined once a mode.
 struct WorkQueue {
     /// The present mode, as far as work is concerned.
     struct Mode: Equatable {
@@ -26,21 +27,21 @@ struct WorkQueue {
     }
 
     private var waiting = FIFOQueue<SubmittedWork.Item>()
-    /// What was examined, and is for other modes. All of it was submitted before what waits.
+    /// Work that was examined and is for other modes. All of it was submitted before the waiting work.
     private var aside: [SubmittedWork.Item] = []
-    /// The mode that it was put aside in.
+    /// The mode in which it was put aside.
     private var examinedIn: Mode?
-    /// The place of the first that waits among all that ever waited.
+    /// The position of the first waiting piece among all that ever waited.
     private var front = 0
 
-    /// The place behind the last: work up to here is there now.
+    /// The position after the last: work before this position is present now.
     var end: Int { front + waiting.count }
 
     var count: Int { waiting.count + aside.count }
 
     mutating func fetch(from submitted: inout SubmittedWork) { waiting.append(takingFrom: &submitted.items) }
 
-    /// Takes the next piece for `mode` that comes before the place `end`.
+    /// Takes the next piece for `mode` before the position `end`.
     mutating func takeNext(for mode: Mode, before end: Int) -> SubmittedWork.Item? {
         reexamine(in: mode)
         while front < end, let item = waiting.popFirst() {
@@ -51,10 +52,10 @@ struct WorkQueue {
         return nil
     }
 
-    /// Whether a piece that was not examined yet comes before the place `end`: nearly always one for the present mode.
+    /// Whether a piece that was not examined yet comes before the position `end`: nearly always one for the present mode.
     func hasNext(before end: Int) -> Bool { front < end && !waiting.isEmpty }
 
-    /// Whether there is any for `mode`.
+    /// Whether there is work for `mode`.
     mutating func hasWork(for mode: Mode) -> Bool {
         reexamine(in: mode)
         while let item = waiting.first {
@@ -66,7 +67,7 @@ struct WorkQueue {
         return false
     }
 
-    /// Everything that has not begun, in the order it was submitted.
+    /// Everything that has not begun, in the order of submission.
     mutating func takeAll() -> [SubmittedWork.Item] {
         defer { self = WorkQueue() }
         return aside + waiting.waiting

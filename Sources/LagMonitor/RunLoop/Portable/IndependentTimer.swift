@@ -2,13 +2,14 @@ public import Dispatch
 public import LagActivity
 internal import LagModel
 
-/// A timer that is no item of any run loop: it fires on a dispatch queue, whatever mode a loop is in and however long it stalls.
+/// A timer that does not belong to a run loop: it fires on a dispatch queue, in whatever mode a loop is and however long it
+/// stalls.
 ///
-/// It runs from its creation until ``cancel()`` or its release. Fire points missed because the queue was busy are merged into one.
-/// It follows the monotonic clock. Everything here is safe from any thread.
+/// It runs from its creation until ``cancel()`` or its release. Fire points missed because the queue was busy are merged into
+/// one. It follows the monotonic clock. Everything here is safe from any thread.
 public final class IndependentTimer: Sendable {
-    /// What is shared with the handler, which must not hold the timer itself. The source holds the handler, and the handler this: the circle is opened when the
-    /// timer fires for the last time or is cancelled, which its release is, too.
+    /// Shared with the handler, which must not hold the timer itself. The source holds the handler, and the handler holds this.
+    /// The cycle is broken when the timer fires for the last time, is cancelled, or is released.
     private final class Control: Sendable {
         // Sendable without a check: libdispatch locks its objects itself.
         private struct Source: @unchecked Sendable {
@@ -31,7 +32,7 @@ public final class IndependentTimer: Sendable {
                 defer { source = nil }
                 return source
             }
-            // Outside the lock: what the handler captured may end here.
+            // Outside the lock: objects that the handler captured may be deinitialised here.
             ended?.timer.setEventHandler(handler: nil)
             ended?.timer.cancel()
         }
@@ -40,11 +41,11 @@ public final class IndependentTimer: Sendable {
     private let control: Control
 
     /// - Parameters:
-    ///   - delay: until it fires first; at once when it is zero or less. More than 292 years never come.
+    ///   - delay: the time until it first fires; at once if it is zero or less. A delay of more than 292 years never fires.
     ///   - interval: between fire points, at least 1 ns (less is taken as 1 ns); nil fires once.
     ///   - leeway: how much later the system may fire it.
-    ///   - queue: where the handler runs; a serial queue of its own unless given.
-    ///   - handler: captures its owner weakly where the owner holds the timer.
+    ///   - queue: where the handler runs; by default a new serial queue.
+    ///   - handler: captures its owner weakly if the owner holds the timer.
     public init(
         after delay: Duration,
         interval: Duration? = nil,
@@ -74,18 +75,18 @@ public final class IndependentTimer: Sendable {
 
     deinit { cancel() }
 
-    /// Whether it can still fire: false from the call of a one-shot timer's handler on, and after ``cancel()``.
+    /// Whether it can still fire. False when a one-shot timer's handler is called, and after ``cancel()``.
     public var isValid: Bool { control.isValid }
 
-    /// Ends it and releases its handler, after a call in progress. Cancelling twice is fine.
+    /// Ends it and releases its handler, after a call in progress. Cancelling twice is allowed.
     public func cancel() { control.cancel() }
 }
 
-// Its tick begins on the queue, so one cancelled on a serial queue does not begin there any more.
+// Its tick begins on the queue, so a ticker that is cancelled on a serial queue does not tick there any more.
 extension IndependentTimer: LoopTicker {}
 
 extension Duration {
-    /// None below zero; never for what does not fit in 64 bits of nanoseconds.
+    /// Not below zero; never, for a duration that does not fit in 64 bits of nanoseconds.
     fileprivate var dispatchInterval: DispatchTimeInterval {
         let nanoseconds = wholeNanoseconds
         return nanoseconds == .max ? .never : .nanoseconds(Int(max(0, nanoseconds)))

@@ -1,6 +1,6 @@
 public import LagActivity
 
-/// The activities an observer wants to hear of; the values are those of the original run loop.
+/// The activities that an observer receives; the values are those of the original run loop.
 public struct RunLoopActivities: OptionSet, Sendable, Hashable {
     public let rawValue: UInt32
 
@@ -21,7 +21,8 @@ public struct RunLoopActivities: OptionSet, Sendable, Hashable {
     /// Every activity.
     public static let all = RunLoopActivities(rawValue: 0x0FFF_FFFF)
 
-    /// The mask of one activity; empty for the states that are no activity of a run (`waiting`, `expected`, `notRunning`, `finished`).
+    /// The mask of one activity; empty for states that are not activities of a run (`waiting`, `expected`, `notRunning`,
+    /// `finished`).
     public init(_ activity: LoopActivity) {
         switch activity {
         case .entry: self = .entry

@@ -2,11 +2,11 @@ internal import LagModel
 
 /// A run loop mode: a named set of sources, timers and observers. A loop runs in exactly one mode at a time.
 ///
-/// The name is interned once; after that a mode is a small number, which is what stands in the loop's beacon.
-/// Names live as long as the process, so they should be a fixed vocabulary, not generated ones.
-/// Any thread; making a mode takes a lock for a dictionary look-up, using one costs nothing.
+/// The name is interned once; after that a mode is a small number, which the loop's beacon contains. Names live as long as the
+/// process, so use a fixed vocabulary, not generated names. Any thread; creating a mode takes a lock for a dictionary look-up,
+/// using one costs nothing.
 public struct RunLoopMode: Sendable, Hashable, CustomStringConvertible {
-    /// The number in the beacon; 0 is kept for "no mode".
+    /// The number in the beacon; 0 means "no mode".
     public let number: UInt32
 
     /// The mode of this name; the same name is always the same mode.
@@ -16,13 +16,13 @@ public struct RunLoopMode: Sendable, Hashable, CustomStringConvertible {
 
     /// The mode for ordinary work; a member of ``common`` from the beginning.
     public static let `default` = RunLoopMode("default")
-    /// Not a mode but the *set* of common modes: what is added to it is in every member mode, also in one that
-    /// becomes a member later (``ObservedRunLoop/addCommonMode(_:)``). No loop can run "in" it.
+    /// Not a mode but the *set* of common modes: what is added to it is in every member mode, also in one that becomes a member
+    /// later (``ObservedRunLoop/addCommonMode(_:)``). A loop cannot run "in" it.
     public static let common = RunLoopMode("common")
-    /// The mode a program runs in while it tracks one thing and nothing else shall interfere.
+    /// The mode in which a program runs while it tracks one thing and nothing else may interfere.
     public static let tracking = RunLoopMode("tracking")
 
-    /// The name this mode was made with.
+    /// The name with which this mode was created.
     public var name: String { ModeNames.name(of: number) ?? "mode \(number)" }
 
     public var description: String { name }
@@ -30,7 +30,7 @@ public struct RunLoopMode: Sendable, Hashable, CustomStringConvertible {
 
 /// The process's mode names: the number of a name is its place in the list, from 1.
 enum ModeNames {
-    /// Those that every loop has come first, so that they are known however early somebody asks.
+    /// The names that every loop has come first, so that they are always known.
     private static let names = PthreadMutex<(list: [String], numbers: [String: UInt32])>(
         (["default", "tracking"], ["default": 1, "tracking": 2])
     )
