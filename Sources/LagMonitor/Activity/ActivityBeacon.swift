@@ -1,18 +1,18 @@
 public import CLagBeacon
 
-/// Where a loop publishes what it is doing: one cache line (and one for long stretches), written by the loop's own thread alone.
+/// Where a loop publishes what it is doing: one cache line (and one for long stretches), written only by the loop's own thread.
 ///
-/// Cost: ``publish(_:)`` is one release store and one relaxed load (under 2 ns, `make bench` measures it).
-/// No call allocates, locks or makes a system call, except that answering an armed beacon posts a
-/// semaphore; the watchdog arms a beacon only while it is parked or while it times a stall.
+/// Cost: ``publish(_:)`` is one release store and one relaxed load (under 2 ns, `make bench` measures it). No call allocates,
+/// locks or makes a system call, except that answering an armed beacon posts a semaphore; the watchdog arms a beacon only while
+/// it is parked or while it times a stall.
 ///
-/// The writing calls are for the loop's own thread only; the reading ones are for any thread.
-// Sendable without a check: the stored properties are immutable, the pointer leads to memory that lives as long as
-// this object, nothing is ever done with the other but to keep it, and every access to that memory is an atomic operation (see clb_beacon.h for who writes what).
+/// Only the loop's own thread may call the writing functions; any thread may call the reading ones.
+// Sendable without a check: the stored properties are immutable. The pointer leads to memory that lives as long as this object;
+// the other property only keeps that memory. Every access to it is an atomic operation (see clb_beacon.h for who writes what).
 public final class ActivityBeacon: @unchecked Sendable {
     @usableFromInline package let raw: UnsafeMutablePointer<clb_beacon>
 
-    /// Keeps memory that is not the beacon's own; nil: it is.
+    /// Keeps memory that does not belong to the beacon; nil: it belongs to the beacon.
     private let memory: AnyObject?
 
     public init() {
@@ -21,7 +21,7 @@ public final class ActivityBeacon: @unchecked Sendable {
         self.memory = nil
     }
 
-    /// A beacon in memory of another process, which is only to be read here.
+    /// A beacon in memory of another process, for reading only.
     /// - Parameter memory: keeps it mapped.
     package init(at raw: UnsafeMutablePointer<clb_beacon>, in memory: AnyObject) {
         self.raw = raw
@@ -34,33 +34,33 @@ public final class ActivityBeacon: @unchecked Sendable {
     @inlinable public func publish(_ activity: LoopActivity) { clb_beacon_publish(raw, activity.rawValue) }
 
     /// A new callout begins: own thread only.
-    /// - Parameter nanoseconds: `CLOCK_MONOTONIC`; the time the loop has read for itself, at the latest after the previous callout.
+    /// - Parameter nanoseconds: `CLOCK_MONOTONIC`; the time that the loop has read, at the latest after the previous callout.
     @inlinable public func begin(_ activity: LoopActivity, at nanoseconds: UInt64) {
         clb_beacon_begin(raw, activity.rawValue, nanoseconds)
     }
 
-    /// The loop woke up, or began to run: a rest is over. Un-parks a parked watchdog. Own thread only.
+    /// The loop woke up, or began to run: it is no longer idle. Un-parks a parked watchdog. Own thread only.
     @inlinable public func wake(_ activity: LoopActivity, at nanoseconds: UInt64) {
         clb_beacon_wake(raw, activity.rawValue, nanoseconds)
     }
 
-    /// The loop runs again after a moment in which it did not, too short for a rest. Un-parks a parked watchdog. Own thread only.
+    /// The loop runs again after a moment that was too short to count as idle. Un-parks a parked watchdog. Own thread only.
     @inlinable public func resume(_ activity: LoopActivity, at nanoseconds: UInt64) {
         clb_beacon_resume(raw, activity.rawValue, nanoseconds)
     }
 
-    /// The loop got to a ping (``PingableLoop/ping()``). On the loop, whichever thread serves it.
+    /// The loop reached a ping (``PingableLoop/ping()``). Called on the loop, by the thread that serves it.
     @inlinable public func pong() { clb_beacon_pong(raw, clb_now_ns()) }
 
-    /// Runs `body`, which is expected to block: the time in it is no stall, and what comes after it is a stretch of its own.
+    /// Runs `body`, which is expected to block: the time in it is not a stall, and what follows is a separate stretch of work.
     ///
-    /// Scopes may be nested; the outermost counts. What an observed run inside it does is watched as ever: an adapter to a
-    /// loop whose runs nest publishes, after the exit of an inner run, the activity that the beacon had before its entry (with
-    /// ``begin(_:at:)``), and enters it by ``wake(_:at:)`` when that was `expected`. Own thread only; some 50 ns.
+    /// Scopes may be nested; the outermost counts. An observed run inside a scope is watched as usual. An adapter to a loop whose
+    /// runs nest must, after the exit of an inner run, publish the activity that the beacon had before the run's entry: with
+    /// ``begin(_:at:)``, or with ``wake(_:at:)`` if it was `expected`. Own thread only; some 50 ns.
     @inlinable @discardableResult
     public func expectingBlock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         let outer = activity
-        // Outside of a run the loop is not watched, so there is nothing to keep out.
+        // Outside a run the loop is not watched, so there is nothing to exclude.
         guard outer.isWorking else { return try body() }
         begin(.expected, at: clb_now_ns())
         // As after a sleep: the watchdog may have parked meanwhile.
@@ -68,7 +68,7 @@ public final class ActivityBeacon: @unchecked Sendable {
         return try body()
     }
 
-    /// The mode the loop runs in, by its number; 0: no mode. Own thread only.
+    /// The number of the mode in which the loop runs; 0: no mode. Own thread only.
     @inlinable public func setMode(_ number: UInt32) { clb_beacon_set_mode(raw, number) }
 
     /// What the loop is doing now. Any thread.

@@ -4,14 +4,14 @@ internal import Synchronization
 /// A watch's share in the mirror of its loop's beacon: a second beacon, in a table that this process shares with the lagmond that
 /// started it. Through it lagmond sees what the loop does, even when this process cannot report any more.
 ///
-/// A loop has one mirror however many watch it; it is there while anybody does, and paused while all who do are. A process that was
-/// not started by lagmond, or whose table is full, has none, and nothing else changes. Any thread.
+/// A loop has one mirror, however many watch it. It exists while the loop is watched, and is paused while all watches are paused.
+/// A process that was not started by lagmond, or whose table is full, has no mirror, and nothing else changes. Any thread.
 package final class BeaconMirror: Sendable {
     private enum RequestedState {
         case live, paused, released
     }
 
-    /// Those who watch a loop, and how many of them have paused.
+    /// The watches of a loop, and how many of them are paused.
     private struct Watchers {
         var count = 0
         var paused = 0
@@ -24,13 +24,13 @@ package final class BeaconMirror: Sendable {
     private let modes: [CChar]
     private let requestedState = Mutex(RequestedState.live)
 
-    /// By the beacons' addresses: a beacon is there as long as a share in its mirror is.
+    /// By the beacons' addresses: a beacon exists as long as a share in its mirror does.
     private static let watchers = Mutex<[UInt: Watchers]>([:])
 
-    /// Whether there is a table. The first to ask maps it: some system calls.
+    /// Whether there is a table. The first call maps it: some system calls.
     package static let isPossible = clb_mirror_open() == 0
 
-    /// Nil where there is no table, and for loops to whose beacon several threads may publish, or no thread.
+    /// Nil if there is no table, and for loops to whose beacon several threads may publish, or no thread.
     package convenience init?(of loop: any ObservableLoop, named name: String) {
         guard Self.isPossible, loop.publishesActivity, !(loop is any UnpinnedLoop), !(loop is any ThreadPoolLoop) else {
             return nil
@@ -38,7 +38,7 @@ package final class BeaconMirror: Sendable {
         self.init(of: loop.beacon, named: name) { loop.modeName($0) }
     }
 
-    /// - Parameter modeName: the name of a mode by its number, the first of which is 1.
+    /// - Parameter modeName: returns the name of a mode by its number; the first number is 1.
     init(of beacon: ActivityBeacon, named name: String, modeName: (UInt32) -> String?) {
         self.beacon = beacon
         self.name = Self.shortened(name)
@@ -78,10 +78,10 @@ package final class BeaconMirror: Sendable {
         }
     }
 
-    /// As much as has a place in the table, in whole characters.
+    /// As much as fits into the table, in whole characters.
     private static func shortened(_ name: String) -> String { name.cut(toBytes: Int(CLB_LOOP_TABLE_NAME_MAX) - 1) }
 
-    /// The names of the modes that are known by now, as far as there is room.
+    /// The names of the modes known so far, as far as there is space.
     private static func list(_ modeName: (UInt32) -> String?) -> [CChar] {
         var list: [CChar] = []
         var number: UInt32 = 1

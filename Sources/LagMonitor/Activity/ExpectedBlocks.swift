@@ -1,15 +1,15 @@
 internal import CLagLinux
 internal import Synchronization
 
-/// Threads that run something which is expected to block, other than those of run loops, whose beacons say it themselves.
+/// Threads in which blocking is expected, other than those of run loops, whose beacons publish it themselves.
 ///
-/// A fixed table that is written by the threads themselves and read by the watchdog: no lock, no allocation after its first use.
+/// A fixed table that the threads themselves write and the watchdog reads: no lock, no allocation after its first use.
 package enum ExpectedBlocks {
     private static let capacity = 1024
-    /// A thread has one of so many places; beyond that its block is watched as any other.
+    /// A thread uses one of these places; if all are taken, its block is watched like any other.
     private static let places = 16
 
-    /// The thread's id, and in the upper half how many such scopes it is in.
+    /// The thread's id, and in the upper half in how many such scopes it is.
     // Unchecked: immutable, never freed, and every access to what it points to is atomic.
     nonisolated(unsafe) private static let threads: UnsafeMutablePointer<Atomic<UInt64>> = {
         let threads = UnsafeMutablePointer<Atomic<UInt64>>.allocate(capacity: capacity)
@@ -26,7 +26,7 @@ package enum ExpectedBlocks {
     /// Runs `body`, which is expected to block. Some 0.2 µs.
     package static func run<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         let place = enter(UInt64(UInt32(bitPattern: cll_gettid())))
-        // Nobody else changes a place that is taken.
+        // No other thread changes a place that is taken.
         defer { if let place { leave(place) } }
         return try body()
     }

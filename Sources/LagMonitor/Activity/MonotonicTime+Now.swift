@@ -1,6 +1,6 @@
 internal import CLagBeacon
 
 extension MonotonicTime {
-    /// The present. About 25 ns, no system call (vDSO); any thread.
+    /// The current time. About 25 ns, no system call (vDSO); any thread.
     public static var now: MonotonicTime { MonotonicTime(nanoseconds: clb_now_ns()) }
 }

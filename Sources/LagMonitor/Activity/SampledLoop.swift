@@ -1,16 +1,18 @@
-/// A loop that publishes nothing itself: what its beacon says was found by sampling its thread, and its times are known within bounds.
+/// A loop that publishes nothing itself: the content of its beacon comes from sampling its thread, and its times are known within
+/// bounds.
 package protocol SampledLoop: ObservableLoop {
-    /// What is known of the present stretch of work and of the last one that ended. The watchdog's thread, between two samples.
+    /// What is known about the present stretch of work and about the last one that ended. The watchdog's thread, between two
+    /// samples.
     var sampledStretches: SampledStretches { get }
 }
 
-/// When something happened, as far as is known: between two times, and most likely at a third. Nanoseconds, `CLOCK_MONOTONIC`.
+/// When something happened, as far as known: between two times, and most likely at a third. Nanoseconds, `CLOCK_MONOTONIC`.
 package struct TimeBounds: Sendable, Equatable {
     package let earliest: UInt64
     package let likely: UInt64
     package let latest: UInt64
 
-    /// - Parameter likely: is moved between the other two.
+    /// - Parameter likely: is clamped to the range of the other two.
     package init(_ earliest: UInt64, likely: UInt64, _ latest: UInt64) {
         self.earliest = earliest
         self.latest = max(earliest, latest)
@@ -26,26 +28,26 @@ package struct SampledStretch: Sendable, Equatable {
     package let word: UInt64
     /// The beacon's time of its beginning is `began.likely`.
     package let began: TimeBounds
-    /// Nil: it goes on.
+    /// Nil: it is in progress.
     package var ended: TimeBounds?
-    /// When it most likely began, where `began.likely` is the time from which on it is certain; nil: `began.likely`.
+    /// When it most likely began, if `began.likely` is the time from which on it is certain; nil: `began.likely`.
     package var mayHaveBegun: UInt64?
 }
 
-/// The last two stretches of work: the end of one and the beginning of the next may be found by one sample.
+/// The last two stretches of work: one sample may find the end of one and the beginning of the next.
 package struct SampledStretches: Sendable, Equatable {
     package private(set) var present: SampledStretch?
     package private(set) var last: SampledStretch?
 
     package init() {}
 
-    /// - Parameter time: when it most likely began, where `began.likely` is the time from which on it is certain.
+    /// - Parameter time: when it most likely began, if `began.likely` is the time from which on it is certain.
     package mutating func begin(word: UInt64, at began: TimeBounds, mayHaveBegun time: UInt64? = nil) {
         present = SampledStretch(word: word, began: began, mayHaveBegun: time)
     }
 
-    /// More is known of the beginning of the present one, of which the likely time stays.
-    /// - Parameter time: when it most likely began, where that is known to be earlier.
+    /// Updates the bounds of the present one's beginning; its likely time stays.
+    /// - Parameter time: when it most likely began, if that is known to be earlier.
     package mutating func refine(_ began: TimeBounds, mayHaveBegun time: UInt64?) {
         guard let present, began.likely == present.began.likely else { return }
         self.present = SampledStretch(word: present.word, began: began, mayHaveBegun: time)

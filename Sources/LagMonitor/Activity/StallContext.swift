@@ -1,6 +1,6 @@
 internal import CLagBeacon
 
-/// Runs `body`, and says what it works at: when the thread stalls in it, the stall's record has it as `request`.
+/// Runs `body` and publishes what it works on: if the thread stalls in it, the stall's record contains it as `request`.
 ///
 /// ```swift
 /// import LagMonitor
@@ -9,15 +9,16 @@ internal import CLagBeacon
 ///     respond(to: request)
 /// }
 /// ```
-/// Recorded while a monitor runs whose configuration asks for it (``StallMonitorConfiguration/contexts``); without one neither the name nor the
-/// attributes are evaluated. Of contexts within one another the innermost counts. At most 4096 are open at once in a process.
+/// Recorded while a monitor runs whose configuration asks for it (``StallMonitorConfiguration/contexts``); otherwise neither the
+/// name nor the attributes are evaluated. If contexts are nested, the innermost counts. At most 4096 are open at once in a
+/// process.
 ///
-/// Any thread. A load while nobody asks for contexts; otherwise some 30 ns and a few more for each attribute: no lock, no system call, and no
-/// allocation but those of the arguments.
+/// Any thread. Costs a load if no monitor wants contexts; otherwise some 30 ns and a few more for each attribute: no lock, no
+/// system call, and no allocation except those of the arguments.
 /// - Parameters:
-///   - name: what kind of work it is, the same for all work of that kind: a route, not a path. At most 64 bytes are kept.
+///   - name: the kind of work, the same for all work of that kind: a route, not a path. At most 64 bytes are kept.
 ///   - attributes: names and values of at most 64 bytes each, as many as fit into 128 bytes in all.
-///   - trace: the trace it belongs to.
+///   - trace: the trace to which it belongs.
 ///   - body: runs once, on the calling thread.
 public func withStallContext<Result: ~Copyable, Failure: Error>(
     name: @autoclosure () -> String,
@@ -29,7 +30,7 @@ public func withStallContext<Result: ~Copyable, Failure: Error>(
     let task = TaskRuntime.currentTask
     let token = open(name(), attributes(), trace(), task)
     let before = clb_context_get_running()
-    // Also without a place: what runs now is not what ran before.
+    // Also without a place: what runs now differs from what ran before.
     clb_context_set_running(clb_context_running(token: token == 0 ? unplaced : token, task: task))
     defer {
         clb_context_set_running(before)
@@ -38,19 +39,22 @@ public func withStallContext<Result: ~Copyable, Failure: Error>(
     return try body()
 }
 
-/// The same for asynchronous work: the context belongs to the task, whatever thread runs it, and to the tasks that it creates meanwhile.
+/// The same for asynchronous work: the context belongs to the task, on whatever thread it runs, and to the tasks that it creates
+/// meanwhile.
 ///
 /// ```swift
 /// await withStallContext(name: "GET /orders/:id", ["tenant": tenant]) {
 ///     await respondLater(to: request)
 /// }
 /// ```
-/// A stall's record says of a context that was open whether it was running. One whose task waits runs nowhere, and is never blamed.
+/// For an open context, a stall's record shows whether it was running. A context whose task is suspended runs nowhere, and is
+/// never blamed.
 ///
-/// Any task. A load while nobody asks for contexts; otherwise some 80 ns, of which 40 are the runtime's for a task-local value; no lock and no system call.
+/// Any task. Costs a load if no monitor wants contexts; otherwise some 80 ns, of which 40 are the runtime's for a task-local
+/// value; no lock and no system call.
 /// - Parameters:
-///   - isolation: the caller's; nothing to be passed.
-// Specialised where it is used: as generic code of another module it takes three times as long.
+///   - isolation: the caller's; do not pass it.
+// Specialised in the calling module: as generic code of another module it takes three times as long.
 @inlinable public func withStallContext<Result, Failure: Error>(
     name: @autoclosure () -> String,
     _ attributes: @autoclosure () -> StallAttributes = [:],
@@ -64,7 +68,7 @@ public func withStallContext<Result: ~Copyable, Failure: Error>(
     do {
         return try await stallContextToken.withValue(token, operation: { try await body() }, isolation: isolation)
     } catch {
-        // A task-local value's scope throws any error: here what the body does.
+        // A task-local value's scope throws any error: here only the body's error.
         throw error as! Failure
     }
 }
@@ -76,7 +80,7 @@ private let unplaced = UInt64.max
 /// Whether a monitor records contexts now. A load.
 @usableFromInline package func areStallContextsWanted() -> Bool { clb_context_is_wanted() != 0 }
 
-/// - Returns: also without a place a token: what runs then is not what ran before.
+/// - Returns: a token, even if there is no place: what runs then differs from what ran before.
 @usableFromInline func openStallContext(
     _ name: String,
     _ attributes: StallAttributes,
@@ -105,7 +109,7 @@ private func open(
     return clb_context_open(&draft, task)
 }
 
-/// The text's own bytes, without a copy but of a short one.
+/// The text's own bytes, without a copy except for a short text.
 @inline(__always) private func withBytes(of text: String, _ body: (UnsafeBufferPointer<UInt8>) -> Void) {
     var text = text
     text.withUTF8(body)

@@ -1,29 +1,29 @@
 internal import CLagBeacon
 package import CLagLinux
 
-/// Where Swift's runtime and libdispatch keep what a thread runs, in this process: learned once, from tasks and a queue of our own (cll_jobs.h,
-/// cll_task.h).
+/// Where Swift's runtime and libdispatch store what a thread runs, in this process: learned once, from tasks and a queue created
+/// for this (cll_jobs.h, cll_task.h).
 package enum TaskRuntime {
-    /// The token of the innermost context that the running task is in; 0: none. Bound by the program's tasks, and read from outside.
+    /// The token of the innermost context of the running task; 0: none. Bound by the program's tasks, and read from outside.
     @TaskLocal package static var context: UInt64 = 0
 
-    /// Where it is read from outside what a thread runs. What could not be learned is not known there.
+    /// Where a thread's present work is read from outside. What could not be learned is unknown in it.
     package static var layout: cll_task_layout { learned.layout }
 
     package static var slots: cll_job_slots { learned.layout.slots }
 
-    /// Whether the task of a thread can be read, and what was read of one of our own was right.
+    /// Whether a thread's task can be read; a task created for this has been read correctly.
     package static var isVerified: Bool { learned.isVerified }
 
-    /// Runs a task's job at once, on the thread that enqueues it: no thread of a pool is needed, and none is waited for.
+    /// Runs a task's job at once, on the thread that enqueues it: it needs no thread of a pool and waits for none.
     private final class InlineExecutor: TaskExecutor {
         func enqueue(_ job: consuming ExecutorJob) { UnownedJob(job).runSynchronously(on: asUnownedTaskExecutor()) }
 
         func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
     }
 
-    /// Written by tasks that run one after the other on the thread that makes them.
-    // Unchecked: the tasks are over when their maker reads it, which is on the same thread; one that were not would be seen by `tasks`, and never freed.
+    /// Written by tasks that run one after the other on the thread that creates them.
+    // Unchecked: the tasks are over when the same thread reads it. If one were not, `tasks` would show it, and this is never freed.
     private final class Learner: @unchecked Sendable {
         let jobs = UnsafeMutablePointer<cll_job_learner>.allocate(capacity: 1)
         let tasks = UnsafeMutablePointer<cll_task_learner>.allocate(capacity: 1)
@@ -40,7 +40,7 @@ package enum TaskRuntime {
         }
     }
 
-    /// What a task that learns is made with: each differs from the others in all of it.
+    /// The properties of a task used for learning: each task differs from the others in all of them.
     private struct Truth: Sendable {
         let name: String
         let priority: TaskPriority
@@ -82,7 +82,7 @@ package enum TaskRuntime {
                     cll_task_learner_in_task(learner.tasks, truth)
                 }
             }
-            // A runtime that does not run it at once is another one than this was made for.
+            // A runtime that does not run it at once is not the one for which this was made.
             guard learner.jobs.pointee.tasks == index + 1 else { return (learner.layout, false) }
             cll_job_learner_after_task(learner.jobs)
         }
@@ -96,7 +96,7 @@ package enum TaskRuntime {
         return (learner.layout, learner.isVerified)
     }()
 
-    /// A task compares what it knows of itself with what is read of it from outside. What is not right is not used.
+    /// A task compares its own properties with those read from outside. Wrong ones are not used.
     private static func verify(_ learner: Learner, on executor: InlineExecutor) {
         guard cll_memory_prepare() == 0, let thread = JobThread(tid: cll_gettid()) else { return }
         let truth = Truth(name: "lagmonitor.verified", priority: .high, value: 0x1a95_0005_6d92_8005)
@@ -124,13 +124,13 @@ package enum TaskRuntime {
 }
 
 extension cll_task {
-    /// The task's name; nil: it has none.
+    /// The task's name; nil: none.
     package var nameText: String? {
         guard name_length > 0 else { return nil }
         return withUnsafeBytes(of: name) { String(decoding: $0.prefix(Int(name_length)), as: UTF8.self) }
     }
 
-    /// The names of the tasks that wait for it, one for the other.
+    /// The names of the chain of tasks that wait for it, each for the one before.
     package var awaiterTexts: [String] {
         withUnsafeBytes(of: awaiter_lengths) { lengths in
             withUnsafeBytes(of: awaiters) { names in

@@ -1,13 +1,13 @@
 internal import CLagLinux
 internal import Glibc
 
-/// A thread as the kernel and the capture know it: of this process, unless said.
+/// A thread's identity for the kernel and the capture; of this process by default.
 public struct ThreadIdentity: Sendable, Equatable {
     /// The kernel's thread id.
     public let tid: Int32
-    /// The process whose thread it is.
+    /// The process to which the thread belongs.
     public let process: Int32
-    /// Lowest address of the stack; the guard lies below it. 0 when unknown.
+    /// Lowest address of the stack; the guard is below it. 0 when unknown.
     public let stackLow: UInt64
     /// One past the highest address of the stack. 0 when unknown.
     public let stackHigh: UInt64
@@ -24,7 +24,7 @@ public struct ThreadIdentity: Sendable, Equatable {
         self.stackHigh = stackHigh
     }
 
-    /// The calling thread. Allocates (glibc reads the main thread's bounds from `/proc`): once a thread, not in a hot path.
+    /// The calling thread. Allocates (glibc reads the main thread's bounds from `/proc`): once a thread, not on a hot path.
     public static var current: ThreadIdentity { make(tid: cll_gettid(), thread: pthread_self()) }
 
     /// The process's main thread, from any thread.

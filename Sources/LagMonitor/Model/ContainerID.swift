@@ -1,6 +1,6 @@
-/// The container that a process runs in, by what the kernel says of it. Pure: texts in, 64 hex digits out.
+/// The container in which a process runs, from the kernel's information. Pure: texts in, 64 hex digits out.
 ///
-/// Forms of the component of a control group's path, of cgroup v1 and v2 (the runtimes' own sources):
+/// Forms of the component in a control group's path, for cgroup v1 and v2 (from the runtimes' sources):
 ///
 /// | runtime | component |
 /// |---|---|
@@ -10,14 +10,14 @@
 /// | CRI-O | `crio-<id>.scope` |
 /// | Podman | `libpod-<id>.scope`, and `container` below it |
 ///
-/// With a cgroup namespace of its own, as v2 has it by default, a container sees `/` there. Then what is mounted helps, outside of Kubernetes:
-/// Podman's `/run/.containerenv`, Docker's `/etc/hostname` (with `--network container:NAME` that is the other container's). In a pod
-/// these files may be those of its sandbox, which is another container, and nothing is taken of them.
+/// With a cgroup namespace of its own, the default in v2, a container sees `/` there. Then the mounts help, outside of
+/// Kubernetes: Podman's `/run/.containerenv`, Docker's `/etc/hostname` (with `--network container:NAME` that is the other
+/// container's). In a pod these files may belong to its sandbox, which is another container, so they are not used.
 package enum ContainerID {
     package static let digits = 64
     private static let prefixes: Set<String> = ["", "docker", "cri-containerd", "crio", "libpod", "nerdctl"]
 
-    /// Of `/proc/PID/cgroup` (cgroups(7)): the innermost container of the first hierarchy that names one.
+    /// From `/proc/PID/cgroup` (cgroups(7)): the innermost container of the first hierarchy that names one.
     package static func inControlGroups(_ text: String) -> String? {
         text.split(separator: "\n").lazy.compactMap { line -> String? in
             // `hierarchy:controllers:path`; the path may have colons.
@@ -27,7 +27,7 @@ package enum ContainerID {
         }.first
     }
 
-    /// Of `/proc/PID/mountinfo` (proc(5)): root and mount point are the fourth and fifth member of a line.
+    /// From `/proc/PID/mountinfo` (proc(5)): root and mount point are the fourth and fifth member of a line.
     package static func inMounts(_ text: String) -> String? {
         var (ofPodman, ofDocker): (String?, String?)
         for line in text.split(separator: "\n") {
@@ -36,7 +36,7 @@ package enum ContainerID {
             let root = members[3].split(separator: "/")
             if root.contains("kubelet") { return nil }
             switch members[4] {
-            // Kubernetes mounts both into every container, wherever its own folder is.
+            // Kubernetes mounts both into every container, wherever the container's own folder is.
             case "/dev/termination-log", "/var/run/secrets/kubernetes.io/serviceaccount": return nil
             case "/run/.containerenv": ofPodman = after("overlay-containers", in: root)
             case "/etc/hostname": ofDocker = after("containers", in: root)
@@ -57,7 +57,7 @@ package enum ContainerID {
         let before = name.dropLast(digits)
         if before.isEmpty { return String(name) }
         guard let separator = before.last, separator == "-" || separator == ":" else { return nil }
-        // Of `slice:cri-containerd:id` the runtime stands between the colons.
+        // In `slice:cri-containerd:id`, the runtime is between the colons.
         let runtime = before.dropLast().split(separator: ":", omittingEmptySubsequences: false).last ?? ""
         return prefixes.contains(String(runtime)) ? String(name.suffix(digits)) : nil
     }

@@ -8,7 +8,7 @@ package enum Decimal {
             bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
             rest /= 10
         } while rest > 0 || bytes.count - start < digits
-        // By hand: reversing a slice in place copies the array.
+        // A loop, because reversing a slice in place copies the array.
         var low = start
         var high = bytes.count - 1
         while low < high {

@@ -6,6 +6,6 @@ package enum LineEvent: String, Sendable, CaseIterable {
     case dropped
     /// A limit held records back.
     case suppressed
-    /// The same stall comes again and again.
+    /// The same stall recurs.
     case recurring
 }

@@ -1,4 +1,4 @@
-/// Fixed-width fields at checked places; 0 beyond the end.
+/// Fixed-width fields at checked positions; 0 beyond the end.
 package struct LittleEndianBytes {
     package let bytes: [UInt8]
     package init(_ bytes: [UInt8]) { self.bytes = bytes }

@@ -1,11 +1,11 @@
-/// A line that is not a stall: records were lost, records were held back, or a stall comes again and again.
+/// A line that is not a stall: records were lost, records were held back, or a stall recurs.
 public struct Notice: Sendable, Equatable {
     package enum Content: Sendable, Equatable {
-        /// So many records were lost since the last notice of this reason; in this process `total`.
+        /// How many records were lost since the last notice of this reason; `total` is the count in this process.
         case dropped(count: UInt64, reason: DropReason, total: UInt64)
-        /// A limit held records back; in this process `total`.
+        /// A limit held records back; `total` is the count in this process.
         case suppressed(Suppression, total: UInt64)
-        /// The same stall came again and again.
+        /// The same stall recurred.
         case recurring(Recurrence)
     }
 
@@ -17,7 +17,7 @@ public struct Notice: Sendable, Equatable {
         case sinkFailed = "sink_failed"
         /// The sink's reader was too slow, up to the deadline.
         case sinkSlow = "sink_slow"
-        /// A file of stalls in progress, left by a process that died, was damaged or too old: what it held is not known.
+        /// A file of stalls in progress, left by a process that died, was damaged or too old: its content is not known.
         case unfinishedRefused = "unfinished_refused"
     }
 
@@ -54,12 +54,12 @@ public struct Notice: Sendable, Equatable {
         }
     }
 
-    /// What groups the stalls that this is about; nil where they are of several groups, or not known.
+    /// The common fingerprint of the stalls that this is about; nil if they have several, or if it is not known.
     package var fingerprint: String? { suppression?.fingerprint ?? recurrence?.fingerprint }
 
     package var culprit: String? { suppression?.culprit ?? recurrence?.culprit }
 
-    /// One line for people.
+    /// One line for readers.
     public var message: String {
         switch content {
         case .dropped(let count, let reason, _): Self.message(of: count, reason)

@@ -1,15 +1,16 @@
-/// Text that goes to a terminal, a log or a column: the one place where names lose what would change how the rest is shown.
+/// Text for a terminal, a log or a column: the one place that removes from names what would change how the rest is shown.
 ///
-/// Who writes a program chooses the names of its threads, functions and files; who watches it reads them beside our words. Without this
-/// a name can clear the screen (ESC), set its title (OSC), begin a line of its own, or turn what stands beside it around.
+/// A program's author chooses the names of its threads, functions and files; an operator reads them beside our text. Without
+/// this, a name could clear the screen (ESC), set its title (OSC), start a new line, or reverse the text beside it.
 package enum PlainText {
-    /// With U+FFFD for each control and format character, among them ESC, newlines, C1 and the marks for the direction of writing.
+    /// Replaces each control and format character by U+FFFD, among them ESC, newlines, C1 and the marks for the writing
+    /// direction.
     package static func sanitized(_ bytes: some Sequence<UInt8>) -> String {
         sanitized(String(decoding: Array(bytes), as: UTF8.self))
     }
 
     package static func sanitized(_ text: String) -> String {
-        // The most are plain; they are not copied.
+        // Most texts are plain; they are not copied.
         guard text.unicodeScalars.contains(where: isControl) else { return text }
         var clean = String.UnicodeScalarView()
         for scalar in text.unicodeScalars { clean.append(isControl(scalar) ? "\u{fffd}" : scalar) }

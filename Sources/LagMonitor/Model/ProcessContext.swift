@@ -1,4 +1,4 @@
-/// What is the same in all records of a process: read once, at start.
+/// What all records of a process have in common: read once, at start.
 public struct ProcessContext: Sendable, Equatable {
     /// `pid`: the process's number, in the PID namespace of the monitor.
     public var pid: Int32
@@ -6,14 +6,14 @@ public struct ProcessContext: Sendable, Equatable {
     public var processName: String
     /// `host_name`.
     public var hostName: String
-    /// `boot_id`: 32 lower-case hex digits; all zero where the kernel does not say. Times of `mono_us` compare only
-    /// within the same boot.
+    /// `boot_id`: 32 lower-case hex digits; all zeros if the kernel does not report it. Times of `mono_us` compare only within
+    /// the same boot.
     public var bootID: String
-    /// `service_name` as OpenTelemetry means it.
+    /// `service_name` in OpenTelemetry's meaning.
     public var serviceName: String?
     /// `service_version`.
     public var serviceVersion: String?
-    /// `labels`: the operator's own.
+    /// `labels`: the operator's labels.
     package var labels = RecordLabels.none
     /// Where it runs: `k8s_pod_name`, `container_id`, …
     package var resource = ProcessResource()

@@ -1,7 +1,8 @@
 /// The operator's own names and values, the same in every line of a process: `team=shop`.
 ///
-/// A name is a letter and up to 31 letters, digits, `_` or `-`: the narrowest of what Prometheus, Sentry and ECS take, but for `-`, which
-/// metrics show as `_` (``metricName(_:)``). Values are 1 to 128 bytes of UTF-8 without control characters. Any thread; a value type.
+/// A name is a letter and up to 31 letters, digits, `_` or `-`: the strictest rules of Prometheus, Sentry and ECS, except for
+/// `-`, which metrics show as `_` (``metricName(_:)``). Values are 1 to 128 bytes of UTF-8 without control characters. Any
+/// thread; a value type.
 package struct RecordLabels: Sendable, Hashable {
     /// Sorted by name, each name once.
     package let pairs: [Pair]
@@ -11,7 +12,7 @@ package struct RecordLabels: Sendable, Hashable {
         package let value: String
     }
 
-    /// Why a text is no label.
+    /// Why a text is not a valid label.
     package struct ValidationError: Error, Equatable {
         package let reason: String
     }
@@ -21,8 +22,8 @@ package struct RecordLabels: Sendable, Hashable {
     package static let maximumCount = 16
     package static let maximumNameBytes = 32
     package static let maximumValueBytes = 128
-    /// Of a line of the native format the labels take no more than one part in so many, so that who is to blame always has room there. Other
-    /// formats write them in more bytes.
+    /// In a line of the native format the labels take at most this fraction, so that there is always space for the culprit. Other
+    /// formats need more bytes for them.
     package static let shareOfLine = 8
 
     package static let allowed = """
@@ -30,8 +31,9 @@ package struct RecordLabels: Sendable, Hashable {
         \(maximumNameBytes - 1) letters, digits, '_' or '-', a value 1 to \(maximumValueBytes) bytes without control characters
         """
 
-    /// Names with a meaning of their own in metrics (Prometheus's `le`, and those of our series), in profiles or in Sentry's tags; and those of
-    /// which Sentry's Relay deletes a tag, as they are attributes of the event (`dist`, `filename`, `function`, `release`, `user`).
+    /// Names that already have a meaning: in metrics (Prometheus's `le`, and the names of our series), in profiles or in Sentry's
+    /// tags; and names of tags that Sentry's Relay deletes because they are attributes of the event (`dist`, `filename`,
+    /// `function`, `release`, `user`).
     package static let reservedNames: Set<String> = [
         "cause", "culprit", "dist", "event", "filename", "function", "kind", "le", "loop", "phase", "process", "reason",
         "release",
@@ -42,7 +44,7 @@ package struct RecordLabels: Sendable, Hashable {
 
     package subscript(name: String) -> String? { pairs.first { $0.name == name }?.value }
 
-    /// - Throws: ``ValidationError`` for the first label, in the order of the names, that is none.
+    /// - Throws: ``ValidationError`` for the first invalid label, in the order of the names.
     package init(_ values: [String: String]) throws(ValidationError) {
         guard values.count <= Self.maximumCount else { throw ValidationError(reason: "\(values.count) labels are too many") }
         var metricNames: [String: String] = [:]
@@ -59,13 +61,13 @@ package struct RecordLabels: Sendable, Hashable {
 
     private init(unchecked pairs: [Pair]) { self.pairs = pairs }
 
-    /// Of a line that was read: what in it is a label, in its order by name; what is not is left out.
+    /// From a line that was read: its valid labels, in the order of their names; invalid ones are left out.
     package init(claimed values: [String: String]) {
         let valid = values.filter { Self.validationError($0.key, $0.value) == nil }.sorted { $0.key < $1.key }
         self.init(unchecked: valid.prefix(Self.maximumCount).map { Pair(name: $0.key, value: $0.value) })
     }
 
-    /// What is wrong with a label, with its name; nil: nothing.
+    /// What is wrong with a label, with its name; nil if it is valid.
     package static func validationError(_ name: String, _ value: String) -> String? {
         guard isName(name.utf8) else { return "\"\(PlainText.sanitized(String(name.prefix(64))))\" is no name of a label" }
         if reservedNames.contains(metricName(name)) { return "the name \"\(name)\" has a meaning of its own" }
@@ -85,13 +87,13 @@ package struct RecordLabels: Sendable, Hashable {
 
     private static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte) }
 
-    /// The name in Prometheus, which knows no `-`.
+    /// The name in Prometheus, which does not allow `-`.
     package static func metricName(_ name: String) -> String { name.replacing("-", with: "_") }
 
-    /// What the labels take of a line of the native format.
+    /// How many bytes the labels take in a line of the native format.
     package var lineBytes: Int {
         guard !isEmpty else { return 0 }
-        // `"labels":{` and `},`, and of each pair four quotes, a colon and a comma.
+        // `"labels":{` and `},`, and for each pair four quotes, a colon and a comma.
         return pairs.reduce(12) { sum, pair in
             let escapes = pair.value.utf8.count { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
             return sum + pair.name.utf8.count + pair.value.utf8.count + escapes + 6

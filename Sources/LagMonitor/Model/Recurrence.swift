@@ -1,10 +1,10 @@
-/// The same stall again and again: the content of an `event` `recurring` line.
+/// A stall that recurs: the content of an `event` `recurring` line.
 package struct Recurrence: Sendable, Equatable {
     package var fingerprint: String
-    /// How many stalls that are, within the window.
+    /// The number of these stalls within the window.
     package var count: UInt64
     package var windowNanoseconds: UInt64
-    /// Wall clock at the start of the first of them and of the last, nanoseconds since 1970.
+    /// Wall clock at the start of the first and of the last of them, nanoseconds since 1970.
     package var firstRealtimeNanoseconds: Int64
     package var lastRealtimeNanoseconds: Int64
     /// Their durations added up.
@@ -38,9 +38,9 @@ package struct Recurrence: Sendable, Equatable {
         self.message = message
     }
 
-    /// What stands before ``message`` in the line's `message`; it follows from the rest.
+    /// The text before ``message`` in the line's `message`; it is derived from the other properties.
     package var introduction: String {
-        // As exact as the line has it, so that who reads that makes the same.
+        // As exact as in the line, so that a reader of the line produces the same text.
         let window = DurationText.text(nanoseconds: windowNanoseconds / 1_000_000 * 1_000_000)
         return "the same stall \(count == 1 ? "once" : "\(count) times") within \(window), at last: "
     }

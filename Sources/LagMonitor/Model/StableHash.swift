@@ -1,12 +1,12 @@
 /// A hash that is the same in every process and release: FNV-1a, 64 bits (RFC 9923, section 2).
 ///
-/// Swift's `Hasher` is seeded anew in each process and cannot be used for what leaves it.
+/// Swift's `Hasher` has a new seed in each process, so it cannot be used for values that leave the process.
 package struct StableHash: Sendable {
     package private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
 
     package init() {}
 
-    /// A hash of its own for each variant of the same bytes.
+    /// A different hash for each variant of the same bytes.
     package init(variant: UInt64) { value ^= variant }
 
     package mutating func combine(_ byte: UInt8) { combine(word: UInt64(byte)) }
@@ -16,7 +16,7 @@ package struct StableHash: Sendable {
 
     package mutating func combine(_ bytes: some Sequence<UInt8>) { for byte in bytes { combine(byte) } }
 
-    /// The text and an end mark that occurs in no name, so that `ab`, `c` differs from `a`, `bc`.
+    /// The text and an end mark that no name contains, so that `ab`, `c` differs from `a`, `bc`.
     package mutating func combine(_ text: String) {
         combine(text.utf8)
         combine(0)

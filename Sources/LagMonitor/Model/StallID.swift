@@ -1,7 +1,7 @@
 /// The identity of one stall: a UUID of version 7 (RFC 9562, section 5.7).
 ///
-/// All lines of a stall carry the same id. Ids of different milliseconds sort in the order of their stalls, as
-/// numbers and as text. Any thread; no allocation except for ``description``.
+/// All lines of a stall have the same id. Ids of different milliseconds sort in the order of their stalls, as numbers and as
+/// text. Any thread; no allocation except for ``description``.
 public struct StallID: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// The first eight bytes: 48 bits of milliseconds since 1970, the version, 12 random bits.
     public let high: UInt64
@@ -19,7 +19,7 @@ public struct StallID: Sendable, Hashable, Comparable, CustomStringConvertible {
         low = 0x8000_0000_0000_0000 | (randomLow & 0x3fff_ffff_ffff_ffff)
     }
 
-    /// An id from its two halves, which are those of another id.
+    /// An id from the two halves of another id.
     package init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
 
     /// An id from the stall's start, its random bits from `generator`.
@@ -31,7 +31,7 @@ public struct StallID: Sendable, Hashable, Comparable, CustomStringConvertible {
         )
     }
 
-    /// Reads the text form, either case; nil when it is not a UUID of version 7 in 8-4-4-4-12 form.
+    /// Reads the text form, either case; nil if it is not a UUID of version 7 in 8-4-4-4-12 form.
     public init?(_ text: String) {
         var halves: (UInt64, UInt64) = (0, 0)
         var digits = 0

@@ -1,18 +1,18 @@
-// The record's times as `Duration`; inside the package they are the nanoseconds that were measured.
+// The record's times as `Duration`; inside the package they are the measured nanoseconds.
 
 extension StallRecord {
     /// `duration_ms`: so far for ``Phase/begin``, in all for ``Phase/end``, at least for ``Phase/abandoned``.
     public var duration: Duration { Duration(clampingNanoseconds: durationNanoseconds) }
 
-    /// `duration_min_ms` and `duration_max_ms`: bounds of the duration, where it is not known exactly.
+    /// `duration_min_ms` and `duration_max_ms`: bounds of the duration, if it is not known exactly.
     public var durationRange: ClosedRange<Duration>? {
         durationBounds.map { Duration(clampingNanoseconds: $0.lowerBound)...Duration(clampingNanoseconds: $0.upperBound) }
     }
 
-    /// `excluded_ms`: time between the stall's start and its end in which the process could not run, and which is not in the duration.
+    /// `excluded_ms`: time between the stall's start and end in which the process could not run; not in the duration.
     public var excluded: Duration? { excludedNanoseconds.map(Duration.init(clampingNanoseconds:)) }
 
-    /// `threshold_ms`: from what duration on this counts as a stall.
+    /// `threshold_ms`: the duration from which this counts as a stall.
     public var threshold: Duration { Duration(clampingNanoseconds: thresholdNanoseconds) }
 }
 
@@ -23,8 +23,8 @@ extension StallRecord.Evidence {
     /// `run_delay_ms`: runnable, but not scheduled.
     public var runDelay: Duration? { runDelayNanoseconds.map(Duration.init(clampingNanoseconds:)) }
 
-    /// `throttled_ms`: the part of ``runDelay`` that the processor quota of its control groups took, at most; nil where none did, or that is not
-    /// known.
+    /// `throttled_ms`: the part of ``runDelay`` that the processor quota of its control groups took, at most; nil if none did, or
+    /// if it is not known.
     public var throttled: Duration? { throttledNanoseconds.map(Duration.init(clampingNanoseconds:)) }
 
     /// `blocked_ms`: asleep in the kernel.
@@ -33,12 +33,12 @@ extension StallRecord.Evidence {
     /// `system_ms`: in the kernel, a part of ``cpu``.
     public var system: Duration? { systemNanoseconds.map(Duration.init(clampingNanoseconds:)) }
 
-    /// `pending_ms`: for how long at least events had been ready, when it was sampled.
+    /// `pending_ms`: how long events had been ready when it was sampled, at least.
     public var pendingTime: Duration? { pendingNanoseconds.map(Duration.init(clampingNanoseconds:)) }
 }
 
 extension StallRecord.SampleNode {
-    /// `ms`: the time of the stall that the samples through here cover.
+    /// `ms`: the stall's time that the samples through this node cover.
     public var weight: Duration { Duration(clampingNanoseconds: weightNanoseconds) }
 
     /// `pruned_ms`: the weight of children that were left out.

@@ -1,16 +1,16 @@
 extension StallRecord {
-    /// What the program said that it worked at (`withStallContext`): an object of its own in the line.
+    /// What the program was working on, by its own report (`withStallContext`): a separate object in the line.
     public struct Request: Sendable, Equatable {
-        /// What a context's name is called as an attribute, where a program publishes its contexts for any reader (OTEP 4947).
+        /// The attribute name of a context's name, if a program publishes its contexts for any reader (OTEP 4947).
         package static let publishedKey = "lagmonitor.context"
 
-        /// `name`: what kind of work it is.
+        /// `name`: the kind of work.
         public var name: String
-        /// `running`: whether the stalled thread was at it. Being open is not being at fault.
+        /// `running`: whether the stalled thread was working on it. An open context is not necessarily the cause.
         public var running: Bool
-        /// `open_ms`: for how long it had been open; nil: not known.
+        /// `open_ms`: how long it had been open; nil: not known.
         package var openNanoseconds: UInt64?
-        /// `attributes`, in the order that the program gave them.
+        /// `attributes`, in the program's order.
         public var attributes: [Attribute]
 
         public init(name: String, running: Bool, open: Duration? = nil, attributes: [Attribute] = []) {
@@ -20,7 +20,7 @@ extension StallRecord {
             self.attributes = attributes
         }
 
-        /// For how long it had been open; nil: that is not known, of a program that publishes its contexts for any reader.
+        /// How long it had been open; nil: not known, if a program publishes its contexts for any reader.
         public var open: Duration? { openNanoseconds.map { Duration(clampingNanoseconds: $0) } }
 
         /// A name and a value.
@@ -35,15 +35,16 @@ extension StallRecord {
         }
     }
 
-    /// The task that ran on the stalled thread, Swift's or asyncio's of CPython: an object of its own in the line.
+    /// The task that ran on the stalled thread, Swift's or asyncio's of CPython: a separate object in the line.
     public struct RunningTask: Sendable, Equatable {
-        /// `id`: the runtime's number of the task; in CPython one made of its address.
+        /// `id`: the runtime's number of the task; for CPython derived from its address.
         public var id: UInt64
-        /// `name`: the one it was made with.
+        /// `name`: the name with which it was created.
         public var name: String?
-        /// `priority`: `TaskPriority`'s number, 9 to 33; of Swift alone.
+        /// `priority`: `TaskPriority`'s number, 9 to 33; Swift only.
         public var priority: UInt64?
-        /// `awaited_by`: the names of the tasks that wait for it, one for the other, as far as they are known; of CPython alone.
+        /// `awaited_by`: the chain of tasks that wait for it, each for the one before, as far as their names are known; CPython
+        /// only.
         public var awaitedBy: [String]
 
         public init(id: UInt64, name: String? = nil, priority: UInt64? = nil, awaitedBy: [String] = []) {

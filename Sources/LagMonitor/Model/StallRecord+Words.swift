@@ -1,11 +1,11 @@
 extension StallRecord {
     /// Which line of its stall a record is.
     public enum Phase: String, Sendable, CaseIterable {
-        /// The stall goes on: a long one makes a line while it lasts.
+        /// The stall is still in progress: a long one gets a line while it lasts.
         case begin
         /// The stall is over.
         case end
-        /// The process died or stopped in it.
+        /// The process died or stopped during the stall.
         case abandoned
     }
 
@@ -16,7 +16,7 @@ extension StallRecord {
         case critical
     }
 
-    /// Which rule found the stall. In this order: what comes first knows the stall's start and end more exactly.
+    /// The rule that found the stall. In order of precision: the first rules know the stall's start and end more exactly.
     public enum Kind: String, Sendable, CaseIterable, Comparable {
         /// One long callback.
         case callout
@@ -29,7 +29,7 @@ extension StallRecord {
         /// The same function was on top in several samples.
         case sample
 
-        /// The place in the order.
+        /// The position in the order.
         package var rank: UInt8 {
             switch self {
             case .callout: 0
@@ -40,13 +40,13 @@ extension StallRecord {
             }
         }
 
-        // Not the comparison of raw values: the watchdog compares kinds, and texts are compared by generic code.
+        // Does not compare raw values: the watchdog compares kinds, and texts would be compared by generic code.
         public static func == (left: Kind, right: Kind) -> Bool { left.rank == right.rank }
         public static func != (left: Kind, right: Kind) -> Bool { left.rank != right.rank }
         public static func < (left: Kind, right: Kind) -> Bool { left.rank < right.rank }
     }
 
-    /// Why the thread stood still.
+    /// Why the thread did not progress.
     public enum Cause: String, Sendable, CaseIterable {
         case cpu
         case syscall
@@ -60,12 +60,12 @@ extension StallRecord {
     /// How the stack was taken.
     public typealias Capture = CaptureMethod
 
-    /// What a thread waits for in a futex. The raw value is what is in the line.
+    /// What a thread waits for in a futex. The raw value is written to the line.
     public enum LockKind: String, Sendable, CaseIterable {
         /// A pthread mutex, `NSLock` and the like.
         case mutex
-        /// A lock whose word holds its owner: `Synchronization.Mutex`, Swift's lazy globals, `dispatch_once`. Also what else runs once
-        /// (`pthread_once`, C++'s static locals), where no memory names the owner.
+        /// A lock whose word contains its owner: `Synchronization.Mutex`, Swift's lazy globals, `dispatch_once`. Also other code
+        /// that runs once (`pthread_once`, C++'s static locals), if no memory names the owner.
         case owned
         /// A pthread rwlock.
         case readWrite = "read_write"
@@ -79,7 +79,7 @@ extension StallRecord {
         case group
         /// The lock of a language's interpreter (CPython's GIL).
         case gil
-        /// Something else that sleeps in a futex.
+        /// Another kind of wait in a futex.
         case futex
     }
 }

@@ -1,11 +1,11 @@
-/// What a limit held back since it was last reported: the content of an `event` `suppressed` line.
+/// What a limit held back since the last report: the content of an `event` `suppressed` line.
 package struct Suppression: Sendable, Equatable {
-    /// Longest text kept of a record, in bytes; no line carries more of a message.
+    /// The longest text kept of a record, in bytes; no line contains more of a message.
     package static let maximumTextBytes = 512
 
-    /// nil: of several, which had to make room for newer ones.
+    /// nil: several fingerprints, which were evicted for newer ones.
     package var fingerprint: String?
-    /// How many fingerprints this is about; one that came back and had to go again counts again.
+    /// How many fingerprints this is about; one that came back and was evicted again counts again.
     package var fingerprints: UInt64 = 1
     /// Stalls held back.
     package var count: UInt64 = 0
@@ -25,7 +25,7 @@ package struct Suppression: Sendable, Equatable {
 
     package init(fingerprint: String?) { self.fingerprint = fingerprint }
 
-    /// One more, which is over.
+    /// Adds a stall that is over.
     package mutating func add(_ record: borrowing StallRecord, at now: UInt64) {
         if count == 0 {
             firstRealtimeNanoseconds = record.startRealtimeNanoseconds
@@ -40,7 +40,7 @@ package struct Suppression: Sendable, Equatable {
         message = Self.cut(record.message)
     }
 
-    /// What is no longer reported of a fingerprint by itself is reported with others.
+    /// Merges a fingerprint that no longer gets a line of its own.
     package mutating func add(_ other: Suppression, at now: UInt64) {
         if count == 0 {
             firstRealtimeNanoseconds = other.firstRealtimeNanoseconds
@@ -59,14 +59,14 @@ package struct Suppression: Sendable, Equatable {
         message = other.message
     }
 
-    /// The beginning of a text, at a scalar's boundary (to which the index of a slice is rounded down).
+    /// The beginning of a text, cut at a scalar's boundary (to which the index of a slice is rounded down).
     package static func cut(_ text: String) -> String {
         guard text.utf8.count > maximumTextBytes else { return text }
         let end = text.utf8.index(text.startIndex, offsetBy: maximumTextBytes)
         return String(text.unicodeScalars[..<end])
     }
 
-    /// What stands before ``message`` in the line's `message`; it follows from the rest.
+    /// The text before ``message`` in the line's `message`; it is derived from the other properties.
     package var introduction: String {
         let stalls = count == 1 ? "1 stall" : "\(count) stalls"
         let whose = fingerprint == nil && fingerprints > 1 ? "of \(fingerprints) fingerprints" : "of one fingerprint"

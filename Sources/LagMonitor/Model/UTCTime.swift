@@ -35,7 +35,7 @@ package enum UTCTime {
         field(fraction / unit, digits: fractionDigits, then: "Z", to: &bytes)
     }
 
-    /// `2024-02-29T23:59:59Z`, with as many fractional digits as asked for.
+    /// `2024-02-29T23:59:59Z`, with the requested number of fractional digits.
     package static func text(_ nanoseconds: Int64, fractionDigits: Int = 0) -> String {
         var bytes: [UInt8] = []
         append(nanosecondsSince1970: nanoseconds, fractionDigits: fractionDigits, to: &bytes)

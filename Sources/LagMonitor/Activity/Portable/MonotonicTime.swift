@@ -1,7 +1,7 @@
 /// A point on `CLOCK_MONOTONIC`, in nanoseconds: the only clock of this package.
 ///
-/// It does not follow the wall clock, so nothing misfires when the wall clock is set. It does not advance while
-/// the machine is suspended.
+/// It does not follow the wall clock, so setting the wall clock has no effect on it. It does not advance while the machine is
+/// suspended.
 public struct MonotonicTime: Sendable, Hashable, Comparable {
     /// Nanoseconds since an unspecified start (the boot, on Linux).
     public let nanoseconds: UInt64
@@ -33,7 +33,7 @@ public struct MonotonicTime: Sendable, Hashable, Comparable {
 }
 
 extension Duration {
-    /// This duration in nanoseconds, saturating (292 years are the end of it).
+    /// This duration in nanoseconds, saturating (at 292 years).
     public var wholeNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

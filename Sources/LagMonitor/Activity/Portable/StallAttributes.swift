@@ -1,4 +1,4 @@
-/// Names and values that a context of `withStallContext` has, in their order.
+/// Names and values of a `withStallContext` context, in order.
 ///
 /// A literal, `["tenant": tenant]`, a dictionary, or a sequence of pairs. Any thread.
 @frozen public struct StallAttributes: Sendable, ExpressibleByDictionaryLiteral {
@@ -6,10 +6,10 @@
 
     @inlinable public init(dictionaryLiteral elements: (String, String)...) { pairs = elements }
 
-    /// - Parameter pairs: names and values; what does not fit is left out, from the end.
+    /// - Parameter pairs: names and values; those that do not fit are left out, from the end.
     @inlinable public init(_ pairs: some Sequence<(String, String)>) { self.pairs = Array(pairs) }
 
-    /// - Parameter pairs: a `Dictionary` or `KeyValuePairs`; what does not fit is left out, from the end.
+    /// - Parameter pairs: a `Dictionary` or `KeyValuePairs`; those that do not fit are left out, from the end.
     @inlinable public init(_ pairs: some Sequence<(key: String, value: String)>) { self.pairs = pairs.map { ($0, $1) } }
 
     /// The attributes of both, the left ones first.

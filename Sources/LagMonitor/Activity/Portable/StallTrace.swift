@@ -1,4 +1,4 @@
-/// Which trace and span a context belongs to, in W3C's form: `trace_id` and `span_id` of the records of its stalls.
+/// The trace and span to which a context belongs, in W3C's form: `trace_id` and `span_id` of the records of its stalls.
 ///
 /// A plain value; any thread.
 public struct StallTrace: Sendable, Hashable {
@@ -9,7 +9,7 @@ public struct StallTrace: Sendable, Hashable {
     /// - Parameters:
     ///   - traceID: 32 hex digits, not all zeros.
     ///   - spanID: 16 hex digits, not all zeros.
-    /// - Returns: nil when that is something else. Some 50 ns.
+    /// - Returns: nil if a text has another form. Some 50 ns.
     public init?(traceID: String, spanID: String) {
         guard let high = Self.number(traceID.utf8.prefix(16)), let low = Self.number(traceID.utf8.dropFirst(16)),
             let span = Self.number(spanID.utf8[...]), high | low != 0, span != 0

@@ -1,6 +1,6 @@
-/// What a field may hold, how it is read from a record, a notice or the process, and how a record gets it back from a line.
+/// The content of a field, how it is read from a record, a notice or the process, and how it is stored from a line.
 ///
-/// A kind of field is a function that gives all of that: `.milliseconds(\.durationNanoseconds)`.
+/// A kind of field is a function that provides all of that: `.milliseconds(\.durationNanoseconds)`.
 package struct FieldAccess: Sendable {
     package let content: FieldContent
     package private(set) var ofStall: (@Sendable (StallRecord) -> FieldValue?)?
@@ -17,7 +17,7 @@ package struct FieldAccess: Sendable {
     }
 }
 
-// Of stalls: a property of the record, which is written and read back. An optional one that is nil is not in the line.
+// Fields of stalls: a property of the record, which is written and read back. An optional one that is nil is not in the line.
 extension FieldAccess {
     typealias Path<Value> = any WritableKeyPath<StallRecord, Value> & Sendable
     typealias Word = CaseIterable & RawRepresentable<String> & Sendable
@@ -30,17 +30,17 @@ extension FieldAccess {
         optional(content, path, FieldValue.text, \.text)
     }
 
-    /// One of the words of this version, now and later.
+    /// One of this version's words; later versions have the same.
     static func oneOf<Value: Word>(_ path: Path<Value>) -> FieldAccess {
         stored(.oneOf(words(Value.self)), path, { .text($0.rawValue) }, { $0.text.flatMap(Value.init) })
     }
 
-    /// One of the words of this version; later ones may add some.
+    /// One of this version's words; later versions may add some.
     static func word<Value: Word>(_ path: Path<Value?>) -> FieldAccess {
         optional(.word(words(Value.self)), path, { .text($0.rawValue) }, { $0.text.flatMap(Value.init) })
     }
 
-    /// In the line when there are any.
+    /// In the line only if there are any.
     static func kinds(_ path: Path<[StallRecord.Kind]>) -> FieldAccess {
         list(.kinds, path, { .texts($0.map(\.rawValue)) }, { $0.texts?.compactMap(StallRecord.Kind.init) })
     }
@@ -72,7 +72,7 @@ extension FieldAccess {
         optional(.share, path, { $0.isNaN ? nil : .share($0) }, \.share)
     }
 
-    /// A flag that is in the line only when it is set.
+    /// A flag that is in the line only if it is set.
     static func flag(_ path: Path<Bool>) -> FieldAccess { stored(.flag, path, { $0 ? .flag(true) : nil }, \.flag) }
     static func flag(_ path: Path<Bool?>) -> FieldAccess { optional(.flag, path, FieldValue.flag, \.flag) }
 
@@ -82,7 +82,7 @@ extension FieldAccess {
         optional(.thread, path, FieldValue.thread, \.thread)
     }
 
-    /// In the line when there are any.
+    /// In the line only if there are any.
     static func threads(_ path: Path<[StallRecord.LockOwner]>) -> FieldAccess {
         list(.threads, path, FieldValue.threads, \.threads)
     }
@@ -91,26 +91,26 @@ extension FieldAccess {
         optional(.request, path, FieldValue.request, \.request)
     }
 
-    /// In the line when there are any.
+    /// In the line only if there are any.
     static func requests(_ path: Path<[StallRecord.Request]>) -> FieldAccess {
         list(.requests, path, FieldValue.requests, \.requests)
     }
 
     static func task(_ path: Path<StallRecord.RunningTask?>) -> FieldAccess { optional(.task, path, FieldValue.task, \.task) }
 
-    /// In the line when there are any.
+    /// In the line only if there are any.
     static func attributes(_ path: Path<[StallRecord.Request.Attribute]>) -> FieldAccess {
         list(.attributes, path, FieldValue.attributes, \.attributes)
     }
 
-    /// In the line when there are any.
+    /// In the line only if there are any.
     static func workers(_ path: Path<[StallRecord.WorkerGroup]>) -> FieldAccess {
         list(.workers, path, FieldValue.workers, \.workers)
     }
 
     static func frames(_ path: Path<[StallRecord.Frame]>) -> FieldAccess { stored(.frames, path, FieldValue.frames, \.frames) }
 
-    /// A field that is computed, and read back, if at all, in a way of its own.
+    /// A field that is computed; if it is read back, by a separate function.
     static func stall(
         _ content: FieldContent,
         _ read: @escaping @Sendable (StallRecord) -> FieldValue?,
@@ -151,7 +151,7 @@ extension FieldAccess {
     private static func words<Value: Word>(_ type: Value.Type) -> [String] { Value.allCases.map(\.rawValue) }
 }
 
-// Of notices. Nil: the notice is about something else.
+// Fields of notices. Nil: the notice is about something else.
 extension FieldAccess {
     typealias NoticePath<Value> = any KeyPath<Notice, Value?> & Sendable
 
@@ -164,7 +164,7 @@ extension FieldAccess {
     static func notice(milliseconds path: NoticePath<UInt64>) -> FieldAccess {
         notice(.milliseconds, path, FieldValue.milliseconds)
     }
-    /// One of the words of this version; later ones may add some.
+    /// One of this version's words; later versions may add some.
     static func notice<Value: Word>(word path: NoticePath<Value>) -> FieldAccess {
         notice(.word(words(Value.self)), path) { .text($0.rawValue) }
     }
@@ -176,7 +176,7 @@ extension FieldAccess {
     ) -> FieldAccess { FieldAccess(content: content, ofNotice: { $0[keyPath: path].map(value) }) }
 }
 
-// Of the process: in every line.
+// Fields of the process: in every line.
 extension FieldAccess {
     typealias ContextPath<Value> = any KeyPath<ProcessContext, Value> & Sendable
 

@@ -1,13 +1,13 @@
-/// What a field may hold.
+/// The possible contents of a field.
 package enum FieldContent: Sendable {
     case schema
     case event
-    /// One of these words, now and later.
+    /// One of these words; later versions have the same.
     case oneOf([String])
-    /// One of these words today; later versions may add some.
+    /// One of these words; later versions may add some.
     case word([String])
     case text
-    /// A text whose end says more than its beginning: where it is cut, the end stays.
+    /// A text whose end is more important than its beginning: if it is cut, the end stays.
     case path
     /// RFC 3339 in UTC with nine fractional digits.
     case time

@@ -1,17 +1,18 @@
-/// Everything that is known of a field of the record. Each is declared once, in ``FieldTable``; writer, reader, `check`, JSON Schema, log
-/// metadata and documentation follow from that.
+/// The definition of a field of the record. Each is declared once, in ``FieldTable``; writer, reader, `check`, JSON Schema, log
+/// metadata and documentation are derived from it.
 package struct FieldDefinition: Sendable {
     package let field: StallField
     /// The member's name in the line. It needs no escaping.
     package let name: StaticString
     package fileprivate(set) var access: FieldAccess
-    /// Lines that always have it.
+    /// Events whose lines always have it.
     package let required: Events
     package let cap: TextCap
-    /// When it is left out of a line that is too long; a line of ``required`` keeps it in the native format even then.
+    /// When it is left out of a line that is too long; in the native format, a line of ``required`` keeps it even then.
     package let priority: FieldPriority
     package let formats: Formats
-    /// OpenTelemetry's name of a field that says where the process runs: in OTLP it is an attribute of the resource. Nil: it is another field.
+    /// OpenTelemetry's name, for a field about where the process runs: in OTLP it is an attribute of the resource. Nil for other
+    /// fields.
     package fileprivate(set) var resourceAttribute: StaticString?
     /// One sentence, for the schema and the documents.
     package fileprivate(set) var documentation: StaticString = ""
@@ -40,7 +41,7 @@ package struct FieldDefinition: Sendable {
         package static let all: Events = [.stall, .dropped, .suppressed, .recurring]
         /// Notices about several stalls.
         static let summaries: Events = [.suppressed, .recurring]
-        /// All but ``dropped``, which is about lines.
+        /// All except ``dropped``, which is about lines.
         static let aboutStalls: Events = [.stall, .suppressed, .recurring]
     }
 
@@ -50,13 +51,13 @@ package struct FieldDefinition: Sendable {
 
         package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// The list of native fields in ECS, OTLP and Sentry. These have a place of their own for what is not in it.
+        /// The list of native fields in ECS, OTLP and Sentry. Fields that are not in it have their own place in these formats.
         package static let fields = Formats(rawValue: 1)
         /// The metadata of swift-log.
         package static let metadata = Formats(rawValue: 2)
     }
 
-    /// What a stall's record has in it; nil: the line does not have the field.
+    /// The field's value in a stall's record; nil: the line does not have the field.
     package func value(of record: StallRecord, _ context: ProcessContext) -> FieldValue? {
         if let read = access.ofStall { read(record) } else { access.ofContext?(context) }
     }
@@ -65,20 +66,20 @@ package struct FieldDefinition: Sendable {
         if let read = access.ofNotice { read(notice) } else { access.ofContext?(context) }
     }
 
-    /// Whether a line keeps it that has room for fields of this priority.
+    /// Whether a line with space for fields of this priority keeps it.
     package func isKept(at priority: FieldPriority, in event: LineEvent) -> Bool {
         self.priority <= priority || required.contains(Events(event))
     }
 }
 
 extension FieldDefinition {
-    /// An entry of the table: what the field is, to be followed by what it means.
+    /// An entry of the table: what the field is; `means` must follow.
     /// - Parameters:
-    ///   - access: its content, and where that is in a record, a notice or the process.
-    ///   - events: lines that always have it.
+    ///   - access: its content, and the content's place in a record, a notice or the process.
+    ///   - events: events whose lines always have it.
     ///   - cap: the limit of its texts.
     ///   - priority: when it is left out of a line that is too long.
-    ///   - formats: those that take it from the table, besides the native one.
+    ///   - formats: those, besides the native one, that take it from the table.
     static func field(
         _ field: StallField,
         _ name: StaticString,
@@ -101,7 +102,7 @@ extension FieldDefinition {
         )
     }
 
-    /// An entry that lacks its sentence; the table takes none without it.
+    /// An entry without its sentence; the table accepts it only with one.
     struct Undocumented {
         fileprivate var definition: FieldDefinition
 
@@ -112,7 +113,7 @@ extension FieldDefinition {
             return both
         }
 
-        /// In OTLP an attribute of the resource, of that name.
+        /// In OTLP it is an attribute of the resource, with that name.
         func resource(_ attribute: StaticString) -> Undocumented {
             var named = self
             named.definition.resourceAttribute = attribute
@@ -128,16 +129,16 @@ extension FieldDefinition {
     }
 }
 
-/// When a field is left out of a line that is too long, the last first.
+/// When a field is left out of a line that is too long; the last case is left out first.
 package enum FieldPriority: Comparable, Sendable {
     /// Never.
     case always
-    /// Why it stalled, and who is to blame.
+    /// The cause of the stall, and the culprit.
     case essential
     case optional
 }
 
-/// Which limit a field's text has; how many bytes that is depends on how much room there is in the line.
+/// The limit of a field's text; its number of bytes depends on the space in the line.
 package enum TextCap: Sendable {
     case message, name, host, hash, word, reason, symbol
     /// Text of a fixed length of at most 32 bytes: never cut.

@@ -1,4 +1,4 @@
-// Why the thread stood still, and what that was derived from.
+// Why the thread did not progress, and the evidence for that.
 extension FieldTable {
     static let cause: [FieldDefinition] = [
         .field(.cause, "cause", .oneOf(\.cause), required: .stall, keep: .always)

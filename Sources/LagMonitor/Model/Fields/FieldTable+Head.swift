@@ -1,4 +1,4 @@
-// What a line is, and who made it.
+// The kind of a line, and its producer.
 extension FieldTable {
     static let head: [FieldDefinition] = [
         .field(.schema, "schema", .constant(.schema, StallRecord.schema), required: .all, cap: .fixed, keep: .always, in: [])

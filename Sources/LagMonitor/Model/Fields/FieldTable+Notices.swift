@@ -1,4 +1,4 @@
-// What notices say that stalls do not.
+// Fields that only notices have.
 extension FieldTable {
     static let notices: [FieldDefinition] = [
         .field(.dropped, "dropped", .notice(count: \.loss?.count), required: .dropped, keep: .always, in: .fields)
@@ -26,14 +26,14 @@ extension FieldTable {
     ]
 }
 
-// What notices of one event, or of several, say; nil in others.
+// The content of notices about one event, or about several; nil in other notices.
 extension Notice {
     /// `dropped_total`.
     var droppedTotal: UInt64? { if case .dropped(_, _, let total) = content { total } else { nil } }
     /// `suppressed_total`.
     var suppressedTotal: UInt64? { if case .suppressed(_, let total) = content { total } else { nil } }
 
-    /// `fingerprints`: nil where the line has the one fingerprint that it is about.
+    /// `fingerprints`: nil if the line contains its only fingerprint.
     fileprivate var unnamedFingerprints: UInt64? { suppression.flatMap { $0.fingerprint == nil ? $0.fingerprints : nil } }
 
     /// `seen_total`.

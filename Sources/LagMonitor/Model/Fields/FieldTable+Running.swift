@@ -1,4 +1,4 @@
-// What the stalled thread was working at.
+// What the stalled thread was working on.
 extension FieldTable {
     static let running: [FieldDefinition] = [
         .field(.traceID, "trace_id", .text(\.traceID, as: .traceID), cap: .fixed, keep: .essential, in: .metadata)

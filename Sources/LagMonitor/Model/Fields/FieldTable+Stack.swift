@@ -1,4 +1,4 @@
-// The stack, who is to blame, and what was counted.
+// The stack, the culprit, and the counters.
 extension FieldTable {
     static let stack: [FieldDefinition] = [
         .field(.capture, "capture", .oneOf(\.capture), required: .stall, keep: .essential)
@@ -50,7 +50,7 @@ extension FieldTable {
     private static let lost = FieldAccess.count(\.droppedTotal).andNotice { $0.droppedTotal.map(FieldValue.count) }
     private static let heldBack = FieldAccess.count(\.suppressedTotal).andNotice { $0.suppressedTotal.map(FieldValue.count) }
 
-    // No reader makes a record of these two.
+    // These two are not read back into a record.
 
     private static let workerCount = FieldAccess.stall(.count) { $0.workers.isEmpty ? nil : .count($0.workersTotal) }
     private static let mergedStacks = FieldAccess.stall(.sampleTree) { $0.sampleTree.isEmpty ? nil : .sampleTree($0.sampleTree) }
@@ -70,6 +70,6 @@ extension StallRecord {
     /// `workers_total`.
     package var workersTotal: UInt64 { UInt64(workers.reduce(0) { $0 + $1.threadIDs.count }) }
 
-    /// `frames_total`. Inlined frames have no place on the stack.
+    /// `frames_total`. Inlined frames are not on the stack.
     package var wholeDepth: Int { max(framesTotal, frames.count { $0.inlined != true }) }
 }

@@ -1,17 +1,17 @@
 /// The fields of schema `lagmonitor.stall.v1`, each declared once.
 ///
-/// To add one: a case of ``StallField``, an entry in the group below that it belongs to, a stored property of the record, and the
-/// place that fills it. An entry says which field it is, its name in the line, what it holds and where that is (``FieldAccess``),
-/// which rules differ from the usual ones, and in one sentence what it means.
+/// To add one: a case of ``StallField``, an entry in its group below, a stored property of the record, and the code that fills
+/// it. An entry gives the field, its name in the line, its content and the content's place (``FieldAccess``), deviations from the
+/// usual rules, and its meaning in one sentence.
 package enum FieldTable {
     /// In the order of ``StallField``, which is that of a stall's line.
     package static let all: [FieldDefinition] =
         head + times + process + surroundings + loop + running + cause + evidence + stack + counters + notices
 
-    /// What a stall's line may have, in its order.
+    /// The possible fields of a stall's line, in order.
     package static let stall: [FieldDefinition] = all.filter { $0.access.ofStall != nil || $0.access.ofContext != nil }
 
-    /// What a line of that event may have, in its order.
+    /// The possible fields of that event's line, in order.
     package static func fields(of event: LineEvent) -> [FieldDefinition] {
         switch event {
         case .stall: stall

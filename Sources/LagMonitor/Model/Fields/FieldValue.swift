@@ -1,4 +1,4 @@
-/// What a record or a notice has in a field, before any format decides how it is written.
+/// The value of a field in a record or a notice, before a format decides how it is written.
 package enum FieldValue: Sendable {
     case text(String)
     case texts([String])
@@ -26,7 +26,7 @@ package enum FieldValue: Sendable {
     case frames([StallRecord.Frame])
     case sampleTree([StallRecord.SampleNode])
 
-    // Nil: it is a value of another type.
+    // Nil: a value of another type.
     var text: String? { if case .text(let text) = self { text } else { nil } }
     var texts: [String]? { if case .texts(let texts) = self { texts } else { nil } }
     var id: StallID? { if case .id(let id) = self { id } else { nil } }
@@ -50,8 +50,8 @@ package enum FieldValue: Sendable {
     static func int32(_ number: Int32) -> FieldValue { .integer(Int64(number)) }
     var int32: Int32? { integer.flatMap(Int32.init(exactly:)) }
 
-    /// Of a number that is written with three fractional digits, the thousandths. Times are rounded down, so that a duration below a
-    /// threshold never reads as one at it; a share outside 0…1 is brought into that range.
+    /// The thousandths of a number that is written with three fractional digits. Times are rounded down, so that a duration below
+    /// a threshold never reads as equal to it; a share outside 0…1 is clamped to that range.
     package var thousandths: UInt64? {
         switch self {
         case .milliseconds(let nanoseconds): nanoseconds / 1000

@@ -1,14 +1,14 @@
-/// What a line says of a frame. Each member is declared once, in ``all``; the writer, the readers, `check`, the JSON Schema, log metadata and
-/// documentation follow from that.
+/// A member of a frame in a line. Each is declared once, in ``all``; the writer, the readers, `check`, the JSON Schema, log
+/// metadata and documentation are derived from it.
 ///
-/// To add one: an entry in ``all``, a stored property of ``StallRecord/Frame``, and the place that fills it.
+/// To add one: an entry in ``all``, a stored property of ``StallRecord/Frame``, and the code that fills it.
 package struct FrameMember: Sendable {
     /// It needs no escaping.
     package let name: StaticString
     package let content: FieldContent
     package let isRequired: Bool
     package let cap: TextCap
-    /// An optional one is left out of all frames of a line that is too long.
+    /// If a line is too long, an optional member is left out of all its frames.
     package let priority: FieldPriority
     /// One sentence, for the schema and the documents.
     package let documentation: StaticString
@@ -61,7 +61,7 @@ package struct FrameMember: Sendable {
         ),
     ]
 
-    /// The member of that name; nil: it is one of a later version.
+    /// The member with that name; nil: it belongs to a later version.
     package static func named(_ name: String) -> FrameMember? { indices[name].map { all[$0] } }
 
     private static let indices = Dictionary(uniqueKeysWithValues: all.indices.map { ("\(all[$0].name)", $0) })

@@ -13,7 +13,7 @@ package enum StallField: UInt8, CaseIterable, Sendable {
     case capture, captureError, framePointerRecovered, unwindEnd
     case samples, samplesMatched, samplesShare, workersTotal, workers, culprit, culpritConfidence
     case sequence, droppedTotal, suppressedTotal, late, framesTotal, frames, sampleTree
-    // Of notices.
+    // Fields of notices.
     case dropped, reason, fingerprints, suppressed, firstTime, lastTime, longest, total, count, window, seenTotal
 
     package var definition: FieldDefinition { FieldTable.all[Int(rawValue)] }

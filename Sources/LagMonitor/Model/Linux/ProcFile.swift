@@ -1,16 +1,16 @@
 internal import Glibc
 
-/// What the kernel's files and folders say. Allocates: for threads that may wait, not for the watchdog's.
+/// Reads the kernel's files and folders. Allocates: for threads that may wait, not for the watchdog's.
 package enum ProcFile {
     private static let bytesARead = 16 << 10
 
-    /// The first `limit` bytes at most, as text. Some µs; any thread.
-    /// - Returns: nil where the file cannot be opened, or where reading fails, as of a process that has ended.
+    /// At most the first `limit` bytes, as text. Some µs; any thread.
+    /// - Returns: nil if the file cannot be opened, or if reading fails, for example because the process has ended.
     package static func text(at path: String, limit: Int) -> String? {
         bytes(at: path, limit: limit).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The first line of a small file; nil where it is empty or cannot be read.
+    /// The first line of a small file; nil if it is empty or cannot be read.
     package static func firstLine(of path: String) -> String? {
         guard let line = bytes(at: path, limit: 256)?.prefix(while: { $0 != UInt8(ascii: "\n") }), !line.isEmpty else {
             return nil
@@ -18,7 +18,7 @@ package enum ProcFile {
         return String(decoding: line, as: UTF8.self)
     }
 
-    /// The first `limit` bytes at most; the rest as of ``text(at:limit:)``.
+    /// At most the first `limit` bytes; otherwise like ``text(at:limit:)``.
     package static func bytes(at path: String, limit: Int) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

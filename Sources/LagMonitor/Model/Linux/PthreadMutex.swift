@@ -2,16 +2,16 @@ package import Glibc
 
 /// A value guarded by a plain pthread mutex.
 ///
-/// `Synchronization.Mutex` of the Swift 6.3 toolchain is a priority-inheriting futex that hands itself over through the kernel as soon as
-/// two threads meet: eight threads that append 50,000 elements each need 8 s with it and 35 ms with this one. Nor does ThreadSanitizer
-/// see that hand-over, and it reports what such a mutex guards; this one it knows.
+/// `Synchronization.Mutex` of the Swift 6.3 toolchain is a priority-inheriting futex: as soon as two threads contend, it is
+/// handed over through the kernel. Eight threads that append 50,000 elements each need 8 s with it and 35 ms with this one.
+/// ThreadSanitizer does not see that hand-over, and reports what such a mutex guards; it knows this one.
 ///
-/// Any thread; not recursive. Cost: one allocation for its lifetime, some 20 ns a lock without contention, in every module: all of it can be
-/// inlined.
-// Sendable without a check: the only stored property is an immutable pointer to memory that lives as long as this object; the value in
-// it is reached with the mutex locked alone.
+/// Any thread; not recursive. Cost: one allocation for its lifetime, some 20 ns a lock without contention. All of it can be
+/// inlined into every module.
+// Sendable without a check: the only stored property is an immutable pointer to memory that lives as long as this object; the
+// value in it is accessed only with the mutex locked.
 @frozen package struct PthreadMutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
-    /// The mutex needs an address that never changes, so it lies on the heap, and the value with it.
+    /// The mutex needs an address that never changes, so it is on the heap, together with the value.
     @frozen @usableFromInline struct Storage: ~Copyable {
         @usableFromInline var mutex: pthread_mutex_t
         @usableFromInline var value: Value
@@ -27,7 +27,7 @@ package import Glibc
     @inlinable package init(_ value: consuming sending Value) {
         storage = .allocate(capacity: 1)
         storage.initialize(to: Storage(value))
-        // Fails for attributes alone, and there are none.
+        // It can fail only because of attributes, and none are passed.
         _ = pthread_mutex_init(mutex, nil)
     }
 
@@ -37,8 +37,8 @@ package import Glibc
         storage.deallocate()
     }
 
-    /// Runs `body` with the value, while no other thread has it. Nothing that calls out to a user's code belongs into `body`: neither a
-    /// callback nor the last release of what a user gave.
+    /// Runs `body` with the value, while no other thread has it. `body` must not call a user's code: neither a callback nor the
+    /// last release of a user's object.
     @inlinable @inline(__always)
     package borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result

@@ -1,14 +1,14 @@
 internal import Synchronization
 
-/// A point of `CLOCK_MONOTONIC` until which a thread may wait, and which any thread may move: the wait that is in progress sees it
-/// at its next check.
+/// A time of `CLOCK_MONOTONIC` until which a thread may wait. Any thread may move it: a wait in progress sees the change at its
+/// next check.
 package final class SharedDeadline: Sendable {
     // It orders nothing else.
     private let value = Atomic<UInt64>(.max)
 
     package init() {}
 
-    /// `.max` is none.
+    /// `.max`: no deadline.
     package var nanoseconds: UInt64 {
         get { value.load(ordering: .relaxed) }
         set { value.store(newValue, ordering: .relaxed) }
