@@ -121,7 +121,7 @@ class Lighttpd(HTTPProgram):
 class Memcached(Program):
     name = "memcached"
     needs = ("memcached",)
-    no_stalls = "nothing that a client may ask for blocks one of its loops for long"
+    no_stalls = "no client request blocks one of its loops for long"
 
     def command(self):
         return ["memcached", "-l", "127.0.0.1", "-p", self.port, "-u", "nobody", "-t", "4"]
@@ -136,7 +136,7 @@ class Memcached(Program):
 class Beanstalkd(Program):
     name = "beanstalkd"
     needs = ("beanstalkd",)
-    no_stalls = "nothing that a client may ask for blocks its loop for long"
+    no_stalls = "no client request blocks its loop for long"
 
     def command(self):
         return ["beanstalkd", "-l", "127.0.0.1", "-p", self.port]

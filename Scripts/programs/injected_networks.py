@@ -4,7 +4,7 @@ from injected import Injected, UDP
 
 
 class Pool(Injected):
-    no_stalls = "its handlers block threads of a pool; others go on"
+    no_stalls = "its handlers block threads of a pool; other threads continue"
 
     def stalls(self):
         return []

@@ -115,7 +115,7 @@ class Pipewire(UnixSocket):
 class Dnsdist(Injected):
     name = "dnsdist"
     needs = ("dnsdist",)
-    no_stalls = "a thread that only accepts takes its connections"
+    no_stalls = "its connections are accepted by a thread that does nothing else"
     greeting = b"\x00\x11\x12\x34\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x01"
 
     def stalls(self):
@@ -137,7 +137,7 @@ class Quassel(Injected):
 class Nbdkit(Injected):
     name = "nbdkit"
     needs = ("nbdkit",)
-    no_stalls = "a thread for each connection"
+    no_stalls = "one thread per connection"
 
     def stalls(self):
         return []
@@ -192,7 +192,7 @@ class Ncat(Injected):
 class Icecast(Injected):
     name = "icecast2"
     needs = ("icecast2",)
-    no_stalls = "its threads block for one client each"
+    no_stalls = "a blocked thread delays only its own client"
 
     def stalls(self):
         return []

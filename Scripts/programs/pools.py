@@ -7,7 +7,7 @@ import subprocess
 from harness import repeat_client, run_client
 from program import APPS, HandlersOfOurs, HTTPProgram, Program, Stall
 
-POOL = "its handlers block a pool; the loop that accepts goes on"
+POOL = "its handlers block a pool; the loop that accepts continues"
 
 
 class Apache(HTTPProgram):
@@ -58,7 +58,7 @@ class ApacheEvent(Apache):
 class PhpFpm(Program):
     name = "php-fpm"
     needs = ("php-fpm8.2", "cgi-fcgi")
-    no_stalls = "its processes wait in accept, one request each; its master only starts them"
+    no_stalls = "its processes wait in accept and serve one request at a time; its master only starts them"
 
     def command(self):
         self.page = self.home / "index.php"
@@ -135,7 +135,7 @@ class JavaDispatcher(JavaServer):
 class Erlang(HTTPProgram):
     name = "erlang"
     needs = ("erl", "erlc", "wrk")
-    no_stalls = "its schedulers go on with other processes, whatever one does"
+    no_stalls = "its schedulers run other processes while one is blocked"
 
     @classmethod
     def prepare(cls, folder):
@@ -151,7 +151,7 @@ class Erlang(HTTPProgram):
 class Go(HTTPProgram):
     name = "go-static"
     needs = ("go", "wrk")
-    no_stalls = "its scheduler goes on with other goroutines, whatever one does"
+    no_stalls = "its scheduler runs other goroutines while one is blocked"
 
     @classmethod
     def prepare(cls, folder):
@@ -169,7 +169,7 @@ class MariaDB(Program):
     name, is_known = "mariadb", True
     user = "mysql"
     needs = ("mariadbd", "mariadb", "mariadb-slap", "setpriv")
-    no_stalls = "a thread a connection; SLEEP blocks that one alone"
+    no_stalls = "one thread per connection; SLEEP blocks only that thread"
 
     def command(self):
         data = self.home / "data"
@@ -202,7 +202,7 @@ class PostgreSQL(Program):
     name, is_known = "postgresql", True
     user = "postgres"
     needs = ("setpriv", "psql")
-    no_stalls = "a process a connection: a query keeps only the one waiting who asked for it"
+    no_stalls = "one process per connection: a query delays only its own client"
 
     def __init__(self, home, port):
         super().__init__(home, port)

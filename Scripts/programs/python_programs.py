@@ -38,7 +38,7 @@ class Asyncio(PythonWeb):
 
 
 class ThreadsWeb(PythonWeb):
-    no_stalls = "its handlers block threads of a pool; the loop that accepts goes on"
+    no_stalls = "its handlers block threads of a pool; the loop that accepts continues"
 
     def stalls(self):
         return []
@@ -231,7 +231,7 @@ class CelerySolo(Celery):
 class CeleryPrefork(Celery):
     name, is_known = "celery-prefork", True
     pool = ("--pool", "prefork", "--concurrency", "2")
-    no_stalls = "its tasks block processes of a pool; the loop that hands them out goes on"
+    no_stalls = "its tasks block processes of a pool; the loop that distributes them continues"
 
     def converse(self, session):
         self.client("/sleep")

@@ -76,7 +76,7 @@ class Thin(Rack):
 class Webrick(HTTPProgram):
     name, is_known = "webrick", True
     needs = ("ruby", "/usr/share/rubygems-integration/all/gems/webrick-1.8.1", "wrk")
-    no_stalls = "a thread a connection; its handlers block that one alone"
+    no_stalls = "one thread per connection; a handler blocks only that thread"
 
     def command(self):
         return ["ruby", APPS / "webrick.rb", self.port]

@@ -28,7 +28,7 @@ class Terminal(Program):
 
 class Bash(Terminal):
     name, is_known = "bash", True
-    no_stalls = "it reads one terminal, and what it runs it waits for"
+    no_stalls = "it reads one terminal, and waits for the programs that it runs"
 
     def environment(self):
         return {"PS1": "ready> ", "HISTFILE": "/dev/null"}
@@ -95,7 +95,7 @@ class MidnightCommander(Terminal):
     name, is_known = "mc", True
     needs = ("mc",)
     output_is_same = False
-    no_stalls = "it does what its user asks for, who waits for it alone"
+    no_stalls = "it runs its user's commands, and only the user waits for it"
 
     def is_ready(self, session):
         return b"Quit" in session.screen
@@ -162,7 +162,7 @@ class Tmux(Terminal):
     name = "tmux"
     output_is_same = False
     needs = ("tmux",)
-    no_stalls = "what its clients ask for is short, and what panes run are other processes"
+    no_stalls = "its clients' requests are short, and its panes run other processes"
 
     def environment(self):
         return {"PS1": "ready> ", "TMUX": "", "TMUX_TMPDIR": str(self.home), "SHELL": "/bin/sh", "ENV": ""}
