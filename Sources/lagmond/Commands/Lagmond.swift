@@ -4,7 +4,7 @@ internal import Glibc
 internal import LagMonitor
 internal import LagSymbols
 
-/// The entry: reads the command line and hands over to a command.
+/// The entry point: parses the command line and runs a command.
 @main
 struct Lagmond: ParsableCommand {
     static let version = "0.1.0"
@@ -61,10 +61,10 @@ struct Lagmond: ParsableCommand {
         }
     }
 
-    /// Those of the commands.
+    /// The names of the commands.
     private static let names = configuration.subcommands.compactMap { $0.configuration.commandName }
 
-    /// What to say to who left out `run --` before a program, or its `--`; nil: these arguments begin with no program.
+    /// The hint for a user who forgot `run --` or `--` before a program; nil: the arguments do not begin with a program.
     static func forgottenDashes(_ arguments: [String]) -> String? {
         let isAfterRun = arguments.first == RunCommand.configuration.commandName
         let command = isAfterRun ? arguments.dropFirst() : arguments[...]

@@ -1,4 +1,4 @@
-/// What is wrong with an element of a list in the settings file: a target or a step.
+/// An error in an element of a list in the settings file: a target or a step.
 struct ElementError: Equatable {
     /// The member of the element; empty: the element itself.
     let member: String

@@ -7,7 +7,7 @@ extension JSONValue {
         let description: String
     }
 
-    /// Reads a document (RFC 8259). A member may be there once: of two one would be ignored without a word.
+    /// Parses a document (RFC 8259). A duplicate member is an error, because one of the two would be silently ignored.
     init(parsing bytes: [UInt8]) throws(Failure) {
         guard String(validating: bytes, as: UTF8.self) != nil else { throw Failure(description: "it is not UTF-8") }
         let text: JSONText

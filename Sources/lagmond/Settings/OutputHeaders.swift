@@ -1,7 +1,7 @@
-/// `output.headers`: what goes with every request to an `otlp:` destination, as `name=value,name=value` (the form of
+/// `output.headers`: the headers of every request to an `otlp:` destination, as `name=value,name=value` (the form of
 /// `OTEL_EXPORTER_OTLP_HEADERS`).
 ///
-/// `${NAME}` in a value is replaced by that variable of the environment, so that a secret need not stand in a file.
+/// `${NAME}` in a value is replaced by that environment variable, so that a secret need not be in a file.
 struct OutputHeaders: Equatable {
     static let allowed = "name=value pairs with commas between them; ${NAME} in a value is that variable of the environment"
 
@@ -34,7 +34,7 @@ struct OutputHeaders: Equatable {
         self.fields = fields
     }
 
-    /// Checks the form; the variables are not expanded.
+    /// Checks the syntax; the variables are not expanded.
     static func validationError(for text: String) -> String? {
         do throws(ValidationError) {
             _ = try OutputHeaders(text.replacing("${", with: "{"), environment: [:])

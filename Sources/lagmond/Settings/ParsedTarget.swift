@@ -1,8 +1,8 @@
 internal import LagMonitor
 
-/// One element of `targets` in the settings file, read and checked.
+/// One element of `targets` in the settings file, parsed and checked.
 struct ParsedTarget {
-    /// What is watched.
+    /// What the target watches.
     enum Kind: Equatable, Sendable {
         case command([String])
         case process(Int32)
@@ -21,7 +21,7 @@ struct ParsedTarget {
     static let allowed = "an object with name, one of \(kinds.joined(separator: ", ")), and settings of its own"
 
     static let commandPrefix = "command."
-    /// It reads the same as a label, in a file's name and in front of a line.
+    /// It needs no escaping as a label, in a file name and in front of a message.
     private static let nameAllowed = "1 to 64 letters, digits, '.', '_' and '-'"
 
     init(_ value: JSONValue) {
@@ -108,7 +108,7 @@ struct ParsedTarget {
         kind = .processFile(path)
     }
 
-    /// A member that is an object, as the file itself has one.
+    /// A member that is an object, like those of the file itself.
     private mutating func readSettings(_ value: JSONValue, _ member: String, _ known: [SettingKey]) {
         let prefix = member + "."
         let names = known.filter { $0.path.hasPrefix(prefix) }.map { String($0.path.dropFirst(prefix.count)) }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import LagMonitor
 
-/// The options that say which loops of other programs are watched, and what is read of the contexts that these publish.
+/// The options that select which loops of other programs are watched, and which attributes of their published contexts are read.
 struct SelectionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

@@ -1,6 +1,6 @@
 internal import LagMonitor
 
-// The settings of lagmond besides the monitor's.
+// The settings of lagmond in addition to the monitor's.
 extension SettingKey {
     static let config = SettingKey("config", .file, option: "--config", inFile: false)
     static let duration = SettingKey("duration_s", .positiveNumber(upTo: 31_536_000), option: "--duration")
@@ -12,7 +12,7 @@ extension SettingKey {
         option: "--listen"
     )
 
-    /// No option: a command line can be read by every user of the machine.
+    /// No option: every user of the machine can read a command line.
     static let headers = SettingKey(
         "output.headers",
         .custom(allowed: OutputHeaders.allowed, validate: OutputHeaders.validationError)
@@ -34,7 +34,7 @@ extension SettingKey {
     static let restartWindow = SettingKey("command.restart_window_s", .positiveNumber(upTo: 604_800))
     static let stopGrace = SettingKey("command.stop_grace_s", .positiveNumber(upTo: 3600))
 
-    /// How commands are supervised; members of a target without the `command.`.
+    /// How commands are supervised; in a target, without the prefix `command.`.
     static let commandSettings = [
         onHang, onHangAfter, restart, restartDelay, restartLongestDelay, restartHealthy, restartCount, restartWindow, stopGrace,
     ]
@@ -45,7 +45,7 @@ extension SettingKey {
     static let attribute = SettingKey("watch.attribute", .patterns, option: "--attribute")
     static let withoutAttribute = SettingKey("watch.without_attribute", .patterns, option: "--without-attribute")
 
-    /// Which loops of other programs are watched, and what is read of the contexts that these publish.
+    /// Which loops of other programs are watched, and which attributes of their published contexts are read.
     static let watchSettings = [process, thread, attribute, withoutAttribute]
 
     static let all =

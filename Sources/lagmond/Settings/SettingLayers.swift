@@ -6,7 +6,7 @@ struct SettingLayers {
         let source: SettingValidationError.Source
         /// By the key's path.
         let values: [String: JSONValue]
-        /// The number of the target whose settings these are.
+        /// The index of the target that these settings belong to.
         var target: Int?
 
         /// How the source spells a key: `--rules`, `monitor.rules`, `targets[0].on_hang`.
@@ -20,13 +20,13 @@ struct SettingLayers {
 
     var layers: [Layer]
 
-    /// The place of the strongest source that sets a key; nil where none does.
+    /// The index of the strongest source that sets a key; nil if none does.
     func rank(_ key: SettingKey) -> Int? { layers.firstIndex { $0.values[key.path] != nil } }
 
     /// The strongest sources, up to and including the one at `rank`.
     func through(_ rank: Int) -> SettingLayers { SettingLayers(layers: Array(layers[...rank])) }
 
-    /// How messages name the settings: as the strongest source of each does.
+    /// The names of the settings for messages: as the strongest source of each spells them.
     var names: SettingNames {
         SettingNames(
             SettingKey.all.reduce(into: [:]) { names, key in
@@ -60,10 +60,10 @@ struct SettingLayers {
         }
     }
 
-    /// For the settings that the monitor reads.
+    /// A reader for the monitor's settings.
     var reader: SettingsReader {
         var values: [String: JSONValue] = layers.reduce(into: [:]) { $0.merge($1.values) { strong, _ in strong } }
-        // Each source adds labels; of one name the strongest source's counts.
+        // Each source adds labels; for the same name, the strongest source wins.
         let labels = LabelPairs.merged(layers.compactMap { $0.values[SettingKey.labels.path] })
         if !labels.isEmpty { values[SettingKey.labels.path] = .object(labels.mapValues(JSONValue.string)) }
         return SettingsReader(values)

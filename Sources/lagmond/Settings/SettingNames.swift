@@ -1,6 +1,6 @@
 internal import LagMonitor
 
-/// How messages name settings: as the user wrote them, be it an option, a variable or a key of a file.
+/// The names of settings in messages, as the user wrote them: an option, a variable or a key of a file.
 struct SettingNames: Sendable {
     private let locations: [String: String]
 

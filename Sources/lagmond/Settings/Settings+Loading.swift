@@ -5,13 +5,14 @@ internal import LagRemote
 extension Settings {
     /// Combines the sources: command line over environment over file, and the defaults below all of them.
     ///
-    /// Every source is checked in full, also where a stronger source overrides it: a wrong value is an error even while it
+    /// Every source is checked in full, even if a stronger source overrides it: a wrong value is an error even while it
     /// has no effect.
     ///
     /// - Parameters:
     ///   - commandLine: values by key path, as the options gave them.
     ///   - environment: the whole environment; only names with the prefix `LAGMONITOR_` are read.
-    ///   - isForCommand: a command is run; without an output its lines go to ``CommandLauncher/defaultOutput``, as those of targets.
+    ///   - isForCommand: a command is run; without an output its lines go to ``CommandLauncher/defaultOutput``, like those of
+    ///     targets.
     /// - Throws: ``SettingsError`` with all errors.
     static func load(
         commandLine: [String: JSONValue],
@@ -44,7 +45,7 @@ extension Settings {
             let own = SettingLayers.Layer(source: .file(file.path), values: target.values, target: number)
             let layers = SettingLayers(layers: overFile + [own, sources.layers[overFile.count]])
             let read = Settings(layers)
-            // A stronger source may take the action away, for a trial.
+            // A stronger source may disable the action, for a trial.
             let isOverruled = layers.rank(.onHang).map { $0 < overFile.count } ?? false
             if own.values[SettingKey.onHangAfter.path] != nil, read.policy.onHang == .report, !isOverruled {
                 problems.append(
@@ -83,7 +84,7 @@ extension Settings {
         }
     }
 
-    /// The headers in force, and what is wrong with them: a variable that is missing, a destination that takes none.
+    /// The effective headers, and their errors: a missing variable, a destination that takes no headers.
     private static func outputHeaders(
         _ sources: SettingLayers,
         _ environment: [String: String],
@@ -96,7 +97,7 @@ extension Settings {
         }
         let destination = sources.string(.output) ?? standard
         guard case .otlp? = try? OutputSettings(destination).destination else {
-            // Meant for a destination that a stronger source overrides.
+            // They were meant for a destination that a stronger source overrides.
             if own > sources.rank(.output) ?? .max { return ([:], []) }
             return ([:], [problem("\(destination) takes no headers", "only where output.path is otlp:URL")])
         }
@@ -119,7 +120,7 @@ extension Settings {
     private init(_ sources: SettingLayers) {
         let overPreset = sources.rank(.preset).map(sources.through) ?? sources
         monitor = StallMonitorConfiguration(sources.reader, overPreset: overPreset.reader)
-        // The child that knows lines is one of lagmond, not of the program that it watches.
+        // The child process that resolves lines belongs to lagmond, not to the watched program.
         if !sources.isSet(.symbols) { monitor.symbols = .lines }
         if let output = OutputSettings(sources.reader) {
             self.output = output
@@ -147,7 +148,7 @@ extension Settings {
 }
 
 extension CommandPolicy {
-    /// The defaults where the settings say nothing.
+    /// Fills in the defaults.
     fileprivate init(_ settings: SettingLayers) {
         self.init()
         if let action = settings.string(.onHang).flatMap(OnHang.init) { onHang = action }

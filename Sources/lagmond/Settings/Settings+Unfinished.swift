@@ -4,8 +4,8 @@ internal import LagOutput
 
 /// Stalls in progress of other programs, kept for the case that lagmond is killed (`output.unfinished_path`).
 extension Settings {
-    /// As commands and targets have them: where no source names an output, their lines go to a file, and stalls in progress are kept
-    /// beside that.
+    /// The settings for commands and targets: if no source names an output, lines go to a file, and stalls in progress are kept
+    /// beside it.
     func withCommandsDefaults() -> Settings {
         guard !choosesOutput, !choosesUnfinished else { return self }
         let place = UnfinishedPath(besideLog: CommandLauncher.defaultOutput)
@@ -17,7 +17,8 @@ extension Settings {
         return settings
     }
 
-    /// With the path at which a running lagmond keeps stalls: what is read anew has not been checked, nor has what was left there been reported.
+    /// With the path at which a running lagmond keeps stalls: a newly read path was not checked, and stalls left there were not
+    /// reported.
     func keepingUnfinishedPath(of running: Settings) -> Settings {
         var settings = self
         settings.monitor.unfinishedPath = running.monitor.unfinishedPath
@@ -26,7 +27,7 @@ extension Settings {
     }
 
     /// Writes the stalls in which an earlier lagmond was killed; once, before anything is watched.
-    /// - Throws: ``StartFailure`` where stalls cannot be kept at the path that a source names.
+    /// - Throws: ``StartFailure`` if stalls cannot be kept at the path that a source names.
     func reportUnfinished(to sink: any RecordSink) throws(StartFailure) {
         guard let path = monitor.unfinishedPath else { return }
         let place = UnfinishedPath(path)
@@ -39,7 +40,7 @@ extension Settings {
         }
         var context = ProcessContext.current(serviceName: monitor.serviceName, serviceVersion: monitor.serviceVersion)
         context.readResource()
-        // What is wrong with them is an error of the monitor's start.
+        // Errors in the labels are reported when the monitor starts.
         context.labels = (try? monitor.checkedLabels()) ?? .none
         let format = sink.format ?? monitor.format
         let limits = (try? LineLimits(maxLineBytes: monitor.maxLineBytes)) ?? .standard

@@ -7,7 +7,7 @@ extension Settings {
         case command, targets, process, workload
     }
 
-    /// Refuses settings that would be ignored: the user expects an effect of them.
+    /// Rejects settings that would be ignored, because the user expects an effect.
     func rejectUnusedSettings(on subject: Subject) throws(StartFailure) {
         let given: [(SettingKey, Bool)] = [
             (.duration, duration != nil), (.truth, truthPath != nil),
@@ -19,7 +19,7 @@ extension Settings {
             switch subject {
             case .command: ([.duration, .truth], "a command")
             case .targets: ([.truth, .serviceName, .requireWatch, .perfMap], "targets")
-            // What is done with a command is nothing that is done with somebody else's process.
+            // lagmond acts on its own commands, never on processes that it did not start.
             case .process: ([.truth, .requireWatch, .perfMap] + explicitPolicyKeys, "a process that already runs")
             case .workload:
                 ([.requireWatch, .perfMap] + SettingKey.watchSettings + explicitPolicyKeys, "lagmond's own main thread")
@@ -28,7 +28,7 @@ extension Settings {
         if !targets.isEmpty, subject == .command || subject == .process { others.append(SettingsFile.targetsKey) }
         let isPolicy = Set(explicitPolicyKeys.map(\.path))
         let keys = unused.filter { key in isPolicy.contains(key.path) || given.contains { $0.1 && $0.0.path == key.path } }
-        // One line for those that have one remedy.
+        // One message for all settings with the same remedy.
         var remedies: [(allowed: String, names: [String])] = []
         for (name, allowed) in keys.map({ (names[$0], Self.allowed($0)) }) + others.map({ ($0, Self.allowed($0)) }) {
             if let index = remedies.firstIndex(where: { $0.allowed == allowed }) {
@@ -50,7 +50,7 @@ extension Settings {
         }
     }
 
-    /// Where a setting has an effect that has none here.
+    /// Where a setting that has no effect here would have one.
     private static func allowed(_ key: SettingKey) -> String {
         switch key.path {
         case SettingKey.truth.path: "only with a workload"

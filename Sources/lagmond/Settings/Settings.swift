@@ -8,22 +8,22 @@ struct Settings: Sendable, WatchSettings {
     var output = OutputSettings(.stdout)
     /// Whether a source sets ``output``.
     var choosesOutput = false
-    /// Of the file that commands' lines go to where no source sets ``output``.
+    /// The rotation of the file for commands' lines if no source sets ``output``.
     var defaultRotation: FileRotation?
     var defaultPermissions = FilePermissions.owner
     /// Whether a source sets where stalls in progress are kept.
     var choosesUnfinished = false
     /// Whether a source sets what counts as a stall.
     var choosesRules = false
-    /// Of requests to an `otlp:` destination.
+    /// The headers of requests to an `otlp:` destination.
     var outputHeaders: [String: String] = [:]
-    /// Where the truth goes; nil: nowhere.
+    /// Where the ground truth is written; nil: nowhere.
     var truthPath: String?
-    /// Where the HTTP service listens; nil: there is no service.
+    /// Where the HTTP service listens; nil: no service.
     var listen: ListenAddress?
-    /// Which loops of other programs are watched; of targets what their own settings do not say.
+    /// Which loops of other programs are watched; the default for targets.
     var selection = LoopSelection()
-    /// Which attributes of published contexts may stand in records.
+    /// Which attributes of published contexts may be in records.
     var attributes = PublishedAttributes()
     /// Whether a command that cannot be watched does not run.
     var requiresWatch = false
@@ -34,22 +34,22 @@ struct Settings: Sendable, WatchSettings {
     /// The workload's steps, checked; empty: nothing stalls the main thread.
     var steps: [JSONValue] = []
 
-    /// What is done with a command that hangs or ends; of targets what their own settings do not say.
+    /// What is done with a command that hangs or exits; the default for targets.
     var policy = CommandPolicy()
     /// Which of these settings a source sets.
     var explicitPolicyKeys: [SettingKey] = []
     /// Commands to run and to watch; empty: none.
     var targets: [TargetSettings] = []
 
-    /// How messages name what a source sets.
+    /// The names of settings in messages.
     var names = SettingNames()
 
     /// Parameters without effect that are reported to the user.
     var unusedOptions: [UnusedOption] = []
 
-    /// When the run that begins now ends by itself.
+    /// The deadline of a run that begins now.
     var deadline: MonotonicTime { duration.map { .now + $0 } ?? .distantFuture }
 
-    /// The shortest stall that the callout rule reports; the default's where that rule is not among the rules.
+    /// The shortest stall that the callout rule reports; the default if that rule is not enabled.
     var threshold: Duration { (monitor.rules.callout ?? StallRules.Timeouts()).threshold }
 }

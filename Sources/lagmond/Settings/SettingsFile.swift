@@ -1,7 +1,7 @@
 internal import Glibc
 internal import LagMonitor
 
-/// The configuration file, read and checked: known keys with valid values, the workload's steps, and the targets.
+/// The configuration file, parsed and checked: known keys with valid values, the workload's steps, and the targets.
 struct SettingsFile {
     /// Values by the key's path.
     private(set) var values: [String: JSONValue] = [:]
@@ -9,7 +9,7 @@ struct SettingsFile {
     private(set) var steps: [JSONValue] = []
     private(set) var targets: [ParsedTarget] = []
     private(set) var problems: [SettingValidationError] = []
-    /// As the user gave it; empty: there is no file.
+    /// As the user wrote it; empty: no file.
     let path: String
 
     /// No file.
@@ -25,16 +25,16 @@ struct SettingsFile {
         }
     }
 
-    /// Far more than anybody writes: a device, or another file.
+    /// A larger file cannot be a configuration: it is a device, or the wrong file.
     private static let maximumMebibytes = 4
-    /// Of a pipe's writer, as with `--config <(…)`.
+    /// The time limit for a pipe's writer, as with `--config <(…)`.
     private static let secondsToRead = 10
 
     private struct ReadFailure: Error {
         let reason: String
     }
 
-    /// A pipe without a writer is empty; one whose writer is slow is waited for.
+    /// A pipe without a writer counts as empty; a slow writer is waited for.
     private static func contents(of path: String) -> Result<[UInt8], ReadFailure> {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return .failure(ReadFailure(reason: Diagnostics.reason(errno))) }
@@ -61,7 +61,7 @@ struct SettingsFile {
         }
     }
 
-    /// Waits; false: not until then.
+    /// Waits; false: timed out.
     private static func isReadable(_ descriptor: Int32, until deadline: MonotonicTime) -> Bool {
         let milliseconds = (deadline - MonotonicTime.now) / .milliseconds(1)
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -100,7 +100,7 @@ struct SettingsFile {
         for (name, value) in members.sorted(by: { $0.key < $1.key }) {
             let key = prefix.isEmpty ? name : "\(prefix).\(name)"
             if name.contains(".") {
-                // Would read as a key one level down.
+                // It would look like a key one level down.
                 reject(key, "unknown key", Self.children(of: prefix).joined(separator: ", "))
             } else if key == Self.stepsKey {
                 checkSteps(value)
@@ -164,7 +164,7 @@ struct SettingsFile {
     static let targetsKey = "targets"
     static let stepsKey = "workload.steps"
 
-    /// The names that may stand in the object at `prefix`, in the order of the documentation.
+    /// The names that are allowed in the object at `prefix`, in the order of the documentation.
     static func children(of prefix: String) -> [String] {
         let paths = SettingKey.all.filter(\.inFile).map(\.path) + [stepsKey, targetsKey]
         let start = prefix.isEmpty ? "" : prefix + "."

@@ -1,7 +1,7 @@
 internal import LagMonitor
 internal import LagRemote
 
-/// One target: what is watched, what counts as its stall, and what is done then.
+/// One target: what is watched, what counts as a stall, and what is done when it hangs.
 struct TargetSettings: Sendable, WatchSettings {
     /// `service_name` in its records, the label `target` in metrics, and the prefix of its messages.
     let name: String
@@ -13,10 +13,10 @@ struct TargetSettings: Sendable, WatchSettings {
     let attributes: PublishedAttributes
     let names: SettingNames
 
-    /// - Parameter settings: its own over those of the file.
+    /// - Parameter settings: the target's own settings over those of the file.
     init(_ reading: ParsedTarget, _ settings: Settings) {
         name = reading.name
-        // A file with an error is refused as a whole; the default here is never used.
+        // A file with an error is rejected as a whole; this default is never used.
         kind = reading.kind ?? .command([])
         policy = settings.policy
         var monitor = settings.monitor

@@ -1,8 +1,8 @@
 internal import LagMonitor
 
-/// A parameter of a rule that is not among the rules: valid, but without effect.
+/// A parameter of a rule that is not enabled: valid, but without effect.
 ///
-/// One configuration file serves runs with different rules, so this is no error. It is reported where it cannot have been intended:
+/// One configuration file serves runs with different rules, so this is not an error. It is reported when it cannot be intended:
 /// when no stronger source removed the rule, and the rules are not set in the same file.
 struct UnusedOption: Equatable, CustomStringConvertible {
     let source: SettingValidationError.Source
@@ -17,7 +17,7 @@ struct UnusedOption: Equatable, CustomStringConvertible {
         return "\(source.location(of: key)): no effect, because \(missing) among the rules"
     }
 
-    /// Those that are reported.
+    /// The unused options that are reported.
     static func all(for rules: StallRules, in sources: SettingLayers) -> [UnusedOption] {
         let unused = SettingKey.all.filter { !$0.users.isEmpty && !$0.users.contains { $0.isIncluded(in: rules) } }
         var found: [UnusedOption] = []

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import LagMonitor
 
-/// The options of every command that watches: detection and output.
+/// The options that all watching commands share: detection and output.
 struct WatchOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The configuration, a JSON file.", valueName: "file"))
     var config: String?

@@ -1,6 +1,6 @@
 internal import LagModel
 
 extension FixedWidthInteger where Self: UnsignedInteger {
-    /// Adds; `.max` where it does not fit.
+    /// Adds; `.max` on overflow.
     mutating func addSaturated(_ other: Self) { self = saturatingSum(other) }
 }

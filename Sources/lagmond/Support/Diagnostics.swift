@@ -2,22 +2,23 @@ internal import Glibc
 internal import LagModel
 internal import LagMonitor
 
-/// lagmond's messages to people, on stderr. stdout carries records and nothing else.
+/// lagmond's messages to users, on stderr. stdout carries only records.
 enum Diagnostics {
     /// The prefix of every message: the name by which the program was started.
     private static let program = ProcessArguments.all.first?.split(separator: "/").last.map(String.init) ?? "lagmond"
 
-    /// Of a message whose reader is behind, where stderr is in non-blocking mode; and of all of them at the end.
+    /// The longest wait for a slow reader of one message if stderr is in non-blocking mode, and for all messages at the end.
     private static let longestWait: Duration = .seconds(1)
 
-    /// Who reports waits for no reader: one that stands still (a log collector that hangs, a terminal after ^S) blocks a write for good.
+    /// A thread that reports must not wait for the reader: a stuck one (a hanging log collector, a terminal after ^S) blocks a
+    /// write forever.
     private static let queue = PthreadMutex<MessageQueue?>(nil)
-    /// The next message that is written says how many were dropped.
+    /// More are dropped; the next message that is written says how many.
     private static let mostQueued = 1000
 
     /// Writes one line to stderr, with one `write` where the kernel accepts it whole. Any thread.
     ///
-    /// Names in the message may be a watched program's choice: they are shown without what changes a terminal (``PlainText``).
+    /// A watched program may have chosen names in the message, so it is sanitized (``PlainText``).
     static func report(_ message: String) {
         let line = line(message)
         if let queue = queue.withLock({ $0 }) { queue.add(line) } else { write(line) }
@@ -30,8 +31,8 @@ enum Diagnostics {
         _ = WholeWrite.write(line, to: STDERR_FILENO, waitMilliseconds: Int32(longestWait / .milliseconds(1)))
     }
 
-    /// Has a thread of their own write the messages from now on, where the system has one to give: of a run that supervises. Its signals are
-    /// blocked by then.
+    /// From now on a separate thread writes the messages, if the system can start one. For runs that supervise; call it after the
+    /// signals are blocked.
     static func beginQueueing() {
         queue.withLock { queue in
             if queue == nil { queue = MessageQueue.start(most: mostQueued, write: write) }
@@ -48,8 +49,8 @@ enum Diagnostics {
     /// The text of an error number.
     static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
 
-    /// Opens `/dev/null` for each standard descriptor that is closed, so that no file opened later gets its number, and with it
-    /// its output. stdout is opened for reading: a record for it is refused, not lost.
+    /// Opens `/dev/null` for each closed standard descriptor, so that no file opened later gets its number and thus its
+    /// output. stdout is opened for reading, so that writing a record fails instead of losing it.
     static func reserveStandardDescriptors() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
             // `open` returns the lowest free number, which is this one.

@@ -1,10 +1,10 @@
-/// The codes with which lagmond ends: those of `sysexits.h`, and a shell's for commands.
+/// lagmond's exit codes: those of `sysexits.h`, and a shell's for commands.
 enum ExitStatus {
-    /// The run ended in order: its time was over, a signal asked for it, or the output's reader went away.
+    /// The run ended normally: its time was over, a signal requested it, or the output's reader is gone.
     static let success: Int32 = 0
     /// `check` found damage.
     static let damaged: Int32 = 1
-    /// All targets have ended by themselves, and at least one of them with a failure.
+    /// All targets have ended by themselves, at least one of them with a failure.
     static let targetFailed: Int32 = 1
     /// The command line is not valid.
     static let usage: Int32 = 64
@@ -22,11 +22,11 @@ enum ExitStatus {
     static let configuration: Int32 = 78
     /// The command was found and cannot be run, as shells report it.
     static let notExecutable: Int32 = 126
-    /// There is no such command, as shells report it.
+    /// The command was not found, as shells report it.
     static let notFound: Int32 = 127
 }
 
-/// A reason to end before the run has begun.
+/// A reason to exit before the run has begun.
 struct StartFailure: Error, Equatable {
     let status: Int32
     let message: String

@@ -4,8 +4,8 @@ internal import LagMonitor
 ///
 /// It inherits the signal mask, so ``StopSignals`` stay blocked in it.
 enum HelperThread {
-    /// - Parameter name: at most 15 bytes, as the kernel keeps it.
-    /// - Throws: ``StartFailure`` where the system refuses a thread.
+    /// - Parameter name: at most 15 bytes, the kernel's limit.
+    /// - Throws: ``StartFailure`` if the system cannot start a thread.
     static func start(_ name: String, _ run: @escaping @Sendable () -> Void) throws(StartFailure) {
         do {
             try ObservedRunLoop.performInBackground(name: name, run)

@@ -10,7 +10,7 @@ struct InputOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("Files with records, a JSON line each, plain or gzip; - is stdin.", valueName: "file"))
     var files: [String] = [InputFile.stdin]
 
-    /// Threads that read; more of them wait for memory.
+    /// The maximum number of reader threads; more would only wait for memory.
     static let maximumWorkers = 8
 
     static var workers: Int { min(maximumWorkers, max(1, ProcessInfo.processInfo.activeProcessorCount)) }
@@ -23,7 +23,7 @@ struct InputOptions: ParsableArguments {
         }
     }
 
-    /// Whether one of the files, under whatever name, is the regular file `target`.
+    /// Whether one of the files is the regular file `target`, under any name.
     static func contains(_ target: stat, in files: [String]) -> Bool {
         guard target.st_mode & S_IFMT == S_IFREG else { return false }
         return files.contains { file in
@@ -33,15 +33,15 @@ struct InputOptions: ParsableArguments {
         }
     }
 
-    /// For commands that write while they read: a file that grows by what is read from it has no end.
-    /// - Throws: ``StartFailure`` where stdout is one of the files.
+    /// For commands that write while they read: a file that is also the output would grow forever.
+    /// - Throws: ``StartFailure`` if stdout is one of the files.
     static func refuseStandardOutput(among files: [String]) throws(StartFailure) {
         var target = stat()
         guard fstat(STDOUT_FILENO, &target) == 0, contains(target, in: files) else { return }
         throw StartFailure(status: ExitStatus.usage, message: "stdout: is also an input; allowed: another file, or a pipe")
     }
 
-    /// Opens all files and reports what cannot be read.
+    /// Opens all files and reports those that cannot be read.
     /// - Returns: the files, and the exit status so far.
     func open() -> (files: [InputFile], status: Int32) {
         var opened: [InputFile] = []
@@ -58,7 +58,7 @@ struct InputOptions: ParsableArguments {
     }
 }
 
-/// Which stalls, by the names and the operator's labels in their records.
+/// Selects stalls by the names and the operator's labels in their records.
 struct FilterOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -88,7 +88,7 @@ struct FilterOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only stalls with this label: team=shop; with several, all must match.", valueName: "name=value"))
     var label: [String] = []
 
-    /// - Throws: ``StartFailure`` for what is no label.
+    /// - Throws: ``StartFailure`` for an invalid label.
     func filter() throws(StartFailure) -> StallFilter {
         let value = JSONValue.array(label.map(JSONValue.string))
         if let reason = SettingKey.labels.validationError(for: value) {
@@ -101,7 +101,7 @@ struct FilterOptions: ParsableArguments {
     }
 }
 
-/// Which stalls, by when they began.
+/// Selects stalls by their start time.
 struct TimeOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

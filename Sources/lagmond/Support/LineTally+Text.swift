@@ -1,7 +1,7 @@
 internal import LagReader
 
 extension LineTally {
-    /// A message about what was skipped; nil when nothing was.
+    /// A message about skipped lines; nil if there were none.
     var leftOut: String? {
         var parts: [String] = []
         if damaged > 0 { parts.append("\(damaged) damaged (not JSON, or longer than \(LineReader.maximumLineBytes) bytes)") }

@@ -2,36 +2,36 @@ internal import LagDetection
 internal import LagModel
 internal import LagMonitor
 
-/// Lines that a thread of their own writes, so that who reports waits for no reader.
+/// Lines that a separate thread writes, so that the reporting thread never waits for a reader.
 ///
-/// Not a dispatch queue: where the system has no thread to give (`RLIMIT_NPROC`, a container's `pids.max`), libdispatch keeps whoever submits
-/// waiting until it has. Here that shows once, before anything waits.
+/// Not a dispatch queue: if the system cannot start a thread (`RLIMIT_NPROC`, a container's `pids.max`), libdispatch blocks the
+/// submitting thread until it can. Here ``start(most:write:)`` fails instead, before anything is queued.
 final class MessageQueue: Sendable {
     private struct State {
         var waiting: [[UInt8]] = []
-        /// Those that wait, and the one that is being written.
+        /// The queued lines, and the one that is being written.
         var unwritten = 0
         var dropped = 0
     }
 
     private let state = PthreadMutex(State())
     private let posted = WakeSemaphore()
-    /// Further lines are dropped, and counted.
+    /// The queue's capacity; further lines are dropped and counted.
     private let most: Int
     private let write: @Sendable ([UInt8]) -> Void
 
     private init(most: Int, write: @escaping @Sendable ([UInt8]) -> Void) { (self.most, self.write) = (most, write) }
 
-    /// One whose thread runs until the process ends, with signals blocked.
-    /// - Parameter write: on that thread; may wait for good.
-    /// - Returns: nil where the system refuses the thread.
+    /// Starts a queue whose thread runs until the process exits, with signals blocked.
+    /// - Parameter write: called on that thread; may block forever.
+    /// - Returns: nil if the system cannot start the thread.
     static func start(most: Int, write: @escaping @Sendable ([UInt8]) -> Void) -> MessageQueue? {
         let queue = MessageQueue(most: most, write: write)
         let thread = try? WorkerThread(name: "lag-messages", submitsToQueues: false) { queue.run() }
         return thread == nil ? nil : queue
     }
 
-    /// Any thread; waits for nothing.
+    /// Any thread; never waits.
     func add(_ line: [UInt8]) {
         let isTaken = state.withLock { state in
             guard state.unwritten < most else {
@@ -58,7 +58,7 @@ final class MessageQueue: Sendable {
         }
     }
 
-    /// nil: none waits, nor was one dropped.
+    /// nil: no line is queued, and none was dropped.
     private func take() -> (lines: [[UInt8]], dropped: Int)? {
         state.withLock { state in
             guard !state.waiting.isEmpty || state.dropped > 0 else { return nil }

@@ -1,18 +1,18 @@
 internal import Glibc
 
-/// A file that is there whole, or as it was before: written beside its place, and moved there.
+/// Replaces a file atomically: written to a temporary file beside it, then renamed.
 enum OutputFile {
     /// - Throws: why it cannot be written, naming the file.
     static func write(_ bytes: [UInt8], to path: String) throws(StartFailure) {
         var status = stat()
         let isThere = stat(path, &status) == 0
-        // A pipe or a device cannot be replaced; a reader waits for what is written to it.
+        // A pipe or a device cannot be replaced: its reader waits for data.
         guard !isThere || status.st_mode & S_IFMT == S_IFREG else { return try writeThrough(bytes, to: path, status) }
-        // To where a link leads, so that the link stays.
+        // Replaces the target of a link, so that the link stays.
         let target = isThere ? resolved(path) ?? path : path
         let (draft, descriptor) = try createDraft(of: target, for: path, mode: isThere ? status.st_mode & 0o777 : 0o666)
         var code = WholeWrite.write(bytes, to: descriptor)
-        // Before the move, so that the name never leads to an empty file after a crash.
+        // Before the rename, so that the name never refers to an empty file after a crash.
         if code == 0, fsync(descriptor) != 0 { code = errno }
         if close(descriptor) != 0, code == 0 { code = errno }
         if code == 0, rename(draft, target) != 0 { code = errno }
@@ -24,8 +24,8 @@ enum OutputFile {
 
     private static let draftNames = 8
 
-    /// A new file beside the target. What an interrupted run left may have the first name: in a container, processes have the same
-    /// numbers again.
+    /// A new file beside the target. An interrupted run may have left a file with the first name: in a container, process IDs
+    /// repeat.
     private static func createDraft(
         of target: String,
         for path: String,

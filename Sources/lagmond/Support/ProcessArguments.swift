@@ -1,9 +1,9 @@
 internal import CLagRemote
 
-/// The command line of this process, where `/proc` is missing, too: `CommandLine` reads it there, and finds no arguments then, so that a run
-/// that was to watch a command would watch itself.
+/// The command line of this process, also without `/proc`: there `CommandLine` finds no arguments, so that a run that should
+/// watch a command would watch itself.
 enum ProcessArguments {
-    /// As the kernel passed them, ended by nil. They stay.
+    /// As the kernel passed them, terminated by nil. Never freed.
     static var raw: (pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>, count: Int) {
         var count: Int32 = 0
         guard let pointers = clr_process_arguments(&count), count > 0 else {

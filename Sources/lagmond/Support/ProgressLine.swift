@@ -3,12 +3,12 @@ internal import LagModel
 internal import LagReader
 internal import Synchronization
 
-/// Shows on a terminal how far a read or a report has come that takes more than a second; silent elsewhere, and for short ones.
+/// Shows on a terminal the progress of a read or a report that takes more than a second; otherwise silent.
 final class ProgressLine: Sendable {
     private struct State {
         var isOver = false
         var isShown = false
-        /// What is done after the reading.
+        /// The work after the reading.
         var work: String?
     }
 
@@ -18,7 +18,7 @@ final class ProgressLine: Sendable {
     private static let firstMicroseconds: UInt32 = 1_000_000
     private static let nextMicroseconds: UInt32 = 250_000
 
-    /// - Parameter isStreaming: whether output comes while it reads: a line of progress in the middle of that would be in the way.
+    /// - Parameter isStreaming: whether output is written during the reading; then no progress is shown.
     init(_ files: [InputFile], isStreaming: Bool = false) {
         progress = ReadProgress(total: files.reduce(0 as UInt64) { $0.saturatingSum($1.bytes ?? 0) })
         guard isatty(STDERR_FILENO) == 1, !isStreaming || isatty(STDOUT_FILENO) == 0 else { return }
@@ -28,10 +28,10 @@ final class ProgressLine: Sendable {
         }
     }
 
-    /// Everything is read, and something else takes time.
+    /// Reading is done, and other work takes time.
     func working(on work: String) { state.withLock { $0.work = work } }
 
-    /// Wipes the line.
+    /// Clears the line.
     func end() {
         state.withLock { state in
             state.isOver = true
@@ -53,7 +53,7 @@ final class ProgressLine: Sendable {
         return Self.text(done: progress.bytes, of: progress.total)
     }
 
-    /// - Parameter total: bytes, as large as a sparse file may say it is; 0: not known.
+    /// - Parameter total: bytes, possibly the huge size of a sparse file; 0: not known.
     static func text(done: UInt64, of total: UInt64) -> String {
         guard total > 0 else { return "reading: \(done / 1_000_000) MB" }
         return "reading: \(Int(min(100, Double(done) / Double(total) * 100))) % of \(total / 1_000_000) MB"

@@ -1,14 +1,15 @@
 internal import Glibc
 internal import LagMonitor
 
-/// How much a terminal shows; nil where there is none, or it does not say.
+/// The size of the terminal; nil if there is none or it is unknown.
 struct TerminalSize: Equatable {
     var columns: Int?
     var rows: Int?
 
     private static let leastColumns = 20
 
-    /// Of stdout's terminal; `COLUMNS` and `LINES` count more, also where stdout is none, as for `ps`. One system call.
+    /// The size of stdout's terminal; `COLUMNS` and `LINES` take precedence, also if stdout is not a terminal, as for `ps`. One
+    /// system call.
     static func ofStandardOutput() -> TerminalSize {
         var window = winsize()
         let isTerminal = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &window) == 0

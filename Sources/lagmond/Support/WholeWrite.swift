@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// All bytes to a descriptor, also to one in non-blocking mode: whoever shares a pipe or a terminal with lagmond may have set that.
+/// Writes all bytes to a descriptor, also in non-blocking mode, which another user of a shared pipe or terminal may have set.
 enum WholeWrite {
     /// - Parameter waitMilliseconds: how long to wait each time that the reader is behind; -1: as long as in blocking mode.
     /// - Returns: 0, or the error's number; `EAGAIN` when the reader was too slow.
@@ -13,7 +13,7 @@ enum WholeWrite {
                 rest = rest.dropFirst(count)
             } else if code == EAGAIN {
                 var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                // Any other outcome is the next write's.
+                // The next write handles any other outcome.
                 if poll(&entry, 1, waitMilliseconds) == 0 { return code }
             } else if code != EINTR {
                 return code

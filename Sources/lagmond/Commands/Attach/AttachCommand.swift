@@ -47,7 +47,7 @@ struct AttachCommand: ParsableCommand {
     }
 
     func run() throws {
-        // Before any thread exists, so that all of them inherit the mask.
+        // Before any thread starts, so that all threads inherit the mask.
         let signals = StopSignals()
         signals.block()
         var values = watch.values.merging(selection.values) { $1 }

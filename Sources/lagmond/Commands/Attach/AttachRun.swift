@@ -8,10 +8,10 @@ struct AttachRun {
     let processes: [Int32]
     let loops: [Int32]
 
-    /// How often the ends of the processes are checked.
+    /// How often it checks whether the processes have exited.
     private static let pollInterval: Duration = .milliseconds(100)
 
-    /// Returns when the watch is over and all is written.
+    /// Returns when the watch is over and everything is written.
     /// - Throws: ``StartFailure`` before anything has started.
     func execute(_ signals: StopSignals) throws(StartFailure) {
         try settings.rejectUnusedSettings(on: .process)
@@ -31,7 +31,7 @@ struct AttachRun {
         Diagnostics.flush()
     }
 
-    /// All or none: with one wrong number the others are not watched either.
+    /// All or none: if one process ID is wrong, the others are not watched either.
     private func begin(_ configuration: RemoteConfiguration, _ output: RunOutput) throws(StartFailure) -> [AttachedProcess] {
         var begun: [AttachedProcess] = []
         for process in processes where !begun.contains(where: { $0.watch.process == process }) {
@@ -52,7 +52,7 @@ struct AttachRun {
             report.update(processes.flatMap(\.watchedProcesses))
             switch signals.wait(until: min(deadline, .now + Self.pollInterval)) {
             case .stop: return
-            // One sink for all of them: once is enough.
+            // All watches share one sink: reopening it once is enough.
             case .reopen: watches.first { !$0.isOver }?.reopenSink()
             case .deadlineReached: if watches.allSatisfy(\.isOver) || .now >= deadline { return }
             default: continue

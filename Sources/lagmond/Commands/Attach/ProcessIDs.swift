@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// Process IDs as `pidof` and `pgrep -d,` print them: with blanks or commas between them.
+/// Process IDs as `pidof` and `pgrep -d,` print them: separated by spaces or commas.
 struct ProcessIDs: ExpressibleByArgument {
     let numbers: [Int32]
 

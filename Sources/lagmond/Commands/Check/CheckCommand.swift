@@ -3,7 +3,7 @@ internal import Glibc
 internal import LagModel
 internal import LagReader
 
-/// `lagmond check`: whether lines are what the schema says.
+/// `lagmond check`: checks whether lines conform to the schema.
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
@@ -42,7 +42,7 @@ struct CheckCommand: ParsableCommand {
     }
 }
 
-/// What was found in one file or more.
+/// The findings in one or more files.
 struct CheckSummary: Equatable {
     var lines = 0
     var damaged = 0
@@ -92,7 +92,7 @@ struct FileCheck: ~Copyable {
             }
         }
         do throws(InputError) {
-            // What comes through a pipe may be watched.
+            // A user may be watching the output of a pipe.
             func flushStream() { if file.bytes == nil { flushNow() } }
             try lineReader.read(file.source(progress: progress), afterRead: flushStream) { piece in
                 switch piece {

@@ -1,10 +1,10 @@
 internal import LagModel
 
-/// Stacks of many stalls, merged from the root on; a bounded number of nodes.
+/// The stacks of many stalls, merged from the root; a bounded number of nodes.
 struct CallTree {
-    /// About 200 bytes each. What comes when it is full ends at the last frame that is known.
+    /// About 200 bytes each. When the tree is full, new stacks end at their last known frame.
     static let maximumNodes = 400_000
-    /// Different sets; about 500 bytes each, and up to 3000 with the operator's labels.
+    /// Distinct label sets; about 500 bytes each, up to 3000 with the operator's labels.
     static let maximumLabels = 20_000
 
     struct Node {
@@ -12,11 +12,11 @@ struct CallTree {
         let parent: Int
         /// Index into ``CallTree/frames``.
         let frame: Int
-        /// What was spent here and not further down.
+        /// The time spent in this node itself, without its children.
         var nanoseconds: UInt64 = 0
     }
 
-    /// What was spent in a node with certain labels.
+    /// The time spent in a node under one set of labels.
     struct Sample: Hashable {
         let node: Int
         /// Index into ``CallTree/labels``.
@@ -29,12 +29,12 @@ struct CallTree {
     }
 
     private(set) var frames: [ExportFrame] = []
-    /// The first is for what has none, or found no place.
+    /// The first is for samples without labels, and for those whose set did not fit.
     private(set) var labels: [StackLabels] = [.none]
-    /// Of ways that were added with labels.
+    /// The samples of paths that were added with labels.
     private(set) var samples: [Sample: Weight] = [:]
     private(set) var nodes: [Node] = []
-    /// Ways that found no place.
+    /// Paths that did not fit.
     private(set) var shortened = 0
     private var frameIndices: [String: Int] = [:]
     private var labelIndices: [StackLabels: Int] = [:]
@@ -46,8 +46,8 @@ struct CallTree {
     }
 
     /// - Parameters:
-    ///   - count: stalls, in ``samples``.
-    ///   - labels: nil: samples are not asked for.
+    ///   - count: the number of stalls to add to ``samples``.
+    ///   - labels: nil: no samples are recorded.
     mutating func add(_ path: StackPath, count: UInt64, labels: StackLabels? = nil) {
         var place = -1
         for frame in path.frames {
@@ -61,7 +61,7 @@ struct CallTree {
         nodes[place].nanoseconds.addSaturated(path.nanoseconds)
         guard let labels else { return }
         var sample = Sample(node: place, labels: index(of: labels))
-        // A node without labels always has a place.
+        // A node without labels always fits.
         if samples[sample] == nil, samples.count >= Self.maximumNodes { sample = Sample(node: place, labels: 0) }
         samples[sample, default: Weight()].nanoseconds.addSaturated(path.nanoseconds)
         samples[sample, default: Weight()].count += count
@@ -75,7 +75,7 @@ struct CallTree {
         return labels.count - 1
     }
 
-    /// The frames of a node's way, root first.
+    /// The frames of a node's path, root first.
     func path(of index: Int) -> [Int] {
         var path: [Int] = []
         var place = index

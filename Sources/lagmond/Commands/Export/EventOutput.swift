@@ -2,9 +2,10 @@ internal import ArgumentParser
 internal import LagOutput
 internal import LagReader
 
-/// Lines of ours in another format, one for one, as a sink of that format would have written them.
+/// Converts each of our lines to another format, as a sink of that format would have written it.
 ///
-/// A line that comes twice (a shipper's, the same file named twice) is written once, as far as a ``StallDeduplicator`` remembers.
+/// A duplicate line (from a log shipper, or from a file named twice) is written once, as far as a ``StallDeduplicator``
+/// remembers.
 struct EventOutput: ~Copyable {
     private let format: RecordFormat
     private let times: Range<Int64>
@@ -14,17 +15,17 @@ struct EventOutput: ~Copyable {
     private var scanner = LineScanner()
     private var encoder: RecordEncoder?
     private(set) var tally = LineTally()
-    /// Whether there was a line that was asked for.
+    /// Whether any line matched.
     private(set) var hasMatch = false
-    /// What can be written already.
+    /// Output that is ready to be written.
     private(set) var text: [UInt8] = []
 
-    /// As long as a line may be at all: what the writer left is not cut once more.
+    /// The maximum line length: what the writer kept is not truncated again.
     private static let limits = (try? LineLimits(maxLineBytes: LineLimits.allowedLineBytes.upperBound)) ?? .standard
 
     /// - Parameters:
-    ///   - times: by a line's time, in nanoseconds since 1970.
-    ///   - fingerprints: only these; all when empty.
+    ///   - times: selects lines by time, in nanoseconds since 1970.
+    ///   - fingerprints: selects lines; empty: all.
     init(
         format: RecordFormat,
         times: Range<Int64> = .min ..< .max,
@@ -37,7 +38,7 @@ struct EventOutput: ~Copyable {
         self.fingerprints = fingerprints
     }
 
-    /// - Throws: what ends the reading: stdout takes no more.
+    /// - Throws: an error that ends the reading: stdout accepts no more.
     mutating func read(_ file: InputFile, progress: ReadProgress) throws {
         let lineReader = LineReader()
         var refusal: ExitCode?
@@ -57,7 +58,7 @@ struct EventOutput: ~Copyable {
             }
             flush(above: ExportCommand.outputBytes)
         }
-        // What comes through a pipe may be watched.
+        // A user may be watching the output of a pipe.
         try lineReader.read(file.source(progress: progress), afterRead: { if file.bytes == nil { flush(above: 0) } }, take)
         if let refusal { throw refusal }
     }

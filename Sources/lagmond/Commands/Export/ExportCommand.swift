@@ -4,13 +4,13 @@ internal import LagMonitorDelivery
 internal import LagOutput
 internal import LagReader
 
-/// `lagmond export`: stalls for tools that know stacks.
+/// `lagmond export`: stalls for profilers and event tools.
 struct ExportCommand: ParsableCommand {
     enum Format: String, CaseIterable, ExpressibleByArgument {
         case folded, perf, speedscope, pprof
         case sentry, otlp
 
-        /// Of those that take the lines one by one.
+        /// The format, if it is one that converts line by line.
         var events: RecordFormat? {
             switch self {
             case .folded, .perf, .speedscope, .pprof: nil
@@ -52,7 +52,7 @@ struct ExportCommand: ParsableCommand {
         }
     }
 
-    /// Why there is nothing on stdout, where that is no error, as for `top`.
+    /// Reports why stdout is empty although there was no error, as `top` does.
     private func reportNoMatch() {
         if !fingerprint.isEmpty { Diagnostics.report("no stall with fingerprint \(fingerprint.joined(separator: ", "))") }
     }
@@ -85,7 +85,7 @@ struct ExportCommand: ParsableCommand {
         func flush() {
             do throws(ExitCode) { try output.flush() } catch { refusal = error }
         }
-        /// False when stdout takes no more.
+        /// False when stdout accepts no more.
         func take(_ stall: ParsedStall) -> Bool {
             guard wanted.isEmpty || wanted.contains(stall.fingerprint) else { return true }
             hasMatch = true
@@ -94,7 +94,7 @@ struct ExportCommand: ParsableCommand {
             return refusal == nil
         }
         for file in files where refusal == nil {
-            // What comes through a pipe may be watched.
+            // A user may be watching the output of a pipe.
             stream.read(file, progress: line.progress, afterRead: { if file.bytes == nil, refusal == nil { flush() } }, take)
         }
         if let refusal {
@@ -136,13 +136,13 @@ struct ExportCommand: ParsableCommand {
     }
 }
 
-/// A profile in the making.
+/// A profile that is being built.
 struct ProfileOutput {
     private let format: ExportCommand.Format
     private var tree = CallTree()
     private var firstTime = Int64.max
     private var lastTime = Int64.min
-    /// What can be written already.
+    /// Output that is ready to be written.
     private(set) var text: [UInt8] = []
 
     init(format: ExportCommand.Format) { self.format = format }
@@ -154,7 +154,7 @@ struct ProfileOutput {
             text += PerfText.text(stall)
             return
         }
-        // A stall is one, in how many ways it may have been seen: the first, which is the heaviest, has it.
+        // A stall counts once, however many paths it was sampled in: the first path, the heaviest, gets the count.
         var count: UInt64 = 1
         let labels = format == .pprof ? StackLabels(stall) : nil
         StackPath.forEach(of: stall) { path in

@@ -1,7 +1,7 @@
 /// Folded stacks, for flame graphs: `root;…;leaf weight`, the weight in whole milliseconds.
 enum FoldedText {
     static func text(_ tree: CallTree) -> [UInt8] {
-        // Frames that differ only by what is not written here are one.
+        // Frames that differ only in data that this format omits are merged.
         var weights: [String: UInt64] = [:]
         for (index, node) in tree.nodes.enumerated() where node.nanoseconds > 0 {
             weights[tree.path(of: index).map { tree.frames[$0].name }.joined(separator: ";"), default: 0] &+= node.nanoseconds

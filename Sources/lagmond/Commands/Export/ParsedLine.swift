@@ -2,10 +2,10 @@ internal import LagModel
 internal import LagOutput
 internal import LagReader
 
-/// A line of ours, read back into what it was made of.
+/// One of our lines, parsed back into the data it was built from.
 ///
-/// Nothing of this process or host is in it: who stalled is in the line. What the writer cut or left out stays so. The tree of
-/// all samples is not read: the formats that are made of this do not have it.
+/// It contains nothing of this process or host: the line names the process that stalled. What the writer truncated or omitted
+/// stays so. The tree of all samples is not read because the formats made from this do not have it.
 struct ParsedLine {
     enum Content {
         case stall(StallRecord)
@@ -17,18 +17,18 @@ struct ParsedLine {
     /// `time`: nanoseconds since 1970.
     let time: Int64
     let fingerprint: String?
-    /// Distinguishes it from every other line, however often it comes.
+    /// Distinguishes it from every other line; duplicates have the same hash.
     let hash: UInt64
 }
 
 extension LineScanner {
-    /// The line that was scanned last; nil where it lacks what a line of its event must have, or has a word there that this version does
-    /// not know.
+    /// The line that was scanned last; nil if it lacks a field that its event requires, or has a value there that this version
+    /// does not know.
     borrowing func parsedLine() -> ParsedLine? {
         guard let time = time(.time), let mono = count(.mono), let context = processContext() else { return nil }
         let output = OutputTime(realtimeNanoseconds: time, monotonicNanoseconds: mono.saturatingProduct(1000))
         let content: ParsedLine.Content?
-        // A shipper may write a stall's line anew; of the others there is no better name than what they say.
+        // A shipper may rewrite a stall's line; other lines have no better identity than their contents.
         var hash = UnsafeRawBufferPointer(bytes).withMemoryRebound(to: UInt8.self) { ByteHash.hash($0) }
         switch text(.event) {
         case "stall":
@@ -64,7 +64,7 @@ extension LineScanner {
         return context
     }
 
-    /// Without these a record says nothing.
+    /// A record without these is useless.
     private static var identity: [StallField] {
         [.id, .phase, .severity, .kind, .fingerprint, .duration, .threshold, .threadID, .loop, .cause, .capture]
     }
@@ -88,13 +88,13 @@ extension LineScanner {
             let isStored = value(field.field)?.fieldValue(field.content).map { store(&record, $0) } ?? false
             if !isStored, Self.identity.contains(field.field) { return nil }
         }
-        // One bound alone is none.
+        // One bound without the other is useless.
         if nanoseconds(.durationMaximum) == nil { record.durationBounds = nil }
         return record
     }
 }
 
-// The lines about other lines.
+// Lines that report on other lines.
 extension LineScanner {
     private borrowing func loss(_ time: OutputTime) -> Notice? {
         guard let lost = count(.dropped), let reason = text(.reason).flatMap(Notice.DropReason.init),
@@ -127,7 +127,7 @@ extension LineScanner {
         var recurrence = Recurrence(
             fingerprint: fingerprint,
             count: number,
-            // Seconds, read as the milliseconds that the other times are.
+            // The window is in seconds, but was read like the other times, in milliseconds.
             windowNanoseconds: window.saturatingProduct(1000),
             firstRealtimeNanoseconds: first,
             lastRealtimeNanoseconds: last,
@@ -140,7 +140,7 @@ extension LineScanner {
         return Notice(.recurring(recurrence), time: time)
     }
 
-    /// A notice's message ends with the last stall's: what is before is made anew.
+    /// A notice's message ends with the last stall's message; what precedes that is rebuilt.
     private borrowing func rest(of message: String, after introduction: String) -> String {
         message.hasPrefix(introduction) ? String(message.dropFirst(introduction.count)) : message
     }

@@ -1,7 +1,7 @@
 internal import LagModel
 internal import LagReader
 
-/// What `perf script` writes: an event a way, its period the milliseconds, then the frames, leaf first.
+/// The format of `perf script`: one event per path, with the milliseconds as its period, then the frames, leaf first.
 ///
 ///     server 1234/1240 1795284476.654466:  400 stall-ms:
 ///     	    7ffbe1ccb12b __lll_lock_wait+0x2b (libc.so.6)
@@ -16,7 +16,7 @@ enum PerfText {
             let weight = path.nanoseconds / 1_000_000 + (path.nanoseconds % 1_000_000 >= 500_000 ? 1 : 0)
             guard weight > 0 else { return }
             text += "\(process.isEmpty ? "process" : process) \(stall.pid)/\(stall.threadID) \(time): \(weight) stall-ms: \n"
-            // The root is the process, which is in the head.
+            // The root is the process, which the event's first line names.
             for frame in path.frames.dropFirst().reversed() {
                 let address = String(frame.pc ?? 0, radix: 16)
                 let space = String(repeating: " ", count: max(0, 16 - address.count))

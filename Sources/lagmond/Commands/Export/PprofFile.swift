@@ -1,7 +1,7 @@
 internal import LagModel
 
-/// A profile of pprof (github.com/google/pprof, `proto/profile.proto`), not compressed: how many stalls, and their time in
-/// nanoseconds, the unit that pprof shows as it suits.
+/// An uncompressed profile of pprof (github.com/google/pprof, `proto/profile.proto`): the number of stalls, and their time in
+/// nanoseconds, a unit that pprof scales for display.
 struct PprofFile {
     private var strings: [String] = [""]
     private var stringIndices: [String: UInt64] = ["": 0]
@@ -10,14 +10,14 @@ struct PprofFile {
     private var body = ProtobufWriter()
 
     /// - Parameters:
-    ///   - time: of the first stall, in nanoseconds since 1970.
+    ///   - time: the time of the first stall, in nanoseconds since 1970.
     ///   - nanoseconds: from the first stall to the last.
     static func bytes(_ tree: CallTree, time: Int64, nanoseconds: Int64) -> [UInt8] {
         var file = PprofFile()
         return file.encode(tree, time: time, nanoseconds: nanoseconds)
     }
 
-    // Numbers of the fields of `Profile` and what is in it.
+    // Field numbers of `Profile` and of the messages in it.
     private enum Field {
         static let sampleType = 1, sample = 2, mapping = 3, location = 4, function = 5, strings = 6
         static let time = 9, duration = 10, periodType = 11, period = 12, defaultSampleType = 14
@@ -26,7 +26,7 @@ struct PprofFile {
     private mutating func encode(_ tree: CallTree, time: Int64, nanoseconds: Int64) -> [UInt8] {
         valueType(Field.sampleType, "stalls", "count")
         valueType(Field.sampleType, "stall", "nanoseconds")
-        // The same lines make the same file.
+        // Sorted, so that the same lines give the same file.
         let samples = tree.samples.sorted {
             ($0.key.node, tree.labels[$0.key.labels]) < ($1.key.node, tree.labels[$1.key.labels])
         }
@@ -90,7 +90,7 @@ struct PprofFile {
         return id
     }
 
-    /// 0, none, for what is in no file.
+    /// 0: no mapping, for a frame that is in no file.
     private mutating func mapping(_ frame: ExportFrame) -> UInt64 {
         guard let module = frame.module else { return 0 }
         let key = "\(frame.buildID ?? "")\u{1}\(module)"
@@ -102,7 +102,7 @@ struct PprofFile {
             $0.field(1, id)
             $0.field(5, file)
             $0.field(6, build)
-            // Names are there; lines where the frames have them.
+            // The mapping has function names, and line numbers where the frames have them.
             $0.field(7, 1)
         }
         return id

@@ -1,8 +1,8 @@
-/// Writes messages of Protocol Buffers (https://protobuf.dev/programming-guides/encoding/): varints, and what has a length.
+/// Writes messages of Protocol Buffers (https://protobuf.dev/programming-guides/encoding/): varints and length-delimited fields.
 struct ProtobufWriter {
     private(set) var bytes: [UInt8] = []
 
-    /// A number; 0, the default, is left out.
+    /// A number; 0, the default, is omitted.
     mutating func field(_ number: Int, _ value: UInt64) {
         guard value != 0 else { return }
         varint(UInt64(number) << 3)
@@ -11,7 +11,7 @@ struct ProtobufWriter {
 
     mutating func field(_ number: Int, text: String) { field(number, bytes: Array(text.utf8)) }
 
-    /// Numbers in one piece.
+    /// A packed repeated field of numbers.
     mutating func field(_ number: Int, packed values: [UInt64]) {
         guard !values.isEmpty else { return }
         var inner = ProtobufWriter()

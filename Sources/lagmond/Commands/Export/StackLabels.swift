@@ -1,16 +1,16 @@
 internal import LagModel
 internal import LagReader
 
-/// Whose stall a sample is: what pprof's `-tagfocus` and Grafana's label filters choose by. Text that a line does not have is no label.
-/// The operator's labels come after ours, whose names they cannot have (``RecordLabels/reservedNames``).
+/// Identifies whose stall a sample is; pprof's `-tagfocus` and Grafana's label filters select by these labels. A field that the
+/// line lacks gives no label. The operator's labels follow ours and cannot have the same names (``RecordLabels/reservedNames``).
 struct StackLabels: Hashable, Comparable {
-    /// By name, in this order. The same sample of one thread has one set.
+    /// One value per name, in the order of ``names``.
     let values: [String]
-    /// The operator's.
+    /// The operator's labels.
     let own: RecordLabels
 
     static let names = ["process", "target", "cause", "culprit", "thread"]
-    /// For samples whose set found no place (``CallTree/maximumLabels``).
+    /// For samples whose set did not fit (``CallTree/maximumLabels``).
     static let none = StackLabels(values: names.map { _ in "" }, own: .none)
 
     init(_ stall: ParsedStall) {
@@ -26,7 +26,7 @@ struct StackLabels: Hashable, Comparable {
         self.own = own
     }
 
-    /// Names and values, those without a value left out.
+    /// Names and values, without those that have no value.
     var pairs: [(name: String, value: String)] {
         zip(Self.names, values).filter { !$0.1.isEmpty }.map { ($0.0, $0.1) } + own.pairs.map { ($0.name, $0.value) }
     }

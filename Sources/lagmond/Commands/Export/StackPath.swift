@@ -1,21 +1,21 @@
 internal import LagModel
 internal import LagReader
 
-/// A way from a program's root to what it stood in, and the time that belongs to it.
+/// A path from a program's root to a leaf function, and the stalled time of that path.
 struct StackPath {
     /// Root first.
     let frames: [ExportFrame]
     let nanoseconds: UInt64
 
-    /// What one line may cost, whoever wrote it.
+    /// Limits what one line can cost, since anyone may have written it.
     static let maximumFrames = 1024
     static let maximumPaths = 4096
-    /// Of the names in all ways together.
+    /// For the names in all paths together.
     private static let maximumBytes = 16 << 20
     private static let bytesPerFrame = 64
 
-    /// Hands on the ways of a stall, whose times sum up to its duration: those of the merged tree of all samples where the line has
-    /// one, else the one stack. What goes beyond the bounds is `[trimmed]`.
+    /// Passes on the paths of a stall, whose times add up to its duration: those of the merged tree of all samples if the line
+    /// has one, else the single stack. What exceeds the bounds becomes `[trimmed]`.
     static func forEach(of stall: ParsedStall, _ take: (StackPath) -> Void) {
         let root = root(of: stall.processName)
         guard stall.sampleTree.isEmpty else { return walk(treeOf: stall, root: root, take) }
@@ -28,12 +28,12 @@ struct StackPath {
         take(StackPath(frames: [root] + frames, nanoseconds: stall.durationNanoseconds))
     }
 
-    /// What every way of a process begins with.
+    /// The first frame of every path of a process.
     static func root(of process: String) -> ExportFrame { ExportFrame(name: process.isEmpty ? "process" : process) }
 
-    /// Where the line had no room for frames nearer to the root.
+    /// Replaces frames nearer to the root that did not fit in the line.
     private static let trimmed = "[trimmed]"
-    /// What the samples do not cover.
+    /// Time that the samples do not cover.
     private static let notSampled = "[not sampled]"
 
     private static func walk(treeOf stall: ParsedStall, root: ExportFrame, _ take: (StackPath) -> Void) {
@@ -44,7 +44,7 @@ struct StackPath {
         var sum: UInt64 = 0
         var trimmedNanoseconds: UInt64 = 0
         var (paths, bytes) = (0, 0)
-        // One way, which grows and shrinks: a copy for each node costs the depth's square.
+        // One path that grows and shrinks: a copy for each node would cost the square of the depth.
         var frames = [root]
         func emit(_ nanoseconds: UInt64) {
             paths += 1
@@ -79,9 +79,9 @@ struct StackPath {
     }
 }
 
-/// A frame as profilers know it.
+/// A frame as profilers represent it.
 struct ExportFrame: Hashable {
-    /// The short name; in its place module and offset, or the address.
+    /// The short name; without one, module and offset, or the address.
     var name: String
     var function: String?
     var module: String?
@@ -110,12 +110,12 @@ struct ExportFrame: Hashable {
         isInApp = frame.inApp == true
     }
 
-    /// The same place of a program: frames of one are merged, whatever process they were in.
+    /// Frames with the same identity are merged, whatever process they were in.
     var identity: String { "\(name)\u{1}\(buildID ?? "")\u{1}\(module ?? "")\u{1}\(file ?? "")\u{1}\(line ?? 0)" }
 
     private static func hex(_ number: UInt64) -> String { "0x" + String(number, radix: 16) }
 
-    /// Without what readers of text formats split at: `;`, `->`, ends of lines.
+    /// Without the separators of text formats: `;`, `->`, line ends.
     static func sanitized(_ name: String) -> String {
         let clean = PlainText.sanitized(name.utf8)
         guard clean.contains(";") || clean.contains("->") else { return clean }

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Glibc
 internal import LagReader
 
-/// `lagmond report`: a page to open first.
+/// `lagmond report`: an overview page of stalls.
 struct ReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
@@ -60,7 +60,7 @@ struct ReportCommand: ParsableCommand {
         }
         try refuseInputAsOutput()
         var (files, status) = input.open()
-        // A page of nothing would say that nothing stalled.
+        // An empty page would suggest that nothing stalled.
         if files.isEmpty { throw ExitCode(status) }
         let deduplicator = StallDeduplicator()
         let line = ProgressLine(files)
@@ -90,7 +90,7 @@ struct ReportCommand: ParsableCommand {
         if status != ExitStatus.success { throw ExitCode(status) }
     }
 
-    /// A name too few on the command line, and the records would be gone.
+    /// If the user forgets a name on the command line, the page would otherwise overwrite the records.
     private func refuseInputAsOutput() throws(StartFailure) {
         if output == Self.stdout { return try InputOptions.refuseStandardOutput(among: input.files) }
         var target = stat()
@@ -98,6 +98,6 @@ struct ReportCommand: ParsableCommand {
         throw StartFailure(status: ExitStatus.usage, message: "--output: \(output) is also an input; allowed: another file")
     }
 
-    /// Each has a tree, cells and lines of its own.
+    /// Each worker needs its own tree, cells and lines.
     private static var workers: Int { min(2, InputOptions.workers) }
 }

@@ -91,7 +91,7 @@ struct RunCommand: ParsableCommand {
             let settings = try load(isForCommand: true).withCommandsDefaults()
             try WrappedCommandRun(settings: settings).execute(command, inherited)
         }
-        // Before any thread exists, so that all of them inherit the mask.
+        // Before any thread starts, so that all threads inherit the mask.
         let signals = StopSignals()
         signals.block()
         let settings = try load()

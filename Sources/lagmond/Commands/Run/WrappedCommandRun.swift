@@ -1,11 +1,12 @@
 internal import Glibc
 internal import LagMonitor
 
-/// `lagmond run [options] -- COMMAND ARGUMENTS…` from beginning to end: the command runs in our place, and its loops are watched.
+/// `lagmond run [options] -- COMMAND ARGUMENTS…` from beginning to end: the command runs in lagmond's place, and its loops are
+/// watched.
 struct WrappedCommandRun {
     let settings: Settings
 
-    /// Never returns: this process ends as the command ends.
+    /// Never returns: this process exits the way the command does.
     /// - Throws: ``StartFailure`` before the command has started.
     func execute(_ command: WrappedCommand, _ signals: InheritedSignals) throws(StartFailure) -> Never {
         try settings.rejectUnusedSettings(on: .command)
@@ -44,7 +45,7 @@ struct WrappedCommandRun {
         } pause: { delay in
             signals.waitWithoutCommand(for: delay).map { .killed($0) }
         }
-        // With the first process of a container all others end.
+        // When the first process of a container exits, the kernel kills all others.
         var remaining = getpid() == 1 ? nil : watch.remainingProcesses
         watch.stop()
         output.close()
@@ -57,7 +58,7 @@ struct WrappedCommandRun {
                 + (watch.lacksSlots ? " (not all: the table was full)" : "")
                 + (statistics.stalls > 0 ? "; lines in \(output.sink.name)" : "")
         )
-        // What should have been watched runs on, and is not.
+        // Processes that should be watched keep running unwatched.
         let isUnwatched = settings.requiresWatch && daemons != nil && !end.isFailure
         WrappedProcess.exitProcess(as: isUnwatched ? .exited(ExitStatus.unavailable) : end)
     }

@@ -1,7 +1,7 @@
 internal import LagModel
 internal import LagReader
 
-/// The table of fields as Markdown, made from ``FieldTable``.
+/// The table of fields as Markdown, generated from ``FieldTable``.
 enum FieldDocument {
     static var markdown: String {
         let header = "| field | type | unit | always in | meaning |\n|---|---|---|---|---|\n"

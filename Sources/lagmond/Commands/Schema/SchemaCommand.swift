@@ -13,7 +13,7 @@ struct SchemaCommand: ParsableCommand {
     var markdown = false
 
     func run() throws {
-        // The end of stdout's reader is an answer to a write.
+        // If stdout's reader is gone, a write reports that instead of a signal.
         signal(SIGPIPE, SIG_IGN)
         try StandardOutput.write(Array((markdown ? FieldDocument.markdown : StallSchema.text).utf8))
     }

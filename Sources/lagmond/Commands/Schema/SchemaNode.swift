@@ -1,4 +1,4 @@
-/// A part of a JSON document that keeps the order of its members and is laid out for people: what fits stands on one line.
+/// A part of a JSON document that keeps the order of its members and is formatted for people: what fits is on one line.
 indirect enum SchemaNode: ExpressibleByStringLiteral, ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral {
     case object([(String, SchemaNode)])
     case array([SchemaNode])

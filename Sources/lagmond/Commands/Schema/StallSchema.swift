@@ -1,7 +1,7 @@
 internal import LagModel
 internal import LagReader
 
-/// The JSON Schema (2020-12) of every line, made from ``FieldTable``.
+/// The JSON Schema (2020-12) of every line, generated from ``FieldTable``.
 enum StallSchema {
     /// The document, with a newline at its end.
     static var text: String { document.text + "\n" }
@@ -28,7 +28,7 @@ enum StallSchema {
         .array(FieldTable.all.filter(isIncluded).map { .text("\($0.name)") })
     }
 
-    /// What lines of that event must have, beyond what all have.
+    /// The fields that lines of this event require in addition to those of all lines.
     private static func condition(_ event: LineEvent) -> SchemaNode {
         let required = names { $0.required != .all && $0.required.contains(FieldDefinition.Events(event)) }
         return .object([isEvent(event), ("then", .object([("required", required)]))])
@@ -53,7 +53,7 @@ enum StallSchema {
     private static func content(_ content: FieldContent) -> [(String, SchemaNode)] {
         switch content {
         case .schema: [("const", .text("\(StallRecord.schema)"))]
-        // More may come.
+        // Later versions may add events.
         case .event: [("type", "string"), ("examples", words(LineEvent.allCases.map(\.rawValue)))]
         case .oneOf(let allowed), .word(let allowed): [("enum", words(allowed))]
         case .text, .path, .stackHash: [("type", "string")]

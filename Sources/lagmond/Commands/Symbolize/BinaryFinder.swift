@@ -2,28 +2,28 @@ internal import FoundationEssentials
 internal import Glibc
 internal import LagDiagnosis
 
-/// Finds files of machine code by build-id: those that were named, those in folders that were named, what this
-/// machine's loader would find, and separate debug files.
+/// Finds files of machine code by build ID: named files, files in named folders, files that this machine's
+/// loader would find, and separate debug files.
 struct BinaryFinder {
     private struct Candidate {
         let path: String
-        /// How much it can answer: lines are worth more than names.
+        /// How much it can resolve: line tables are worth more than names.
         let worth: Int
     }
 
-    /// Files that are read in the folders, at most.
+    /// The maximum number of files that are read in the folders.
     private static let maximumFiles = 1_000_000
 
     private let searchFolders: [String]
     /// Where `.build-id` folders are, in the order of the search.
     let debugRoots: [String]
     private var named: [String: Candidate] = [:]
-    /// Of the folders; nil until something was missing.
+    /// The index of the folders; nil until a lookup needs it.
     private var index: [String: Candidate]?
     /// A nil value: reported as missing.
     private var known: [String: String?] = [:]
 
-    /// - Throws: ``StartFailure`` when a named file or folder is not there, or is no such thing.
+    /// - Throws: ``StartFailure`` when a named file or folder is missing or of the wrong type.
     init(binaries: [String], searchFolders: [String], debugRoots: [String]) throws(StartFailure) {
         for folder in searchFolders + debugRoots where !Self.isFolder(folder) {
             throw StartFailure(status: ExitStatus.noInput, message: "\(folder): not a folder; allowed: a folder that can be read")
@@ -41,7 +41,7 @@ struct BinaryFinder {
                 Diagnostics.report("\(path): no line tables and no debug file found; its frames get only names")
             }
         }
-        // Its own records are the ones people try first.
+        // Users first try the records of lagmond itself.
         if let own = realpath("/proc/self/exe", nil) {
             let path = String(cString: own)
             if let summary = BinarySummary(path: path), named[summary.buildID] == nil { Self.keep(path, summary, in: &named) }
@@ -49,13 +49,13 @@ struct BinaryFinder {
         }
     }
 
-    /// The path of the file; nil when there is none, which is reported once.
+    /// The path of the file; nil if none was found, which is reported once.
     mutating func path(buildID: String, module: String?) -> String? {
         let id = buildID.lowercased()
         if let known = known[id] { return known }
         let path = find(id, module: module)
         known[id] = .some(path)
-        // No file has the kernel's image.
+        // The kernel's image (vdso) is not in any file.
         if path == nil, module != "[vdso]", module != "linux-vdso.so.1" {
             let name = module.map { " (\($0))" } ?? ""
             Diagnostics.report("no file with build-id \(id)\(name); use --binary, --search or --debug-root")
@@ -117,7 +117,7 @@ struct BinaryFinder {
         (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     }
 
-    /// The folders of what this program itself has loaded: the C library's, Swift's.
+    /// The folders of the libraries that this program itself has loaded: the C library, Swift.
     private static let systemFolders: [String] = {
         let maps = (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? ""
         let paths = maps.split(separator: "\n").compactMap { line in line.firstIndex(of: "/").map { String(line[$0...]) } }

@@ -1,10 +1,10 @@
 internal import LagReader
 
-/// A JSON text (RFC 8259) that stays as it is, with the places of its parts: for edits that keep every other byte, the
-/// order of members, spaces, and how numbers are written.
+/// A JSON text (RFC 8259) with the positions of its parts, for edits that keep every other byte: the order of members,
+/// spaces, and number formats.
 struct JSONText {
     struct Value {
-        /// Where it is in ``bytes``; a string with its quotes.
+        /// The range in ``bytes``; a string includes its quotes.
         let range: Range<Int>
         let content: Content
     }
@@ -26,7 +26,7 @@ struct JSONText {
     let bytes: [UInt8]
     let root: Value
 
-    /// Reads `bytes`, spaces around the value allowed. Whether strings are UTF-8 is not checked.
+    /// Parses `bytes`; spaces around the value are allowed. Strings are not checked for valid UTF-8.
     init(_ bytes: [UInt8]) throws(JSONCursor.Failure) {
         let result = bytes.withUnsafeBytes { text -> Result<Value, JSONCursor.Failure> in
             var cursor = JSONCursor(text)
@@ -38,12 +38,12 @@ struct JSONText {
         self.bytes = bytes
     }
 
-    /// The value here with its parts; nil after a failure.
+    /// Parses the value at the cursor with its parts; nil after a failure.
     private static func value(_ cursor: inout JSONCursor, depth: Int) -> Value? {
         let start = cursor.offset
         let content: Content
         switch cursor.byte {
-        // As deep as `skipValue` allows, which refuses what is deeper.
+        // As deep as `skipValue` allows, which rejects deeper nesting.
         case UInt8(ascii: "{") where depth < JSONCursor.maximumDepth:
             var members: [Member] = []
             let isWhole = cursor.members { cursor, name, hasEscapes in
@@ -75,19 +75,19 @@ struct JSONText {
         return Value(range: start..<cursor.offset, content: content)
     }
 
-    /// The member of that name; of several the last. Nil when `value` is no object.
+    /// The member of that name, the last one if there are several. Nil if `value` is not an object.
     func member(_ name: String, of value: Value) -> Value? {
         guard case .object(let members) = value.content else { return nil }
         return members.last { $0.name == name }?.value
     }
 
-    /// The names of its members; none when `value` is no object.
+    /// The names of its members; empty if `value` is not an object.
     func names(of value: Value) -> Set<String> {
         guard case .object(let members) = value.content else { return [] }
         return Set(members.map(\.name))
     }
 
-    /// The elements of the array that is the member of that name; none when there is no such array.
+    /// The elements of the array in the member of that name; empty if there is no such array.
     func elements(_ name: String, of value: Value) -> [Value] {
         guard let array = member(name, of: value), case .array(let elements) = array.content else { return [] }
         return elements

@@ -1,9 +1,9 @@
-/// Cuts a stream of bytes into lines, within a bound of memory.
+/// Splits a stream of bytes into lines, with bounded memory.
 struct LineSplitter {
     enum Piece: Equatable {
-        /// Its newline included, where it had one.
+        /// Including its newline, if it had one.
         case line([UInt8])
-        /// Part of a line that is longer than anybody's record; it passes in pieces.
+        /// Part of a line that is longer than any record; it is passed on in pieces.
         case fragment([UInt8])
     }
 
@@ -16,7 +16,7 @@ struct LineSplitter {
 
     init(maximumBytes: Int = LineSplitter.maximumLineBytes) { self.maximumBytes = maximumBytes }
 
-    /// What can be written now that `bytes` have come.
+    /// The pieces that are complete after `bytes` arrived.
     mutating func take(_ bytes: ArraySlice<UInt8>) -> [Piece] {
         var pieces: [Piece] = []
         var bytes = bytes
@@ -35,7 +35,7 @@ struct LineSplitter {
         return pieces
     }
 
-    /// What is left at the end of the stream.
+    /// The remainder at the end of the stream.
     mutating func finish() -> Piece? {
         guard !rest.isEmpty else { return nil }
         defer { rest = [] }

@@ -1,6 +1,6 @@
 internal import LagOutput
 
-/// A line with a stall record: where its stacks are, and what each frame says.
+/// A line with a stall record: where its stacks are, and the contents of each frame.
 struct StallLine {
     /// A frame as it is in the line.
     struct Frame {
@@ -8,24 +8,24 @@ struct StallLine {
         let buildID: String?
         let module: String?
         let offset: UInt64?
-        /// What it has, whatever that says: a member that is null stays so, for there cannot be two of one name.
+        /// The names of its members, even if null: such a member stays, because a name must not appear twice.
         let members: Set<String>
-        /// It was looked up before: it says where it is in the source, it is inlined, or it follows an inlined one.
+        /// It was symbolized before: it has a source position, it is inlined, or it follows an inlined frame.
         let hasPlace: Bool
-        /// What its symbol is, if it has one.
+        /// Its symbol, if it has one.
         let symbol: String?
-        /// What the record says; nil where it says nothing.
+        /// The record's value; nil if it has none.
         let isInApp: Bool?
-        /// Its address is the one after a call.
+        /// Whether its address is the one after a call.
         let isReturnAddress: Bool
     }
 
     let text: JSONText
-    /// Those of the stalled thread, of the lock's owner, of the threads of a cycle or chain, and of a pool's, as they follow each other in
-    /// the line: an editor goes through its bytes once.
+    /// The frames of the stalled thread, the lock's owner, the threads of a cycle or chain, and a pool's threads, in the order of
+    /// the line, so that an editor needs one pass over its bytes.
     let frames: [Frame]
 
-    /// Nil when the line is some other JSON text.
+    /// Nil if the line is some other JSON text.
     init?(_ text: JSONText) {
         guard text.string(text.member("schema", of: text.root)) == "\(StallRecord.schema)",
             text.string(text.member("event", of: text.root)) == "stall"
@@ -39,8 +39,8 @@ struct StallLine {
     }
 
     private static func frames(of stack: [JSONText.Value], in text: JSONText) -> [Frame] {
-        // The leaf is where the thread is; so is a frame that a signal handler's return leads to. Inlined frames stand
-        // before the one whose address they share.
+        // The leaf's address is the thread's current position; so is that of a frame to which a signal handler returns. Inlined
+        // frames precede the frame whose address they share.
         var isReturnAddress = false
         var followsInlined = false
         return stack.map { value in
@@ -63,7 +63,7 @@ struct StallLine {
         }
     }
 
-    /// What a signal handler returns to, on x86-64 (glibc) and on aarch64 (the kernel's image).
+    /// The functions that a signal handler returns to: x86-64 (glibc) and aarch64 (the kernel's image).
     private static let signalReturns: Set<String> = ["__restore_rt", "__kernel_rt_sigreturn"]
 
     private static func hex(_ text: String) -> UInt64? {

@@ -2,11 +2,11 @@ internal import LagDiagnosis
 internal import LagModel
 internal import LagOutput
 
-/// Adds names and places to a stall line's frames. Every byte that was there stays, in its order.
+/// Adds names and source positions to a stall line's frames. Every existing byte stays, in its order.
 struct StallLineEditor {
-    /// What stands before names and places in a frame.
+    /// The members that precede the source position in a frame.
     private static let leadingMembers = members(before: "file")
-    /// What an inlined frame has in common with the one that it lies in.
+    /// The members that an inlined frame shares with the frame that contains it.
     private static let sharedMembers = members(before: "symbol")
 
     private static func members(before end: String) -> Set<String> {
@@ -16,10 +16,10 @@ struct StallLineEditor {
     private let rules: InAppRules
     private var writer = JSONLineWriter()
 
-    /// - Parameter rules: which code is the program's own; the record's word on a frame goes before them.
+    /// - Parameter rules: which code is the program's own; the record's `in_app` of a frame takes precedence.
     init(rules: InAppRules = InAppRules()) { self.rules = rules }
 
-    /// The line with what `levels` say, for each frame of the line.
+    /// The line with the names and positions in `levels`, one entry per frame of the line.
     mutating func edited(_ line: StallLine, levels: [[ResolvedFrame]]) -> [UInt8] {
         var bytes: [UInt8] = []
         var position = 0
@@ -38,13 +38,13 @@ struct StallLineEditor {
         return bytes + source[position...]
     }
 
-    /// Where in a frame its name and place belong: behind the last of the members that come before them.
+    /// Where to insert the name and position in a frame: after the last of the members that precede them.
     private static func place(in frame: JSONText.Value) -> Int? {
         guard case .object(let members) = frame.content else { return nil }
         return members.last { leadingMembers.contains($0.name) }?.value.range.upperBound
     }
 
-    /// Members for the function itself, without what it says already.
+    /// Members for the function itself, without those that the frame already has.
     private mutating func addition(_ level: ResolvedFrame, to frame: StallLine.Frame) -> ArraySlice<UInt8> {
         writer.reset()
         writer.beginObject()
@@ -60,7 +60,7 @@ struct StallLineEditor {
         return writer.withBytes { ArraySlice($0).dropFirst().dropLast() }
     }
 
-    /// A whole frame for a function that lies in `frame`.
+    /// A complete frame for a function that is inlined in `frame`.
     private mutating func inlined(
         _ level: ResolvedFrame,
         in frame: StallLine.Frame,
@@ -80,8 +80,8 @@ struct StallLineEditor {
         return Array("{\(shared),".utf8) + writer.withBytes { $0.dropFirst() }
     }
 
-    /// Whether a function that lies in `frame` is the program's own. Where the record has it otherwise than these
-    /// rules do, it was made by rules of its own, and the inlined one is what its function is.
+    /// Whether a function that is inlined in `frame` is the program's own. If the record contradicts these rules, it was
+    /// written with other rules; then the inlined function is classified like the frame.
     private func isInApp(_ level: ResolvedFrame, in frame: StallLine.Frame, _ function: ResolvedFrame) -> Bool {
         if let recorded = frame.isInApp {
             let name = frame.symbol ?? function.simplified
@@ -91,7 +91,7 @@ struct StallLineEditor {
         return rules.isInApp(modulePath: frame.module, symbol: level.simplified, file: level.file, isRust: level.isRust)
     }
 
-    /// The names, as a record has them: of the system's functions the short one says enough.
+    /// The names as records have them: for functions of the system the short name is enough.
     private mutating func symbol(_ level: ResolvedFrame, isInApp: Bool, without present: Set<String> = []) {
         guard let name = level.simplified else { return }
         writer.field("symbol", name, LineLimits.maximumSymbolBytes)

@@ -1,7 +1,7 @@
 internal import LagModel
 internal import LagReader
 
-/// A stall record as people read it: what, when and where, why, and the stacks as a debugger shows them.
+/// A stall record as readable text: what, when and where, why, and the stacks as a debugger shows them.
 struct StallText {
     private let text: JSONText
     private var record: JSONText.Value { text.root }
@@ -23,14 +23,14 @@ struct StallText {
         for member in text.elements("lock_cycle", of: record) { lines += thread(member, as: "in the cycle") }
         for member in text.elements("lock_chain", of: record) { lines += thread(member, as: "in the chain") }
         for group in text.elements("workers", of: record) { lines += workers(group) }
-        // A line a fact: a name must not begin one of its own.
+        // One fact per line: a newline in a name must not start another line.
         return lines.map { PlainText.sanitized($0) + "\n" }.joined()
     }
 
     private func string(_ name: String) -> String? { text.string(text.member(name, of: record)) }
     private func number(_ name: String) -> String? { text.number(text.member(name, of: record)) }
 
-    /// A number of milliseconds for people.
+    /// A duration in milliseconds as readable text.
     private func duration(_ name: String) -> String? {
         guard var written = number(name) else { return nil }
         return written.withUTF8 { JSONNumber.nanoseconds(ofMilliseconds: $0) }.map { DurationText.text(nanoseconds: $0) }
@@ -80,7 +80,7 @@ struct StallText {
         return ["  \(role): thread \(id)\(name)"] + stack(of: value, total: nil)
     }
 
-    /// Threads of a pool that were found doing the same. The group of the record's own stack has none.
+    /// Threads of a pool that had the same stack. The group with the record's own stack has no frames.
     private func workers(_ group: JSONText.Value) -> [String] {
         let ids = text.elements("thread_ids", of: group).compactMap { text.number($0) }
         let threads = ids.count == 1 ? "thread" : "threads"
@@ -90,7 +90,7 @@ struct StallText {
     private func stack(of thread: JSONText.Value, total: Int?) -> [String] {
         let frames = text.elements("frames", of: thread)
         var lines = frames.enumerated().map { "#\($0.offset) \(frame($0.element))" }
-        // The total counts functions that were really called.
+        // The total does not count inlined functions.
         let called = frames.count { !text.isTrue(text.member("inlined", of: $0)) }
         if let total, total > called { lines.append("   … \(total - called) more, left out of the record") }
         return lines

@@ -7,7 +7,7 @@ internal import LagSymbols
 
 /// One run of `lagmond symbolize`: lines in, lines out.
 struct Symbolization {
-    /// A big program's line tables take their time to be read, and no program waits for them.
+    /// Reading a big program's line tables takes long, and no program waits for it.
     private static let deadline = Duration.seconds(60)
     private static let cacheBytes = 64 << 20
     private static let readBytes = 1 << 16
@@ -24,7 +24,7 @@ struct Symbolization {
     private var output: [UInt8] = []
 
     /// - Parameters:
-    ///   - symbolizer: the program for lines; nil: none, names alone.
+    ///   - symbolizer: the program that resolves lines; nil: only names.
     ///   - rules: which code is the program's own.
     init(finder: BinaryFinder, symbolizer: String?, rules: InAppRules, isText: Bool) {
         self.finder = finder
@@ -36,7 +36,7 @@ struct Symbolization {
         resolver = FrameResolver(symbolizer: Symbolizer(debugRoots: finder.debugRoots), lines: lines)
     }
 
-    /// Reads all files, `-` for stdin, and ends the child.
+    /// Reads all files (`-` is stdin), then ends the child.
     /// - Returns: the exit status: the first error's, or success.
     mutating func run(_ files: [String]) -> Int32 {
         defer { resolver.close() }
@@ -68,7 +68,7 @@ struct Symbolization {
                 let count = try source.read(into: buffer)
                 if count == 0, let last = splitter.finish() { take(last) }
                 for piece in splitter.take(Array(buffer[..<count])[...]) { take(piece) }
-                // At once, for somebody may be watching a stream.
+                // At once, because a user may be watching a stream.
                 do throws(ExitCode) { try flush() } catch { return (error.rawValue, true) }
                 if count == 0 { return (ExitStatus.success, false) }
             }
@@ -87,16 +87,17 @@ struct Symbolization {
         }
     }
 
-    /// What is no record of ours, or a damaged one: as it is in a file, and without control characters before people's eyes.
+    /// Text that is not one of our records, or a damaged one: unchanged in JSON output, without control characters in readable
+    /// text.
     private func shown(_ bytes: [UInt8]) -> [UInt8] {
         guard isText || isTerminal else { return bytes }
         let isLine = bytes.last == UInt8(ascii: "\n")
         return Array(PlainText.sanitized(isLine ? bytes.dropLast() : bytes[...]).utf8) + (isLine ? [UInt8(ascii: "\n")] : [])
     }
 
-    /// What becomes of a line; nil when it stays as it is.
+    /// The changed line; nil if it stays unchanged.
     private mutating func changed(_ bytes: [UInt8]) -> [UInt8]? {
-        // Anything that is no object is somebody else's.
+        // A line that is not an object is not ours.
         guard bytes.first(where: { $0 != 0x20 && $0 != 0x09 }) == UInt8(ascii: "{") else { return nil }
         do {
             guard let line = StallLine(try JSONText(bytes)) else { return nil }

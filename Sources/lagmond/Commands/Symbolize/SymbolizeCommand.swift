@@ -3,7 +3,7 @@ internal import Glibc
 internal import LagDiagnosis
 internal import LagSymbols
 
-/// `lagmond symbolize`: adds files, lines and inlined functions to records that were written without.
+/// `lagmond symbolize`: adds files, lines and inlined functions to records that lack them.
 struct SymbolizeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "symbolize",
@@ -56,7 +56,7 @@ struct SymbolizeCommand: ParsableCommand {
     func validate() throws { try InputOptions.validate(files) }
 
     func run() throws {
-        // The end of stdout's reader is an answer to a write.
+        // If stdout's reader is gone, a write reports that instead of a signal.
         signal(SIGPIPE, SIG_IGN)
         try InputOptions.refuseStandardOutput(among: files)
         if let symbolizer, !SymbolizerProgram.isProgram(symbolizer) {

@@ -1,16 +1,16 @@
-/// A table for people, no wider than there is room for.
+/// A readable table that fits the available width.
 struct TextTable {
     struct Column {
         let title: String
         var isRight = false
-        /// What is left out first where there is no room has the highest; nil: stays.
+        /// The column with the highest value is dropped first if the width is too small; nil: never dropped.
         var dispensability: Int?
-        /// Names may be cut, numbers not.
+        /// Names may be truncated, numbers not.
         var canBeCut = false
         let cells: [String]
     }
 
-    /// So much of a name stays while columns can be left out instead, and so much in any case.
+    /// The minimum width of a name while columns can be dropped instead, and the minimum in any case.
     private static let (niceCut, leastCut) = (20, 8)
     private static let gap = 2
 
@@ -18,20 +18,20 @@ struct TextTable {
     private var widths: [Int]
     private let width: Int?
 
-    /// - Parameter width: of a line, in characters; nil: whatever it needs.
+    /// - Parameter width: the width of a line in characters; nil: unlimited.
     init(_ columns: [Column], width: Int?) {
         self.width = width
         self.columns = columns
         widths = columns.map { column in column.cells.reduce(column.title.count) { max($0, $1.count) } }
         guard let width else { return }
-        // First what says nothing, then names down to what can still be read, then columns, then names again.
+        // Drops empty columns first, then truncates names to a readable width, then drops columns, then truncates names further.
         for index in self.columns.indices.reversed()
         where total > width && self.columns[index].dispensability != nil && self.columns[index].cells.allSatisfy(\.isEmpty) {
             remove(index)
         }
         shrink(to: width, least: Self.niceCut)
         while total > width, let index = mostDispensable { remove(index) }
-        // What was left out may have been more than was needed.
+        // Dropping a column may have freed more than was needed.
         widths = zip(self.columns, widths).map { column, _ in column.cells.reduce(column.title.count) { max($0, $1.count) } }
         shrink(to: width, least: Self.niceCut)
         shrink(to: width, least: Self.leastCut)
@@ -43,7 +43,7 @@ struct TextTable {
         return [line(columns.map(\.title))] + (0..<count).map { row in line(columns.map { $0.cells[row] }) }
     }
 
-    /// So much of a text as there is room for.
+    /// Truncates a text to a width.
     static func cut(_ text: String, to width: Int) -> String {
         text.count <= width ? text : text.prefix(max(0, width - 1)) + "…"
     }
@@ -61,7 +61,7 @@ struct TextTable {
         widths.remove(at: index)
     }
 
-    /// The widest names lose first.
+    /// Truncates the widest names first.
     private mutating func shrink(to width: Int, least: Int) {
         while total > width {
             let candidates = columns.indices.filter { columns[$0].canBeCut && widths[$0] > max(least, columns[$0].title.count) }

@@ -6,7 +6,7 @@ extension GroupKey: ExpressibleByArgument {
     package static var allValueStrings: [String] { allCases.map(\.rawValue) + ["label:NAME"] }
 }
 
-/// `lagmond top`: what stalls most.
+/// `lagmond top`: ranks what stalls most.
 struct TopCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "top",
@@ -64,7 +64,7 @@ struct TopCommand: ParsableCommand {
         let filter = try filters.filter()
         if follow { return try TopFollowing(command: self, range: range, filter: filter).run() }
         var (files, status) = input.open()
-        // A table of nothing would say that nothing stalled.
+        // An empty table would suggest that nothing stalled.
         if files.isEmpty { throw ExitCode(status) }
         let deduplicator = StallDeduplicator()
         let line = ProgressLine(files)
@@ -90,8 +90,8 @@ struct TopCommand: ParsableCommand {
 
     /// The table, or its JSON.
     /// - Parameters:
-    ///   - width: of a line of the table; nil: whatever it needs.
-    ///   - rows: groups that there is room for.
+    ///   - width: the width of a line of the table; nil: unlimited.
+    ///   - rows: the maximum number of groups to show.
     func text(_ table: GroupTable, width: Int?, rows: Int = .max) -> [UInt8] {
         if json { return TopLines(by: by).lines(TopRanking(table, limit: limit)) }
         let ranking = TopRanking(table, limit: limit == 0 ? rows : min(limit, rows))

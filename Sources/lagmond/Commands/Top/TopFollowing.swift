@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Glibc
 internal import LagReader
 
-/// `lagmond top --follow`: the table again and again, while the files grow.
+/// `lagmond top --follow`: rewrites the table while the files grow.
 struct TopFollowing {
     let command: TopCommand
     let range: Range<Int64>
@@ -27,7 +27,7 @@ struct TopFollowing {
         let deduplicator = StallDeduplicator()
         var grouping = StallGrouping(by: command.by, times: range, filter: filter, deduplicator: deduplicator)
         var hasNewLines = true
-        // No clock that somebody may set.
+        // A clock that cannot be set.
         let clock = SuspendingClock()
         var nextTable = clock.now
         var isLast = false
@@ -54,7 +54,7 @@ struct TopFollowing {
                 nextTable = clock.now + .seconds(command.intervalSeconds)
             }
             var wait = timespec(tv_sec: 0, tv_nsec: Self.pollNanoseconds)
-            // What was written before the signal is still read.
+            // Lines that were written before the signal are still read.
             isLast = sigtimedwait(&signals, nil, &wait) > 0
         }
         let aggregate = grouping.snapshot()
@@ -62,7 +62,7 @@ struct TopFollowing {
         if let leftOut = aggregate.tally.leftOut { Diagnostics.report(leftOut) }
     }
 
-    /// On a terminal as many groups as leave the summary and the head in sight.
+    /// On a terminal, limits the groups so that the summary and the head stay visible.
     private func show(_ aggregate: StallGrouping.Aggregate, _ size: TerminalSize) throws {
         let isTerminal = isatty(STDOUT_FILENO) == 1 && !command.json
         let separator = isTerminal ? Array(Self.clearScreen.utf8) : []

@@ -1,7 +1,7 @@
 internal import LagOutput
 internal import LagReader
 
-/// The groups as JSON, an object a line.
+/// The groups as JSON, one object per line.
 struct TopLines {
     let by: GroupKey
 

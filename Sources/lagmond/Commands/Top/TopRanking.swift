@@ -1,12 +1,12 @@
 internal import LagModel
 internal import LagReader
 
-/// The groups in the order in which they matter: by all the time that they stalled.
+/// The groups in descending order of total stalled time.
 struct TopRanking {
     let shown: [StallGroup]
     let groupCount: Int
     let count: UInt64
-    /// Of those that a limit held back, too.
+    /// Including stalls that a limit suppressed.
     let totalNanoseconds: UInt64
     let heldBackCount: UInt64
 

@@ -1,10 +1,10 @@
 internal import LagModel
 internal import LagReader
 
-/// The groups as a table for people.
+/// The groups as a readable table.
 struct TopText {
     let by: GroupKey
-    /// Of a line, in characters; nil: whatever it needs.
+    /// The width of a line in characters; nil: unlimited.
     var width: Int?
 
     /// The lines, without newlines.
@@ -23,7 +23,7 @@ struct TopText {
         func time(_ group: StallGroup, _ nanoseconds: UInt64) -> String {
             group.count == 0 ? "" : DurationText.text(nanoseconds: nanoseconds)
         }
-        // What is left out first has the highest number.
+        // The column with the highest number is dropped first.
         var columns = [
             number("count", nil) { "\($0.count)" },
             number("held", 3) { $0.heldBackCount == 0 ? "" : "+\($0.heldBackCount)" },
@@ -68,7 +68,7 @@ struct TopText {
 
     private static func nameOrDash(_ text: LatestText) -> String { text.text.isEmpty ? "-" : name(text) }
 
-    /// The last one, and that there are others.
+    /// The latest name, and a hint if there are others.
     private static func name(_ text: LatestText) -> String {
         text.text.isEmpty ? "" : PlainText.sanitized(text.text) + (text.hasOthers ? " …" : "")
     }

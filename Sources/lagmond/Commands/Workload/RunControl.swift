@@ -2,8 +2,8 @@ internal import Glibc
 internal import LagMonitor
 internal import LagWorkload
 
-/// Ends the run, whatever the main thread is doing: a thread of its own waits for the signals and for the time to be
-/// over, and then drains and leaves the process. The main thread may hang for good.
+/// Ends the run, whatever the main thread is doing: a separate thread waits for the signals and the deadline, then
+/// drains the output and exits the process. The main thread may hang forever.
 final class RunControl: Sendable {
     private let monitor: StallMonitor
     private let output: RunOutput
@@ -46,7 +46,7 @@ final class RunControl: Sendable {
     }
 
     /// Never returns. The order matters: the workload first, so that no new stall begins; then the monitor, which
-    /// writes what is left; then the process, without the exit handlers that a hanging main thread could block.
+    /// writes the remaining lines; then the process, without exit handlers, which a hanging main thread could block.
     private func end() -> Never {
         startShutdownTimeout()
         workload.end(grace: Self.grace)
@@ -61,7 +61,7 @@ final class RunControl: Sendable {
         _exit(ExitStatus.success)
     }
 
-    /// A reader that neither reads nor goes away could keep the last lines, and us with them.
+    /// A reader that neither reads nor closes the pipe could block the last lines and thus the exit.
     private func startShutdownTimeout() {
         try? HelperThread.start("stop-timeout") { [self] in
             sleepUntil(.now + Self.shutdownTimeout)
@@ -70,8 +70,8 @@ final class RunControl: Sendable {
         }
     }
 
-    /// For an execution in progress to come to its own end; a hang gets none.
+    /// The time for an execution in progress to finish; a hang gets none.
     private static let grace: Duration = .milliseconds(500)
-    /// Two seconds are promised.
+    /// Below the two seconds that are documented.
     private static let shutdownTimeout: Duration = .milliseconds(1800)
 }

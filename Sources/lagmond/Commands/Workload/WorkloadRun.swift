@@ -6,7 +6,7 @@ internal import LagWorkload
 struct WorkloadRun {
     let settings: Settings
 
-    /// Runs the main thread's loop. Returns only by throwing: an orderly end leaves the process (``RunControl``).
+    /// Runs the main thread's loop. Returns only by throwing: a normal end exits the process (``RunControl``).
     /// - Throws: ``StartFailure`` before anything has started.
     func execute(_ signals: StopSignals) throws(StartFailure) -> Never {
         let loop = ObservedRunLoop.main
@@ -48,7 +48,7 @@ struct WorkloadRun {
         }
         workload.start()
         withExtendedLifetime(background) { loop.run() }
-        // The loop was stopped from outside; the control thread still has the last word.
+        // The loop was stopped from outside; the control thread still ends the process.
         while true { pause() }
     }
 

@@ -7,7 +7,7 @@ enum WorkloadStepSettings {
 }
 
 extension Settings {
-    /// What stalls the main thread; empty: nothing does.
+    /// The steps that stall the main thread; empty: none.
     var workloadSteps: [WorkloadStep] { steps.compactMap { WorkloadStep.read($0).step } }
 }
 
@@ -15,7 +15,7 @@ extension Settings {
 extension WorkloadStep {
     static let members = ["kind", "for_ms", "every_ms", "count", "start_ms"]
 
-    /// Reads one element of the list. Every error is reported; the step is nil where there is one.
+    /// Parses one element of the list. Every error is reported; after an error the step is nil.
     static func read(_ value: JSONValue) -> (step: WorkloadStep?, errors: [ElementError]) {
         guard case .object(let given) = value else {
             let allowed = "an object with " + members.joined(separator: ", ")
