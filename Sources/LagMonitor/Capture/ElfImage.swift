@@ -5,13 +5,13 @@ internal import LagModel
 
 /// The headers of an ELF image in a process's memory (System V ABI, chapter 5; ELF-64 object file format).
 ///
-/// Every read goes through the call that cannot fault: a library may be unloaded while it is read.
+/// Every read uses the call that cannot fault: a library may be unloaded while it is read.
 enum ElfImage {
     private static let maximumProgramHeaders = 64
     private static let maximumNotes: UInt64 = 4096
 
     /// Fills in what unwinding and naming need. Allocates nothing.
-    /// - Returns: false where there is no ELF image at `start`.
+    /// - Returns: false if there is no ELF image at `start`.
     static func read(at start: UInt64, of process: Int32, into module: UnsafeMutablePointer<clu_module>) -> Bool {
         var header = Elf64_Ehdr()
         guard load(process, start, &header), header.e_ident.0 == 0x7f, header.e_ident.1 == 0x45, header.e_ident.2 == 0x4c,
@@ -39,7 +39,7 @@ enum ElfImage {
             case PT_NOTE:
                 if module.pointee.build_id_length == 0 {
                     notes = (segment.p_vaddr, min(segment.p_memsz, maximumNotes))
-                    // The bias is known with the first PT_LOAD; PT_NOTE may stand before it, so it is read below.
+                    // The bias is known with the first PT_LOAD; PT_NOTE may come before it, so it is read below.
                     if let first { readBuildID(process, start &- first &+ segment.p_vaddr, notes!.1, into: module) }
                 }
             default: break
@@ -59,14 +59,14 @@ enum ElfImage {
         return true
     }
 
-    /// Whether what is mapped now is still what was read: another file may be mapped in its place, or be written over it, under the same name and number. By the
-    /// Build ID; without one by ``stamp(at:of:)``. Allocates nothing.
+    /// Whether the mapped image is still the one that was read: another file may be mapped in its place, or be written over it,
+    /// with the same name and inode. Decided by the Build ID; without one, by ``stamp(at:of:)``. Allocates nothing.
     static func isStill(_ module: UnsafePointer<clu_module>, of process: Int32, stamp: UInt64) -> Bool {
         let length = Int(module.pointee.build_id_length)
         guard length > 0 else { return self.stamp(at: module.pointee.start, of: process) == stamp }
         var now = module.pointee.build_id
         return withUnsafeMutableBytes(of: &now) { now in
-            // What cannot be read is about to go.
+            // What cannot be read is about to be unmapped.
             guard cll_memory_read(process, module.pointee.build_id_place, now.baseAddress, length) == length else { return true }
             // A key path to the member would allocate.
             return withUnsafeBytes(of: module.pointee.build_id) { known in
@@ -75,11 +75,12 @@ enum ElfImage {
         }
     }
 
-    /// A number of the image's headers, which say how long its parts are. Allocates nothing.
+    /// A hash of the image's headers, which contain the sizes of its parts. Allocates nothing.
     static func stamp(at start: UInt64, of process: Int32) -> UInt64 {
         withUnsafeTemporaryAllocation(of: UInt64.self, capacity: stampWords) { words in
             words.initialize(repeating: 0)
-            // The header's 64 bytes, with the number of program headers in its last words, and those headers behind it, as linkers lay it out.
+            // The header's 64 bytes, with the number of program headers in its last words, followed by those headers, as linkers
+            // lay it out.
             guard cll_memory_read(process, start, words.baseAddress, stampWords * 8) == stampWords * 8 else { return 0 }
             let count = min(stampWords, 8 + 7 * Int(words[7] & 0xffff))
             var hash = StableHash()

@@ -1,32 +1,32 @@
 package import CLagLinux
 internal import Glibc
 
-/// Who holds the lock that a thread waits for, what that thread waits for in turn, and so on: to a thread that waits for no lock
-/// we know the holder of, or back to one that was there already, which is a deadlock.
+/// The holder of the lock for which a thread waits, the thread for which that one waits in turn, and so on. The chain ends at a
+/// thread that does not wait for a lock with a known holder, or at a thread that is already in the chain: a deadlock.
 ///
-/// Owned by the watchdog. Reads `/proc` and memory only. Of this process's threads: no lock, no allocation; some 20 µs a link.
+/// Owned by the watchdog. Reads only `/proc` and memory. For this process's threads: no lock, no allocation; some 20 µs a link.
 package final class LockChain {
     /// One thread of the chain.
     package struct Link: Sendable {
         package let tid: Int32
-        /// What it waits for; kind 0 when it does not wait for a lock.
+        /// What it waits for; kind 0 if it does not wait for a lock.
         package fileprivate(set) var lock = cll_lock()
         fileprivate var call = cll_thread_syscall()
-        /// The runtime's lock that it waits for, as its runtime has it.
+        /// The runtime's lock for which it waits, from its runtime.
         fileprivate var runtimeLock: RuntimeLock?
-        /// How often it had waited for something: unchanged means that it has not run since.
+        /// How often it had waited: if unchanged, it has not run since.
         fileprivate var waits: UInt64 = 0
-        /// Whether the wait has a time-out: the fourth argument of each of futex's operations that wait (futex(2)). A runtime's own
-        /// lock is waited for in many short waits.
+        /// Whether the wait has a time-out: the fourth argument of each futex operation that waits (futex(2)). Threads wait for a
+        /// runtime's own lock in many short waits.
         fileprivate var endsByItself: Bool { runtimeLock == nil && call.arguments.3 != 0 }
     }
 
-    /// A chain of more threads is cut.
+    /// A longer chain is cut.
     package static let maximumLength = 16
 
-    /// Threads in the chain; the first is the one that was asked for.
+    /// Threads in the chain; the first is the one for which it was requested.
     package private(set) var count = 0
-    /// Where the last one's lock leads back to, if it does.
+    /// The link to which the last one's lock leads back, if it does.
     package private(set) var cycle: Int?
     private let links: UnsafeMutablePointer<Link>
     private let process: Int32
@@ -35,8 +35,8 @@ package final class LockChain {
     package convenience init() { self.init(process: getpid()) }
 
     /// - Parameters:
-    ///   - process: whose threads they are.
-    ///   - languages: knows the locks of runtimes; of another process alone.
+    ///   - process: the process of the threads.
+    ///   - languages: knows the locks of runtimes; only for another process.
     package init(process: Int32, languages: (any LanguageFrameSource)? = nil) {
         self.process = process
         self.languages = languages
@@ -61,7 +61,7 @@ package final class LockChain {
             let owner = links[count - 1].lock.owner
             guard owner > 0 else { return }
             if let known = position(of: owner) {
-                // While each was read another may have gone on.
+                // While one thread was read, another may have continued.
                 cycle = isStill(from: known) ? known : nil
                 return
             }
@@ -92,13 +92,15 @@ package final class LockChain {
         return link
     }
 
-    /// Whether a thread that is said to hold an interpreter's lock waits for it itself: then another one has taken it meanwhile.
+    /// Whether a thread that supposedly holds an interpreter's lock waits for it itself: then another thread has taken it
+    /// meanwhile.
     private func holdsNothing(_ owner: Link, of link: Link) -> Bool {
         link.lock.kind == Int32(CLL_LOCK_INTERPRETER) && owner.lock.kind == link.lock.kind
             && owner.lock.address == link.lock.address
     }
 
-    /// Whether the lock that this link waits for has the same owner as when it was read, and the one that waits has not run since: who gives a lock away wakes it.
+    /// Whether the lock of this link's wait has the same owner as when it was read, and the waiting thread has not run since:
+    /// releasing a lock wakes the waiting thread.
     package func isStillHeld(_ index: Int) -> Bool {
         guard let lock = links[index].runtimeLock else {
             var now = cll_lock()
@@ -118,9 +120,10 @@ package final class LockChain {
         return nil
     }
 
-    /// Whether the threads of a cycle wait for each other at one moment: each lock still has the owner that was read, *after* the last thread's wait was read, and none of the
-    /// threads has run since. And none of the waits ends by itself. (An owner may give a lock away between the reading of that lock and of what it waits for itself, to a thread that is none of these: no
-    /// counter shows it.)
+    /// Whether the threads of a cycle wait for each other at one moment: each lock still has the owner that was read, *after* the
+    /// last thread's wait was read, none of the threads has run since, and none of the waits ends by itself. (An owner may
+    /// release a lock between the reading of that lock and of its own wait, to a thread outside the cycle: no counter shows
+    /// this.)
     private func isStill(from first: Int) -> Bool {
         for index in first..<count where links[index].endsByItself || !isStillHeld(index) { return false }
         for index in first..<count where !isStillAsleep(index) { return false }

@@ -12,7 +12,7 @@ struct MapsLine {
     private let path: UnsafePointer<UInt8>
     private let pathLength: Int
 
-    /// Reads the line at `at` and moves behind it. Allocates nothing.
+    /// Reads the line at `at` and moves past it. Allocates nothing.
     init(text: UnsafePointer<UInt8>, from at: inout Int, limit: Int) {
         start = Self.number(text, &at, limit, base: 16)
         at += 1
@@ -34,10 +34,10 @@ struct MapsLine {
         at += 1
     }
 
-    /// The kernel's own little library, which has no file.
+    /// The kernel's own small library, which has no file.
     var isVDSO: Bool { pathLength == 6 && path[1] == UInt8(ascii: "v") && path[2] == UInt8(ascii: "d") }
 
-    /// Where the process publishes what it is (OTEP 4719). No array: going through one allocates.
+    /// Where the process publishes its context (OTEP 4719). Not an array: iterating over one allocates.
     var isProcessContext: Bool {
         readable && !executable && (begins("[anon_shmem:OTEL_CTX]") || begins("[anon:OTEL_CTX]") || begins("/memfd:OTEL_CTX"))
     }
@@ -51,7 +51,7 @@ struct MapsLine {
     }
 
     /// Appends the path to `paths`, at `used`.
-    /// - Returns: false where there is no room.
+    /// - Returns: false if it does not fit.
     func copyPath(into module: UnsafeMutablePointer<clu_module>, _ paths: UnsafeMutableRawBufferPointer, used: inout Int) -> Bool
     {
         guard pathLength <= paths.count - used else { return false }

@@ -1,11 +1,11 @@
 internal import CLibunwind
 internal import LagModel
 
-/// A loaded program or library, as a record names it.
+/// A loaded program or library, as named in a record.
 package struct ModuleInfo: Sendable, Equatable {
-    /// The path it was mapped from, or `[vdso]`.
+    /// The path from which it was mapped, or `[vdso]`.
     package let path: String
-    /// The GNU build-id in lower-case hexadecimal; empty when the file has none.
+    /// The GNU build-id in lower-case hexadecimal; empty if the file has none.
     package let buildID: String
     /// Address = bias + ELF virtual address.
     package let bias: UInt64

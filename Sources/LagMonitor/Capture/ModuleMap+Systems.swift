@@ -2,7 +2,8 @@ internal import CLibunwind
 internal import Glibc
 
 extension ModuleMap {
-    /// Libraries by which programs wait, as their files' names begin: C's, C++'s, the loader, and what ``lagmond`` loads into them.
+    /// Libraries in which programs wait, by the beginning of their file names: C's, C++'s, the loader, and what ``lagmond`` loads
+    /// into programs.
     private static let systems: [StaticString] = [
         "libc.so", "libc-2", "libc.musl", "ld-musl", "ld-linux", "libpthread", "[vdso]", "libstdc++.so", "libc++.so",
         "liblagmonitor-preload",

@@ -4,27 +4,27 @@ package import CLibunwind
 internal import Glibc
 internal import LagModel
 
-/// The programs and libraries of a process, this one unless said: our own map, made from `/proc/<pid>/maps` and the ELF headers in memory.
+/// The programs and libraries of a process, by default this one: read from `/proc/<pid>/maps` and the ELF headers in memory.
 ///
-/// `dl_iterate_phdr` would take the loader's lock, which a thread stalled inside `dlopen` holds. This map takes no
-/// lock and allocates nothing after ``init()``: an entry is written once and then constant, and is never given to
-/// another module, so a frame's module index stays valid for every later reader.
+/// `dl_iterate_phdr` would take the loader's lock, which a thread stalled inside `dlopen` holds. This map takes no lock and
+/// allocates nothing after ``init()``. An entry is written once and then constant, and is never given to another module, so a
+/// frame's module index stays valid for every later reader.
 ///
-/// Owned by one thread (the watchdog), which alone calls ``refresh()``; ``module(at:)`` is for any thread, with an
-/// index that the owner handed over.
-// Unchecked: the arrays are written by the owner thread only; readers get indices through a queue that orders memory,
-// and entries below such an index never change.
+/// Owned by one thread (the watchdog); only that thread calls ``refresh()``. ``module(at:)`` is for any thread, with an index
+/// that the owner handed over.
+// Unchecked: only the owner thread writes the arrays; readers get indices through a queue that orders memory, and entries below
+// such an index never change.
 package final class ModuleMap: @unchecked Sendable {
     /// How many different modules a process may map in its life before new ones stay nameless.
     package static let capacity = 2048
-    /// How many separate pieces of code outside of modules are known; stacks end at code beyond these.
+    /// How many separate pieces of code outside modules are known; stacks end at code beyond these.
     static let rangeCapacity = 2048
 
-    /// Whose they are.
+    /// The process of the modules.
     package let process: Int32
     let modules: UnsafeMutablePointer<clu_module>
     private let inodes: UnsafeMutablePointer<UInt64>
-    /// ``ElfImage/stamp(at:of:)`` of each that has no Build ID.
+    /// ``ElfImage/stamp(at:of:)`` of each module without a Build ID.
     private let stamps: UnsafeMutablePointer<UInt64>
     private let paths: UnsafeMutableRawBufferPointer
     private let active: UnsafeMutablePointer<UInt16>
@@ -36,33 +36,33 @@ package final class ModuleMap: @unchecked Sendable {
     private var rangeCount = 0
     private var fingerprint: UInt64 = 0
     private var moduleFingerprint: UInt64 = 0
-    /// Another number whenever modules, or copies of their code, came or went. Owner thread.
+    /// Changes whenever modules, or copies of their code, were added or removed. Owner thread.
     package private(set) var generation: UInt64 = 0
-    /// Where the process publishes what it is, as of the last ``refresh()``; nil: nowhere. Owner thread.
+    /// Where the process publishes its context, as of the last ``refresh()``; nil: nowhere. Owner thread.
     package private(set) var processContext: UInt64?
     private var textLength = 0
-    /// Whether the process has more mappings than the text has room for: of those only code is read from then on.
+    /// Whether the process has more mappings than fit into the text: from then on only code mappings are read.
     private var isLarge = false
     /// When they may be read again (`CLOCK_MONOTONIC`).
     private var nextRefresh: UInt64 = 0
-    /// When a walk may have them read (``refreshForWalk()``).
+    /// When a walk may cause a reading (``refreshForWalk()``).
     var nextForWalk: UInt64 = 0
-    /// Modules that found no room.
+    /// Modules that did not fit.
     package private(set) var overflow = 0
 
     private static let textCapacity = 1 << 20
     /// Four times as many as the kernel allows a process by default (`vm.max_map_count`).
     private static let maximumMappings = 1 << 18
-    /// Reading ten thousands of them takes some 1 µs each; so much of this thread's time it may be, as one in so many.
+    /// Reading ten thousands of them takes some 1 µs each; it may take this fraction of the thread's time, as one in so many.
     private static let largeTimes: UInt64 = 50
     private static let pathCapacity = 1 << 20
     private static var moduleBytes: Int { capacity * MemoryLayout<clu_module>.stride }
     private static var rangeBytes: Int { rangeCapacity * MemoryLayout<clu_code_range>.stride }
 
-    /// This process's.
+    /// This process's modules.
     package convenience init?() { self.init(process: getpid()) }
 
-    /// Takes its memory (about 3 MB of address space; touched as needed) straight from the kernel.
+    /// Takes its memory (about 3 MB of address space; touched as needed) directly from the kernel.
     package init?(process: Int32) {
         guard let modules = cll_memory_map(Self.moduleBytes), let inodes = cll_memory_map(Self.capacity * 8),
             let stamps = cll_memory_map(Self.capacity * 8), let paths = cll_memory_map(Self.pathCapacity),
@@ -105,13 +105,13 @@ package final class ModuleMap: @unchecked Sendable {
         )
     }
 
-    /// Reads the process's mappings again. Owner thread; no allocation, no lock; about 0.2 ms for a hundred mappings, some 50 ms for the 65,530 that a
-    /// process has at most by default, and that now and then only.
-    /// - Returns: whether anything came or went since the last time.
+    /// Reads the process's mappings again. Owner thread; no allocation, no lock. Takes about 0.2 ms for a hundred mappings, and
+    /// some 50 ms for 65,530, the default maximum of a process; then it reads only now and then.
+    /// - Returns: whether anything was added or removed since the last time.
     @discardableResult
     package func refresh() -> Bool {
         let length = readMappings()
-        // A text that was cut would lose the modules at its end: the old map is better.
+        // A text that was cut would lose the modules at its end: then the old map is better.
         guard length > 0, length < Self.textCapacity - 1 else { return false }
         textLength = length
         activeCount = 0
@@ -119,7 +119,7 @@ package final class ModuleMap: @unchecked Sendable {
         processContext = nil
         var end: UInt64 = 0
         var hash = StableHash()
-        // A compiler at run time maps code all the time, also of files, which makes no other modules.
+        // A JIT compiler maps code all the time, even from files, which adds no modules.
         var moduleHash = StableHash()
         var at = 0
         while at < length {
@@ -128,8 +128,8 @@ package final class ModuleMap: @unchecked Sendable {
                 if processContext == nil { processContext = line.start }
                 continue
             }
-            // A module begins where a file's start is mapped; anonymous memory has no headers to read. A small file's start may be mapped for its code as well,
-            // as lld lays it out.
+            // A module begins where a file's start is mapped; anonymous memory has no headers to read. A small file's start may
+            // be mapped again for its code, as lld lays it out.
             let isFurtherPart = activeCount > 0 && line.start < end && line.inode == inodes[Int(active[activeCount - 1])]
             if line.fileOffset == 0, line.readable, line.inode != 0 || line.isVDSO, !isFurtherPart, let index = findOrAdd(line) {
                 active[activeCount] = UInt16(index)
@@ -153,7 +153,7 @@ package final class ModuleMap: @unchecked Sendable {
         inode != 0 && (0..<known).contains { inodes[$0] == inode }
     }
 
-    /// How much of ``text`` was filled; as much as there is room for where that is not enough.
+    /// How much of ``text`` was filled; if it is too small, all of it.
     private func readMappings() -> Int {
         if !isLarge {
             let length = cll_procfs_maps(process, text, Self.textCapacity)
@@ -168,22 +168,22 @@ package final class ModuleMap: @unchecked Sendable {
         return length
     }
 
-    /// The modules that are mapped now, by index, with where they begin; in the order of addresses. Owner thread; allocates.
+    /// The modules that are mapped now, by index, with their start addresses; in the order of addresses. Owner thread; allocates.
     package var present: [(index: Int, start: UInt64)] {
         (0..<activeCount).map { (Int(active[$0]), modules[Int(active[$0])].start) }
     }
 
-    /// The index of the module that holds an address, if any. Owner thread.
+    /// The index of the module that contains an address, if any. Owner thread.
     package func index(of address: UInt64) -> Int? {
         var table = table
         let index = clu_module_find(&table, address)
         return index < 0 ? nil : Int(index)
     }
 
-    /// Code of a module's file that is mapped once more.
+    /// Code of a module's file that is mapped a second time.
     package struct CodeCopy: Sendable {
         package let range: Range<UInt64>
-        /// Where the module has the same code.
+        /// The address of the same code in the module.
         let original: UInt64
 
         package init(_ range: Range<UInt64>, of original: UInt64) {
@@ -196,7 +196,8 @@ package final class ModuleMap: @unchecked Sendable {
         }
     }
 
-    /// A module's code where it lies outside of all modules, as of the last ``refresh()``: V8 maps its builtins near the code that it makes. Owner thread; allocates.
+    /// Copies of a module's code outside all modules, as of the last ``refresh()``: V8 maps its builtins near the code that it
+    /// generates. Owner thread; allocates.
     package func copies(of index: Int) -> [CodeCopy] {
         var own: [MapsLine] = []
         var others: [MapsLine] = []
@@ -218,8 +219,8 @@ package final class ModuleMap: @unchecked Sendable {
         }
     }
 
-    /// The mapping that holds an address and has a guard below it (a mapping without access rights), as of the last ``refresh()``, if
-    /// any. Owner thread.
+    /// The mapping that contains an address and has a guard below it (a mapping without access rights), as of the last
+    /// ``refresh()``, if any. Owner thread.
     func guardedMapping(containing address: UInt64) -> (low: UInt64, high: UInt64)? {
         var at = 0
         var guardEnd: UInt64 = 0
@@ -238,8 +239,9 @@ package final class ModuleMap: @unchecked Sendable {
         (0..<activeCount).map { Int(active[$0]) }.filter { modules[$0].eh_frame_hdr == 0 && modules[$0].made_count == 0 }
     }
 
-    /// Makes the table of a module from its `.eh_frame`, which is at these ELF virtual addresses. Before the index is handed over; allocates.
-    /// - Returns: whether the entries are whole.
+    /// Creates the table of a module from its `.eh_frame`, which is at these ELF virtual addresses. Called before the index is
+    /// handed over; allocates.
+    /// - Returns: whether the entries are complete.
     @discardableResult
     package func makeTable(of index: Int, from section: Range<UInt64>) -> Bool {
         let module = modules[index]
@@ -254,7 +256,7 @@ package final class ModuleMap: @unchecked Sendable {
 
     private static func tableBytes(_ count: UInt32) -> Int { Int(count) * MemoryLayout<clu_entry_place>.stride }
 
-    /// What is known of a module. Allocates (it makes strings): for the reporter, not for the watchdog.
+    /// The description of a module. Allocates (it creates strings): for the reporter, not for the watchdog.
     package func module(at index: Int) -> ModuleInfo? {
         guard index >= 0, index < Self.capacity, modules[index].start != 0 else { return nil }
         return ModuleInfo(modules + index)
@@ -271,7 +273,7 @@ package final class ModuleMap: @unchecked Sendable {
     }
 
     private func findOrAdd(_ line: MapsLine) -> Int? {
-        // The maps are short and this runs at start and at a suspected stall only: a linear search is enough.
+        // The maps are short and this runs only at start and at a suspected stall: a linear search is enough.
         for index in 0..<known
         where modules[index].start == line.start && inodes[index] == line.inode && line.hasPath(of: modules + index)
             && ElfImage.isStill(modules + index, of: process, stamp: stamps[index])

@@ -2,15 +2,15 @@ internal import CLagLinux
 internal import Glibc
 internal import LagActivity
 
-/// Takes a sleeping thread's registers and stack without its noticing.
+/// Captures a sleeping thread's registers and stack without its noticing.
 ///
-/// `/proc/<pid>/task/<tid>/syscall` (proc(5)) shows the system call a blocked thread is in, its arguments, its stack
-/// pointer and its program counter. No signal is sent, so no wait is cut short. It works for threads in `D` state too,
-/// where a signal never arrives.
+/// `/proc/<pid>/task/<tid>/syscall` (proc(5)) shows a blocked thread's system call, its arguments, its stack pointer and its
+/// program counter. No signal is sent, so no wait is interrupted. It also works for threads in `D` state, where a signal never
+/// arrives.
 ///
-/// A sleeping thread can wake while its stack is copied. As long as it stays in the kernel, in one wait or in several,
-/// its stack cannot change; so the file is read again afterwards, the stack is copied a second time, and the copy is
-/// taken only if both are the same as before.
+/// A sleeping thread can wake while its stack is copied. As long as it stays in the kernel, in one wait or in several, its stack
+/// cannot change. So the file is read again afterwards, the stack is copied a second time, and the copy is accepted only if both
+/// are the same as before.
 struct PassiveCapture {
     enum Result {
         case taken(cll_thread_syscall)
@@ -22,16 +22,16 @@ struct PassiveCapture {
     }
 
     let snapshot: Snapshot
-    /// Room for the second copy.
+    /// Space for the second copy.
     let check: Snapshot
 
-    /// - Parameter copyMore: copies what else must not have changed, between the first copy of the stack and the second.
+    /// - Parameter copyMore: copies other data that must not have changed, between the first copy of the stack and the second.
     func take(_ target: ThreadIdentity, copyMore: () -> Void = {}) -> Result {
         var first = cll_thread_syscall()
         switch cll_procfs_syscall(target.process, target.tid, &first) {
         case Int32(CLL_SYSCALL_BLOCKED): break
         case Int32(CLL_SYSCALL_RUNNING): return .running
-        // A kernel without that file says the same of a thread that is there.
+        // A kernel without that file gives the same error for a live thread.
         case -ESRCH: return cll_thread_is_live(target.process, target.tid) != 0 ? .refused : .gone
         case -EMFILE, -ENFILE: return .noDescriptor
         default: return .refused
@@ -51,7 +51,7 @@ struct PassiveCapture {
         let raw = snapshot.raw
         cll_snapshot_of_syscall(raw, thread)
         let begin = thread.sp &- UInt64(CLL_RED_ZONE)
-        // Outside the thread's own stack it is on an alternate one, of unknown size: what can be read is taken.
+        // Outside the thread's own stack, it is on an alternate stack of unknown size: as much as can be read is copied.
         let own = begin >= target.stackLow && begin < target.stackHigh
         let length = own ? min(target.stackHigh - begin, UInt64(Snapshot.stackCapacity)) : UInt64(Snapshot.stackCapacity)
         raw.pointee.stack_begin = begin

@@ -1,7 +1,7 @@
-/// Whether a running thread may be asked by a signal.
+/// Whether a running thread may be sampled by a signal.
 ///
-/// A signal would cut short a wait that the thread enters at that moment. So it is sent only to a thread that has waited
-/// for nothing for a while: since the first sign of the stall, or for three polls in a row.
+/// A signal would interrupt a wait that the thread enters at that moment. So it is sent only to a thread that has not waited for
+/// a while: since the first sign of the stall, or for three polls in a row.
 struct QuietThreadCheck {
     private static let needed = 3
 

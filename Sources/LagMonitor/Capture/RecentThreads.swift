@@ -1,22 +1,23 @@
 internal import LagModel
 
-/// The last threads of which something was found out.
+/// The most recent threads with a certain property.
 ///
-/// Owned by the watchdog; allocates nothing after its making.
+/// Owned by the watchdog; allocates nothing after its creation.
 final class RecentThreads {
     private struct Entry {
         var tid: Int32 = 0
         var untilNanoseconds: UInt64 = 0
     }
 
-    /// The oldest one gives way, so more than a server has threads: looking through all takes some 0.5 µs, once a capture.
+    /// The oldest one is replaced, so this is more than a server's number of threads: searching all takes some 0.5 µs, once a
+    /// capture.
     private static let capacity = 1024
 
     private let entries: UnsafeMutablePointer<Entry>
     private let lifetimeNanoseconds: UInt64
     private var next = 0
 
-    /// - Parameter lifetimeNanoseconds: for so long it counts.
+    /// - Parameter lifetimeNanoseconds: how long an entry counts.
     init(lifetimeNanoseconds: UInt64 = .max) {
         self.lifetimeNanoseconds = lifetimeNanoseconds
         entries = .allocate(capacity: Self.capacity)

@@ -2,10 +2,10 @@ internal import CLagLinux
 package import LagActivity
 package import LagModel
 
-/// What became of a request to a running thread.
+/// The result of a request to a running thread.
 package enum RunningThreadAnswer {
     case taken
-    /// The thread got no processor yet. It answers when it does, before it goes on.
+    /// The thread has not had a processor yet. When it gets one, it answers before it continues.
     case pending
     case failed(CaptureFailure)
 
@@ -19,7 +19,7 @@ package enum RunningThreadAnswer {
         }
     }
 
-    /// - Parameter code: `CLL_SIGNAL_…`, as both ways of asking answer.
+    /// - Parameter code: `CLL_SIGNAL_…`, the result of both ways of sending a signal.
     package init(_ code: Int32) {
         self =
             switch Int(code) {
@@ -36,13 +36,13 @@ package enum RunningThreadAnswer {
 /// Where a sample found a thread: `CLL_PERF_…`.
 package enum SampledPlace: Int32 {
     case ownCode, kernel
-    /// It can be found nowhere else.
+    /// It can only be sampled in its own code.
     case ownCodeAlone
 }
 
-/// Takes the registers and the stack of a thread that runs, into a snapshot that exists already. One request at a time.
+/// Captures the registers and the stack of a running thread in an existing snapshot. One request at a time.
 ///
-/// For the watchdog alone; every wait is bounded.
+/// Only for the watchdog; every wait is bounded.
 package protocol RunningThreadCapture: SendableMetatype {
     /// - Parameter languages: copies more while a thread of another process is held; nil: nothing more is copied.
     init(snapshot: Snapshot, languages: (any LanguageCapture)?) throws(CaptureUnavailable)
@@ -50,23 +50,24 @@ package protocol RunningThreadCapture: SendableMetatype {
     var method: CaptureMethod { get }
     var snapshot: Snapshot { get }
 
-    /// A thread that slept had its stack pointer there.
+    /// A sleeping thread had its stack pointer there.
     func sawAsleep(_ target: ThreadIdentity, at stackPointer: UInt64)
-    /// The stall that the thread was captured in is over.
+    /// The stall in which the thread was captured is over.
     func forgetStall(of tid: Int32)
-    /// Asks the thread, and waits so long for its answer.
+    /// Sends a request to the thread, and waits up to this time for its answer.
     func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningThreadAnswer
-    /// Takes them by a sample of perf_event (cll_perf_sample.h), while the thread runs: it does nothing for it, and no system call of it is cut short.
-    /// - Returns: where the thread was; nil: they were not taken.
+    /// Captures them by a perf_event sample (cll_perf_sample.h) while the thread runs: the thread does nothing for it, and none
+    /// of its system calls is interrupted.
+    /// - Returns: where the thread was; nil: no sample was taken.
     func takeSample(_ target: ThreadIdentity, within nanoseconds: UInt64) -> SampledPlace?
-    /// Whether that comes first; otherwise it is for threads that cannot be asked.
+    /// Whether samples are preferred; otherwise they are used for threads that cannot be signalled.
     var prefersSample: Bool { get }
     /// Whether the last request was answered.
     var hasAnswer: Bool { get }
     /// Ends the last request.
-    /// - Returns: whether the answer came after all.
+    /// - Returns: whether the answer has arrived after all.
     func withdraw() -> Bool
-    /// Ends the last request, if it was this object's: before its memory goes.
+    /// Ends the last request, if it was this object's: before its memory is freed.
     func forget()
 }
 

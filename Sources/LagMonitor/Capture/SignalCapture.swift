@@ -3,28 +3,29 @@ internal import CLagLinux
 package import LagActivity
 package import LagModel
 
-/// Takes a running thread's registers and stack in this process: a signal, whose handler copies them and returns.
+/// Captures a running thread's registers and stack in this process: by a signal, whose handler copies them and returns.
 ///
-/// The handlers are shared by all captures of the process, and installed while there are some.
+/// All captures of the process share the handlers, which are installed while any capture exists.
 package struct SignalCapture: RunningThreadCapture {
     package let method = CaptureMethod.signal
     package let snapshot: Snapshot
     /// A sample costs the thread some 40 µs, a signal some 10.
     package let prefersSample = false
-    /// Seen on another stack than their own, as those that run fibers: which stack they are on at some moment, no call says.
+    /// Threads seen on a stack other than their own, for example because they run fibers: no call reports which stack they are on
+    /// at a given moment.
     private let strayed = RecentThreads()
-    /// Found by a signal in a call that it has cut short: they may have made it again, for the rest. Until their stall ends, or for some seconds: of threads
-    /// that are sampled beside a stall no end is seen.
+    /// Threads that a signal found in a call which it interrupted: they may have repeated the call for the rest. They count until
+    /// their stall ends, or for some seconds: for threads that are sampled beside a stall, no end is seen.
     private let cut = RecentThreads(lifetimeNanoseconds: 10_000_000_000)
 
-    /// Takes over the signals that have no handler; returns how many. Not from two threads at once.
+    /// Takes over the signals that have no handler; returns their number. Not from two threads at once.
     @discardableResult
     package static func install() -> Int { Int(cll_signal_install()) }
 
-    /// Gives the signals back.
+    /// Releases the signals.
     package static func remove() { cll_signal_remove() }
 
-    /// - Parameter languages: none: those are of other processes.
+    /// - Parameter languages: not used: these are for other processes.
     package init(snapshot: Snapshot, languages: (any LanguageCapture)?) { self.snapshot = snapshot }
 
     package var hasAnswer: Bool { cll_signal_has_answer() != 0 }
@@ -45,13 +46,14 @@ package struct SignalCapture: RunningThreadCapture {
         guard signal != 0 else { return .failed(cll_signal_choose(0) == 0 ? .noFreeSignal : .signalsBlocked) }
         let begun = clb_now_ns()
         guard !cut.contains(target.tid, at: begun) else { return .failed(.threadKeptMoving) }
-        // On which stack a handler or a fiber is, and what lies below it, is not known. (Of a fiber that has never slept, nothing is known at all.)
+        // The stack of a handler or a fiber, and what is below it, is not known. (About a fiber that has never slept, nothing is
+        // known at all.)
         guard target.stackLow != 0, !strayed.contains(target.tid, at: begun),
             cll_signal_may_be_in_handler(state.blockedSignals, state.caughtSignals) == 0
         else { return .failed(.stackUnknown) }
-        // A signal on a stack without room for it would kill the process. Where the stack pointer of a running thread
-        // is, no call says; that it never was near the end is known where the pages there were never touched. (That they hold zeros says
-        // nothing: a probe of a stack's depth leaves zeros, so does a buffer that is cleared.)
+        // A signal on a stack without space for it would kill the process. No call reports the stack pointer of a running thread.
+        // If the pages at the stack's end were never touched, the thread was never near it. (Pages full of zeros prove nothing: a
+        // probe of a stack's depth leaves zeros, and so does a cleared buffer.)
         if cll_memory_is_untouched(target.stackLow, cll_signal_stack_need()) == 0 {
             return .failed(.stackNearlyFull)
         }

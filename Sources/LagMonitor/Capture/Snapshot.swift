@@ -1,10 +1,10 @@
 package import CLagLinux
 internal import Glibc
 
-/// Memory for one snapshot, there before it is needed.
+/// Memory for one snapshot, allocated in advance.
 ///
-/// The copy of the stack holds 128 KiB: enough for any stack that is not a deep recursion (whose outer frames are
-/// then read from the thread's memory), and little enough to copy within some microseconds.
+/// The copy of the stack has 128 KiB: enough for any stack that is not a deep recursion (whose outer frames are then read from
+/// the thread's memory), and small enough to copy within some microseconds.
 package final class Snapshot {
     static let stackCapacity = 128 * 1024
 
@@ -27,7 +27,7 @@ package final class Snapshot {
     }
 
     deinit {
-        // A leak once in a lifetime, instead of a handler that writes into memory that was given to another use.
+        // A leak once in a lifetime is better than a handler that writes into memory that has been reused.
         guard cll_signal_is_writing(raw) == 0 else { return }
         raw.deallocate()
         cll_memory_unmap(stack, Self.stackCapacity)

@@ -5,39 +5,39 @@ internal import Glibc
 package import LagActivity
 package import LagModel
 
-/// Takes another thread's backtrace: passively where the thread sleeps, by a signal where it runs, by a sample of the kernel's where no signal
-/// reaches it; in another process by such a sample, and by `ptrace` where there is none.
+/// Captures another thread's backtrace: passively if the thread sleeps, by a signal if it runs, by a kernel sample if no signal
+/// reaches it. In another process, a running thread is captured by a kernel sample, or else by `ptrace`.
 ///
-/// Owned by one thread (the watchdog). After ``init()`` nothing here allocates, and nothing takes the loader's or
-/// malloc's lock, so it does not matter which lock the stalled thread holds. Every wait is bounded.
+/// Owned by one thread (the watchdog). After ``init()`` nothing here allocates or takes the loader's or malloc's lock, so it does
+/// not matter which lock the stalled thread holds. Every wait is bounded.
 package final class ThreadCapture {
     /// The modules that frames refer to by index.
     package let modules: ModuleMap
-    /// For how long captures have slept in all, on purpose: between polls, and for the answer to a signal.
+    /// How long captures have slept in total, on purpose: between polls, and for the answer to a signal.
     package private(set) var sleptNanoseconds: UInt64 = 0
 
     private let main: ThreadIdentity?
-    /// Whose threads are captured.
+    /// The process whose threads are captured.
     package let process: Int32
-    /// The thread that was asked and has not answered, and when that was.
+    /// The thread that has not answered its request, and the time of the request.
     private var unansweredRequest: (tid: Int32, asked: UInt64)?
-    /// For so long a request stands although others would like to ask.
+    /// How long a request stays open although other threads are to be captured.
     private static let requestLifetimeNanoseconds: UInt64 = 250_000_000
     let unwinder: Unwinder
     private let passive: PassiveCapture
     private let running: any RunningThreadCapture
-    /// What knows the languages' own frames; only of another process.
+    /// Reads the languages' own frames; only for another process.
     let languages: (any LanguageCapture)?
     package let languageSource: (any LanguageFrameSource)?
 
     private static let pauseNanoseconds = 100_000
-    // A thread that runs with every signal blocked is polled so often.
+    // How often a running thread with every signal blocked is polled.
     private static let blockedAttempts = 3
 
-    /// Loads libunwind, reads the module map and takes the memory for snapshots. Not for the watchdog's steady state.
+    /// Loads libunwind, reads the module map and allocates the memory for snapshots. Not for the watchdog's steady state.
     /// - Parameters:
-    ///   - process: whose threads are captured; nil: this one.
-    ///   - languages: knows the frames of languages; nil: all frames are native ones.
+    ///   - process: the process whose threads are captured; nil: this one.
+    ///   - languages: reads the frames of languages; nil: all frames are native ones.
     package init(
         process: Int32? = nil,
         running: any RunningThreadCapture.Type = SignalCapture.self,
@@ -57,14 +57,14 @@ package final class ThreadCapture {
         else { throw CaptureUnavailable(reason: "no memory for stack snapshots") }
         self.modules = modules
         self.unwinder = unwinder
-        // One for each way: a handler that answers too late still writes into its own, which is not read then.
+        // One for each method: a handler that answers too late still writes into its own, which is not read then.
         passive = PassiveCapture(snapshot: sleeping, check: again)
         self.running = try running.init(snapshot: other, languages: self.languages)
         modules.refresh()
         main = process == getpid() ? ThreadIdentity.main : nil
     }
 
-    /// Goes both ways once, so that the first real capture finds everything bound, mapped and cached.
+    /// Uses both methods once, so that the first real capture finds everything bound, mapped and cached.
     /// - Parameter target: a thread that waits for this call to end (a signal may interrupt its wait).
     package func warmUp(_ target: ThreadIdentity, into frames: FrameBuffer) {
         guard process == getpid(), let state = ThreadState(tid: target.tid) else { return }
@@ -80,17 +80,17 @@ package final class ThreadCapture {
 
     deinit { running.forget() }
 
-    /// Reads the module map again: at the first sign of a stall, so that what was loaded since is known.
+    /// Reads the module map again: at the first sign of a stall, so that modules loaded since are known.
     package func refreshModules() {
         if modules.refresh() { unwinder.forget() }
     }
 
     /// Captures a thread of the process, not the calling one. Bounded by `budget`.
     /// - Parameters:
-    ///   - earlier: the thread's state at the first sign of the stall, if known; one that has waited for nothing since then may be asked at once.
-    ///   - bySignal: whether a running thread may be asked at all.
+    ///   - earlier: the thread's state at the stall's first sign, if known; if it has not waited since, it can be signalled at once.
+    ///   - bySignal: whether a running thread may be signalled at all.
     ///   - allowsLateAnswer: whether a thread that gets no processor may answer later, to ``lateAnswer(into:)``.
-    ///   - withLanguages: whether the frames of languages are put among the native ones.
+    ///   - withLanguages: whether the frames of languages are inserted among the native ones.
     package func capture(
         _ target: ThreadIdentity,
         earlier: ThreadState?,
@@ -104,13 +104,13 @@ package final class ThreadCapture {
         if let unansweredRequest {
             if unansweredRequest.tid == target.tid {
                 let state = ThreadState(tid: unansweredRequest.tid, process: process)
-                // Whoever got no processor since then has not moved.
+                // A thread that has had no processor since then has not moved.
                 if state?.isRunnable == true { return .failed(.signalTimedOut, .running) }
                 self.unansweredRequest = nil
-                // It has got one, and stands still: this is the answer.
+                // It got a processor and is held: this is the answer.
                 if running.withdraw(), state?.isHeldByTracer == true { return walkRunning(into: frames) }
             } else if clb_now_ns() > unansweredRequest.asked + Self.requestLifetimeNanoseconds {
-                // Only one can be asked at a time.
+                // Only one thread can have a request at a time.
                 withdraw()
             }
         }
@@ -137,13 +137,13 @@ package final class ThreadCapture {
                 if case .refused = seen, !state.isRunnable { return .failed(.notPermitted, .asleep) }
                 guard quietCheck.isQuiet(state) else { break }
                 guard bySignal else { return .failed(.stackUnknown, .running) }
-                // A sample is of the stack alone.
+                // A sample contains only the stack.
                 if running.prefersSample, !isSampled, !copiesFrames {
                     isSampled = true
                     if let place = takeSample(target, within: Self.sampleNanoseconds) {
                         return walkSample(at: place, into: frames)
                     }
-                    // It may sleep by now, or have gone on: what was known of it is old.
+                    // It may be asleep by now, or have continued: its known state is old.
                     continue
                 }
                 let asked = clb_now_ns()
@@ -162,7 +162,7 @@ package final class ThreadCapture {
                     return .failed(.signalTimedOut, .running)
                 }
                 failure = reason
-                // It may still be on its way out of our own handler, if it has just been asked.
+                // It may still be leaving our own handler, if it has just had a request.
                 if reason == .signalsBlocked, blockedChecks < Self.blockedAttempts {
                     blockedChecks += 1
                     break
@@ -184,7 +184,7 @@ package final class ThreadCapture {
         return .failed(failure)
     }
 
-    /// The answer to a request that was left open, if it is there: whose, and when it was asked for. So long the thread had no processor.
+    /// The answer to an open request, if it has arrived: `asked` is since when the thread had no processor.
     package func lateAnswer(into frames: FrameBuffer) -> (tid: Int32, asked: UInt64, outcome: CaptureOutcome)? {
         guard let request = unansweredRequest, running.hasAnswer else { return nil }
         unansweredRequest = nil
@@ -193,7 +193,7 @@ package final class ThreadCapture {
         return (request.tid, request.asked, walkRunning(into: frames))
     }
 
-    /// The thread's stall is over: so is the request to it, if one was left open.
+    /// The thread's stall is over: so is an open request to it.
     package func forget(_ tid: Int32) {
         running.forgetStall(of: tid)
         if unansweredRequest?.tid == tid { withdraw() }
@@ -204,20 +204,20 @@ package final class ThreadCapture {
         _ = running.withdraw()
     }
 
-    /// A thread of the process, with the bounds of its stack where they can be found out (never in another process): those of a thread that is not watched,
-    /// as of the last reading of the maps. No lock, no allocation.
+    /// A thread of the process, with the bounds of its stack if they can be found (never in another process). If the thread is
+    /// not watched, they are as of the last reading of the maps. No lock, no allocation.
     package func identity(of tid: Int32) -> ThreadIdentity {
         guard let main else { return ThreadIdentity(tid: tid, process: process, stackLow: 0, stackHigh: 0) }
         if tid == main.tid { return main }
         let descriptor = cll_thread_descriptor(tid)
-        // Without a guard below it the stack's end is not known: it may lie in a larger mapping.
+        // Without a guard below it, the stack's end is not known: it may be inside a larger mapping.
         guard descriptor > 0, let mapping = modules.guardedMapping(containing: descriptor - 1) else {
             return ThreadIdentity(tid: tid, stackLow: 0, stackHigh: 0)
         }
         return ThreadIdentity(tid: tid, stackLow: mapping.low, stackHigh: descriptor)
     }
 
-    /// Walks the last snapshot that was taken this way again: for the benchmark, to time the walk alone.
+    /// Walks the last snapshot of this method again: for the benchmark, to time only the walk.
     package func walkAgain(_ method: CaptureMethod, into frames: FrameBuffer) -> CaptureOutcome {
         switch method {
         case .passive: walk(passive.snapshot, method: .passive, into: frames)
@@ -226,7 +226,7 @@ package final class ThreadCapture {
         }
     }
 
-    /// A thread of which there is no sample for so long waits for a processor, or works in the kernel, where that may not be sampled.
+    /// A thread without a sample for this long waits for a processor, or works in the kernel, where it may not be sampled.
     private static let sampleNanoseconds: UInt64 = 5_000_000
 
     private func takeSample(_ target: ThreadIdentity, within nanoseconds: UInt64) -> SampledPlace? {
@@ -248,7 +248,7 @@ package final class ThreadCapture {
         return outcome
     }
 
-    /// Of a thread that was working in a system call the registers are those right behind it, and a signal is delivered there.
+    /// If a thread was working in a system call, the registers are those right after it, where a signal is delivered.
     private var stateAtCall: KernelState {
         switch cll_snapshot_call(process, running.snapshot.raw) {
         case Int64(CLL_CALL_NONE): .running
@@ -259,7 +259,7 @@ package final class ThreadCapture {
 
     private func walk(_ snapshot: Snapshot, method: CaptureMethod, into frames: FrameBuffer) -> CaptureOutcome {
         var result = unwinder.walk(snapshot, modules: modules, into: frames)
-        // A frame in no known module, or no code that a frame record leads to: something was loaded, or made, since the map was read. Once is enough.
+        // A frame in no known module, or code without information: something was loaded or generated since. Once is enough.
         if result.unknown_modules > 0 || result.end == CLU_UNWIND_NO_INFO, modules.refreshForWalk() {
             unwinder.forget()
             result = unwinder.walk(snapshot, modules: modules, into: frames)
@@ -289,11 +289,11 @@ package final class ThreadCapture {
         let begun = clb_now_ns()
         var time = timespec(tv_sec: 0, tv_nsec: Self.pauseNanoseconds)
         nanosleep(&time, nil)
-        // Timers are late by a slack of some 50 µs.
+        // Timers have a slack of some 50 µs.
         recordSleep(since: begun, atMost: UInt64(Self.pauseNanoseconds) * 2)
     }
 
-    /// What lasts longer than was asked for is not the sleep's.
+    /// Time beyond the requested sleep does not count as sleep.
     private func recordSleep(since begun: UInt64, atMost most: UInt64) {
         sleptNanoseconds += min(clb_now_ns().saturatingDifference(begun), most)
     }

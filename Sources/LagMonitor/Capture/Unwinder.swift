@@ -2,16 +2,17 @@ package import CLibunwind
 internal import Glibc
 internal import LagModel
 
-/// Room for the frames of one stack, leaf first. Memory that exists before it is needed; not for two threads at once.
+/// Space for the frames of one stack, leaf first. Memory that is allocated in advance; not for two threads at once.
 package final class FrameBuffer {
-    /// So many of the frames are the outermost where the stack has more than there is room for: those between are left out.
+    /// If the stack has more frames than there is space, this many of the stored ones are the outermost: those between are left
+    /// out.
     package static let outerFrames = Int(CLU_OUTER_FRAMES)
 
     let raw: UnsafeMutablePointer<clu_frame>
     package let capacity: Int
-    /// Of each frame, until they are replaced; nil: they are not kept.
+    /// For each frame, until they are replaced; nil: not kept.
     let stackPointers: UnsafeMutablePointer<UInt64>?
-    /// What the frame pointer's register has in each; nil: it is not kept.
+    /// The value of the frame pointer's register in each frame; nil: not kept.
     let framePointers: UnsafeMutablePointer<UInt64>?
 
     /// - Parameter withStackPointers: whether walks keep the stack pointer of each frame.
@@ -43,7 +44,7 @@ package final class FrameBuffer {
         return framePointers?[index] ?? 0
     }
 
-    /// Whether some of the first frames are a language's, so that the stack pointers are not theirs.
+    /// Whether some of the first frames belong to a language, so that the stack pointers are not theirs.
     package func hasLanguages(in count: Int) -> Bool {
         for index in 0..<min(count, capacity) where raw[index].language != 0 { return true }
         return false
@@ -51,26 +52,26 @@ package final class FrameBuffer {
 
     /// A frame as it was captured.
     package struct Frame: Sendable, Equatable {
-        /// The program counter: of the leaf the next instruction, of a caller the return address.
+        /// The program counter: for the leaf the next instruction, for a caller the return address.
         package private(set) var pc: UInt64
-        /// Index into the ``ModuleMap``, nil when the address is in no module.
+        /// Index into the ``ModuleMap``; nil if the address is in no module.
         package private(set) var module: Int?
-        /// Whether ``pc`` is a return address, so that the call lies before it.
+        /// Whether ``pc`` is a return address, so that the call is before it.
         package let isReturnAddress: Bool
         /// Whether this is a signal handler's trampoline.
         package let isSignalFrame: Bool
-        /// Whether this is a suspended caller, on no stack: ``pc`` is where it goes on.
+        /// Whether this is a suspended caller, not on any stack: ``pc`` is where it continues.
         package let isAsync: Bool
-        /// Where its function begins; ``pc`` where that is not known, or was not asked for.
+        /// The start of its function; ``pc`` if that is not known, or was not requested.
         package private(set) var functionStart: UInt64
-        /// Number of a frame that a ``LanguageFrameSource`` knows; 0: a native one.
+        /// The number of a frame that a ``LanguageFrameSource`` knows; 0: a native one.
         package let language: UInt32
-        /// Whether the code is that of a language's runtime, and so not the program's own, wherever it lies.
+        /// Whether the code belongs to a language's runtime, and so not to the program, wherever it is.
         package var isRuntime = false
-        /// Whether the code has no unwind information, as what was made at run time.
+        /// Whether the code has no unwind information, such as code generated at run time.
         package let isWithoutTables: Bool
 
-        /// A frame of a language, at an address that its runtime has for it.
+        /// A frame of a language, at the address that its runtime gives for it.
         package init(language: UInt32, pc: UInt64) {
             self.language = language
             self.pc = pc
@@ -79,7 +80,7 @@ package final class FrameBuffer {
             )
         }
 
-        /// The same frame where a module has the code of which it ran a copy.
+        /// The same frame, in the module that has the original of the copied code.
         package func moved(to module: Int, pc: UInt64) -> Frame {
             var frame = self
             (frame.module, frame.pc, frame.functionStart) = (module, pc, pc)
@@ -111,13 +112,13 @@ package final class FrameBuffer {
         return Frame(raw[index])
     }
 
-    /// Keeps where the function of a frame begins.
+    /// Stores the start of a frame's function.
     func setFunctionStart(_ start: UInt64, at index: Int) {
         raw[index].function_distance = UInt32(exactly: raw[index].pc.saturatingDifference(start)) ?? 0
     }
 
-    /// Becomes these frames, as far as there is room.
-    /// - Returns: how many.
+    /// Replaces the content by these frames, as far as they fit.
+    /// - Returns: their number.
     package func replace(by frames: [Frame]) -> Int {
         let count = min(frames.count, capacity)
         for index in 0..<count {
@@ -135,7 +136,7 @@ package final class FrameBuffer {
     }
 
     /// Copies the first frames to other memory, at most `count`. Allocates nothing.
-    /// - Returns: how many.
+    /// - Returns: their number.
     package func copy(_ count: Int, to frames: UnsafeMutablePointer<clu_frame>) -> Int {
         let count = min(count, capacity)
         frames.update(from: raw, count: count)
@@ -145,7 +146,7 @@ package final class FrameBuffer {
 
 /// Walks snapshots by libunwind's remote interface. Owned by one thread.
 final class Unwinder {
-    /// Frames that are visited. A runaway recursion has more; the record then says so.
+    /// The maximum number of frames visited. A runaway recursion has more; the record then reports that.
     static let frameLimit: UInt32 = 4096
 
     private let raw: OpaquePointer
@@ -157,18 +158,18 @@ final class Unwinder {
 
     deinit { clu_unwinder_destroy(raw) }
 
-    /// To be called when modules came or went: libunwind remembers unwind tables by address.
+    /// Call it when modules were added or removed: libunwind caches unwind tables by address.
     func forget() { clu_unwinder_forget(raw) }
 
-    /// Where the function of a frame of the last walk begins; its program counter where the unwind tables do not say.
+    /// The start of a function of the last walk's frames; the program counter if the unwind tables do not have it.
     func function(of frame: FrameBuffer.Frame, modules: ModuleMap) -> UInt64 {
         var table = modules.table
         let start = clu_unwinder_function(raw, &table, frame.pc - (frame.isReturnAddress ? 1 : 0))
         return start > 0 ? start : frame.pc
     }
 
-    /// Writes the suspended callers of a task's running function behind the frames that are there.
-    /// - Returns: how many.
+    /// Appends the suspended callers of a task's running function to the existing frames.
+    /// - Returns: their number.
     func asyncCallers(_ blocks: UnsafeBufferPointer<UInt64>, modules: ModuleMap, into frames: FrameBuffer, from first: Int) -> Int
     {
         var table = modules.table

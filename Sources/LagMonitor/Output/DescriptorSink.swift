@@ -1,18 +1,17 @@
 internal import Glibc
 internal import LagModel
 
-/// Lines to a descriptor that somebody else opened: stdout, a pipe, a socket.
+/// Lines to a descriptor that other code opened: stdout, a pipe, a socket.
 ///
-/// The sink works on a private descriptor: the original may be closed or replaced without harm, and stays as it is, also
-/// in its blocking mode. A pipe or a device is opened a second time through `/proc/self/fd` in non-blocking mode; a
-/// socket is written with `MSG_DONTWAIT`; where neither can be, it polls and writes at most `PIPE_BUF` bytes at a time.
+/// The sink works on a private descriptor: the original may be closed or replaced without harm, and does not change, not even its
+/// blocking mode. A pipe or a device is opened a second time through `/proc/self/fd` in non-blocking mode; a socket is written
+/// with `MSG_DONTWAIT`. If neither is possible, the sink polls and writes at most `PIPE_BUF` bytes at a time.
 ///
-/// A reader that closed its end gives ``SinkError/Reason/readerGone``; SIGPIPE never reaches the host
-/// (`WriteSignalGuard` says how). A slow reader is waited for up to the time-out a line, then
-/// ``SinkError/Reason/tooSlow``. The reader sees the end of the stream only when this sink is closed, too.
+/// A reader that closed its end causes ``SinkError/Reason/readerGone``; SIGPIPE never reaches the host (see `WriteSignalGuard`).
+/// The sink waits for a slow reader up to the time-out for each line, then throws ``SinkError/Reason/tooSlow``. The reader sees
+/// the end of the stream only when this sink is closed, too.
 public final class DescriptorSink: RecordSink {
-    /// How long a line waits for a slow reader when nothing is configured. One second is less than the two in
-    /// which a shutdown has to be over.
+    /// How long a line waits for a slow reader by default. One second is less than the two within which a shutdown has to finish.
     public static let defaultTimeout: Duration = .seconds(1)
 
     private struct State: ~Copyable {
@@ -41,10 +40,10 @@ public final class DescriptorSink: RecordSink {
     private let state: PthreadMutex<State>
 
     /// - Parameters:
-    ///   - descriptor: open for writing. Stays the caller's.
+    ///   - descriptor: open for writing. It still belongs to the caller.
     ///   - name: for errors: `stdout`.
     ///   - timeout: how long a line waits for a slow reader.
-    /// - Throws: ``SinkError/Reason/cannotOpen`` when `descriptor` is not open or not for writing.
+    /// - Throws: ``SinkError/Reason/cannotOpen`` if `descriptor` is not open or not open for writing.
     public convenience init(
         descriptor: Int32,
         name: String,
@@ -53,7 +52,7 @@ public final class DescriptorSink: RecordSink {
         try self.init(descriptor: descriptor, name: name, timeout: timeout, opensAgain: true)
     }
 
-    /// - Parameter opensAgain: false does as where `/proc` is not to be had.
+    /// - Parameter opensAgain: false: behave as if `/proc` were unavailable.
     package init(descriptor: Int32, name: String, timeout: Duration, opensAgain: Bool) throws(SinkError) {
         self.name = name
         timeoutNanoseconds = timeout.clampedNanoseconds

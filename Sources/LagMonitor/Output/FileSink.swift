@@ -3,31 +3,31 @@ internal import LagModel
 
 /// Lines appended to a file: one `write` a line, under `O_APPEND`.
 ///
-/// Rotation: before each line the path is looked up (one `stat`, about a microsecond); when it leads to another file or to
-/// none, the file is opened anew, and created. ``reopen()`` does the same on request (SIGHUP). Truncation in place
-/// (`copytruncate`) leaves no hole because of `O_APPEND`. When the new file cannot be opened, lines go on to the old one,
-/// where they are not lost, and the next line tries again; an old one that was removed takes none.
+/// Rotation: before each line the path is looked up (one `stat`, about a microsecond). If it leads to another file or to none,
+/// the file is opened again, and created if missing. ``reopen()`` does the same on request (SIGHUP). Truncation in place
+/// (`copytruncate`) leaves no hole because of `O_APPEND`. If the new file cannot be opened, lines still go to the old one, where
+/// they are not lost, and the next line tries again; an old file that was removed gets no more lines.
 ///
-/// A file that does not end in a newline gets one first, so that our line does not continue somebody's broken one.
-/// There is never a header. One process a file: two can damage each other's lines where a write is short.
+/// A file that does not end in a newline gets one first, so that the first line does not continue another program's incomplete
+/// line. There is never a header. Use one file per process: two processes can damage each other's lines if a write is short.
 ///
-/// With a ``FileRotation`` the file does not grow beyond a size: it becomes `path.1`, `path.1` becomes `path.2`, and so on.
-/// Where the path is a symbolic link, the link stays, and the files are where it leads. Of several processes one at a time
-/// rotates. A path that names an open descriptor (`/dev/stdout`, `/dev/fd/3`) is not rotated: it leads to the same file under
-/// its new name, too.
+/// With a ``FileRotation`` the file does not grow beyond a size: it becomes `path.1`, `path.1` becomes `path.2`, and so on. If
+/// the path is a symbolic link, the link stays, and the files are in the folder to which it leads. If several processes write the
+/// file, only one at a time rotates. A path that names an open descriptor (`/dev/stdout`, `/dev/fd/3`) is not rotated: it would
+/// lead to the same file under its new name.
 ///
-/// A file that is created has mode 0600, or that of its ``FilePermissions``; what takes the place of a file (rotation, a file that was moved away)
-/// has that one's permissions. A file that is there already keeps its mode. A symbolic link at the end of the path is followed if this user or
-/// root made it: another user's is refused.
+/// A new file has mode 0600, or that of its ``FilePermissions``. A file that replaces another one (after rotation, or if the file
+/// was moved away) gets that one's permissions. An existing file keeps its mode. A symbolic link at the end of the path is
+/// followed if this user or root created it; another user's link is refused.
 ///
-/// A path that leads to a pipe works if it has a reader; then the rules of ``DescriptorSink`` hold. A disk that hangs
-/// (a network file system) cannot be waited for with a deadline: the reporter thread hangs with it, and nothing else.
+/// A path that leads to a pipe works if it has a reader; then the rules of ``DescriptorSink`` apply. There is no time-out for a
+/// disk that hangs (a network file system): the reporter thread hangs with it, and nothing else.
 public final class FileSink: RecordSink {
     private struct State: ~Copyable {
         var line: LineDescriptor?
         var device: dev_t = 0
         var inode: ino_t = 0
-        /// The line's, which owns it.
+        /// The line owns it.
         var descriptor: Int32 = -1
         var isFile = false
         /// ``LineFile/Opened/isByDescriptor``
@@ -37,7 +37,7 @@ public final class FileSink: RecordSink {
         var isClosed = false
     }
 
-    /// The path as given; relative ones are looked up from the process's working directory each time.
+    /// The path as given; a relative one is resolved from the process's working directory each time.
     public let name: String
     private let rotation: FileRotation?
     private let permissions: FilePermissions
@@ -46,11 +46,11 @@ public final class FileSink: RecordSink {
     private let limit = SharedDeadline()
     private let state: PthreadMutex<State>
 
-    /// Opens, and creates when missing.
+    /// Opens the file, and creates it if missing.
     /// - Parameters:
-    ///   - rotation: how large the file may become; nil: somebody else sees to that.
-    ///   - permissions: who may read it.
-    ///   - timeout: how long a line waits when the path leads to a pipe.
+    ///   - rotation: the maximum size of the file; nil: another program rotates it.
+    ///   - permissions: which users may read it.
+    ///   - timeout: how long a line waits if the path leads to a pipe.
     /// - Throws: ``SinkError/Reason/cannotOpen`` with the path and the system's reason.
     public convenience init(
         path: String,
@@ -61,7 +61,7 @@ public final class FileSink: RecordSink {
         try self.init(path: path, .named, rotation: rotation, permissions: permissions, timeout: timeout)
     }
 
-    /// - Parameter choice: who chose the path.
+    /// - Parameter choice: whether a user or a default chose the path.
     package init(
         path: String,
         _ choice: LineFile.Choice,
@@ -87,16 +87,16 @@ public final class FileSink: RecordSink {
                 do throws(SinkError) {
                     try reopen(&state, deadline: deadline)
                 } catch {
-                    // Where the folder was removed, the old file cannot be read any more.
+                    // If the folder was removed, the old file cannot be read any more.
                     if state.line == nil || Self.hasNoName(state) { throw error }
                 }
             }
-            // Of a file that was opened by descriptor a new one would be the old one again.
+            // If the file was opened by descriptor, reopening would lead to the old file again.
             if let rotation, state.isFile, !state.isByDescriptor,
                 rotation.isDue(state.descriptor, adding: line.count),
                 rotation.rotate(name, state.descriptor) || Self.pathMoved(name, from: state)
             {
-                // Where that fails lines go on to the old file, which is path.1 now, and the next line tries again.
+                // If that fails, lines go to the old file, which is path.1 now, and the next line tries again.
                 try? reopen(&state, deadline: deadline)
             }
             try state.line!.write(line, path: name, deadline: deadline)
@@ -135,7 +135,7 @@ public final class FileSink: RecordSink {
         }
     }
 
-    /// Opens the path; on success the old file's last line is finished and the old file released.
+    /// Opens the path; on success, the old file's last line is finished and the old file is closed.
     private func reopen(_ state: inout State, deadline: WriteDeadline) throws(SinkError) {
         var fresh = State()
         try Self.open(name, choice, as: Self.permissions(of: state) ?? permissions.mode, into: &fresh)
@@ -178,8 +178,8 @@ public final class FileSink: RecordSink {
         state.inode = status.st_ino
     }
 
-    /// Whether the file's last byte is a newline. A file that we may write but not read counts as not ending in one: an
-    /// empty line is the smaller harm.
+    /// Whether the file's last byte is a newline. A file that can be written but not read counts as not ending in one: an empty
+    /// line does less harm.
     private static func endsInNewline(_ path: String, size: off_t) -> Bool {
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return false }
@@ -188,7 +188,7 @@ public final class FileSink: RecordSink {
         return pread(descriptor, &last, 1, size - 1) == 1 && last == UInt8(ascii: "\n")
     }
 
-    /// Of a file as they are now, while it is open: the process that made it may have set them after it was opened here.
+    /// The file's present permissions while it is open: the process that created it may have set them after it was opened here.
     private static func permissions(of state: borrowing State) -> mode_t? {
         guard state.isFile else { return nil }
         var status = stat()
@@ -208,7 +208,7 @@ public final class FileSink: RecordSink {
 }
 
 extension FilePermissions {
-    /// Nil: as ``LineFile`` makes it, under the umask.
+    /// Nil: ``LineFile``'s default, under the umask.
     fileprivate var mode: mode_t? {
         switch self {
         case .owner: nil

@@ -1,4 +1,4 @@
-/// One step of reading text that claims to be UTF-8: a scalar, or a stretch that is none.
+/// One step of reading supposed UTF-8 text: a scalar, or an ill-formed sequence.
 struct UTF8Scalar {
     /// Bytes consumed: of the scalar, or of the maximal subpart of an ill-formed one. At least 1.
     let length: Int
@@ -40,11 +40,11 @@ struct UTF8Scalar {
 
 /// How a scalar is written in a JSON string (RFC 8259, section 7).
 ///
-/// Escaped are, besides what JSON demands, the control and format characters that a terminal would obey (``PlainText``): lines are also
-/// read as they are, and what a reader decodes stays the same.
+/// In addition to JSON's requirements, control and format characters that a terminal would obey are escaped (``PlainText``):
+/// lines are also read as raw text, and escaping does not change what a reader decodes.
 package enum JSONEscaping {
-    /// Of a scalar of two or three bytes: its value, where it is to be escaped. The blocks that hold the marks for the direction of
-    /// writing, invisible characters and C1, some harmless ones among them.
+    /// The value of a scalar of two or three bytes, if it is to be escaped. These are the blocks with the marks for the writing
+    /// direction, invisible characters and C1; some harmless characters are among them.
     private static func escapedValue(
         _ scalar: UTF8Scalar,
         in text: UnsafeBufferPointer<UInt8>,
@@ -64,7 +64,7 @@ package enum JSONEscaping {
         }
     }
 
-    /// Bytes that ``append(_:in:at:to:)`` will write.
+    /// How many bytes ``append(_:in:at:to:)`` will write.
     static func size(of scalar: UTF8Scalar, in text: UnsafeBufferPointer<UInt8>, at position: Int) -> Int {
         guard scalar.isWellFormed else { return 3 }
         guard scalar.length == 1 else { return escapedValue(scalar, in: text, at: position) == nil ? scalar.length : 6 }
@@ -108,7 +108,7 @@ package enum JSONEscaping {
         }
     }
 
-    /// Appends as much of a text as fits into `maxBytes` bytes, escapes counted.
+    /// Appends as much of a text as fits into `maxBytes` bytes, including escapes.
     /// - Parameter keepingEnd: cut the front and keep the end.
     @inline(never) static func append(
         utf8 text: UnsafeBufferPointer<UInt8>,
@@ -145,7 +145,7 @@ package enum JSONEscaping {
         for shift in [12, 8, 4, 0] { bytes.append(Hexadecimal.digit(UInt8(truncatingIfNeeded: value >> shift) & 0xf)) }
     }
 
-    /// Where the longest end of `text` begins that needs at most `maxBytes` bytes.
+    /// The start of the longest end of `text` that needs at most `maxBytes` bytes.
     static func startOfEnd(of text: UnsafeBufferPointer<UInt8>, within maxBytes: Int) -> Int {
         var total = 0
         var position = 0

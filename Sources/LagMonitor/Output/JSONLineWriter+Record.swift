@@ -1,9 +1,9 @@
 extension JSONLineWriter {
-    /// What ends the frames, and ``writeTail()``: `]}` and the newline.
+    /// The end of the frames, and ``writeTail()``: `]}` and the newline.
     static var tailBytes: Int { 3 }
 
     /// Everything up to the first frame, in the order of the table.
-    /// - Parameter maxLineBytes: what is longer will not be used: frames of owners beyond that are left out.
+    /// - Parameter maxLineBytes: a longer line will not be used: frames of owners beyond that are left out.
     mutating func writeHead(
         of record: StallRecord,
         context: ProcessContext,
@@ -14,7 +14,7 @@ extension JSONLineWriter {
         let owners = OwnerLimits(frames: ownerFrames, maxLineBytes: maxLineBytes)
         beginObject()
         for field in FieldTable.stall where field.isKept(at: caps.priority, in: .stall) {
-            // The rest of the line fills what room there is.
+            // The rest of the line fills the remaining space.
             if field.field == .frames { break }
             guard let value = field.value(of: record, context) else { continue }
             key(field.name)
@@ -24,7 +24,7 @@ extension JSONLineWriter {
         beginArray()
     }
 
-    /// The frames from the leaf on, as many as leave room for the tail. Returns how many.
+    /// The frames from the leaf on, as many as leave space for the tail. Returns their number.
     mutating func writeFrames(of record: borrowing StallRecord, withFunctions: Bool, maxLineBytes: Int) -> Int {
         for index in 0..<record.frames.count {
             let place = mark
@@ -81,7 +81,7 @@ extension JSONLineWriter {
         }
     }
 
-    /// A value that is no object and no array of objects.
+    /// A value that is neither an object nor an array of objects.
     package mutating func write(_ value: FieldValue, maxBytes: Int) {
         switch value {
         case .text(let text): self.value(text, maxBytes: maxBytes)
@@ -97,7 +97,7 @@ extension JSONLineWriter {
         case .time(let nanoseconds): self.value { UTCTime.append(nanosecondsSince1970: nanoseconds, to: &$0) }
         case .address(let address): self.value(hex: address)
         case .flag(let flag): self.value(flag)
-        // Written by the format itself; a field of the table that ends here is a mistake, but the line stays valid.
+        // The format itself writes these. A table field that gets here is a mistake, but the line stays valid.
         case .thread, .threads, .workers, .frames, .sampleTree, .request, .requests, .task, .attributes: self.value("")
         }
     }
@@ -125,7 +125,7 @@ extension JSONLineWriter {
         endArray()
     }
 
-    /// The first frames of another thread than the stalled one, and its own code's innermost.
+    /// The first frames of a thread other than the stalled one, and the innermost frames of its own code.
     private mutating func write(framesOf frames: [StallRecord.Frame], _ limits: OwnerLimits) {
         guard limits.frames > 0, !frames.isEmpty else { return }
         key("frames")

@@ -1,8 +1,8 @@
-/// What the stalled thread was working at.
+/// What the stalled thread was working on.
 extension JSONLineWriter {
-    /// Of each object of attributes; a context has no room for more.
+    /// The limit for each object of attributes; a context has no space for more.
     private static let attributes = 16
-    /// Others that are open.
+    /// The limit for other open contexts.
     private static let requests = 8
     private static let awaiters = 3
 
@@ -13,8 +13,8 @@ extension JSONLineWriter {
     }
 
     /// - Parameters:
-    ///   - maxBytes: of each of its texts.
-    ///   - withAttributes: a line that is short of room has its name alone.
+    ///   - maxBytes: the limit of each of its texts.
+    ///   - withAttributes: false for a line that is short of space: it contains only the name.
     package mutating func write(_ request: StallRecord.Request, maxBytes: Int, withAttributes: Bool = true) {
         beginObject()
         field("name", request.name, maxBytes)

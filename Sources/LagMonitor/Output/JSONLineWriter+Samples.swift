@@ -1,19 +1,18 @@
 extension JSONLineWriter {
-    /// Nodes below one another. Each is an object in an array, in the record's own object, and has an array of frames: 30
-    /// brackets open at once, of the 31 that libfastjson (rsyslog) and json-c read (`JSON_TOKENER_DEFAULT_DEPTH`, which counts the
-    /// innermost value).
+    /// How deep nodes may be nested. Each is an object in an array, in the record's own object, and has an array of frames: 30
+    /// brackets are open at once, of the 31 that libfastjson (rsyslog) and json-c read (`JSON_TOKENER_DEFAULT_DEPTH`, which
+    /// counts the innermost value).
     package static var maximumSampleLevels: Int { 14 }
 
     /// Writes the field `sample_tree`, an array of root nodes
     /// (`{"ms":12.500,"samples":3,"frames":["main","App.f"],"children":[…]}`), in at most `maxBytes` bytes, its key and the comma
     /// before it included.
     ///
-    /// When it would be longer, the lightest branches are left out until it fits, and each node that lost some says their
-    /// weight in `pruned_ms`. When not even the heaviest node fits, names are cut harder and of each node's frames only the
-    /// eight nearest to the leaf stay, `frames_total` says how many there were; when that does not fit either, nothing is
-    /// written.
+    /// If it would be longer, the lightest branches are left out until it fits, and each node that lost some has their weight in
+    /// `pruned_ms`. If not even the heaviest node fits, names are cut shorter, and of each node's frames only the eight nearest
+    /// to the leaf are kept; `frames_total` is the full number. If that does not fit either, nothing is written.
     ///
-    /// - Returns: how many nodes were written. Cost: the tree is written about log2(nodes) times.
+    /// - Returns: the number of nodes written. Cost: the tree is written about log2(nodes) times.
     @discardableResult
     package mutating func writeSampleTree(_ roots: [StallRecord.SampleNode], maxBytes: Int) -> Int {
         let order = SampleOrder(roots, maximumLevels: Self.maximumSampleLevels)
@@ -30,8 +29,8 @@ extension JSONLineWriter {
         return 0
     }
 
-    /// How many of the heaviest nodes fit. One more node is practically always longer, so halving finds it; what is returned has
-    /// been tried.
+    /// How many of the heaviest nodes fit. With one more node the text is practically always longer, so halving finds the number;
+    /// the result has been tried.
     private mutating func most(
         of roots: [StallRecord.SampleNode],
         _ order: SampleOrder,
@@ -68,7 +67,7 @@ extension JSONLineWriter {
         endArray()
     }
 
-    /// - Parameter index: the node's, in preorder; afterwards that of the node after its branch.
+    /// - Parameter index: the node's index, in preorder; afterwards the index of the node after its branch.
     private mutating func write(
         _ node: StallRecord.SampleNode,
         index: inout Int,
@@ -94,7 +93,7 @@ extension JSONLineWriter {
         var pruned = node.prunedNanoseconds
         var hasChildren = false
         for child in node.children {
-            // Where the order ends nodes are too deep to be in it.
+            // Nodes beyond the end of the order are too deep to be in it.
             guard index < end, order.ranks[index] < heaviest else {
                 pruned = pruned.saturatingSum(child.weightNanoseconds)
                 if index < end { index = order.branchEnds[index] }
@@ -119,11 +118,11 @@ private struct SampleCaps {
     let frames: Int
 }
 
-/// The nodes of a tree in preorder, with the order in which they are given up.
+/// The nodes of a tree in preorder, with the order in which they are removed.
 private struct SampleOrder {
-    /// For each node how many are heavier, or as heavy and before it: so a node is never kept without the one above it.
+    /// For each node, how many are heavier, or equally heavy and before it: so a node is never kept without its parent.
     private(set) var ranks: [Int] = []
-    /// For each node the index after the last one of its branch.
+    /// For each node, the index after the last node of its branch.
     private(set) var branchEnds: [Int] = []
 
     var count: Int { ranks.count }
@@ -139,7 +138,7 @@ private struct SampleOrder {
     private mutating func add(_ node: StallRecord.SampleNode, levels: Int, atMost: UInt64, _ weights: inout [UInt64]) {
         guard levels > 0 else { return }
         let index = weights.count
-        // Not heavier than what is above it, whatever the caller says.
+        // Not heavier than its parent, whatever the caller passes.
         let weight = min(node.weightNanoseconds, atMost)
         weights.append(weight)
         branchEnds.append(index)

@@ -1,18 +1,19 @@
-/// Writes one JSON text into a buffer of its own that is used again for the next: no allocation once it is warm.
+/// Writes one JSON text into a buffer of its own that is reused for the next: no allocation once it is warm.
 ///
-/// It knows JSON (RFC 8259) and nothing of records. The caller is trusted to open and close in order; keys and values
-/// come out in the order of the calls. One thread at a time.
+/// It only knows JSON (RFC 8259), not records. The caller must open and close in order; keys and values are written in the order
+/// of the calls. One thread at a time.
 ///
 /// Strings: what is not well-formed UTF-8 becomes U+FFFD, one for each maximal subpart (Unicode 15, section 3.9,
 /// "U+FFFD Substitution of Maximal Subparts"), and so does NUL, which several readers take for the end.
 ///
-/// What appends is not inlined: a format calls it a hundred times, and the compiler's time grows faster than the code.
+/// The appending functions are not inlined: a format calls them a hundred times, and the compile time would grow faster than the
+/// code.
 package struct JSONLineWriter: Sendable {
     private var bytes: [UInt8] = []
     /// Whether the next key or element needs a comma before it.
     private var needsComma = false
 
-    /// - Parameter capacity: bytes to set aside; the buffer grows beyond when it must.
+    /// - Parameter capacity: bytes to reserve; the buffer grows beyond that if necessary.
     package init(capacity: Int = LineLimits.defaultLineBytes + 1024) { bytes.reserveCapacity(max(0, capacity)) }
 
     package var count: Int { bytes.count }
@@ -32,16 +33,16 @@ package struct JSONLineWriter: Sendable {
         }
     }
 
-    /// A place to return to with ``rollBack(to:)``.
+    /// A position to return to with ``rollBack(to:)``.
     package struct Mark: Sendable {
         fileprivate let count: Int
         fileprivate let needsComma: Bool
     }
 
-    /// The present place. Marks are good until the next ``reset()``.
+    /// The present position. Marks are valid until the next ``reset()``.
     package var mark: Mark { Mark(count: bytes.count, needsComma: needsComma) }
 
-    /// Forgets what was written since `mark`.
+    /// Discards what was written since `mark`.
     package mutating func rollBack(to mark: Mark) {
         bytes.removeLast(max(0, bytes.count - mark.count))
         needsComma = mark.needsComma
@@ -74,7 +75,7 @@ package struct JSONLineWriter: Sendable {
         needsComma = false
     }
 
-    /// A key that the program gave, cut as a value is.
+    /// A key from the program, cut like a value.
     @inline(never) package mutating func key(text name: String, maxBytes: Int) {
         value(name, maxBytes: maxBytes)
         bytes.append(UInt8(ascii: ":"))
@@ -115,9 +116,8 @@ package struct JSONLineWriter: Sendable {
         decimal(thousandths % 1000, digits: 3)
     }
 
-    /// Nanoseconds as a number of milliseconds with three fractional digits, rounded down to the microsecond.
-    ///
-    /// Down, so that a duration below a threshold never reads as one at it.
+    /// Nanoseconds as a number of milliseconds with three fractional digits, rounded down to the microsecond, so that a duration
+    /// below a threshold never reads as equal to it.
     package mutating func value(millisecondsOf nanoseconds: UInt64) { value(thousandths: nanoseconds / 1000) }
 
     /// A hex string, `"0x7f3a"`.
@@ -143,7 +143,7 @@ package struct JSONLineWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// A string value of at most `maxBytes` bytes between its quotes, escapes counted: cut on the boundary of a Unicode
+    /// A string value of at most `maxBytes` bytes between its quotes, including escapes. It is cut on the boundary of a Unicode
     /// scalar and never inside an escape.
     /// - Parameter keepingEnd: cut the front and keep the end, as suits a path.
     @inline(never) package mutating func value(_ text: String, maxBytes: Int = .max, keepingEnd: Bool = false) {

@@ -1,4 +1,4 @@
-/// Values by fingerprint, at most ``capacity`` of them: of those the one that was not used for longest makes room.
+/// Values by fingerprint, at most ``capacity``: the least recently used one is evicted.
 struct LRUTable<Value: Sendable>: Sendable {
     private struct Entry {
         var value: Value
@@ -13,13 +13,13 @@ struct LRUTable<Value: Sendable>: Sendable {
 
     var count: Int { entries.count }
 
-    /// The value of a key, whose use this does not count as; what is not there is not made by setting it.
+    /// The value of a key. This does not count as a use; setting a missing key does not add it.
     subscript(key: String) -> Value? {
         get { entries[key]?.value }
         set { if let newValue { entries[key]?.value = newValue } }
     }
 
-    /// Uses a key: it is there afterwards, and the last to go.
+    /// Uses a key: afterwards it is present, and the last to be evicted.
     /// - Returns: what was evicted for it. Finding that scans every entry.
     mutating func use(_ key: String, orInsert value: @autoclosure () -> Value) -> (key: String, value: Value)? {
         uses += 1

@@ -1,20 +1,21 @@
 internal import Glibc
 
-/// A descriptor that takes whole lines: the part that file and descriptor sinks share. It owns the descriptor.
+/// A descriptor that accepts whole lines: the common part of file and descriptor sinks. It owns the descriptor.
 ///
-/// One thread at a time. A line that was begun is finished before the next one: the rest is kept when the reader is
-/// too slow or the disk full, so no line is ever cut in the middle while the descriptor lives.
+/// One thread at a time. A line that was begun is finished before the next one: if the reader is too slow or the disk is full,
+/// the rest is kept, so no line is ever cut in the middle while the descriptor exists.
 package struct LineDescriptor: ~Copyable {
     let descriptor: Int32
     let kind: DescriptorKind
-    /// The rest of a line whose beginning was written, or the newline that somebody else's last line lacks.
+    /// The rest of a partly written line, or the newline that another program's last line lacks.
     private var rest: [UInt8] = []
     private var restIsOurs = true
-    /// Lines whose rest had to be given up.
+    /// Lines whose rest had to be abandoned.
     private var abandonedLines: UInt64 = 0
 
-    /// Takes over `descriptor`.
-    /// - Parameter needsNewline: the present end is in the middle of somebody's line; ours begins with a newline.
+    /// Takes ownership of `descriptor`.
+    /// - Parameter needsNewline: the present end is in the middle of another program's line; the first line here begins with a
+    ///   newline.
     package init(owning descriptor: Int32, kind: DescriptorKind, needsNewline: Bool = false) {
         self.descriptor = descriptor
         self.kind = kind
@@ -28,14 +29,14 @@ package struct LineDescriptor: ~Copyable {
 
     var isMidLine: Bool { !rest.isEmpty }
 
-    /// Writes `line` as ``RecordSink/write(_:)`` promises.
+    /// Writes `line` with the guarantees of ``RecordSink/write(_:)``.
     package mutating func write(_ line: UnsafeRawBufferPointer, path: String, deadline: WriteDeadline) throws(SinkError) {
         try finishRest(path: path, deadline: deadline)
         var written = 0
         do throws(SinkError) {
             try writeAll(line, written: &written, path: path, deadline: deadline)
         } catch {
-            // Nothing arrived, or nothing more can: the line is lost as a whole.
+            // Nothing arrived, or nothing more can arrive: the whole line is lost.
             guard written > 0, error.reason != .readerGone else { throw error }
             rest.append(contentsOf: line[written...])
             restIsOurs = true
@@ -45,7 +46,7 @@ package struct LineDescriptor: ~Copyable {
     package mutating func finishRest(path: String, deadline: WriteDeadline) throws(SinkError) {
         guard isMidLine else { return }
         var written = 0
-        // Taken out for the call: the bytes are read while `self` is in use.
+        // Moved out for the call: the bytes are read while `self` is in use.
         let pending = rest
         let span = pending.span
         do throws(SinkError) {
@@ -73,7 +74,7 @@ package struct LineDescriptor: ~Copyable {
         if restIsOurs { abandonedLines += 1 }
     }
 
-    /// How many lines were given up since the last call.
+    /// How many lines were abandoned since the last call.
     package mutating func takeAbandoned() -> UInt64 {
         defer { abandonedLines = 0 }
         return abandonedLines

@@ -1,36 +1,36 @@
 internal import Glibc
 
-/// Opens a file that lines are appended to. Others may be able to write in its folder, and may have put something in its place.
+/// Opens a file to which lines are appended. Other users may be able to write in its folder, and may have replaced it.
 ///
-/// What is created has mode 0600: lines hold names of files, functions and hosts. A symbolic link at the end of the path is followed only if
-/// this user or root made it, as the kernel's `protected_symlinks` has it.
+/// A new file has mode 0600: lines contain names of files, functions and hosts. A symbolic link at the end of the path is
+/// followed only if this user or root created it, as with the kernel's `protected_symlinks`.
 package enum LineFile {
     package enum Choice: Sendable {
-        /// A person: it is created wherever that is possible, and whatever is there is opened.
+        /// A person chose the path: it is created wherever possible, and any existing file is opened.
         case named
-        /// Nobody, it is a default. No link is followed; what is there has to be a plain file of this user, with this one name; and it is
-        /// created only where no one else can put files.
+        /// The path is a default. No link is followed; an existing file must be a regular file of this user, with this one name;
+        /// and it is created only where other users cannot put files.
         case byDefault
     }
 
     package struct Opened {
-        /// In non-blocking mode; the caller's.
+        /// In non-blocking mode; belongs to the caller.
         package let descriptor: Int32
         package var isNew = false
-        /// Whether a link of the kernel led to it (`/dev/stdout`, `/proc/self/fd/3`). Then the path leads to this file under
-        /// whatever name it has: once it is renamed, opening the path opens it again.
+        /// Whether a link of the kernel led to it (`/dev/stdout`, `/proc/self/fd/3`). Then the path leads to this file under any
+        /// name: after a rename, opening the path opens it again.
         package var isByDescriptor = false
     }
 
     private static let mode: mode_t = 0o600
     private static let attempts = 3
 
-    /// Opening a pipe without a reader is an error instead of a wait without end.
+    /// Opening a pipe without a reader is an error instead of an endless wait.
     /// - Throws: ``SinkError/Reason/cannotOpen`` with the path and the reason.
     package static func open(_ path: String, _ choice: Choice = .named) throws(SinkError) -> Opened {
         let flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         var code: Int32 = 0
-        // Files come and go meanwhile.
+        // Files may appear and disappear meanwhile.
         for _ in 0..<attempts {
             let folderRefusal = choice == .byDefault ? folderRefusal(path) : nil
             if folderRefusal == nil {
@@ -39,7 +39,7 @@ package enum LineFile {
                 code = errno
                 guard code == EEXIST else { break }
             }
-            // With O_CREAT the kernel's `protected_regular` and `protected_fifos` hold for what others have put there.
+            // With O_CREAT, the kernel's `protected_regular` and `protected_fifos` apply to what other users have put there.
             let creation = choice == .named ? O_CREAT : 0
             let found = Glibc.open(path, flags | O_NOFOLLOW | creation, mode)
             if found >= 0 {
@@ -57,7 +57,7 @@ package enum LineFile {
         throw SinkError(.cannotOpen, path: path, code: code)
     }
 
-    /// Each link is opened itself, and then is the one that was looked at, whatever takes its name meanwhile.
+    /// Each link itself is opened, so it is the one that was checked, even if its name is reused meanwhile.
     private static func follow(
         _ path: String,
         _ flags: Int32,
@@ -70,12 +70,12 @@ package enum LineFile {
         defer { if folder != AT_FDCWD { close(folder) } }
         for _ in 0..<maximumLinks {
             let link = openat(folder, name, pathOnly | O_NOFOLLOW | O_CLOEXEC)
-            // Nothing is there: it is created, as a file is that a link leads to.
+            // It does not exist: it is created, as is the target of a link.
             guard link >= 0 || errno == ENOENT else { throw SinkError(.cannotOpen, path: path, code: errno) }
             if link < 0 {
                 let made = openat(folder, name, flags | O_NOFOLLOW | O_CREAT | O_EXCL, mode)
                 if made >= 0 { return Opened(descriptor: made, isNew: true) }
-                // It has come meanwhile.
+                // It was created meanwhile.
                 guard errno == EEXIST else { throw SinkError(.cannotOpen, path: path, code: errno) }
                 continue
             }
@@ -90,16 +90,16 @@ package enum LineFile {
                     detail: "it is a symbolic link of another user (uid \(status.st_uid)); allowed: this user's and root's"
                 )
             }
-            // Links of the kernel (/dev/stdout leads to one) say no path, and no one can replace them.
+            // Links of the kernel (/dev/stdout leads to one) contain no path, and cannot be replaced.
             if !isLink || isOfKernel(status) {
                 let descriptor = openat(folder, name, flags | O_CREAT | (isLink ? 0 : O_NOFOLLOW), mode)
                 if descriptor >= 0 { return Opened(descriptor: descriptor, isByDescriptor: isLink) }
-                // It has become one meanwhile.
+                // It has become a link meanwhile.
                 guard errno == ELOOP else { throw SinkError(.cannotOpen, path: path, code: errno) }
                 continue
             }
             guard let target = target(of: link) else { throw SinkError(.cannotOpen, path: path, code: errno) }
-            // What it leads to is named from its own folder.
+            // Its target is relative to its own folder.
             let parts = name.split(separator: "/", omittingEmptySubsequences: false).dropLast()
             if !parts.isEmpty {
                 let next = openat(folder, parts == [""] ? "/" : parts.joined(separator: "/"), pathOnly | O_DIRECTORY | O_CLOEXEC)
@@ -112,7 +112,7 @@ package enum LineFile {
         throw SinkError(.cannotOpen, path: path, code: ELOOP)
     }
 
-    /// As the kernel follows.
+    /// The kernel's limit.
     private static let maximumLinks = 40
 
     private static func target(of link: Int32) -> String? {
@@ -128,7 +128,7 @@ package enum LineFile {
         return stat("/proc/self/", &kernel) == 0 && kernel.st_dev == link.st_dev
     }
 
-    /// fcntl.h has it for GNU sources alone.
+    /// fcntl.h defines it for GNU sources only.
     private static let pathOnly: Int32 = 0o10_000_000
 
     private static func isTrusted(_ file: stat) -> Bool { file.st_uid == geteuid() || file.st_uid == 0 }
@@ -141,12 +141,12 @@ package enum LineFile {
         return nil
     }
 
-    /// Why a file is not created there without being asked for; nil: it may be.
+    /// Why a file is not created there by default; nil: it may be created.
     package static func folderRefusal(_ path: String) -> String? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
         let folder = parts.isEmpty ? "." : parts == [""] ? "/" : parts.joined(separator: "/")
         var status = stat()
-        // Then creating it will say why.
+        // Then creating it will report the reason.
         guard stat(folder, &status) == 0 else { return nil }
         if !isTrusted(status) { return "the folder belongs to another user (uid \(status.st_uid))" }
         if status.st_mode & S_IWOTH != 0 { return "every user can write to the folder" }

@@ -1,13 +1,13 @@
 #if DEBUG
     internal import Glibc
 
-    /// Copies every line that is made to the file that `LAG_TEST_LINES` names; in debug builds alone.
+    /// Copies every line to the file that `LAG_TEST_LINES` names; only in debug builds.
     ///
-    /// The test suite sets it, so that each line that any of its programs makes, whatever becomes of the line, is held
-    /// against the schema at the end. Any thread; one `write` a line, so that lines of several programs stay whole. The file
-    /// is opened for each: tests count what descriptors a monitor leaves.
+    /// The test suite sets it, so that each line that any of its programs creates is checked against the schema at the end, even
+    /// if the line is lost later. Any thread; one `write` a line, so that lines of several programs stay intact. The file is
+    /// opened for each line, because tests count the descriptors that a monitor leaves.
     enum LineTap {
-        /// nil: it is not set. Copied, the environment may change.
+        /// nil: not set. Copied, because the environment may change.
         private static let path: String? = getenv("LAG_TEST_LINES").map { String(cString: $0) }
 
         static func take(_ writer: borrowing JSONLineWriter) {

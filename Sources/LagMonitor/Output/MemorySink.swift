@@ -17,7 +17,7 @@ public final class MemorySink: RecordSink {
     public var lines: [String] { state.withLock { $0.lines.map { String(decoding: $0, as: UTF8.self) } } }
     public var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// What every write fails with from now on; nil lets them work again.
+    /// Every write throws this error from now on; nil lets writes succeed again.
     public func fail(with error: SinkError?) { state.withLock { $0.failure = error } }
 
     public func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {

@@ -1,12 +1,11 @@
-/// Makes lines of records: JSON, one object, newline included, never longer than its limit.
+/// Encodes records as lines: JSON, one object, newline included, never longer than its limit.
 ///
-/// In the native format keys come in the order of the schema's table. When the line would be too long, first the full names go, then the stack's frames
-/// from the root side (`frames_total` keeps the depth) down to a number that says enough, then the lock owners' frames, then more
-/// of the stack's own; if even a line without frames is too
-/// long, strings are cut harder and at last the optional fields go. No cut is inside a token, and every line has
-/// every required field.
+/// In the native format the keys come in the order of the schema's table. If the line would be too long, it loses in this order:
+/// the full names; the stack's frames from the root side down to a sufficient number (`frames_total` keeps the depth); the lock
+/// owners' frames; more of the stack's own frames. If even a line without frames is too long, strings are cut shorter, and
+/// finally the optional fields are left out. No cut is inside a token, and every line has every required field.
 ///
-/// One thread at a time. Cost: one pass over the record, about the copying of its text; no allocation once warm.
+/// One thread at a time. Cost: one pass over the record, about the cost of copying its text; no allocation once warm.
 package struct RecordEncoder: Sendable {
     package let context: ProcessContext
     package let limits: LineLimits
@@ -17,11 +16,11 @@ package struct RecordEncoder: Sendable {
         self.context = context
         self.limits = limits
         self.format = format
-        // A frame is written before it is known to be too much: room for one more.
+        // A frame is written before it is known to be too much: space for one more.
         writer = JSONLineWriter(capacity: limits.maxLineBytes + 2048)
     }
 
-    /// The line of `record`, handed to `body`; the bytes are valid during the call only.
+    /// Passes the line of `record` to `body`; the bytes are valid only during the call.
     package mutating func encode<Result, Failure: Error>(
         _ record: StallRecord,
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
@@ -34,7 +33,7 @@ package struct RecordEncoder: Sendable {
         return try finish(body)
     }
 
-    /// The line of a notice, handed to `body`.
+    /// Passes the line of a notice to `body`.
     package mutating func encode<Result, Failure: Error>(
         _ notice: Notice,
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
@@ -47,7 +46,7 @@ package struct RecordEncoder: Sendable {
         return try finish(body)
     }
 
-    /// The line is done; tests see it, if it is one of our own schema.
+    /// The line is done; tests see it, if it has our own schema.
     private func finish<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -75,12 +74,12 @@ package struct RecordEncoder: Sendable {
         ) { write(record, $0, $1) }
     }
 
-    /// One part in so many of a line is kept for the tree of samples.
+    /// This fraction of a line is reserved for the tree of samples.
     private static let treeShare = 4
-    /// A shorter line has a tree only where the frames leave room.
+    /// A shorter line has a tree only if the frames leave space.
     private static let minimumLineBytesWithTree = 3000
 
-    /// Returns how many frames the line has, nil when it is too long without any.
+    /// Returns the line's number of frames, nil if it is too long even without frames.
     private mutating func write(_ record: StallRecord, _ caps: StringCaps, _ step: TruncationStep) -> Int? {
         let limit = limits.maxLineBytes
         writer.reset()
@@ -92,7 +91,7 @@ package struct RecordEncoder: Sendable {
             maxLineBytes: limit
         )
         let fits = writer.count + JSONLineWriter.tailBytes <= limit
-        // Who asks for the tree gets a part of it also where the frames would fill the line.
+        // If the tree is requested, it gets a part of the line even if the frames would fill it.
         let kept = record.sampleTree.isEmpty || limit < Self.minimumLineBytesWithTree ? 0 : limit / Self.treeShare
         let frames = fits ? writer.writeFrames(of: record, withFunctions: step.functions, maxLineBytes: limit - kept) : 0
         writer.endArray()

@@ -1,31 +1,33 @@
-/// Decides which records are written when there are many: one bucket of tokens a fingerprint, and one for all of them.
+/// Decides which records are written when there are many: one bucket of tokens for each fingerprint, and one for all of them.
 ///
-/// A record takes a token of each; where either has none it is held back. A limit is for lines that come again, never for what is happening, so
-/// the lines of one stall are not alike:
-/// - a `begin` line that the two have no token for takes one of a third bucket, which only such lines use and which has the rate of the one for
-///   all: so a hang's first line is written however often its function stalled before, and only a flood of hangs is held back;
-/// - a `begin` line that was written brings its `end` line along, for no token;
-/// - when a `begin` line was held back, the `end` line is decided anew: it is complete in itself, and only what becomes of it counts;
-/// - an `abandoned` line is always written, for no token.
+/// A record takes a token from each; if either has none, the record is held back. A limit is for recurring lines, never for a
+/// stall in progress, so the lines of one stall are treated differently:
+/// - a `begin` line for which the two have no token takes one from a third bucket, which only such lines use and which has the
+///   rate of the common one: so a hang's first line is written however often its function stalled before, and only a flood of
+///   hangs is held back;
+/// - after a `begin` line was written, its `end` line needs no token;
+/// - after a `begin` line was held back, the `end` line is decided separately: it is complete in itself, and only its result
+///   counts;
+/// - an `abandoned` line is always written and needs no token.
 ///
-/// What was held back of a fingerprint is summed up once that is over: before the next record of it that a token lets
-/// through, or when none was held back for the quiet time. A summary of the second sort takes one of the tokens for all, so that a
-/// flood of different stalls is no flood of summaries: there are at most as many lines as the limit for all says, as many
-/// of hangs again, and as many summaries.
+/// What was held back of a fingerprint is summarized when that is over: before its next record with a token, or when none was
+/// held back for the quiet time. A summary of the second sort takes one of the common tokens, so that a flood of different stalls
+/// does not cause a flood of summaries: there are at most as many lines as the common limit allows, as many of hangs again, and
+/// as many summaries.
 ///
-/// A pure value: time is `CLOCK_MONOTONIC` in nanoseconds, given with every call. Memory: ``capacity`` fingerprints, of which
-/// the least recently seen makes room (and begins anew with a full bucket, should it come back; the limit for all
-/// holds all the same; what was held back of it is summed up in one line for all such), ``openCapacity`` hangs; a message and
-/// a culprit of at most 512 bytes each for what is held back, so some 350 KiB at the very most. A call is a few look-ups by fingerprint; where
-/// one has to go, or a summary is due, a visit of each.
+/// A pure value: time is `CLOCK_MONOTONIC` in nanoseconds, passed with every call. Memory: ``capacity`` fingerprints and
+/// ``openCapacity`` hangs; a message and a culprit of at most 512 bytes each for what is held back, so some 350 KiB at most. The
+/// least recently seen fingerprint is evicted. If it comes back, it starts with a full bucket, but the common limit still
+/// applies. What was held back of all evicted fingerprints is summarized in one line. A call is a few look-ups by fingerprint;
+/// for an eviction, or a due summary, it visits each.
 package struct RecordLimiter: Sendable {
     /// Fingerprints remembered.
     package static let capacity = 256
-    /// Hangs remembered whose `begin` line was written and whose `end` is to come: more than there are episodes.
+    /// Remembered hangs whose `begin` line was written and whose `end` is still to come: more than there are episodes.
     static let openCapacity = 128
 
     package enum Decision: Sendable, Equatable {
-        /// It is to be written, after the suppression that it ends.
+        /// It is to be written, after the summary of what it ends.
         case emit(after: Suppression?)
         /// It is held back.
         case suppress
@@ -44,7 +46,7 @@ package struct RecordLimiter: Sendable {
     private var known: LRUTable<FingerprintState>
     private var others = Suppression(fingerprint: nil)
     private var open: [StallID] = []
-    /// How many fingerprints have something held back.
+    /// How many fingerprints have records held back.
     private var pending = 0
     /// Stalls held back so far.
     package private(set) var suppressedTotal: UInt64 = 0
@@ -52,7 +54,7 @@ package struct RecordLimiter: Sendable {
     /// - Parameters:
     ///   - perFingerprint: nil: no such limit.
     ///   - overall: nil: no such limit.
-    ///   - quietNanoseconds: after so long without another one held back, a summary is due.
+    ///   - quietNanoseconds: when no record was held back for this long, a summary is due.
     package init(
         perFingerprint: TokenRate?,
         overall: TokenRate?,
@@ -68,7 +70,7 @@ package struct RecordLimiter: Sendable {
     /// Fingerprints remembered now.
     var fingerprints: Int { known.count }
 
-    /// Decides about a record. Call once for each record, in their order.
+    /// Decides about a record. Call it once for each record, in their order.
     package mutating func decide(_ record: borrowing StallRecord, at now: UInt64) -> Decision {
         guard perFingerprint != nil || overall != nil else { return .emit(after: nil) }
         let id = record.id
@@ -106,7 +108,7 @@ package struct RecordLimiter: Sendable {
         suppressedTotal += 1
     }
 
-    /// From when on ``takeDue(at:)`` has something; nil while nothing is held back.
+    /// When ``takeDue(at:)`` has something; nil while nothing is held back.
     package var deadline: UInt64? {
         var earliest: UInt64?
         if pending > 0 {
@@ -119,7 +121,7 @@ package struct RecordLimiter: Sendable {
         return earliest.map { earliest in max(earliest, overall.map(bucket.nextToken) ?? 0) }
     }
 
-    /// Takes a summary whose time has come; nil when there is none (any more).
+    /// Takes a summary that is due; nil if there is none (any more).
     package mutating func takeDue(at now: UInt64) -> Suppression? {
         guard pending > 0 || others.count > 0, let deadline, deadline <= now else { return nil }
         if let overall { bucket.take(overall, at: now) }
@@ -146,7 +148,7 @@ package struct RecordLimiter: Sendable {
         rate.map { bucket.nextToken($0) <= now } ?? true
     }
 
-    /// Others come again and again while there are too many: they do not wait for quiet.
+    /// The evicted ones recur while there are too many: they do not wait for quiet.
     private func due(_ held: Suppression) -> UInt64 {
         let from = held.fingerprint == nil ? held.firstSuppressedNanoseconds : held.lastSuppressedNanoseconds
         return from.saturatingSum(quietNanoseconds)

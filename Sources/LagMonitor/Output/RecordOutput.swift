@@ -1,8 +1,8 @@
-/// Encoder and sink together, with the counting of what got lost on the way. For the reporter thread only.
+/// Encoder and sink together, with counts of what was lost on the way. For the reporter thread only.
 ///
-/// A line that the sink does not take is counted by reason. Before the next line it first tries to say so in one
-/// `event` `dropped` line a reason; when that is not taken either, the new line counts as lost, too: so a
-/// reader sees the gap where it is, and no count is lost.
+/// A line that the sink does not accept is counted by reason. Before the next line, it first tries to report this in one `event`
+/// `dropped` line a reason. If the sink does not accept that either, the new line counts as lost, too. So a reader sees the gap
+/// where it is, and no count is lost.
 package struct RecordOutput: Sendable {
     package let sink: any RecordSink
     private var encoder: RecordEncoder
@@ -12,7 +12,7 @@ package struct RecordOutput: Sendable {
     private var retry = RetryDelay(firstNanoseconds: 1_000_000_000, longestNanoseconds: 30_000_000_000)
     /// Records lost so far, announced or not.
     package private(set) var droppedTotal: UInt64 = 0
-    /// Of those, the ones that the sink had taken before.
+    /// How many of these the sink had accepted before.
     package private(set) var abandonedTotal: UInt64 = 0
 
     package init(encoder: RecordEncoder, sink: any RecordSink) {
@@ -22,7 +22,7 @@ package struct RecordOutput: Sendable {
 
     package var unannounced: UInt64 { pending.reduce(0) { $0 &+ $1.count } }
 
-    /// Counts records that got lost before they came here. Nothing is written yet.
+    /// Counts records that were lost before they reached this output. Nothing is written yet.
     package mutating func countDropped(_ count: UInt64, reason: Notice.DropReason) {
         droppedTotal &+= count
         addPending(count, reason)
@@ -32,7 +32,7 @@ package struct RecordOutput: Sendable {
         for index in pending.indices where pending[index].reason == reason { pending[index].count &+= count }
     }
 
-    /// Writes a record, after the announcement of what was lost before it. `dropped_total` is filled in here.
+    /// Writes a record, after the announcement of earlier losses. `dropped_total` is filled in here.
     /// - Parameter now: for the time of an announcement.
     /// - Throws: the sink's error; the record is then lost and counted.
     package mutating func write(_ record: StallRecord, now: OutputTime) throws(SinkError) {
@@ -54,8 +54,8 @@ package struct RecordOutput: Sendable {
         if sink.unsettledLines == 0 { retry.reset() }
     }
 
-    /// Writes what another process left of a stall in which it died, as that process would have.
-    /// - Returns: false where it left no line in this output's format: then nothing is written.
+    /// Writes what another process left of a stall during which it died, as that process would have written it.
+    /// - Returns: false if it left no line in this output's format: then nothing is written.
     /// - Throws: the sink's error. Nothing is counted: whoever has it may try again.
     package mutating func write(_ stall: UnfinishedStall, now: OutputTime) throws(SinkError) -> Bool {
         guard let line = stall.lines[encoder.format] else { return false }
@@ -78,7 +78,7 @@ package struct RecordOutput: Sendable {
     }
 
     /// Writes a notice, after the announcement of what was lost before it.
-    /// - Throws: the sink's error. The line is then gone, and not counted as a record lost; what a limit held back is part of
+    /// - Throws: the sink's error. Then the line is gone, and does not count as a lost record; what a limit held back is part of
     ///   `suppressed_total` in every later line.
     package mutating func write(_ notice: Notice) throws(SinkError) {
         try announce(now: notice.time)
@@ -100,11 +100,11 @@ package struct RecordOutput: Sendable {
         }
     }
 
-    /// Tries again to report what was lost, if it is time: so that a loss is reported when writing works again, also where no further
-    /// record comes. One second after the loss at first, half a minute at last.
+    /// If it is time, tries again to report what was lost. So a loss is reported when writing works again, even if no further
+    /// record comes. The first try is one second after the loss; the delay grows to half a minute.
     ///
-    /// As long as the sink may still give up lines that it took, it is asked once a second, and the delay goes on.
-    /// - Returns: when to call again (`CLOCK_MONOTONIC`); `.max` when there is nothing to report.
+    /// As long as the sink may still abandon lines that it accepted, it is queried once a second, and the delay stays as it is.
+    /// - Returns: the time of the next call (`CLOCK_MONOTONIC`); `.max` when there is nothing to report.
     package mutating func retryAnnouncement(now: OutputTime) -> UInt64 {
         var isUnsettled = sink.unsettledLines > 0
         collectAbandoned()
@@ -139,8 +139,8 @@ package struct RecordOutput: Sendable {
         }
         for notice in sink.takeAbandonedNotices() {
             guard case .dropped(let count, let reason, let total) = notice.content else { continue }
-            // What was reported once is part of the total since it was lost. What an earlier process left is not, and was never
-            // taken here.
+            // What was reported once has been part of the total since it was lost. What an earlier process left has not, and was
+            // never accepted here.
             if total == 0 { countDropped(count, reason: reason) } else { addPending(count, reason) }
         }
     }

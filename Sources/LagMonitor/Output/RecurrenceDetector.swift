@@ -1,10 +1,10 @@
-/// Notices a fingerprint that comes so many times within a window; says so once a window.
+/// Detects a fingerprint that recurs a number of times within a window; reports it once a window.
 ///
-/// A stall counts once, with its last line (`end` or `abandoned`), whether that is written or held back by a limit. What a
-/// restore interval keeps back has no record and does not count.
+/// A stall counts once, with its last line (`end` or `abandoned`), whether that line is written or held back by a limit. A stall
+/// that a restore interval holds back has no record and does not count.
 ///
-/// A pure value: time is `CLOCK_MONOTONIC` in nanoseconds, given with every call. Memory: ``capacity`` fingerprints, of which
-/// the least recently seen makes room, with 24 bytes for each stall that the rule counts: some 250 KiB at the very most.
+/// A pure value: time is `CLOCK_MONOTONIC` in nanoseconds, passed with every call. Memory: ``capacity`` fingerprints, of which
+/// the least recently seen is evicted, with 24 bytes for each stall that the rule counts: some 250 KiB at most.
 package struct RecurrenceDetector: Sendable {
     package static let capacity = 256
 
@@ -15,7 +15,7 @@ package struct RecurrenceDetector: Sendable {
     }
 
     private struct FingerprintState: Sendable {
-        /// The last ones, oldest first.
+        /// The latest ones, oldest first.
         var occurrences: [Occurrence] = []
         var emittedNanoseconds: UInt64?
         var seenTotal: UInt64 = 0
@@ -26,7 +26,7 @@ package struct RecurrenceDetector: Sendable {
     private var known: LRUTable<FingerprintState>
 
     /// - Parameters:
-    ///   - count: so many stalls; at least 1.
+    ///   - count: this many stalls; at least 1.
     ///   - windowNanoseconds: within this time, from the first one's record to the last one's.
     package init(count: Int, windowNanoseconds: UInt64, capacity: Int = RecurrenceDetector.capacity) {
         self.count = max(1, count)
@@ -34,8 +34,8 @@ package struct RecurrenceDetector: Sendable {
         known = LRUTable(capacity: capacity)
     }
 
-    /// Counts a record; every record is to be given once, in the order of their coming.
-    /// - Returns: what is to be reported, if this one makes it so.
+    /// Counts a record; pass every record once, in the order of arrival.
+    /// - Returns: what is to be reported, if this record completes the count.
     package mutating func observe(_ record: borrowing StallRecord, at now: UInt64) -> Recurrence? {
         guard record.phase != .begin else { return nil }
         let fingerprint = record.fingerprint

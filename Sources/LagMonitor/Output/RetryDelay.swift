@@ -1,4 +1,4 @@
-/// When something that failed is tried again: soon, then ever later. A pure value; time is given.
+/// When a failed action is retried: soon at first, then with growing delays. A pure value; the time is a parameter.
 package struct RetryDelay: Sendable {
     let firstNanoseconds: UInt64
     let longestNanoseconds: UInt64
@@ -10,7 +10,7 @@ package struct RetryDelay: Sendable {
         self.longestNanoseconds = longestNanoseconds
     }
 
-    /// The next try; 0: at once.
+    /// The time of the next try; 0: at once.
     package var nextNanoseconds: UInt64 { notBefore }
 
     package func allows(at now: UInt64) -> Bool { now >= notBefore }
@@ -23,7 +23,7 @@ package struct RetryDelay: Sendable {
     /// Not before that time, whatever the delay is.
     package mutating func postpone(until time: UInt64) { notBefore = max(notBefore, time) }
 
-    /// It works again, or somebody asks for it now.
+    /// It works again, or an immediate retry is requested.
     package mutating func reset() {
         delay = 0
         notBefore = 0

@@ -1,5 +1,6 @@
-/// A sink that follows every stall that a monitor knows, also those of which a limit holds the lines back: for counts and states. Reporter thread.
+/// A sink that follows every stall of a monitor, also those whose lines a limit holds back: for counts and states. Reporter
+/// thread.
 package protocol StallObserver: RecordSink {
-    /// A stall goes on (phase `begin`) or is over. Its line, where one is due, was given to every sink.
+    /// A stall is in progress (phase `begin`) or over. Its line, if one is due, has been passed to every sink.
     func observe(_ stall: LineFacts.Stall)
 }

@@ -1,4 +1,4 @@
-/// How long each free string may be, in bytes between its quotes, escapes counted, and which fields appear.
+/// The limit of each free string, in bytes between its quotes including escapes, and which fields appear.
 package struct StringCaps {
     package let message: Int
     package let name: Int
@@ -46,7 +46,7 @@ package struct StringCaps {
 
     package static let path = 512
     package static let buildID = 64
-    /// Of a frame's `language`.
+    /// The limit of a frame's `language`.
     package static let languageName = fixed
     private static let fixed = 32
 }

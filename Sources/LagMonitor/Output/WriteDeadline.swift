@@ -1,11 +1,11 @@
 internal import CLagBeacon
 package import LagModel
 
-/// Until when a write may wait for its reader.
+/// How long a write may wait for its reader.
 package struct WriteDeadline {
-    /// The sink's own: this line's time-out.
+    /// The sink's deadline: this line's time-out.
     let lineNanoseconds: UInt64
-    /// The monitor's: may be set by another thread while we wait; `.max` is none.
+    /// The monitor's deadline; another thread may set it during a wait; `.max`: none.
     let limit: SharedDeadline
 
     package init(timeoutNanoseconds: UInt64, limit: SharedDeadline) {
@@ -18,7 +18,7 @@ package struct WriteDeadline {
         self.limit = limit
     }
 
-    /// The first of so many equal parts of the time that is left.
+    /// The first of this many equal parts of the remaining time.
     package func share(of parts: Int) -> WriteDeadline {
         let now = Self.now
         let end = min(lineNanoseconds, limit.nanoseconds)
@@ -28,12 +28,12 @@ package struct WriteDeadline {
 
     package var isOver: Bool { Self.now >= min(lineNanoseconds, limit.nanoseconds) }
 
-    /// Waits for room. False when the time is up.
+    /// Waits until it can write. False when the time is up.
     package func waitUntilWritable(_ descriptor: Int32) -> Bool {
         while true {
             let now = Self.now
             let end = min(lineNanoseconds, limit.nanoseconds)
-            // In slices, because another thread may have brought the limit forward.
+            // In slices, because another thread may have moved the limit forward.
             let left = min(end.saturatingDifference(now), 50_000_000)
             if DescriptorKind.isWritable(descriptor, timeoutMilliseconds: Int32((left + 999_999) / 1_000_000)) { return true }
             if isOver { return false }

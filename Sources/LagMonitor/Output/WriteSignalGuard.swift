@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// Keeps the signals of a failing write from the host: SIGPIPE (no reader) and SIGXFSZ (over the limit of file size).
+/// Keeps the signals of a failing write from the host: SIGPIPE (no reader) and SIGXFSZ (over the file size limit).
 ///
-/// The kernel sends both to the *writing thread* (signal(7), setrlimit(2)); their default is the end of the process. They
-/// are blocked on this thread for the call, taken from the thread's pending set if the call raised them, and the
-/// mask is restored. Process-wide dispositions stay as the host set them, and a signal that was pending before stays pending. So
-/// nothing has to be prepared; a reporter thread that blocks the signals anyway is equally served. Cost: two
-/// calls of `pthread_sigmask` and one of `sigpending` a write.
+/// The kernel sends both to the *writing thread* (signal(7), setrlimit(2)); by default they kill the process. They are blocked on
+/// this thread for the call, and removed from the thread's pending set if the call raised them; then the mask is restored.
+/// Process-wide dispositions do not change, and a signal that was pending before stays pending. So no preparation is needed, and
+/// it also works on a reporter thread that blocks the signals anyway. Cost: two calls of `pthread_sigmask` and one of
+/// `sigpending` a write.
 enum WriteSignalGuard {
     static func withoutSignals(_ body: () -> (count: Int, code: Int32)) -> (count: Int, code: Int32) {
         var signals = sigset_t()

@@ -1,10 +1,10 @@
-/// Who may read a file of lines that is made. Lines hold names of files, functions and hosts, so it is the owner alone unless others are named.
+/// Which users may read a new file of lines. Lines contain names of files, functions and hosts, so the default is the owner only.
 ///
-/// A raw value is the mode in octal digits, as settings have it; the umask does not narrow a mode that is named.
+/// A raw value is the mode in octal digits, as in settings; the umask does not restrict a mode that is set explicitly.
 public enum FilePermissions: String, Sendable, CaseIterable {
-    /// The user whose process makes it.
+    /// The user whose process creates it.
     case owner = "0600"
-    /// The group, too: that of the process, or of the folder where that is setgid. For log shippers.
+    /// The group, too: the process's, or the folder's if that is setgid. For log shippers.
     case group = "0640"
     /// Every user of the machine.
     case everyone = "0644"

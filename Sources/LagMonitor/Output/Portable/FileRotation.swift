@@ -1,23 +1,23 @@
-/// How large a file of lines may become, and how many old ones are kept.
+/// The maximum size of a file of lines, and how many old files are kept.
 ///
-/// Before a line that would bring the file above ``maxBytes``, `path` is renamed to `path.1`, `path.1` to `path.2`, …; what was
-/// `path.`maxFiles is gone. So at most ``maxBytes`` × (``maxFiles`` + 1) bytes are on the disk, as long as no line is longer than
-/// ``maxBytes``. Lines are never torn between two files. Where a file cannot be renamed, lines go on to the present one, beyond
-/// the size: too much is better than lost. For files that no other program rotates.
+/// Before a line that would make the file larger than ``maxBytes``, `path` is renamed to `path.1`, `path.1` to `path.2`, …; the
+/// old `path.`maxFiles is deleted. So at most ``maxBytes`` × (``maxFiles`` + 1) bytes are on disk, if no line is longer than
+/// ``maxBytes``. A line is never split between two files. If a file cannot be renamed, lines go to the present one, beyond the
+/// size, rather than being lost. For files that no other program rotates.
 public struct FileRotation: Sendable, Equatable {
     /// The allowed range of ``maxBytes``.
     public static let allowedBytes = 4096...1_099_511_627_776
     /// The allowed range of ``maxFiles``.
     public static let allowedFiles = 1...1000
-    /// ``maxFiles`` when nothing is said.
+    /// The default of ``maxFiles``.
     public static let defaultFiles = 5
 
-    /// The longest that the file may become, in bytes.
+    /// The maximum size of the file, in bytes.
     public let maxBytes: Int
-    /// Numbered files that are kept besides.
+    /// How many numbered files are kept in addition.
     public let maxFiles: Int
 
-    /// - Throws: ``FileRotationError`` naming what is out of its range.
+    /// - Throws: ``FileRotationError``, which names the value that is out of range.
     public init(maxBytes: Int, maxFiles: Int = FileRotation.defaultFiles) throws(FileRotationError) {
         guard Self.allowedBytes.contains(maxBytes) else {
             throw FileRotationError(key: "max_bytes", value: maxBytes, allowed: Self.allowedBytes)

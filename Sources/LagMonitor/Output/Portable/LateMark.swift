@@ -1,6 +1,8 @@
-/// How a finished line of a format is marked as late: how the format's lines begin and end, and what is put before their end.
+/// How a finished line of a format is marked as late: how the format's lines begin and end, and what is inserted before their
+/// end.
 ///
-/// In the native format it is the field `late` at the end of the line, elsewhere what that field is there (`lagmonitor.late`).
+/// In the native format it is the field `late` at the end of the line, in other formats the field's form there
+/// (`lagmonitor.late`).
 package struct LateMark: Sendable {
     package let opening: [UInt8]
     package let closing: [UInt8]

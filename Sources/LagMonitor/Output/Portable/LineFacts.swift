@@ -1,18 +1,18 @@
-/// What a line says, in a few words: for sinks whose destination has fields of its own.
+/// The main contents of a line, for sinks whose destination has fields of its own.
 public struct LineFacts: Sendable, Equatable {
     /// `event`: `stall`, `dropped`, `suppressed`, `recurring`.
     public var event: String
     /// `severity`.
     public var severity: StallRecord.Severity
-    /// One line for people.
+    /// One line for readers.
     public var message: String
-    /// Of a stall; nil in a notice.
+    /// The stall; nil in a notice.
     public var stall: Stall?
-    /// What groups stalls; nil where the line is about several groups, or none.
+    /// The fingerprint that groups stalls; nil if the line is about several groups, or none.
     public var fingerprint: String?
     /// `culprit`: the function to blame.
     public var culprit: String?
-    /// Of a line that is no stall.
+    /// The notice, if the line is not a stall.
     public var notice: Notice?
 
     /// The one stall that a line is about.
@@ -29,12 +29,12 @@ public struct LineFacts: Sendable, Equatable {
         public var loop: String
         /// `thread_id`: the kernel's number of the stalled thread.
         public var threadID: Int32
-        /// `trace_id` and `span_id` of what was running; nil: not known.
+        /// `trace_id` and `span_id` of the context that was running; nil: not known.
         public var traceID: String?
         public var spanID: String?
         package var durationNanoseconds: UInt64
 
-        /// `duration_ms`: how long it was, so far where it is not over.
+        /// `duration_ms`: the stall's duration so far.
         public var duration: Duration { Duration(clampingNanoseconds: durationNanoseconds) }
     }
 

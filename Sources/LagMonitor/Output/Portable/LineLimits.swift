@@ -1,13 +1,13 @@
-/// How long a line, and what is in it, may be.
+/// The limits of a line and its contents.
 package struct LineLimits: Sendable, Equatable {
-    /// `max_line_bytes` when nothing is configured: rsyslog cuts at 8,096 bytes by default.
+    /// The default of `max_line_bytes`: rsyslog cuts at 8,096 bytes by default.
     package static let defaultLineBytes = 8000
-    /// The allowed range of `max_line_bytes`. The least line with every required field at its tightest cap fits in
-    /// the lower end (a test proves it with extreme values); the upper end is where the most patient reader gives up.
+    /// The allowed range of `max_line_bytes`. The shortest line with every required field at its tightest cap fits in the lower
+    /// end (a test proves it with extreme values); at the upper end, even the most tolerant reader fails.
     package static let allowedLineBytes = 1024...1_048_576
     /// A symbol longer than this is cut, on the boundary of a Unicode scalar.
     package static let maximumSymbolBytes = 256
-    /// Frames of a lock's owner in a line; the stalled thread's are worth more.
+    /// Frames of a lock's owner in a line; the stalled thread's frames are more important.
     package static let maximumOwnerFrames = 8
 
     /// The longest line, its newline included, in bytes.
@@ -21,7 +21,8 @@ package struct LineLimits: Sendable, Equatable {
         self.maxLineBytes = maxLineBytes
     }
 
-    /// For lines that may be kept and marked afterwards, so that these are within the limit too, if it is not the least that is allowed.
+    /// Limits for lines that may be kept and marked later, so that the marked lines also fit, unless the limit is the lowest
+    /// allowed.
     package func leavingRoomForLateMark(in format: RecordFormat) -> LineLimits {
         LineLimits(unchecked: max(Self.allowedLineBytes.lowerBound, maxLineBytes - format.lateMark.byteCount))
     }

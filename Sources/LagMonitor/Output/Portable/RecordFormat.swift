@@ -2,16 +2,16 @@
 ///
 /// The product LagMonitorDelivery adds `RecordFormat.otlp`, `.ecs` and `.sentry`.
 public struct RecordFormat: Sendable, Hashable, CustomStringConvertible {
-    /// As the setting `output.format` spells it.
+    /// As written in the setting `output.format`.
     public let name: String
     /// Writes its lines; nil: the encoder itself does, or its product is not enabled.
     package let layout: (any LineLayout)?
     package let lateMark: LateMark
 
-    /// Schema `lagmonitor.stall.v1`: everything that is known.
+    /// Schema `lagmonitor.stall.v1`: with all fields.
     public static let native = RecordFormat("native", nil, LateMark(#"{"schema":"#, "}\n"))
 
-    /// The names of all formats that settings may ask for.
+    /// The names of all formats that settings may use.
     package static let names = [native.name, "otlp", "ecs", "sentry"]
 
     package init(_ name: String, _ layout: (any LineLayout)?, _ lateMark: LateMark) {

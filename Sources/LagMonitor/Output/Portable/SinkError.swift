@@ -1,11 +1,11 @@
-/// Why a sink did not take a line, or could not be opened.
+/// Why a sink did not accept a line, or could not be opened.
 public struct SinkError: Error, Sendable, Equatable, CustomStringConvertible {
     public enum Reason: Sendable, Equatable {
         case cannotOpen
         case writeFailed
-        /// The reader closed its end: nothing will ever arrive again.
+        /// The reader closed its end: no line will arrive any more.
         case readerGone
-        /// The reader did not make room until the deadline.
+        /// The reader was too slow, up to the deadline.
         case tooSlow
         /// ``RecordSink/close()`` was called before.
         case closed
@@ -14,9 +14,9 @@ public struct SinkError: Error, Sendable, Equatable, CustomStringConvertible {
     public let reason: Reason
     /// The path, or the sink's name: `stdout`.
     public let path: String
-    /// The `errno` of the failing call; 0 when there is none.
+    /// The `errno` of the failing call; 0 if there is none.
     public let code: Int32
-    /// Why, where the system's text for ``code`` does not say it: `it is a symbolic link of another user (uid 1000)`.
+    /// The reason, if the system's text for ``code`` does not give it: `it is a symbolic link of another user (uid 1000)`.
     public let detail: String?
 
     public init(_ reason: Reason, path: String, code: Int32 = 0, detail: String? = nil) {
@@ -26,7 +26,7 @@ public struct SinkError: Error, Sendable, Equatable, CustomStringConvertible {
         self.detail = detail
     }
 
-    /// What went wrong with what, in one line: `cannot write to /var/log/stalls: No space left on device (errno 28)`.
+    /// What failed and why, in one line: `cannot write to /var/log/stalls: No space left on device (errno 28)`.
     public var description: String {
         switch reason {
         case .cannotOpen: "cannot open \(path): \(detail ?? codeText)"

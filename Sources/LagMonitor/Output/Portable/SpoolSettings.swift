@@ -1,13 +1,13 @@
-/// Where lines are kept that a destination in the network does not take, and how many.
+/// Where lines are kept that a network destination does not accept, and how many.
 public struct SpoolSettings: Sendable, Equatable {
     /// Bytes for each destination and process.
     package static let allowedBytes = 65_536...17_179_869_184
     /// Some thousand lines.
     public static let defaultBytes = 16_777_216
 
-    /// Made with mode 0700 where it does not exist, if the folder above does.
+    /// Created with mode 0700 if it does not exist, provided that its parent folder exists.
     public var folder: String
-    /// Of the lines of one destination; what does not fit is refused, and counted as lost.
+    /// The limit for the lines of one destination; what does not fit is refused, and counted as lost.
     public var maxBytes: Int
 
     public init(folder: String, maxBytes: Int = Self.defaultBytes) {

@@ -2,23 +2,23 @@ internal import Glibc
 
 /// What processes that died left of their stalls in progress, read at start and reported once.
 ///
-/// Refused are: what is no plain file, or another user's (`foreign`); a file of another version or older than a week (`old`); one that
-/// does not hold together (`damaged`). A file that is not ours is left alone; of the others the refusal is counted, and they are removed.
-/// A file whose process lives is left alone.
+/// Refused are: a file that is not a regular file, or another user's (`foreign`); a file of another version or older than a week
+/// (`old`); an inconsistent file (`damaged`). A foreign file is left alone. The other refused files are counted and removed. A
+/// file whose process is alive is left alone.
 package struct RecoveredStalls: ~Copyable {
-    /// In the order of the names, each file's in the order in which they began.
+    /// In the order of the files' names; within a file, in the order in which they began.
     package let stalls: [UnfinishedStall]
-    /// Files of which it is not known what they held.
+    /// Files whose content is unknown.
     package let refused: Int
-    /// Each with the number of its stalls; those that were refused have none.
+    /// Each with its number of stalls; a refused file has none.
     private let files: [(descriptor: Int32, path: String, stallCount: Int)]
 
-    /// A stall that was cut off so long ago is no news; readers of logs do not take such lines either.
+    /// A stall older than this is not worth reporting; log readers do not accept such lines either.
     static let maximumAgeSeconds = 7 * 24 * 3600
-    /// No file that we made is larger.
+    /// No file of this program is larger.
     private static let maximumBytes = 1 << 28
 
-    /// Some microseconds where there is nothing; reads files otherwise. Any thread.
+    /// Some microseconds if there is nothing; otherwise reads files. Any thread.
     package init(at place: UnfinishedPath, bootID: String) { self.init(at: place, bootID: bootID, now: time(nil)) }
 
     /// - Parameter now: seconds since 1970.
@@ -47,14 +47,15 @@ package struct RecoveredStalls: ~Copyable {
 
     deinit { for file in files { _ = Glibc.close(file.descriptor) } }
 
-    /// Writes what was left to every output that has lines of its format, and counts what was refused. An output that does not take a line
-    /// is asked for no more: each may wait. A file goes when every stall in it has been taken by some output; where another one did not
-    /// take it, that one counts it as dropped. Of the others the next start tries again; a stall's lines have one id.
-    /// - Returns: how many stalls the first output took.
+    /// Writes what was left to every output that has lines of its format, and counts what was refused. An output that does not
+    /// accept a line gets no more lines, because each may wait. A file is removed when every stall in it has been accepted by
+    /// some output; an output that did not accept a stall counts it as dropped. The other stalls are tried again at the next
+    /// start; a stall's lines have one id.
+    /// - Returns: how many stalls the first output accepted.
     package consuming func report(to outputs: inout [RecordOutput], now: OutputTime) -> UInt64 {
         var written: UInt64 = 0
         var isTaken = [Bool](repeating: false, count: stalls.count)
-        // By output, those that it did not take.
+        // For each output, the stalls that it did not accept.
         var isMissed = [[Bool]](repeating: isTaken, count: outputs.count)
         var hasFailed = [Bool](repeating: false, count: outputs.count)
         for index in outputs.indices {
@@ -89,14 +90,15 @@ package struct RecoveredStalls: ~Copyable {
         return written
     }
 
-    /// They have been reported: the files go. Without this the next start reports them again; a stall's lines have one id.
+    /// Removes the files after they have been reported. Without this, the next start reports them again; a stall's lines have one
+    /// id.
     package func remove() { for file in files { remove(file.descriptor, file.path) } }
 
     private func remove(_ descriptor: Int32, _ path: String) {
         if UnfinishedFile.isLinked(descriptor, at: path) { unlink(path) }
     }
 
-    /// - Returns: nil for a file that is not to be touched.
+    /// - Returns: nil for a file that must not be touched.
     private static func take(
         _ descriptor: Int32,
         _ path: String,
@@ -108,25 +110,25 @@ package struct RecoveredStalls: ~Copyable {
             status.st_size <= maximumBytes
         else { return nil }
         let isLocked = flock(descriptor, LOCK_EX | LOCK_NB) != 0
-        // Whoever made it found it locked, by one who looked just then, and took another name.
+        // Its creator found it locked by a process that was checking it at that moment, and took another name.
         if status.st_size == 0 { return isLocked ? nil : .success(UnfinishedLayout.Content(identity: nil, stalls: [])) }
         let content = UnfinishedLayout.read(bytes(of: descriptor, Int(status.st_size), at: 0))
         switch content {
         case .failure(let error) where error.refusal == .foreign: return nil
         case .failure: if isLocked { return nil }
         case .success(let found):
-            // A lock is also held by children that the process forked: they live on without our threads. But who it was that died can
-            // be reported only where its pid means something.
+            // Children that the process forked also hold the lock: they continue without our threads. But the dead process can be
+            // identified only if its pid is valid here.
             if isLocked, found.identity?.isAlive(bootID: bootID) != false { return nil }
         }
-        // Its owner, or who was quicker, has just removed it.
+        // Its owner, or a faster process, has just removed it.
         guard UnfinishedFile.isLinked(descriptor, at: path) else { return nil }
         let isOld = now - status.st_mtim.tv_sec > maximumAgeSeconds
         if isOld, case .success(let found) = content, !found.stalls.isEmpty { return .failure(.init(.old)) }
         return content
     }
 
-    /// Fewer than `size` where the file ends, or cannot be read.
+    /// Fewer than `size` if the file ends, or cannot be read.
     package static func bytes(of descriptor: Int32, _ size: Int, at offset: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
             count = 0

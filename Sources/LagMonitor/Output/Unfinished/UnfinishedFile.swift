@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// Keeps the stalls in progress in a file that outlives the process: SIGKILL, a crash, the end of memory.
+/// Keeps the stalls in progress in a file that outlives the process: SIGKILL, a crash, out of memory.
 ///
-/// The file is made when there is something to keep, and removed by ``close()``; a process that never stalls never makes one. What is
-/// written stays in the kernel's memory when the process dies, like any other write; there is no `fsync`, so what the machine
-/// itself loses is lost. It is written by `pwrite` and not through mapped memory: a mapping of a file that somebody truncates, or
-/// of a disk that is full, ends the host by SIGBUS.
+/// The file is created when there is something to keep, and removed by ``close()``; a process that never stalls never creates
+/// one. Written data stays in the kernel's memory when the process dies, like any other write. There is no `fsync`, so it is lost
+/// if the machine fails. It is written by `pwrite` and not through mapped memory: if a mapped file is truncated, or its disk is
+/// full, SIGBUS kills the host.
 ///
-/// One thread at a time (the reporter). A write is two system calls, some microseconds; a disk that hangs, hangs the reporter, as it
-/// does in every file.
+/// One thread at a time (the reporter). A write is two system calls, some microseconds; a disk that hangs blocks the reporter, as
+/// with any file.
 package struct UnfinishedFile: ~Copyable {
     private let place: UnfinishedPath
     private let identity: ProcessIdentity
@@ -17,23 +17,23 @@ package struct UnfinishedFile: ~Copyable {
     private var path = ""
     private var generation: UInt64 = 0
 
-    /// - Parameter maxLineBytes: of a record.
+    /// - Parameter maxLineBytes: the limit of a record's line.
     package init(_ place: UnfinishedPath, bootID: String, maxLineBytes: Int) {
         self.place = place
         identity = .current(bootID: bootID)
         halfCapacity = Self.halfCapacity(maxLineBytes: maxLineBytes)
     }
 
-    /// In two formats at once, and what else is kept of a stall.
+    /// Two formats at once, and the other data of a stall.
     static func halfCapacity(maxLineBytes: Int) -> Int { maximumStalls * (maxLineBytes * 2 + 4096) }
 
-    /// Stalls at once; of more the oldest are kept.
+    /// The maximum number of stalls; if there are more, the oldest are kept.
     private static let maximumStalls = 16
 
     deinit { if descriptor >= 0 { _ = Glibc.close(descriptor) } }
 
-    /// Replaces what is kept. A stall too many is left out; where the file cannot be made or written, nothing is kept, and the
-    /// next call tries again.
+    /// Replaces what is kept. Stalls beyond the maximum are left out. If the file cannot be created or written, nothing is kept,
+    /// and the next call tries again.
     /// - Returns: whether all of them are kept now.
     @discardableResult
     package mutating func keep(_ stalls: [UnfinishedStall]) -> Bool {
@@ -67,7 +67,7 @@ package struct UnfinishedFile: ~Copyable {
     /// Removes the file: nothing is in progress any more.
     package mutating func close() {
         guard descriptor >= 0 else { return }
-        // Somebody may have put another file in its place.
+        // Another file may have been put in its place.
         if Self.isLinked(descriptor, at: path) { unlink(path) }
         _ = Glibc.close(descriptor)
         descriptor = -1
@@ -80,7 +80,7 @@ package struct UnfinishedFile: ~Copyable {
                 if errno == EEXIST { continue }
                 return false
             }
-            // Held as long as this process lives: who finds it locked leaves it alone.
+            // Held as long as this process lives: a process that finds the file locked leaves it alone.
             guard flock(made, LOCK_EX | LOCK_NB) == 0 else {
                 _ = Glibc.close(made)
                 continue
@@ -104,7 +104,7 @@ package struct UnfinishedFile: ~Copyable {
         var written = 0
         return bytes.withUnsafeBytes { bytes in
             while written < bytes.count {
-                // A limit of file size must not end the host.
+                // A file size limit must not kill the host.
                 let (count, code) = WriteSignalGuard.withoutSignals {
                     let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
                     let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + written))

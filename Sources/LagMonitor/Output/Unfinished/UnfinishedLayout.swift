@@ -6,21 +6,21 @@
 /// | 128, 192 | of each half: generation (8), bytes (8), check (8) |
 /// | 4096, 4096 + halfCapacity | the halves |
 ///
-/// All numbers are little-endian. A half is written first and its head afterwards, into the half that is not in force; the valid half of the
-/// higher generation is in force. So a process that is killed at any moment leaves the stalls as they stood before its last write
-/// or after it; what a machine leaves that lost its power shows by the check.
+/// All numbers are little-endian. A new state goes into the half that is not current: first the half, then its head. The valid
+/// half with the higher generation is current. So a process that is killed at any moment leaves the stalls as they were before
+/// its last write or after it. If a machine lost power, the check shows whether a half is damaged.
 enum UnfinishedLayout {
     static let version: UInt32 = 1
     static let headerBytes = 4096
     private static let magic = Array("LAGMONUF".utf8)
 
-    /// Why bytes are not taken.
+    /// Why bytes are not accepted.
     enum Refusal: Equatable {
-        /// Not ours at all.
+        /// Not a file of this program.
         case foreign
-        /// Of another version of this layout, or from long ago.
+        /// From another version of this layout, or from long ago.
         case old
-        /// Ours, and damaged.
+        /// A file of this program, but damaged.
         case damaged
     }
 
@@ -43,7 +43,7 @@ enum UnfinishedLayout {
     }
 
     struct Content: Equatable {
-        /// Whose it is; nil: it was never written to.
+        /// The process of the file; nil: nothing was ever written.
         let identity: ProcessIdentity?
         let stalls: [UnfinishedStall]
     }
@@ -78,7 +78,7 @@ enum UnfinishedLayout {
             }
             best = (generation, content)
         }
-        // Nothing was ever kept: the process died between making the file and its first stall.
+        // Nothing was ever kept: the process died between creating the file and its first stall.
         guard isWritten else { return .success(Content(identity: identity, stalls: [])) }
         guard let best, let stalls = UnfinishedStall.decodeAll(best.bytes) else { return .failure(RefusalError(.damaged)) }
         return .success(Content(identity: identity, stalls: stalls))

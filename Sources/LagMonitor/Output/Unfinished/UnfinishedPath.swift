@@ -1,17 +1,17 @@
 internal import Glibc
 
-/// Where stalls in progress are kept: the names a process may take, one of which it uses.
+/// Where stalls in progress are kept: the possible names, of which a process uses one.
 ///
 /// Several processes may write the same log, so one name is not enough.
 package struct UnfinishedPath: Sendable, Equatable {
     package let path: String
 
-    /// Processes that keep stalls under one name at once; any more of them keep none.
+    /// How many processes can keep stalls under one path at once; further processes keep none.
     static let maximumFiles = 16
 
     package init(_ path: String) { self.path = path }
 
-    /// A hidden file beside a log: what collects `stalls.jsonl*` does not take it for one.
+    /// A hidden file beside a log, so that a collector of `stalls.jsonl*` does not take it for a log.
     package init(besideLog path: String) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         let folder = parts.dropLast().map { $0 + "/" }.joined()
@@ -23,8 +23,8 @@ package struct UnfinishedPath: Sendable, Equatable {
         return parts.isEmpty ? "." : parts == [""] ? "/" : parts.joined(separator: "/")
     }
 
-    /// Why nothing can be kept here, as far as can be said without making a file; nil: it can.
-    /// - Parameter outputs: the names of the sinks; those of files are their paths.
+    /// Why nothing can be kept here, as far as this can be known without creating a file; nil: it is possible.
+    /// - Parameter outputs: the names of the sinks; for files these are their paths.
     package func obstacle(besides outputs: [String]) -> String? {
         guard access(folder, W_OK) == 0 else { return String(cString: strerror(errno)) }
         var (own, other) = (stat(), stat())

@@ -1,5 +1,5 @@
-/// A stall in progress as it is kept for the case that the process dies in it: its line in each format that is written, made so
-/// that it can be reported later by another process as it stands.
+/// A stall in progress, kept in case the process dies during it: its line in each written format, so that another process can
+/// report it later without changes.
 package struct UnfinishedStall: Sendable, Equatable {
     package let facts: LineFacts
     package let lines: [RecordFormat: [UInt8]]
@@ -9,8 +9,8 @@ package struct UnfinishedStall: Sendable, Equatable {
         self.lines = lines
     }
 
-    /// As byte strings, each after its length: message, severity, id, kind, cause, loop, thread, duration, fingerprint, culprit, and then
-    /// for each line its format and itself.
+    /// As byte strings, each after its length: message, severity, id, kind, cause, loop, thread, duration, fingerprint, culprit,
+    /// and then the format and the text of each line.
     func encode(to bytes: inout [UInt8]) {
         guard let stall = facts.stall else { return }
         var fields: [[UInt8]] = [
@@ -28,7 +28,7 @@ package struct UnfinishedStall: Sendable, Equatable {
         }
     }
 
-    /// All that ``encode(to:)`` appended; nil when that is not what the bytes are.
+    /// All that ``encode(to:)`` appended; nil if the bytes are not that.
     static func decodeAll(_ bytes: ArraySlice<UInt8>) -> [UnfinishedStall]? {
         var rest = bytes
         var stalls: [UnfinishedStall] = []
@@ -68,7 +68,7 @@ package struct UnfinishedStall: Sendable, Equatable {
         facts.culprit = texts[9].isEmpty ? nil : texts[9]
         var lines: [RecordFormat: [UInt8]] = [:]
         for index in stride(from: Self.factCount, to: count, by: 2) {
-            // One line, whole: what another version may write besides is not for us.
+            // One complete line: what another version may write in addition is ignored.
             guard let format = RecordFormat(named: String(decoding: fields[index], as: UTF8.self)),
                 fields[index + 1].last == UInt8(ascii: "\n"), !fields[index + 1].dropLast().contains(UInt8(ascii: "\n"))
             else { return nil }
