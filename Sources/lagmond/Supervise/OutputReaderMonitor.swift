@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// Detects that the reader of stdout has gone away, also while there is nothing to write.
+/// Detects that the reader of stdout is gone, also while there is nothing to write.
 ///
 /// The kernel reports `POLLERR` on a pipe's (and a socket's) writing end when the last reader is gone.
 final class OutputReaderMonitor: Sendable {
@@ -9,10 +9,10 @@ final class OutputReaderMonitor: Sendable {
 
     private var isGone: Bool { gone.load(ordering: .acquiring) }
 
-    /// Reports on stderr that the reader has gone away, where it has.
+    /// Reports on stderr if the reader is gone.
     func report() { if isGone { Diagnostics.report("the reader of stdout is gone: exiting") } }
 
-    /// Watches `descriptor` on a thread of its own and sends this process SIGTERM, which ends the run in order.
+    /// Watches `descriptor` on a separate thread and sends SIGTERM to this process, which ends the run normally.
     func start(_ descriptor: Int32) throws(StartFailure) {
         try HelperThread.start("stdout-reader") { [self] in
             var entry = pollfd(fd: descriptor, events: 0, revents: 0)

@@ -1,16 +1,16 @@
 internal import LagMonitor
 internal import LagRemote
 
-/// Where the lines of a run go: its sink and, where the settings ask for it, the HTTP service.
+/// The output of a run's lines: its sink and, if the settings enable it, the HTTP service.
 final class RunOutput: Sendable {
     let sink: HealthTrackingSink
-    /// Counts the lines for `/metrics` and passes them to the clients of `/stalls`; nil: there is no service.
+    /// Counts the lines for `/metrics` and passes them to the clients of `/stalls`; nil: no service.
     let live: LiveLines?
     private let service: HttpService?
 
     /// - Parameters:
-    ///   - sink: is open already.
-    ///   - loops: known before their first stall.
+    ///   - sink: an open sink.
+    ///   - loops: the loops that are known before their first stall.
     init(_ settings: Settings, sink: any RecordSink, loops: [StallCounts.LoopKey] = []) {
         let sink = HealthTrackingSink(sink)
         self.sink = sink
@@ -23,7 +23,7 @@ final class RunOutput: Sendable {
             serviceVersion: settings.monitor.serviceVersion
         )
         context.readResource()
-        // What is wrong with them is an error of the monitor's start.
+        // Errors in the labels are reported when the monitor starts.
         context.labels = (try? settings.monitor.checkedLabels()) ?? .none
         let live = LiveLines(counts: StallCounts(places: loops), context: context)
         self.live = live
@@ -31,13 +31,13 @@ final class RunOutput: Sendable {
     }
 
     /// Starts the HTTP service.
-    /// - Throws: ``StartFailure`` where it cannot listen.
+    /// - Throws: ``StartFailure`` if it cannot listen.
     func serve(_ source: any HttpStatusSource) throws(StartFailure) { try service?.start(source) }
 
-    /// Ends the HTTP service: before the sink is closed.
+    /// Ends the HTTP service. Call it before the sink is closed.
     func stopServing() { service?.finish() }
 
-    /// What the monitors counted, and what the output lost when it was closed, or still keeps. Once, after the end.
+    /// The monitors' counts, and the lines that the output lost when it was closed, or still keeps. Call it once, after the end.
     func summary(_ statistics: StallMonitorStatistics) -> RunSummary {
         RunSummary(statistics, kept: sink.keptLines, lost: sink.takeAbandonedLines(), stops: StopTimes.summary)
     }

@@ -1,16 +1,16 @@
 internal import LagMonitor
 
-/// The last line of a run: what the monitor counted.
+/// The last line of a run: the monitor's counts.
 ///
-/// The first four numbers are always there; of the others only those that are not zero. Times are whole milliseconds,
+/// The first four numbers are always present, the others only if they are not zero. Times are whole milliseconds,
 /// rounded down.
 struct RunSummary: CustomStringConvertible {
     let description: String
 
     /// - Parameters:
-    ///   - kept: lines that wait on disk for the next start.
-    ///   - lost: records that the output gave up after the last monitor had counted.
-    ///   - stops: of threads of other processes, in µs: how many, the middle, what 99 in 100 are not longer than, the longest.
+    ///   - kept: lines that are kept on disk for the next start.
+    ///   - lost: records that the output dropped after the last monitor had counted.
+    ///   - stops: the stops of threads of other processes, in µs: count, median, 99th percentile, maximum.
     init(
         _ statistics: StallMonitorStatistics,
         kept: Int? = nil,

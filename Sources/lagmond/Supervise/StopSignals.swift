@@ -3,7 +3,7 @@ internal import Glibc
 internal import LagMonitor
 
 /// The signals that control a run. They are blocked in every thread and received by one thread that waits for them, so
-/// no code is ever interrupted by them and no handler has to be careful.
+/// they never interrupt code, and no signal handlers are needed.
 struct StopSignals {
     enum Event: Equatable {
         /// SIGTERM or SIGINT.
@@ -12,7 +12,7 @@ struct StopSignals {
         case reopen
         /// SIGCHLD: check the targets.
         case child
-        /// The time given was over first.
+        /// The deadline was reached first.
         case deadlineReached
     }
 
@@ -23,15 +23,15 @@ struct StopSignals {
         for signal in [SIGTERM, SIGINT, SIGHUP, SIGCHLD] { sigaddset(&set, signal) }
     }
 
-    /// Blocks them in the calling thread and in every thread it starts from now on: first thing in `main`. A closed
+    /// Blocks them in the calling thread and in every thread that it starts from now on. Call it first in `main`. A closed
     /// pipe becomes an error of `write` instead of a signal.
     func block() {
         var set = set
         pthread_sigmask(SIG_BLOCK, &set, nil)
         signal(SIGPIPE, SIG_IGN)
-        // So does a file size limit.
+        // The same for a file size limit.
         signal(SIGXFSZ, SIG_IGN)
-        // The parent may have ignored it; then the end of a child would not be reported.
+        // If the parent had ignored it, the end of a child would not be reported.
         signal(SIGCHLD, SIG_DFL)
     }
 
@@ -41,7 +41,7 @@ struct StopSignals {
         while true {
             let left = deadline - .now
             guard left > .zero else { return .deadlineReached }
-            // The kernel's limit is far above a day; a run without an end reads the clock once a day.
+            // The kernel's limit is far above a day; an unlimited run reads the clock once a day.
             let nanoseconds = min(left, Self.longestWait).wholeNanoseconds
             var timeout = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
             switch sigtimedwait(&set, nil, &timeout) {

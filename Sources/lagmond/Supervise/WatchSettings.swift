@@ -1,25 +1,26 @@
 internal import LagMonitor
 internal import LagRemote
 
-/// Settings for the watch of other programs: a command's, a target's, a process's.
+/// Settings for watching other programs: a command, a target or a process.
 protocol WatchSettings {
     var monitor: StallMonitorConfiguration { get }
-    /// Whether any source says what counts as a stall.
+    /// Whether any source sets what counts as a stall.
     var choosesRules: Bool { get }
     /// Which loops are watched.
     var selection: LoopSelection { get }
-    /// Which attributes of published contexts may stand in records.
+    /// Which attributes of published contexts may be in records.
     var attributes: PublishedAttributes { get }
     var policy: CommandPolicy { get }
-    /// How messages name them.
+    /// The names of the settings in messages.
     var names: SettingNames { get }
 }
 
 extension WatchSettings {
     /// The monitor's configuration for the loops of another program, adapted to the policy.
-    /// - Throws: ``StartFailure`` for rules that such loops cannot follow.
+    /// - Throws: ``StartFailure`` for rules that do not work for such loops.
     func remoteConfiguration() throws(StartFailure) -> RemoteConfiguration {
-        // A server at full load never rests, and does nothing wrong: of a program that was not prepared, that is a finding only for who asks.
+        // A server at full load never rests, which is not a fault: for an unprepared program, starvation is reported only if the
+        // user enables it.
         var preloadRules = monitor.rules
         if !choosesRules { preloadRules.starvationThreshold = nil }
         if monitor.rules.ping != nil || monitor.rules.pingWhileWaiting != nil || monitor.rules.frame != nil {

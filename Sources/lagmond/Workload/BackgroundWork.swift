@@ -1,12 +1,12 @@
 package import LagMonitor
 
-/// A little work beside the stalls, so that they happen in a process that lives: two keep-alive threads that compute
+/// A little work beside the stalls, so that they happen in a realistic process: two keep-alive threads that compute
 /// for a millisecond twenty times a second (about four per cent of one processor), and a tick on the main loop.
 package final class BackgroundWork: Sendable {
     private let workers: [KeepAliveThread]
 
-    /// Starts it; it goes on for as long as the object lives.
-    /// - Throws: `RunLoopError` when the system has no thread left.
+    /// Starts it; it continues while the object lives.
+    /// - Throws: `RunLoopError` if the system cannot start a thread.
     package init(on main: ObservedRunLoop) throws {
         workers = try (1...Self.threads).map { try KeepAliveThread(name: "background-\($0)") }
         for worker in workers { Self.tick(on: worker.loop, every: Self.period, for: Self.work) }

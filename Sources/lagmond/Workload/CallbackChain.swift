@@ -1,8 +1,8 @@
 package import LagMonitor
 
-/// Fills a stretch of time with short callbacks, each of which submits the next: the loop turns, but does not get to sleep.
+/// Fills a period with short callbacks, each of which submits the next: the loop iterates but never sleeps.
 package struct CallbackChain: Sendable {
-    /// Has a function called by the loop, after whatever else waits there.
+    /// Makes the loop call a function, after everything that is already queued.
     package typealias Submit = @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
 
     private let submit: Submit

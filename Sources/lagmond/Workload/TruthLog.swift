@@ -3,7 +3,7 @@ internal import LagMonitor
 internal import LagOutput
 internal import Synchronization
 
-/// Writes what was really injected: a JSON line an execution, `kind`, `begin_mono_us`, `end_mono_us`, `function`.
+/// Writes what was really injected: one JSON line per execution, with `kind`, `begin_mono_us`, `end_mono_us`, `function`.
 ///
 /// Begin and end are read right around the blocking call. Any thread; a line is one `write` to a file opened with `O_APPEND`.
 package final class TruthLog: Sendable {
@@ -42,7 +42,7 @@ package final class TruthLog: Sendable {
         }
     }
 
-    /// Opens the file anew, for a rotation; the old one is kept when that fails.
+    /// Reopens the file, for a rotation; keeps the old one if that fails.
     package func reopen() {
         do {
             let fresh = try LineFile.open(path).descriptor
@@ -55,7 +55,7 @@ package final class TruthLog: Sendable {
         }
     }
 
-    /// One line of the truth, newline included. The names hold nothing that JSON would have to escape.
+    /// One line of the truth, including the newline. The names need no JSON escaping.
     static func line(kind: WorkloadKind, begin: MonotonicTime, end: MonotonicTime) -> String {
         "{\"kind\":\"\(kind.rawValue)\",\"begin_mono_us\":\(begin.nanoseconds / 1000),"
             + "\"end_mono_us\":\(end.nanoseconds / 1000),\"function\":\"\(kind.functionName)\"}\n"

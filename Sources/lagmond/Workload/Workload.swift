@@ -2,9 +2,9 @@ internal import Glibc
 package import LagMonitor
 internal import Synchronization
 
-/// Executes the plan on the main thread's run loop, one timer an execution, and writes down what it did.
+/// Executes the plan on the main thread's run loop, one timer per execution, and logs what it did.
 package final class Workload: Sendable {
-    /// Calls a function on the main thread at a time. The seam to the run loop.
+    /// Calls a function on the main thread at a given time. The interface to the run loop.
     package typealias Schedule = @Sendable (_ time: MonotonicTime, _ work: @escaping @Sendable () -> Void) -> Void
 
     private struct State {
@@ -20,7 +20,7 @@ package final class Workload: Sendable {
     private let schedule: Schedule
     private let chain: CallbackChain
 
-    /// - Parameter submit: has a function called by the main thread's loop as soon as it gets there.
+    /// - Parameter submit: makes the main thread's loop call a function as soon as possible.
     package init(
         plan: WorkloadPlan,
         steps: WorkloadSteps,
@@ -44,9 +44,9 @@ package final class Workload: Sendable {
         if let (start, execution) = first { arm(execution, from: start) }
     }
 
-    /// No further execution; the one in progress may come to its own end for as long as `grace`. Not on the main thread.
+    /// Starts no further execution; the one in progress has `grace` to finish. Not on the main thread.
     ///
-    /// What is still in progress then (a hang always is) ends now as far as the truth is concerned.
+    /// An execution that is still in progress then (a hang always is) is logged as ending now.
     package func end(grace: Duration) {
         let deadline = MonotonicTime.now + grace
         while true {
@@ -60,7 +60,7 @@ package final class Workload: Sendable {
         truth?.finish()
     }
 
-    /// What is in progress.
+    /// The execution in progress.
     var running: WorkloadKind? { state.withLock { $0.running } }
 
     private static let pollMicroseconds: UInt32 = 2000
@@ -89,7 +89,7 @@ package final class Workload: Sendable {
         scheduleNext(after: execution.kind)
     }
 
-    /// An execution is over: the next one, if there is one.
+    /// Called when an execution is over: schedules the next one, if any.
     private func scheduleNext(after kind: WorkloadKind) {
         let next = state.withLock { state in
             state.running = nil
@@ -100,8 +100,8 @@ package final class Workload: Sendable {
         if let (start, execution) = next { arm(execution, from: start) }
     }
 
-    /// Whether the execution may begin. Under the lock together with the truth: a hang that ``end(grace:)`` finds
-    /// running has its beginning on record.
+    /// Whether the execution may begin. Checked under the same lock as the truth, so that a hang that ``end(grace:)``
+    /// finds running has its begin logged.
     private func begin(_ kind: WorkloadKind) -> Bool {
         state.withLock { state in
             if state.ended { return false }

@@ -10,7 +10,7 @@ package enum WorkloadKind: String, CaseIterable, Sendable {
     case lock
     /// Writes a file and makes the disk confirm it.
     case io
-    /// Asks a slow HTTP server on loopback and waits for the answer.
+    /// Sends a request to a slow HTTP server on loopback and waits for the answer.
     case network
     /// Waits for a child process.
     case child
@@ -18,7 +18,7 @@ package enum WorkloadKind: String, CaseIterable, Sendable {
     case format
     /// Two threads, two mutexes, opposite order: a deadlock that lasts until the end.
     case hang
-    /// Many callbacks of about a millisecond, one right after the other: the loop does not get to sleep meanwhile.
+    /// Many callbacks of about a millisecond, one right after the other: the loop never sleeps meanwhile.
     case starve
     /// Many callbacks, each far below the threshold, with the loop asleep between them: nothing to report.
     case short

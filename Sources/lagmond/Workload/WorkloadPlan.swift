@@ -1,7 +1,7 @@
 /// When which step is due: a plan without a clock.
 ///
 /// The main thread does one thing at a time, so executions that would overlap queue up: the one that was due first
-/// goes first (of equals, the step that stands first in the list), and the next one follows after ``idleGap`` at the
+/// goes first (of equals, the first step in the list), and the next one follows after ``idleGap`` at the
 /// earliest. What is injected is therefore always one stall at a time, with an idle main thread before and after it.
 ///
 /// All times count from the start of the run.
@@ -14,12 +14,12 @@ package struct WorkloadPlan: Sendable {
         package let length: Duration
     }
 
-    /// One step, with what is left of it. A `short` step's run consists of many pieces, any other of one.
+    /// One step, with its remaining executions. A run of a `short` step consists of many pieces, any other of one.
     private struct Lane {
         let step: WorkloadStep
         let piecesPerRun: Int
         let pieceLength: Duration
-        /// How many pieces were taken; counts on over the runs.
+        /// How many pieces were taken, over all runs.
         var taken = 0
 
         /// Unlimited where the step repeats and names no count.
@@ -36,14 +36,14 @@ package struct WorkloadPlan: Sendable {
         }
     }
 
-    /// How long the main thread is left alone between two executions: long enough for its loop to fall asleep and
-    /// for the watchdog to see it.
+    /// How long the main thread is idle between two executions: long enough for its loop to sleep and
+    /// for the watchdog to notice it.
     static let idleGap: Duration = .milliseconds(20)
     /// From the beginning of one short callback to the next one's.
     static let shortSpacing: Duration = .milliseconds(10)
-    /// How long a short callback takes, unless that is too near to the threshold.
+    /// How long a short callback takes, unless that is too close to the threshold.
     static let shortLength: Duration = .milliseconds(5)
-    /// Between two short callbacks the loop only has to fall asleep.
+    /// Between two short callbacks, the loop only has to start to sleep.
     static let shortGap: Duration = .milliseconds(4)
 
     private var lanes: [Lane]

@@ -1,16 +1,16 @@
 /// One entry of `workload.steps`: what to do, for how long, how often, from when on.
 package struct WorkloadStep: Sendable, Equatable {
     package var kind: WorkloadKind
-    /// How long one execution takes. A `hang` takes no notice of it; a `short` fills it with many callbacks.
+    /// How long one execution takes. A `hang` ignores it; a `short` fills it with many callbacks.
     package var forMilliseconds: Int
     /// The distance from one execution's due time to the next one's; nil: the next is due when the last is over.
     package var everyMilliseconds: Int?
-    /// How many executions; nil: one, or with `every_ms` as many as the run has time for.
+    /// How many executions; nil: one, or with `every_ms` as many as fit in the run.
     package var count: Int?
     /// When the first execution is due, from the start of the run.
     package var startMilliseconds: Int
 
-    /// Twice the default threshold: a step that says nothing else is reported.
+    /// Twice the default threshold, so that a step with defaults is reported.
     package static let defaultForMilliseconds = 300
 
     package init(

@@ -32,7 +32,7 @@ func stayIdle() {
     longestSequence.store(0, ordering: .relaxed)
 }
 
-/// Reads the clock more often than ``computeUntil(_:)``. Inlined, so that the caller's name is the one in a stack.
+/// Reads the clock more often than ``computeUntil(_:)``. Inlined, so that the stack shows the caller's name.
 @inline(__always)
 private func searchFinely(until deadline: MonotonicTime) {
     var candidate: UInt64 = 1
@@ -56,10 +56,10 @@ private func collatzLength(_ start: UInt64) -> Int {
     return length
 }
 
-/// Somewhere to leave a result, so that the compiler cannot leave out the work.
+/// Stores a result so that the compiler cannot remove the work.
 private let longestSequence = Atomic(0)
 
-/// Renders a report about this process's memory map, with every number and date formatted, again and again.
+/// Repeatedly renders a report about this process's memory map, with every number and date formatted.
 @inline(never)
 func renderReportUntil(_ deadline: MonotonicTime) {
     repeat {

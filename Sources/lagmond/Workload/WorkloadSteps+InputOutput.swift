@@ -3,7 +3,7 @@ internal import LagMonitor
 
 // Kinds that wait for a device: io and network.
 
-/// A file without a name, in `TMPDIR` or `/tmp`: nothing is left behind, however the run ends.
+/// An unnamed file in `TMPDIR` or `/tmp`: nothing is left behind, however the run ends.
 struct ScratchFile {
     let descriptor: Int32
 
@@ -19,7 +19,7 @@ struct ScratchFile {
     func close() { _ = Glibc.close(descriptor) }
 }
 
-/// Writes a quarter of a megabyte and makes the disk confirm it, again and again.
+/// Repeatedly writes a quarter of a megabyte and makes the disk confirm it.
 @inline(never)
 func writeAndSyncUntil(_ deadline: MonotonicTime, _ descriptor: Int32) {
     let block = [UInt8](repeating: 0x5a, count: 256 * 1024)
@@ -32,7 +32,7 @@ func writeAndSyncUntil(_ deadline: MonotonicTime, _ descriptor: Int32) {
     } while MonotonicTime.now < deadline
 }
 
-/// Asks the slow server for a page and reads the answer to its end, as a blocking HTTP client does.
+/// Requests a page from the slow server and reads the answer to its end, as a blocking HTTP client does.
 @inline(never)
 func fetchFromSlowServer(_ port: UInt16, _ length: Duration) {
     let connection = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

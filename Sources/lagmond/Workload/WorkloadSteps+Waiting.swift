@@ -48,8 +48,8 @@ func readFromLatePipe(_ descriptor: Int32) {
     while read(descriptor, &byte, 1) < 0 && errno == EINTR {}
 }
 
-/// A mutex of the workload, on the heap for good: a thread may still hold it when its step is over.
-// Sendable without a check: the pointer never changes and its memory is never freed; a pthread mutex is for any thread.
+/// A mutex of the workload, never freed: a thread may still hold it when its step is over.
+// Unchecked: the pointer never changes and its memory is never freed; any thread may use a pthread mutex.
 struct WorkloadMutex: @unchecked Sendable {
     let raw: UnsafeMutablePointer<pthread_mutex_t>
 
@@ -60,13 +60,13 @@ struct WorkloadMutex: @unchecked Sendable {
     }
 }
 
-/// Opens once; who waits passes from then on.
+/// Opens once; from then on waiting threads pass.
 private final class Gate: Sendable {
     private let isOpen = Atomic(false)
 
     func open() { isOpen.store(true, ordering: .releasing) }
 
-    /// Takes some microseconds: as long as a thread needs to start.
+    /// Waits some microseconds, as long as a thread needs to start.
     func wait() {
         while !isOpen.load(ordering: .acquiring) { usleep(50) }
     }
@@ -119,7 +119,7 @@ struct DeadlockedPair {
         if let deadline {
             try WorkloadThread.start {
                 sleepUntil(deadline)
-                // In the other thread's place: who has a mutex, glibc does not check of default ones.
+                // On behalf of the other thread: for default mutexes, glibc does not check the owner.
                 pthread_mutex_unlock(second.raw)
             }
         }

@@ -2,7 +2,7 @@ internal import Glibc
 internal import LagMonitor
 internal import Synchronization
 
-/// What a step can be refused for.
+/// Why a step cannot run.
 package struct WorkloadError: Error, CustomStringConvertible {
     package let description: String
 
@@ -11,7 +11,7 @@ package struct WorkloadError: Error, CustomStringConvertible {
     package init(_ error: any Error) { description = "\(error)" }
 }
 
-/// One execution, ready to run: what has to be set up for it is set up, so that `block` is the blocking call alone.
+/// One execution, ready to run: everything is set up, so that `block` is only the blocking call.
 package struct Injection {
     package let block: () -> Void
     package var cleanUp: () -> Void = {}
@@ -27,8 +27,8 @@ package struct Injection {
 package final class WorkloadSteps: Sendable {
     private let server: SlowServer?
 
-    /// Starts what the steps need; only `network` needs something.
-    /// - Throws: ``WorkloadError`` when loopback refuses a server.
+    /// Starts what the steps need; only `network` needs a server.
+    /// - Throws: ``WorkloadError`` if the server cannot start on loopback.
     package init(for steps: [WorkloadStep]) throws(WorkloadError) {
         guard steps.contains(where: { $0.kind == .network }) else {
             server = nil
@@ -43,7 +43,7 @@ package final class WorkloadSteps: Sendable {
 
     /// Sets up one execution of `kind` that takes `length`, counted from this call.
     ///
-    /// A `starve` is no single call (``CallbackChain`` makes it): here it is one callback of that length.
+    /// A `starve` is not a single call (see ``CallbackChain``): here it is one callback of that length.
     /// - Parameter releasing: a `hang` ends after `length` as well, because its other thread gives up.
     package func prepare(_ kind: WorkloadKind, length: Duration, releasing: Bool = false) throws(WorkloadError) -> Injection {
         let deadline = MonotonicTime.now + length

@@ -2,13 +2,14 @@ internal import CLagLinux
 internal import Glibc
 internal import LagMonitor
 
-/// The environment of a wrapped command: our own, byte for byte, but for the settings that we have taken from it, and what the preloaded library needs.
+/// The environment of a wrapped command: lagmond's own, byte for byte, without lagmond's settings, and with what the preloaded
+/// library needs.
 struct ChildEnvironment {
     /// `NAME=value`, without a NUL.
     var entries: [[CChar]]
 
-    /// This process's, as it is now, without lagmond's settings: a monitor in the command would take them for its own, and report each stall a second
-    /// time to the same place.
+    /// This process's current environment without lagmond's settings: a monitor in the command would otherwise use them and
+    /// report each stall a second time to the same place.
     static func current() -> ChildEnvironment {
         var entries: [[CChar]] = []
         while let entry = cll_environment_entry(Int32(entries.count)) {
@@ -19,9 +20,9 @@ struct ChildEnvironment {
         return environment
     }
 
-    /// Makes the loader load `library`, after those that the user named, and names the shared loop table.
+    /// Makes the loader load `library`, after the libraries that the user named, and passes the name of the shared loop table.
     ///
-    /// Fails where the path cannot be written for the loader, which separates by colons and blanks and has no quoting.
+    /// Fails if the loader cannot parse the path: it splits at colons and spaces, and has no quoting.
     /// - Returns: whether the library will be loaded.
     mutating func preload(_ library: String, loopTable: String) -> Bool {
         guard !library.contains(where: { $0 == ":" || $0.isWhitespace }), !library.contains("$") else { return false }
@@ -32,9 +33,9 @@ struct ChildEnvironment {
         return true
     }
 
-    /// The shared runtime of AddressSanitizer (GCC's default) ends a program in which another library is loaded before it, as a
-    /// preloaded one is: calls might miss its interceptors. Ours passes each call on to the next library, which is then the runtime.
-    /// What the user has set stays.
+    /// The shared runtime of AddressSanitizer (GCC's default) aborts a program in which another library is loaded before it, as a
+    /// preloaded one is, because calls might bypass its interceptors. Our library passes each call on to the next library, which
+    /// is then the runtime. The user's own settings stay.
     private mutating func allowLibraryBeforeAddressSanitizer() {
         let (name, option) = ("ASAN_OPTIONS", "verify_asan_link_order")
         let present = value(of: name)
@@ -42,7 +43,7 @@ struct ChildEnvironment {
         set(name, to: present + Self.bytes((present.isEmpty ? "" : ":") + option + "=0"))
     }
 
-    /// The value of a variable; empty when there is none.
+    /// The value of a variable; empty if it is not set.
     func value(of name: String) -> [CChar] {
         let prefix = Self.bytes(name + "=")
         return entries.first { $0.starts(with: prefix) }.map { Array($0.dropFirst(prefix.count)) } ?? []

@@ -2,15 +2,15 @@ internal import Glibc
 internal import LagMonitor
 internal import LagRemote
 
-/// Starts a command with the preloaded library in it, which publishes its loops in a shared table.
+/// Starts a command with the preloaded library, which publishes the command's loops in a shared table.
 // Unchecked: `command` holds pointers into memory that this process never changes; the rest is immutable.
 struct CommandLauncher: @unchecked Sendable {
     let command: WrappedCommand
     /// Why the preloaded library will not publish the command's loops; `nil`: it will.
     let obstacle: String?
-    /// Whether the command cannot be watched from outside either: its system calls are not this machine's own.
+    /// Whether the command cannot be watched from outside either, because it uses the system calls of another architecture.
     let isOfOtherArchitecture: Bool
-    /// Why it will not publish those of any program that the command starts either.
+    /// Why the library will not publish the loops of programs that the command starts either.
     let libraryObstacle: String?
 
     private let program: ProgramFile
@@ -19,11 +19,11 @@ struct CommandLauncher: @unchecked Sendable {
     /// Where the command, and all programs that it starts, publish their loops.
     let loopTable: SharedLoopTable
 
-    /// Where the records go by default: a file, because stdout and stderr are the command's.
+    /// The default output for records: a file, because stdout and stderr belong to the command.
     static let defaultOutput = "lagmond-stalls.jsonl"
 
-    /// Finds the command and makes the shared loop table. Starts nothing.
-    /// - Parameter library: `liblagmonitor-preload.so`; `nil` where it is not installed.
+    /// Finds the command and creates the shared loop table. Starts nothing.
+    /// - Parameter library: `liblagmonitor-preload.so`; `nil` if it is not installed.
     /// - Throws: ``StartFailure``.
     init(
         _ command: WrappedCommand,
@@ -41,11 +41,11 @@ struct CommandLauncher: @unchecked Sendable {
             loopTable = try SharedLoopTable()
             libraryObstacle = Self.preload(library, into: &changed, loopTable: loopTable.variable.value)
         } catch {
-            // The command runs all the same.
+            // The command runs anyway.
             libraryObstacle = "no shared loop table: \(error)"
             loopTable = try Self.unsharedTable()
         }
-        // The program's own first: it says more.
+        // The program's own obstacle first: it is more specific.
         let own = loopTable.isShared ? program.obstacle() : nil
         isOfOtherArchitecture = program.obstacle() == .anotherArchitecture
         if let own { obstacle = "\(program.path) \(own)" } else { obstacle = libraryObstacle }
@@ -60,10 +60,10 @@ struct CommandLauncher: @unchecked Sendable {
         }
     }
 
-    /// As the kernel will name its process.
+    /// The process name that the kernel will assign.
     var programName: String { program.path.split(separator: "/").last.map(String.init) ?? program.path }
 
-    /// Whether it is a program of Go.
+    /// Whether it is a Go program.
     var isGo: Bool { GoProgram.isFile(at: program.path) }
 
     /// Starts the command; the caller waits for it.
@@ -78,7 +78,7 @@ struct CommandLauncher: @unchecked Sendable {
             environment.set(SettingKey.sharedLoopTableName, to: loopTable.utf8.map { CChar(bitPattern: $0) })
             return PreloadLibrary.absence
         }
-        // Also where the program itself will not load it: programs that it starts may.
+        // Also if the program itself will not load it, because programs that it starts may.
         guard environment.preload(library, loopTable: loopTable) else {
             return "the loader cannot load \(library): its path contains a space, a colon or a dollar sign"
         }
@@ -86,15 +86,15 @@ struct CommandLauncher: @unchecked Sendable {
     }
 }
 
-/// Where the library is that is loaded into wrapped programs.
+/// Finds the library that is loaded into wrapped programs.
 enum PreloadLibrary {
     static let name = "liblagmonitor-preload.so"
-    /// What to say where it is not there.
+    /// The message if it is not installed.
     static let absence =
         "\(name) is not installed: neither beside lagmond nor in ../lib or ../lib/lagmonitor "
         + "(in the source tree, swift build --product lagmonitor-preload builds it)"
 
-    /// Beside this program, as the build leaves it, or in `../lib` or `../lib/lagmonitor`, as packages have it.
+    /// Beside this program, as in a build folder, or in `../lib` or `../lib/lagmonitor`, as in packages.
     static func find() -> String? {
         var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let length = readlink("/proc/self/exe", &buffer, buffer.count)

@@ -2,7 +2,7 @@ internal import Glibc
 internal import LagMonitor
 internal import LagOutput
 
-/// Opens the output for lines about commands, which is never the commands' own output.
+/// Opens the output for records about commands, which must not be the commands' own output.
 struct CommandOutput {
     let settings: Settings
 
@@ -20,7 +20,7 @@ struct CommandOutput {
         return try settings.openOutput()
     }
 
-    /// Why lines cannot be written to the default file; nil: they can, as far as can be said without making it.
+    /// Why lines cannot be written to the default file; nil: no obstacle found without creating it.
     private static func obstacle(to path: String) -> String? {
         var status = stat()
         guard lstat(path, &status) == 0 else {
@@ -55,6 +55,6 @@ struct CommandOutput {
         )
     }
 
-    /// `/dev/null` (major 1, minor 3), which both may share.
+    /// `/dev/null` (major 1, minor 3), which the output and the command may share.
     private static let nullDevice: dev_t = 0x103
 }

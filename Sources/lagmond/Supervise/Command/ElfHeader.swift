@@ -18,7 +18,7 @@ struct ElfHeader {
     #endif
     private static let interpreterType: UInt32 = 3
 
-    /// `nil` when the file cannot be read or is no ELF file.
+    /// `nil` if the file cannot be read or is not an ELF file.
     init?(path: String) {
         guard let start = ProgramFile.readStart(of: path, atMost: 64), start.count == 64,
             start.starts(with: [0x7f, UInt8(ascii: "E"), UInt8(ascii: "L"), UInt8(ascii: "F")])

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// Messages that wait while the command has the terminal for itself. Any thread.
+/// Messages that are held back while the command controls the terminal. Any thread.
 final class HeldMessages: Sendable {
     private let waiting = Mutex<[String]>([])
     private let say: @Sendable (String) -> Void
@@ -20,7 +20,7 @@ final class HeldMessages: Sendable {
         for message in messages { say(message) }
     }
 
-    /// Whether stderr is a terminal that a program has for itself (vim, a shell that edits its line).
+    /// Whether stderr is a terminal that a program controls (vim, a shell that edits its line).
     private static var isTerminalTaken: Bool {
         var mode = termios()
         return tcgetattr(STDERR_FILENO, &mode) == 0 && mode.c_lflag & tcflag_t(ICANON) == 0

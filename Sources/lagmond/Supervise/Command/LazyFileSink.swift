@@ -2,7 +2,7 @@ internal import LagMonitor
 internal import LagOutput
 internal import Synchronization
 
-/// The default file, created with its first line: a command that never stalls leaves no file.
+/// The default file, created with its first line, so that a command that never stalls leaves no file.
 final class LazyFileSink: RecordSink {
     let name: String
     private let rotation: FileRotation?

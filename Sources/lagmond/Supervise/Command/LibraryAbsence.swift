@@ -3,16 +3,17 @@ internal import LagModel
 internal import LagMonitor
 internal import LagRemote
 
-/// Why the preloaded library is not active in a process of the command, with what helps.
+/// Why the preloaded library is not active in a process of the command, and what helps.
 enum LibraryAbsence: Equatable {
     case obstacle(ProgramFile.Obstacle)
     /// It runs as another user, who may not open the library or the shared table.
     case user(UInt32)
     /// `LD_PRELOAD` was taken out of its environment.
     case environment
-    /// It runs in a pid namespace of its own, where it has another number than lagmond sees: what it published could not be assigned to it.
+    /// It runs in its own PID namespace, where its process ID differs from the one that lagmond sees: its published data could
+    /// not be assigned to it.
     case processNumbers
-    /// It runs in another root folder or mount namespace, where the library's path leads nowhere.
+    /// It runs in another root folder or mount namespace, where the library's path does not exist.
     case rootFolder
     /// Below another `lagmond run`, which watches it.
     case otherMonitor
@@ -20,7 +21,7 @@ enum LibraryAbsence: Equatable {
     case hidden
     case unknown
 
-    /// Some files of `/proc`, 50 µs.
+    /// Reads some files of `/proc`, 50 µs.
     /// - Parameter table: the variable that names the command's shared table.
     init(of process: Int32, table: (name: String, value: String)) {
         let environment = Self.entries(of: process)
@@ -41,7 +42,7 @@ enum LibraryAbsence: Equatable {
         }
     }
 
-    /// Whether a process was started with this variable: by its command, or what that has started.
+    /// Whether a process was started with this variable: by the command or a descendant of it.
     static func isStarted(_ process: Int32, with table: (name: String, value: String)) -> Bool {
         entries(of: process)?.contains("\(table.name)=\(table.value)") == true
     }
@@ -53,7 +54,7 @@ enum LibraryAbsence: Equatable {
 
     private static let longestEnvironment = 131_072
 
-    /// Whether a link of the process leads elsewhere than lagmond's.
+    /// Whether a link of the process has another target than lagmond's.
     private static func isElsewhere(_ process: Int32, _ name: String) -> Bool {
         guard let theirs = link(process, name), let ours = link(getpid(), name) else { return false }
         return theirs != ours

@@ -3,21 +3,21 @@ internal import LagMonitor
 internal import LagRemote
 internal import Synchronization
 
-/// Watches those processes of a command from outside that the preloaded library is not active in. Any thread.
+/// Watches from outside the processes of a command in which the preloaded library is not active. Any thread.
 final class OutsideWatch: Sendable {
     enum Start {
         case watching
-        /// It has ended meanwhile, or the command has.
+        /// The process or the command has ended meanwhile.
         case ended
         case failed(String)
     }
 
-    /// More at the same time are not watched, and that is reported.
+    /// The maximum at the same time; more are not watched, which is reported.
     static let most = 16
 
     private struct Entry {
         let process: AttachedProcess
-        /// Another one: by exec another program, which the library may be active in.
+        /// If it differs, the process has started another program by exec, in which the library may be active.
         var image: ProgramImage?
     }
 
@@ -42,10 +42,10 @@ final class OutsideWatch: Sendable {
         state = Mutex(State(configuration: configuration))
     }
 
-    /// For watches that begin from now on.
+    /// Applies to watches that begin from now on.
     func configure(_ configuration: RemoteConfiguration) { state.withLock { $0.configuration = configuration } }
 
-    /// Who is not selected is not to be watched.
+    /// Processes that are not selected must not be watched.
     var selection: LoopSelection { state.withLock { $0.configuration.selection } }
 
     func watch(_ process: Int32) -> Start {
@@ -73,8 +73,8 @@ final class OutsideWatch: Sendable {
         state.withLock { $0.present.contains { $0.process.watch.process == process && !$0.process.watch.isOver } }
     }
 
-    /// Ends the watch of each process that has become a program, by exec, in which the library is active: that publishes its loops itself. And of
-    /// each that does so now, whatever it is.
+    /// Ends the watch of each process that has started another program, by exec, in which the library is active and publishes the
+    /// loops. Also ends the watch of each process that publishes loops for any other reason.
     func leave(publishes: (Int32) -> Bool, where hasLibrary: (Int32) -> Bool?) {
         for entry in state.withLock({ $0.present }) {
             let process = entry.process.watch.process
@@ -94,10 +94,10 @@ final class OutsideWatch: Sendable {
         }
     }
 
-    /// Ends the watches. What the processes were stalled in becomes an `abandoned` line.
+    /// Ends the watches. Stalls in progress become `abandoned` lines.
     func stop() { remove { _ in true } }
 
-    /// The same; no other begins.
+    /// The same, and no new watch can begin.
     func end() {
         state.withLock { $0.isOver = true }
         stop()
@@ -105,7 +105,7 @@ final class OutsideWatch: Sendable {
 
     private func remove(_ isMeant: (Entry) -> Bool) {
         let meant = state.withLock { $0.present.filter(isMeant) }.map(\.process)
-        // All of them first: each may wait for the sink.
+        // Requests all stops first, because each may wait for the sink.
         for process in meant { process.watch.requestStop() }
         for process in meant {
             process.watch.stop()
@@ -131,7 +131,7 @@ final class OutsideWatch: Sendable {
 
     var watchedProcesses: [WatchedProcess] { processes.flatMap(\.watchedProcesses) }
 
-    /// Has a `begin` line written of each stall in progress that had begun by then.
+    /// Writes a `begin` line for each stall in progress that had begun by then.
     func reportStalls(begunBefore time: MonotonicTime) {
         for process in processes { process.watch.reportStalls(begunBefore: time) }
     }

@@ -1,16 +1,16 @@
 internal import CLagRemote
 internal import Glibc
 
-/// A program file: how the kernel and the loader will run it, as far as that decides how it is watched.
+/// A program file: how the kernel and the loader will run it, as far as this affects how it is watched.
 struct ProgramFile: Equatable {
-    /// Why the preloaded library will not be in the program. It is run all the same.
+    /// Why the preloaded library will not be in the program. The program runs anyway.
     enum Obstacle: Equatable {
         case setuid
         case setgid
-        /// File capabilities: like setuid, the loader then ignores `LD_PRELOAD`.
+        /// File capabilities: as with setuid, the loader ignores `LD_PRELOAD`.
         case capabilities
         case staticallyLinked
-        /// Not this machine's: 32-bit, or emulated.
+        /// Not this machine's architecture: 32-bit, or emulated.
         case anotherArchitecture
         /// A C library other than glibc, by its loader's path.
         case anotherLibrary(loader: String)
@@ -19,10 +19,10 @@ struct ProgramFile: Equatable {
     let path: String
 
     /// Examines the file, or a script's interpreter.
-    /// - Returns: nil where there is no obstacle, or the file cannot be read.
+    /// - Returns: nil if there is no obstacle, or if the file cannot be read.
     func obstacle() -> Obstacle? {
         var file = path
-        // A script's own setuid bits mean nothing. The kernel follows interpreters up to four deep.
+        // The kernel ignores a script's own setuid bits. It follows interpreters up to four deep.
         for _ in 0..<5 {
             guard let interpreter = Self.interpreter(ofScript: file) else { break }
             file = interpreter
@@ -37,7 +37,7 @@ struct ProgramFile: Equatable {
         if status.st_mode & S_ISGID != 0, status.st_mode & S_IXGRP != 0, status.st_gid != getegid() || getgid() != getegid() {
             return .setgid
         }
-        // Root gains nothing by them.
+        // Root gains no privileges from them.
         if geteuid() != 0, clr_file_has_capabilities(file) != 0 { return .capabilities }
         return nil
     }
@@ -48,7 +48,7 @@ struct ProgramFile: Equatable {
         return loader.contains("ld-musl") ? .anotherLibrary(loader: loader) : nil
     }
 
-    /// The path after `#!`; `nil` when the file is no script.
+    /// The path after `#!`; `nil` if the file is not a script.
     static func interpreter(ofScript file: String) -> String? {
         guard let start = readStart(of: file, atMost: 256), start.starts(with: "#!".utf8) else { return nil }
         let line = start.dropFirst(2).prefix { $0 != UInt8(ascii: "\n") }
@@ -56,9 +56,9 @@ struct ProgramFile: Equatable {
         return words.first.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The first bytes of a file; `nil` when it cannot be read, or is no plain file.
+    /// The first bytes of a file; `nil` if it cannot be read or is not a regular file.
     static func readStart(of file: String, at offset: Int = 0, atMost count: Int) -> [UInt8]? {
-        // Opening a pipe would wait.
+        // Opening a pipe would block.
         let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }

@@ -3,7 +3,7 @@ internal import LagModel
 internal import LagMonitor
 internal import LagRemote
 
-/// The processes of a command that go on after its end: a daemon that it has left behind, a job in the background.
+/// The processes of a command that keep running after its end: a daemon that it left behind, a background job.
 struct RemainingProcesses {
     struct Member: Equatable {
         let pid: pid_t
@@ -11,18 +11,18 @@ struct RemainingProcesses {
         let name: String
     }
 
-    /// Those whose parents are no processes of the command: of a server's master and its workers the master.
+    /// Those whose parents are not processes of the command: for a server with a master and workers, the master.
     private(set) var members: [Member]
     private let foundAt: MonotonicTime
 
-    /// What is about to end with its parent has ended after this time.
+    /// Processes that end with their parent have ended after this time.
     private static let settlingTime: Duration = .milliseconds(200)
     private static let namesInMessage = 4
 
-    /// What runs now. Some 10 µs a process of the machine, and 50 for each that was started since.
+    /// Finds what runs now. Takes some 10 µs per process of the machine, and 50 µs for each that was started since.
     /// - Parameters:
-    ///   - startTicks: when lagmond was started; none of the command's is older.
-    ///   - isOurs: whether a process has something of the command's: the shared table, or the variable that names it.
+    ///   - startTicks: when lagmond was started; no process of the command is older.
+    ///   - isOurs: whether a process has the command's shared table, or the variable that names it.
     init(since startTicks: UInt64, isOurs: (pid_t) -> Bool) {
         let parents = ProcessTree.parents()
         let found = parents.keys.filter { pid in
@@ -38,7 +38,7 @@ struct RemainingProcesses {
         foundAt = .now
     }
 
-    /// Without those that have ended meanwhile. Waits, where there are any, for what ends with its parent.
+    /// Removes those that have ended meanwhile. If there are any, first waits for those that end with their parent.
     mutating func settle() {
         guard !members.isEmpty else { return }
         let left = (Self.settlingTime - (MonotonicTime.now - foundAt)).wholeNanoseconds
@@ -46,8 +46,8 @@ struct RemainingProcesses {
         members.removeAll { ProcessTree.startTicks(of: $0.pid) != $0.startTicks }
     }
 
-    /// What they are, and what helps; nil: there are none.
-    /// - Parameter isWatchOver: whether lagmond ends with its command.
+    /// The message that names them and a remedy; nil: none.
+    /// - Parameter isWatchOver: whether lagmond exits with its command.
     func message(isWatchOver: Bool) -> String? {
         guard let first = members.first else { return nil }
         let names = members.prefix(Self.namesInMessage).map { "\($0.name) [\($0.pid)]" }.joined(separator: ", ")

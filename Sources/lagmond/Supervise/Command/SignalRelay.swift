@@ -24,18 +24,18 @@ struct SignalRelay {
             // A child's change of state has its own code; a SIGCHLD sent by another process is for the command.
             return code == CLR_SIGNAL_OF_PROCESS && sender != child
         case SIGCONT:
-            // The kernel continues the receivers by itself; WrappedProcess checks whether the command was one of them.
+            // The kernel itself continues the receivers; WrappedProcess checks whether the command was one of them.
             return false
         case SIGTSTP, SIGTTIN, SIGTTOU:
             stoppedAtTerminal = now()
         default: break
         }
-        // The terminal's go to the whole group, and so do those that the command sends to its group.
+        // Signals of the terminal, and those that the command sends to its group, reach the whole group.
         if code == CLR_SIGNAL_OF_KERNEL || sender == child { return false }
         return code == CLR_SIGNAL_OF_PROCESS || code == CLR_SIGNAL_QUEUED || code == CLR_SIGNAL_OF_THREAD
     }
 
-    /// The command has stopped: the signal by which lagmond stops as well; nil when it goes on.
+    /// The command has stopped: returns the signal with which lagmond stops too; nil if lagmond keeps running.
     ///
     /// A stop at the terminal concerns the whole job, and the shell waits for lagmond to stop. A stop by SIGSTOP from another process
     /// is for the monitor to report, unless the command stops itself that way because of the terminal.
@@ -57,6 +57,6 @@ struct SignalRelay {
         isChildHeld && code == CLR_SIGNAL_OF_KERNEL && [SIGTSTP, SIGTTIN, SIGTTOU].contains(signal)
     }
 
-    /// An editor puts the screen in order before it stops.
+    /// How long a stop may take: an editor restores the screen before it stops.
     private static let jobControlNanoseconds: UInt64 = 3_000_000_000
 }

@@ -1,9 +1,9 @@
 internal import CLagRemote
 internal import LagRemote
 
-/// A process of which no loop is known, by what its threads are at.
+/// Explains a process without a known loop by what its threads do.
 enum SilentProcess {
-    /// - Parameter use: `clr_threads_use` of it.
+    /// - Parameter use: the result of `clr_threads_use` for it.
     static func reason(isGo: Bool, use: Int) -> String {
         if isGo { return GoProgram.notice }
         return switch use {
@@ -13,7 +13,8 @@ enum SilentProcess {
         }
     }
 
-    /// Who waits as loops do: the command's own process, which is `it`, or the first one below it. 10 µs a process of the machine.
+    /// The process with a thread that waits like a loop: the command's own process, `it`, or the first one below it. Takes 10 µs
+    /// per process of the machine.
     /// - Parameter isWatched: whether a loop of a process below it would be watched.
     static func waiter(below root: Int32, name: (Int32) -> String, isWatched: (Int32) -> Bool) -> String? {
         func waits(_ process: Int32) -> Bool { Int(clr_threads_use(process)) == CLR_THREADS_WAIT }

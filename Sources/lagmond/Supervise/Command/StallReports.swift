@@ -1,18 +1,19 @@
 internal import LagMonitor
 internal import Synchronization
 
-/// Runs what reports the stalls in progress when a command is to end, on a thread of its own: however many signals ask for it, one thread at a
-/// time. What asks while it runs has it run once more. Any thread; returns at once.
+/// Reports the stalls in progress when a command is about to end, on a separate thread: one thread at a time, however many
+/// signals request it. A request during a run causes one more run. Any thread; returns at once.
 ///
-/// What the command does because of the signal is not meant: a program that puts its things in order and exits is not stalled. So a stall counts
-/// that began before the signal came, however late the thread gets a processor.
+/// The command's reaction to the signal does not count: a program that cleans up and exits is not stalled. So only stalls count
+/// that began before the signal arrived, however late the thread gets a processor.
 final class StallReports: Sendable {
     private enum State {
         case idle, running
         case runningAndAsked(MonotonicTime)
     }
 
-    /// What began so shortly before may have followed from the signal as well: where that was for the whole group, the command got it first.
+    /// A stall that began this shortly before may also be a reaction to the signal: if the signal went to the whole group, the
+    /// command may have received it first.
     private static let skew = Duration.milliseconds(20)
 
     private let state = Mutex(State.idle)
@@ -20,8 +21,8 @@ final class StallReports: Sendable {
     private let start: @Sendable (@escaping @Sendable () -> Void) throws -> Void
 
     /// - Parameters:
-    ///   - start: of the thread; for tests.
-    ///   - report: of the stalls that had begun by then; may wait.
+    ///   - start: starts the thread; for tests.
+    ///   - report: reports the stalls that had begun by then; may wait.
     init(
         start: @escaping @Sendable (@escaping @Sendable () -> Void) throws -> Void = {
             try HelperThread.start("stalls-at-end", $0)
@@ -31,7 +32,7 @@ final class StallReports: Sendable {
         (self.start, self.report) = (start, report)
     }
 
-    /// - Parameter time: when the signal came, or before it is sent.
+    /// - Parameter time: when the signal arrived, or a time before it is sent.
     func request(endingAt time: MonotonicTime) {
         let begun = time + (.zero - Self.skew)
         let isFirst = state.withLock { state in

@@ -1,16 +1,17 @@
 internal import LagMonitor
 internal import LagRemote
 
-/// Names the watched processes whose clients are served by threads that are no loops: stalls of these are not found. Each once.
+/// Reports, once each, the watched processes that serve clients in threads that are not loops: stalls of these threads are not
+/// found.
 ///
-/// A value of one thread.
+/// Used by one thread.
 struct ThreadServerHints {
     private struct Known: Hashable {
         let pid: Int32
         let startTicks: UInt64
     }
 
-    /// How often each is still asked: a server has clients soon, and asking takes up to some ms.
+    /// How many checks are left for each process: a server soon has clients, and a check takes up to some ms.
     private var triesLeft: [Known: Int] = [:]
     private var linesLeft = 4
     private static let mostTries = 24
@@ -18,7 +19,7 @@ struct ThreadServerHints {
     /// - Parameter watched: the processes that are watched.
     /// - Returns: new messages.
     mutating func update(_ watched: [WatchedProcess]) -> [String] {
-        // Where more loops are watched, the threads that serve may be these.
+        // If more loops are watched, these may be the serving threads.
         let present = watched.filter { $0.loops.count == 1 }
         let ids = Set(watched.map { Known(pid: $0.pid, startTicks: $0.startTicks) })
         triesLeft = triesLeft.filter { ids.contains($0.key) }

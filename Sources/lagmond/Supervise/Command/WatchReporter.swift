@@ -5,12 +5,12 @@ internal import LagMonitor
 internal import LagRemote
 internal import Synchronization
 
-/// Reports which loops of a command are watched, and finds the processes of it that the preloaded library is not active in: those are watched
-/// from outside where the kernel permits it, and reported where it does not.
+/// Reports which loops of a command are watched, and finds its processes in which the preloaded library is not active: they are
+/// watched from outside if the kernel permits it, and otherwise reported.
 ///
-/// Runs a thread: some µs each half second, and every five a list of the machine's processes, 10 µs each; in the first five each time. What a process maps is read once for
-/// each program that it becomes.
-// Unchecked: what `poll` uses is touched by its thread alone; the rest is immutable, atomic or in a Mutex.
+/// Runs a thread: some µs each half second, and a list of the machine's processes (10 µs each) every five seconds, in the first
+/// five seconds each time. The mappings of a process are read once for each program that it runs.
+// Unchecked: only its thread uses the state of `poll`; the rest is immutable, atomic or in a Mutex.
 final class WatchReporter: @unchecked Sendable {
     /// A process of the command that is not watched.
     struct Unwatched: Sendable {
@@ -19,32 +19,32 @@ final class WatchReporter: @unchecked Sendable {
         let reason: String
     }
 
-    /// What was seen of a process.
+    /// The state of a process.
     private enum Observation {
         case hasLibrary
-        /// It has the library, which has seen no wait of it, and one of its threads was found asleep in a wait: then.
+        /// It has the library, which has not seen a wait in it, but one of its threads was found asleep in a wait, at this time.
         case hasBlindLibrary(since: MonotonicTime)
         /// It runs below another lagmond, which watches it.
         case isOthers
-        /// Since then: a short-lived one, or one between fork and exec, is no gap in the watch.
+        /// Since this time: a short-lived process, or one between fork and exec, is not a gap in the watch.
         case withoutLibrary(since: MonotonicTime)
         case notSelected(name: String)
         case failed(Unwatched, at: MonotonicTime)
     }
 
-    /// What is common to all processes of the command.
+    /// Data that all processes of the command share.
     struct Surroundings {
-        /// Why the library is in none of them; nil: it can be.
+        /// Why the library is in none of them; nil: it can be active.
         let obstacle: String?
         /// The variable that names the shared table.
         let table: (name: String, value: String)
-        /// Whether the library is active in a process; nil: that cannot be seen.
+        /// Whether the library is active in a process; nil: unknown.
         let hasLibrary: @Sendable (Int32) -> Bool?
         /// The processes that are watched now.
         let watched: @Sendable () -> [WatchedProcess]
         /// Whether a process publishes anything in the table.
         let publishes: @Sendable (Int32) -> Bool
-        /// How often a loop has found no slot in the table.
+        /// How often the table had no free slot for a loop.
         let refusals: @Sendable () -> UInt64
         /// Loops in the table that are not selected.
         let unselected: @Sendable () -> [UnselectedLoop]
@@ -60,7 +60,7 @@ final class WatchReporter: @unchecked Sendable {
 
     private var report = WatchReport()
     private var (listedAt, silenceCheckedAt) = (MonotonicTime.now, MonotonicTime.now)
-    /// The command's process, and when it was first seen: what it starts at first is watched soon.
+    /// The command's process, and when it was first seen: processes that it starts early are watched soon.
     private var rootProcess: (pid: Int32, since: MonotonicTime) = (0, .now)
     private var observations: [ProcessID: Observation] = [:]
     private var (linesLeft, silenceLinesLeft) = (WatchReport.lines, WatchReport.lines)
@@ -69,9 +69,9 @@ final class WatchReporter: @unchecked Sendable {
     private var isShortageReported = false
     private var threadServers = ThreadServerHints()
 
-    /// A refused process is tried again after so long.
+    /// A refused process is retried after this time.
     private static let retryAfter: Duration = .seconds(60)
-    /// What is there without the library for so long is no short-lived one, nor one between fork and exec.
+    /// A process that exists this long without the library is neither short-lived nor between fork and exec.
     private static let settlingTime: Duration = .seconds(1)
 
     init(lifecycle: CommandLifecycle, outside: OutsideWatch, surroundings: Surroundings) {
@@ -90,21 +90,21 @@ final class WatchReporter: @unchecked Sendable {
         }
     }
 
-    /// What was held back is reported now.
+    /// Reports now what was held back.
     func stop() {
         isOver.store(true, ordering: .releasing)
         messages.flush()
     }
 
-    /// Those that run and are not watched. Any thread.
+    /// The processes that run but are not watched. Any thread.
     var unwatched: [Unwatched] { unwatchedNow.withLock { $0 } }
 
-    /// Those that run, are watched, and have no event loop so far. Any thread.
+    /// The processes that run, are watched, and have no event loop so far. Any thread.
     var withoutLoop: [Unwatched] { withoutLoopNow.withLock { $0 } }
 
     private func poll() {
         let now = MonotonicTime.now
-        // In another namespace's /proc the number is another process's.
+        // In the /proc of another namespace, the process ID belongs to another process.
         let root = ProcFolder.fault == nil ? lifecycle.status.pid : 0
         let selection = outside.selection
         outside.leave(publishes: surroundings.publishes) { [surroundings] in
@@ -154,7 +154,7 @@ final class WatchReporter: @unchecked Sendable {
         }
     }
 
-    /// Loops that are not selected, and processes of which none is known.
+    /// Loops that are not selected, and unselected processes without a known loop.
     private var leftOut: [String] {
         let loops = surroundings.unselected()
         let known = Set(loops.map(\.process))
@@ -192,15 +192,15 @@ final class WatchReporter: @unchecked Sendable {
         unwatchedNow.withLock { $0 = refused.sorted { $0.pid < $1.pid } }
     }
 
-    /// What a start refuses it may permit a moment later.
+    /// What is refused during a start may be permitted a moment later.
     private func retryTime(of time: MonotonicTime) -> Duration {
         time - rootProcess.since < WatchReport.patience ? WatchReport.patience : Self.retryAfter
     }
 
     private func isRefused(_ id: ProcessID) -> Bool { if case .failed = observations[id] { true } else { false } }
 
-    /// The library is active in a process, and nothing was published of it. Where a thread of it waits for events all the same, by calls that do not
-    /// pass the library, it is watched from outside.
+    /// Handles a process in which the library is active but has published nothing. If one of its threads still waits for events,
+    /// with calls that bypass the library, it is watched from outside.
     private func examineBlind(_ id: ProcessID, at now: MonotonicTime) {
         guard !surroundings.publishes(id.pid), !outside.selection.threads.isEmpty || !GoProgram.isRun(by: id.pid) else {
             observations[id] = .hasLibrary
@@ -210,7 +210,7 @@ final class WatchReporter: @unchecked Sendable {
             observations[id] = .hasLibrary
             return
         }
-        // A start waits here and there, and a helper once.
+        // During a start, threads wait occasionally, and a helper process waits once.
         guard case .hasBlindLibrary(let since) = observations[id] else {
             observations[id] = .hasBlindLibrary(since: now)
             return
@@ -223,7 +223,7 @@ final class WatchReporter: @unchecked Sendable {
 
     private func watchFromOutside(_ id: ProcessID, isNew: Bool, because known: String? = nil, at now: MonotonicTime) {
         let absence: LibraryAbsence? = known == nil ? LibraryAbsence(of: id.pid, table: surroundings.table) : nil
-        // It watches that one.
+        // The other lagmond watches that process.
         guard absence != .otherMonitor else {
             observations[id] = .isOthers
             return
@@ -248,7 +248,7 @@ final class WatchReporter: @unchecked Sendable {
 
     // MARK: Silence
 
-    /// Processes of which no loop is known, though they could be watched: each has a line, unless it does nothing but wait for its children.
+    /// Processes without a known loop, although they could be watched: each gets a line, unless it only waits for its children.
     private func reportSilence(below root: Int32, _ watched: Set<Int32>) {
         var found: [ProcessID: Bool] = [:]
         var list: [Unwatched] = []
@@ -259,7 +259,7 @@ final class WatchReporter: @unchecked Sendable {
             let name = Self.name(of: pid)
             list.append(Unwatched(pid: pid, name: name, reason: SilentProcess.reason(isGo: isGo, use: use)))
             let isReported = silent[id]
-            // The command's own process has its line where nothing of it is watched, and of a Go program its watch says so.
+            // The command's own process gets its line elsewhere if nothing of it is watched; a Go program's watch reports it.
             let hasLine = pid == root || isGo && outside.isWatching(pid)
             let isDue = isReported == false && !hasLine && use != CLR_THREADS_AWAIT_CHILDREN && silenceLinesLeft > 0
             if isDue {
@@ -278,7 +278,7 @@ final class WatchReporter: @unchecked Sendable {
         return false
     }
 
-    /// Loops that found no slot in the table, which nothing else shows.
+    /// Loops for which the table had no free slot; nothing else shows them.
     private func reportShortage() {
         guard !isShortageReported, surroundings.refusals() > 0 else { return }
         isShortageReported = true
@@ -286,7 +286,7 @@ final class WatchReporter: @unchecked Sendable {
         messages.add("more loops than slots in the shared loop table (\(slots)): the others are not watched until a slot is free")
     }
 
-    /// nil: it has ended, or is a zombie.
+    /// nil: it has exited, or is a zombie.
     private static func identify(_ pid: Int32) -> ProcessID? {
         guard let startTicks = ProcessTree.startTicks(of: pid) else { return nil }
         return ProcessID(pid: pid, startTicks: startTicks, image: ProgramImage(of: pid))

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// A command as the user gave it: found as a shell finds it, and passed on byte for byte.
+/// A command as the user wrote it: found like in a shell, and passed on byte for byte.
 struct WrappedCommand {
-    /// Its arguments, the name first, ended by nil: raw bytes, which need not be valid UTF-8.
+    /// Its arguments, the name first, terminated by nil: raw bytes, which need not be valid UTF-8.
     let arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
     /// Owns the arguments; nil: they are this process's.
     private let memory: AnyObject?
@@ -36,8 +36,8 @@ struct WrappedCommand {
         }
     }
 
-    /// The command behind the first `--` of this process's command line.
-    /// - Throws: ``StartFailure`` where nothing follows.
+    /// The command after the first `--` of this process's command line.
+    /// - Throws: ``StartFailure`` if nothing follows.
     static func ofCommandLine() throws(StartFailure) -> WrappedCommand? {
         let (all, count) = ProcessArguments.raw
         for index in 1..<max(1, count) {
@@ -54,7 +54,7 @@ struct WrappedCommand {
     var name: String { arguments[0].map { String(cString: $0) } ?? "" }
 
     /// Where the program is.
-    /// - Throws: ``StartFailure`` with a shell's status: 127 where it is not found, 126 where it may not be run.
+    /// - Throws: ``StartFailure`` with a shell's status: 127 if it is not found, 126 if it cannot be run.
     func locate(path variable: String?) throws(StartFailure) -> ProgramFile {
         let name = name
         if name.contains("/") {
@@ -89,7 +89,7 @@ struct WrappedCommand {
         return nil
     }
 
-    /// What `execve` refused.
+    /// The failure for an error of `execve`.
     static func failure(_ name: String, _ code: Int32) -> StartFailure {
         failure(name, code, code == ENOENT ? ExitStatus.notFound : ExitStatus.notExecutable)
     }

@@ -3,10 +3,10 @@ internal import CLagRemote
 internal import Glibc
 internal import LagMonitor
 
-/// A command that runs in lagmond's place: the parent sees it, signals it, stops it and learns of its end as if lagmond were not there.
+/// A command that runs in lagmond's place: the parent can signal it, stop it and wait for its end as if lagmond were not there.
 ///
 /// It is in lagmond's process group and session, so a terminal's signals reach it directly; signals sent to lagmond alone are
-/// forwarded (``SignalRelay``). When it stops at the terminal lagmond stops too, and a shell gets its prompt back; when it ends,
+/// forwarded (``SignalRelay``). When it stops at the terminal, lagmond stops too, and the shell shows its prompt; when it ends,
 /// ``exitProcess(as:)`` ends lagmond the same way.
 struct WrappedProcess {
     enum Termination: Equatable {
@@ -15,7 +15,8 @@ struct WrappedProcess {
     }
 
     let pid: pid_t
-    /// Refers to this process, also after its number is reused. Open until ``closeDescriptor()``. -1 where the kernel or a filter has none.
+    /// Refers to this process even after its process ID is reused. Open until ``closeDescriptor()``. -1 if the kernel or a filter
+    /// has none.
     let pidfd: Int32
     private let signals: InheritedSignals
 
@@ -36,7 +37,7 @@ struct WrappedProcess {
             clr_wrap_start(program.path, command.arguments, pointers, &state, session, &pid, &pidfd)
         }
         if code == ENOEXEC {
-            // A script without `#!` is run by a shell, as execvp(3) does.
+            // A script without `#!` is run by a shell, as in execvp(3).
             code = environment.withPointers { pointers in
                 ShellScript.withArguments(program.path, command.arguments) { arguments in
                     clr_wrap_start("/bin/sh", arguments, pointers, &state, session, &pid, &pidfd)
@@ -47,10 +48,10 @@ struct WrappedProcess {
         return WrappedProcess(pid: pid, pidfd: pidfd, signals: signals)
     }
 
-    /// Stays with the command until it has ended. Call it on one thread, after ``InheritedSignals/block()``.
+    /// Supervises the command until it has ended. Call it on one thread, after ``InheritedSignals/block()``.
     /// - Parameters:
-    ///   - onEndSignal: called for each SIGTERM, SIGINT and SIGQUIT, wherever it came from, before it is forwarded.
-    ///   - afterEndSignal: called for each of them when the command has it, with the time when lagmond got it.
+    ///   - onEndSignal: called for each SIGTERM, SIGINT and SIGQUIT, whatever its source, before it is forwarded.
+    ///   - afterEndSignal: called for each of them after the command received it, with the time when lagmond received it.
     func supervise(onEndSignal: (Int32) -> Void = { _ in }, afterEndSignal: (MonotonicTime) -> Void = { _ in }) -> Termination {
         var relay = SignalRelay(child: pid)
         while true {
@@ -64,7 +65,7 @@ struct WrappedProcess {
             if event.signal == SIGCONT {
                 continueCommand()
             } else if relay.stopsAlone(signal: event.signal, code: event.code) {
-                // The command is stopped already: it does not stop once more, which would stop lagmond.
+                // The command is already stopped: it will not stop again, which would otherwise stop lagmond.
                 stop(by: event.signal)
             } else if relay.forwards(signal: event.signal, code: event.code, sender: event.sender) {
                 _ = clr_wrap_forward(pid, pidfd, &event)
@@ -73,7 +74,7 @@ struct WrappedProcess {
         }
     }
 
-    /// How it ended; nil while it runs. Waits where a tracer of ours is to take a stop of it, for some 100 ms at most.
+    /// How it ended; nil while it runs. Waits, for some 100 ms at most, if a tracer of ours is about to handle a stop of it.
     func ended() -> Termination? {
         while true {
             var value: Int32 = 0
@@ -86,7 +87,7 @@ struct WrappedProcess {
         }
     }
 
-    /// Call it when the process has ended and was waited for.
+    /// Call it after the process has ended and was waited for.
     func closeDescriptor() { if pidfd >= 0 { close(pidfd) } }
 
     func send(_ signal: Int32) { _ = clr_wrap_send(pid, pidfd, signal) }
@@ -109,23 +110,25 @@ struct WrappedProcess {
     private func stop(by signal: Int32) {
         var state = signals.state
         let count = clr_wrap_stop_by(signal, &state)
-        // Stopped twice and continued twice: then a later stop of the command's was in between, and is over as well.
+        // Stopped twice and continued twice: a later stop of the command was in between, and is over as well.
         continueCommand(alsoLaterStops: count > 1)
     }
 
-    /// lagmond was continued: continues the command, unless the signal reached it as well.
+    /// lagmond was continued: continues the command, unless it received the signal too.
     private func continueCommand(alsoLaterStops: Bool = false) {
         for _ in 0..<Self.continuePolls {
-            // It has yet to stop for what stopped lagmond as well: the signal that continued lagmond did not reach it, or would have taken that back.
+            // The stop that also stopped lagmond is still pending: the signal that continued lagmond did not reach the command,
+            // because it would have cancelled the stop.
             if !isStopped, clr_wrap_has_terminal_stop(pid) != 0, clr_wrap_has_terminal_stop(0) == 0 { return send(SIGCONT) }
-            // A change that was not reported yet is a later one: it was continued, and perhaps stopped again, which has to stay.
+            // A change that is not reported yet is a later one: the command was continued, and possibly stopped again; that stop
+            // must stay.
             guard isStopped, alsoLaterStops || clr_wrap_has_later_change(pid, pidfd) == 0 else { return }
             usleep(Self.continuePollMicroseconds)
         }
         send(SIGCONT)
     }
 
-    /// A shell continues the whole group, each in its turn.
+    /// A shell continues the whole group, one process after the other.
     private static let continuePolls = 20
     private static let continuePollMicroseconds: UInt32 = 1000
 
@@ -134,7 +137,7 @@ struct WrappedProcess {
         return cll_procfs_status(pid, 0, &status) == 0 && status.state == CChar(UInt8(ascii: "T"))
     }
 
-    /// Ends this process as the command ended: with its exit status, or killed by its signal.
+    /// Ends this process the way the command ended: with its exit status, or killed by its signal.
     static func exitProcess(as end: Termination) -> Never {
         Diagnostics.flush()
         switch end {
@@ -148,18 +151,18 @@ struct WrappedProcess {
 struct InheritedSignals: Sendable {
     fileprivate let state: clr_signal_state
 
-    /// Call it first in `main`, before anything is changed.
+    /// Call it first in `main`, before anything changes.
     static func take() -> InheritedSignals {
         var state = clr_signal_state()
         clr_signal_state_save(&state)
         return InheritedSignals(state: state)
     }
 
-    /// Blocks all that may be forwarded in this thread and in those that it starts: before any other exists.
+    /// Blocks all signals that may be forwarded, in this thread and those that it starts. Call it before any other thread starts.
     func block() { clr_wrap_block() }
 
-    /// Between two runs of a command, on the thread that supervises.
-    /// - Returns: a signal that asks lagmond to end, and is not ignored; nil: the time is over.
+    /// Waits between two runs of a command, on the supervising thread.
+    /// - Returns: a signal that asks lagmond to exit and is not ignored; nil: the time is over.
     func waitWithoutCommand(for time: Duration) -> Int32? {
         let deadline = MonotonicTime.now + time
         while true {
@@ -167,7 +170,7 @@ struct InheritedSignals: Sendable {
             var event = clr_signal_event()
             clr_wrap_reap_orphans()
             guard left > 0 else { return nil }
-            // The kernel keeps a blocked signal, also one that is ignored.
+            // The kernel keeps a blocked signal pending, even if it is ignored.
             if clr_wrap_wait_for(&event, left) != 0, [SIGTERM, SIGINT, SIGHUP, SIGQUIT].contains(event.signal),
                 state.ignored & clr_signal_bit(event.signal) == 0
             {

@@ -2,9 +2,10 @@ internal import Glibc
 internal import LagMonitor
 internal import Synchronization
 
-/// The lifecycle of one command over its restarts: who may end it, what follows an end, and what is reported of it.
+/// The lifecycle of one command over its restarts: which thread may end it, what follows an end, and what is reported.
 ///
-/// Any thread. One thread waits for the command and asks ``ended(_:at:)`` what is next; the one that watches for hangs may end it.
+/// Any thread. One thread waits for the command and calls ``ended(_:at:)`` for the next step; the thread that watches for hangs
+/// may end it.
 final class CommandLifecycle: Sendable {
     enum Phase: String, Sendable {
         case starting, running, ending, waiting, ended
@@ -16,15 +17,15 @@ final class CommandLifecycle: Sendable {
         /// 0 while none runs.
         var pid: pid_t = 0
         var restarts: UInt64 = 0
-        /// Signals that a hang led to.
+        /// The number of signals sent because of hangs.
         var signals: UInt64 = 0
         var lastEnd: WrappedProcess.Termination?
     }
 
     enum Next: Equatable {
-        /// For good, as the command ended.
+        /// The command has ended for good, in this way.
         case finish(WrappedProcess.Termination)
-        /// Once more, after that time.
+        /// Start the command again, after this time.
         case restart(after: Duration)
     }
 
@@ -34,22 +35,22 @@ final class CommandLifecycle: Sendable {
         var rule: RestartRule
         var process: WrappedProcess?
         var startedAt = MonotonicTime.now
-        /// Since when it is to be started again: when the hang began for which it is being ended, or its start that failed.
+        /// Since when a restart is due: when the hang began for which it is being ended, or when its start failed.
         var restartSince: MonotonicTime?
-        /// It is to end for good.
+        /// Whether it must end for good.
         var isStopping = false
-        /// When a signal that ends programs last came.
+        /// When the last signal that ends programs arrived.
         var endSignalAt: MonotonicTime?
-        /// The same without SIGQUIT, which also asks a program that hangs for its stacks.
+        /// The same without SIGQUIT, which users also send to a hanging program to get its stacks.
         var endRequestAt: MonotonicTime?
-        /// A thread is ending it, and still uses its descriptor.
+        /// Whether a thread is ending it and still uses its descriptor.
         var isBeingEnded = false
     }
 
     /// The prefix of its messages: empty, or the target's name and a colon.
     private let label: String
     private let state: Mutex<State>
-    /// Called when the command is to end, before its first signal; returns at once.
+    /// Called when the command is about to be ended, before its first signal; returns at once.
     private let onEnding: @Sendable () -> Void
 
     init(label: String, policy: CommandPolicy, onEnding: @escaping @Sendable () -> Void = {}) {
@@ -60,7 +61,7 @@ final class CommandLifecycle: Sendable {
 
     var status: Status { state.withLock { $0.status } }
 
-    /// What holds from now on, for an action in progress from the next one.
+    /// The current policy; an action in progress finishes with the earlier one.
     var policy: CommandPolicy {
         get { state.withLock { $0.policy } }
         set {
@@ -82,7 +83,8 @@ final class CommandLifecycle: Sendable {
         }
     }
 
-    /// The command has ended and was waited for. Waits for who ended it to be done with what it left.
+    /// Call it when the command has ended and was waited for. Waits until the thread that ended it has finished with the
+    /// remaining processes.
     func ended(_ end: WrappedProcess.Termination, at now: MonotonicTime = .now) -> Next {
         while state.withLock({ $0.isBeingEnded }) { usleep(5000) }
         let (next, text) = state.withLock { state -> (Next, String?) in
@@ -94,7 +96,7 @@ final class CommandLifecycle: Sendable {
         return next
     }
 
-    /// It could not be started another time.
+    /// Call it when a restart failed.
     func failedToStart(_ failure: StartFailure) -> Next {
         say(failure.message)
         let (next, text) = state.withLock { state in
@@ -110,7 +112,8 @@ final class CommandLifecycle: Sendable {
         state.status.pid = 0
         state.status.lastEnd = end
         let isAsked = state.restartSince != nil
-        // A hang that lasts since such a signal, or that the signal led to, is how the command does not end as it was asked to.
+        // A hang that was in progress at such a signal, or that the signal caused, means that the command does not end as
+        // requested.
         let signalAt = isAsked ? state.endRequestAt : state.endSignalAt
         let since = state.restartSince ?? now
         state.restartSince = nil
@@ -134,9 +137,9 @@ final class CommandLifecycle: Sendable {
         }
     }
 
-    /// A hang: the command is ended, and started again by who waits for it, unless it was asked to end. Returns when it has ended.
-    /// - Parameter began: the hang, by the time of whose action the request to end may be long ago.
-    /// - Returns: false when there is nothing to end, or it is being ended.
+    /// Ends a hanging command; the thread that waits for it restarts it, unless it was asked to end. Returns when it has ended.
+    /// - Parameter began: when the hang began; a request to end may precede the action by a long time.
+    /// - Returns: false if there is nothing to end, or if it is already being ended.
     func restart(because reason: String, began: MonotonicTime) -> Bool {
         let found = state.withLock { state -> (WrappedProcess, Duration)? in
             guard let process = state.process, !state.isBeingEnded, !state.isStopping else { return nil }
@@ -151,7 +154,7 @@ final class CommandLifecycle: Sendable {
         return true
     }
 
-    /// Ends it for good. Returns when it has ended, at once where another thread is ending it (``isBeingEnded``).
+    /// Ends it for good. Returns when it has ended, or at once if another thread is ending it (``isBeingEnded``).
     func stop() {
         let found = state.withLock { state -> (WrappedProcess, Duration)? in
             state.isStopping = true
@@ -163,7 +166,7 @@ final class CommandLifecycle: Sendable {
         if let (process, grace) = found { finishEnding(process, grace) }
     }
 
-    /// A signal that ends programs came: an end soon after it is intended, whatever the status.
+    /// A signal that ends programs arrived: an end soon after it is intended, whatever the status.
     func recordEndSignal(_ signal: Int32, at now: MonotonicTime = .now) {
         state.withLock { state in
             state.endSignalAt = now
@@ -171,7 +174,7 @@ final class CommandLifecycle: Sendable {
         }
     }
 
-    /// Whether a thread is ending it, which takes no longer than the grace and some seconds.
+    /// Whether a thread is ending it, which takes at most the grace period and some seconds.
     var isBeingEnded: Bool { state.withLock { $0.isBeingEnded } }
 
     /// Whether it was asked to end, by lagmond or by a signal.
@@ -192,7 +195,7 @@ final class CommandLifecycle: Sendable {
 }
 
 extension WrappedProcess.Termination: CustomStringConvertible {
-    /// As systemd's `Restart=on-failure` defines it: a status other than 0, and signals that do not end a program in order.
+    /// As systemd's `Restart=on-failure` defines it: a status other than 0, or a signal that is not a normal request to exit.
     var isFailure: Bool {
         switch self {
         case .exited(let status): status != 0
@@ -200,7 +203,7 @@ extension WrappedProcess.Termination: CustomStringConvertible {
         }
     }
 
-    /// After `it`.
+    /// A phrase to follow `it`.
     var description: String {
         switch self {
         case .exited(let status): "exited with status \(status)"

@@ -3,9 +3,9 @@ internal import LagMonitor
 /// What is done with a command besides reporting its stalls; by default nothing.
 struct CommandPolicy: Equatable, Sendable {
     enum OnHang: Equatable, Sendable {
-        /// Lines, as for every stall.
+        /// Only report the hang, like every stall.
         case report
-        /// This signal to the process that hangs, once a stall.
+        /// Send this signal to the hanging process, once per stall.
         case signal(SignalName)
         /// The whole command is ended and started again.
         case restart
@@ -26,17 +26,17 @@ struct CommandPolicy: Equatable, Sendable {
     }
 
     var onHang = OnHang.report
-    /// How long one callback has to last for that, without the time in which it could not run.
+    /// How long one callback must last before the action, without the time in which it could not run.
     var onHangAfter: Duration = Self.defaultOnHangAfter
-    /// Whether a command that ends by itself, with a status or by a signal that mean failure, is started again.
+    /// Whether a command is restarted that ends by itself with a status or a signal that means failure.
     var restartsOnFailure = false
     var restarts = RestartRule.Limits()
-    /// How long a command may take to end after SIGTERM, before SIGKILL.
+    /// How long a command may take to exit after SIGTERM, before SIGKILL.
     var stopGrace: Duration = .seconds(10)
 
     static let defaultOnHangAfter: Duration = .seconds(30)
 
-    /// What of the monitor's configuration the policy needs otherwise: a line is written before anything is done.
+    /// Adapts the monitor's configuration to the policy: a line must be written before any action.
     func adapt(_ configuration: inout StallMonitorConfiguration) {
         guard onHang != .report else { return }
         configuration.hangAfter = min(configuration.hangAfter, onHangAfter)

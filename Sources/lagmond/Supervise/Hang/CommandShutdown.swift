@@ -2,18 +2,20 @@ internal import CLagLinux
 internal import Glibc
 internal import LagMonitor
 
-/// Ends a command and all below it: SIGTERM to the command, which knows best how, and after a time SIGKILL to every process that is left.
+/// Ends a command and all its descendants: SIGTERM to the command, which can shut down its children, and later SIGKILL to each
+/// remaining process.
 ///
-/// Left are also those whose command ended first: a worker that hangs does not follow its master, and holds the master's sockets.
+/// Processes can also remain after the command itself ended: a hanging worker does not exit with its master, and keeps the
+/// master's sockets.
 struct CommandShutdown {
     let process: WrappedProcess
     let grace: Duration
 
-    /// How long the kernel may take after SIGKILL: a process in the middle of input or output is not gone at once.
+    /// How long the kernel may take after SIGKILL: a process in the middle of I/O does not exit at once.
     private static let killWait: Duration = .seconds(5)
 
-    /// On any thread but the one that waits for the command; does not wait for it itself. Returns when nothing is left, or after
-    /// the grace and five seconds.
+    /// Call it on any thread except the one that waits for the command; it does not wait for the command itself. Returns when no
+    /// process remains, or after the grace period and five seconds.
     /// - Returns: Whether SIGKILL was needed.
     @discardableResult
     func run() -> Bool {
@@ -21,13 +23,13 @@ struct CommandShutdown {
         tree.add(below: process.pid)
         let deadline = MonotonicTime.now + grace
         process.send(SIGTERM)
-        // One that is stopped would not hear of it.
+        // A stopped process would not handle SIGTERM.
         process.send(SIGCONT)
         while MonotonicTime.now < deadline {
             if tree.living == 0 { return false }
             usleep(Self.pollMicroseconds)
         }
-        // Those that it has started since.
+        // Adds the processes that it has started since.
         if tree.isLiving(process.pid) { tree.add(below: process.pid) }
         guard tree.living > 0 else { return false }
         tree.kill()

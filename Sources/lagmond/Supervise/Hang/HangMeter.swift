@@ -1,49 +1,51 @@
 internal import LagMonitor
 
-/// For how long a loop has been hanging in one callback, with proof, counting only time in which it could have made progress.
+/// How long a loop has provably been hanging in one callback, counting only time in which it could have made progress.
 ///
-/// Time counts where it is proved that the thread runs a loop, and either work was pending at both ends of it, or the thread computed for nearly
-/// all of it. An interval without that begins the count anew: a thread that waits while nothing waits for it is quiet, and may be so for days.
+/// An interval counts if the thread provably runs a loop, and either work was pending at both ends of the interval, or the thread
+/// computed for nearly all of it. Any other interval restarts the count: a thread that waits without pending work is idle,
+/// possibly for days.
 ///
-/// Not counted, and no end of the count: time in which the process was stopped (SIGSTOP, ^Z) or traced by a debugger, time for which its thread waited for a
-/// processor, and time between polls that came late, as while the whole machine, or lagmond's own control group, was stopped.
+/// These times are not counted, but do not restart the count: the process was stopped (SIGSTOP, ^Z) or traced by a debugger; its
+/// thread waited for a processor; polls came late, for example because the whole machine, or lagmond's own control group, was
+/// stopped.
 ///
 /// Pure: readings are passed in.
 struct HangMeter: Sendable {
     struct Reading: Equatable, Sendable {
-        /// Changes with every activity.
+        /// Changes with each activity.
         var sequence: UInt64
         var isWorking: Bool
         var time: MonotonicTime
-        /// Its thread runs a loop.
+        /// Whether its thread runs a loop.
         var isLoop: Bool
-        /// Events are ready that it does not fetch.
+        /// Whether events are ready that it does not fetch.
         var isWorkPending: Bool
-        /// How long its thread has been on processors, ever.
+        /// Total time that its thread has run on a processor.
         var computed: Duration
-        /// It cannot make progress now.
+        /// Whether it cannot make progress now.
         var isStoppedOrTraced: Bool
-        /// How long its thread has waited for a processor, ever.
+        /// Total time that its thread has waited for a processor.
         var waitedForProcessor: Duration
-        /// How often it has gone to sleep, ever; nil: not known.
+        /// Total number of times that it went to sleep; nil: not known.
         var sleeps: UInt64?
-        /// The kernel alone shows that work waits for a loop of its (``LoopProof/isWitnessed``).
+        /// Whether the kernel alone proves that work waits for its loop (``LoopProof/isWitnessed``).
         var isWitnessed = false
     }
 
-    /// A thread that computes does so without a pause, but for page faults and what the scheduler counts late: its clock is as of the last tick.
+    /// A computing thread pauses only for page faults; in addition, the scheduler updates its clock late, at the last tick.
     static let computingShare = 0.8
 
     /// The longest time between two polls that counts.
     let longestGap: Duration
     private var last: Reading?
     private(set) var hung: Duration = .zero
-    /// The reading from which on ``hung`` is counted.
+    /// The reading from which ``hung`` is counted.
     private(set) var began = MonotonicTime.now
-    /// Whether the kernel alone shows all of ``hung``: the thread slept once, all that time, and work waited for it. The readings' sequence is what
-    /// its process says.
+    /// Whether the kernel alone proves all of ``hung``: the thread slept once, all that time, and work waited for it. (The
+    /// readings' sequence, in contrast, is a claim of the process.)
     private(set) var isWitnessed = false
-    /// Whether an action was taken for the present callback.
+    /// Whether an action was taken for the current callback.
     var isHandled = false
 
     init(longestGap: Duration) { self.longestGap = longestGap }
@@ -63,7 +65,7 @@ struct HangMeter: Sendable {
         let isWorkPending = last.isWorkPending && reading.isWorkPending
         let hasComputed = reading.computed - last.computed >= couldRun * Self.computingShare && couldRun > .zero
         guard last.isLoop, reading.isLoop, isWorkPending || hasComputed else {
-            // Without a processor it could neither compute nor be found doing so.
+            // Without a processor it could not compute.
             if couldRun > .zero { (hung, began) = (.zero, reading.time) }
             return
         }

@@ -6,11 +6,12 @@ internal import LagMonitor
 internal import LagRemote
 internal import Synchronization
 
-/// Takes the policy's action when a loop of the command is proved to hang (``HangMeter``). Runs a thread, only where the policy has an action.
+/// Takes the policy's action when a loop of the command provably hangs (``HangMeter``). Runs a thread, only if the policy has an
+/// action.
 ///
-/// Any process of the command counts, and any loop of it that is watched: the signal goes to the process that hangs, a restart concerns
-/// the whole command. Nothing is done before the hang's line was written or held back, or had two seconds to be.
-// Unchecked: `meters` and what is known of users are the thread's own; the rest is immutable or atomic.
+/// It covers every watched loop of every process of the command: a signal goes to the hanging process, a restart affects the
+/// whole command. No action is taken before the hang's line was written or suppressed, or two seconds have passed.
+// Unchecked: only the thread uses `meters` and the data on users; the rest is immutable or atomic.
 final class HangWatch: @unchecked Sendable {
     private struct Key: Hashable {
         let pid: Int32
@@ -31,7 +32,7 @@ final class HangWatch: @unchecked Sendable {
 
     /// - Parameters:
     ///   - isMapped: whether a process has the shared loop table. Any thread.
-    ///   - processes: those that are watched now. Any thread.
+    ///   - processes: the processes that are watched now. Any thread.
     init(
         lifecycle: CommandLifecycle,
         lines: LineDispatcher,
@@ -57,8 +58,8 @@ final class HangWatch: @unchecked Sendable {
 
     func stop() { isOver.store(true, ordering: .releasing) }
 
-    /// A tenth of the time that a hang has to last: more polls would not find it sooner. It counts from the first poll that finds work pending, so
-    /// the action comes up to two intervals late.
+    /// A tenth of the required duration of a hang: more polls would not find it sooner. The duration counts from the first poll
+    /// that finds pending work, so the action can be up to two intervals late.
     private static func interval(_ policy: CommandPolicy) -> Duration {
         min(max(policy.onHangAfter / 10, .milliseconds(50)), .milliseconds(400))
     }
@@ -87,7 +88,7 @@ final class HangWatch: @unchecked Sendable {
 
     private func act(_ action: CommandPolicy.OnHang, _ process: WatchedProcess, _ loop: any ForeignLoop, _ meter: HangMeter) {
         let what = "\(process.name) (\(process.pid)) has been hanging in \(loop.name) for \(meter.hung.shown)"
-        // What is sampled from outside is nobody's claim, nor is what the kernel shows.
+        // Samples from outside and evidence from the kernel are not claims of a process.
         if action != .report, loop is RemoteLoop, !meter.isWitnessed, let stranger = stranger(to: process.pid, action) {
             return refuse(
                 "\(what), apparently; no action taken: process \(stranger.pid) of uid \(stranger.users.min() ?? 0), which "
@@ -116,7 +117,7 @@ final class HangWatch: @unchecked Sendable {
         }
     }
 
-    /// What has left the command, as a daemon does, goes on hanging whatever becomes of the command.
+    /// A process that has left the command, as a daemon does, would keep hanging after a restart.
     private func restart(_ process: WatchedProcess, because what: String, began: MonotonicTime) {
         let root = lifecycle.status.pid
         if root <= 0 {
@@ -143,9 +144,9 @@ final class HangWatch: @unchecked Sendable {
 }
 
 extension HangMeter.Reading {
-    /// Some 40 µs of a loop at work: some files of `/proc`, and what is pending. Of one that nothing is proved of, as of a pool's thread that rests, a
-    /// quarter of that.
-    /// - Parameter isSuspect: it may hang already.
+    /// Takes some 40 µs for a busy loop: some files of `/proc`, and the pending events. A quarter of that for a loop without
+    /// proof, such as an idle thread of a pool.
+    /// - Parameter isSuspect: whether it may already hang.
     init(of loop: any ForeignLoop, in process: WatchedProcess, isSuspect: Bool) {
         sequence = loop.beacon.sequence
         isWorking = loop.beacon.activity.isWorking
@@ -161,10 +162,11 @@ extension HangMeter.Reading {
         (computed, waitedForProcessor) = mayHang ? Self.times(process.pid, thread) : (.zero, .zero)
     }
 
-    /// Whether it is stopped, traced by another process, or the kernel writes its memory to a file; whether its process has no other thread; how often it has gone to sleep.
-    /// - Parameter text: of its `status`.
+    /// Whether it is stopped, traced by another process, or dumping core; whether its process has no other thread; how often it
+    /// went to sleep.
+    /// - Parameter text: the text of its `status` file.
     static func status(in text: String) -> (isHeld: Bool, isAlone: Bool, sleeps: UInt64?) {
-        // Gone: what it hung in is over.
+        // The thread is gone, so the hang is over.
         guard !text.isEmpty else { return (true, false, nil) }
         var (isHeld, isAlone, sleeps) = (false, false, UInt64?.none)
         for line in text.split(separator: "\n") {
@@ -185,7 +187,7 @@ extension HangMeter.Reading {
 
     private static func isOwn(_ thread: pid_t) -> Bool { access("/proc/self/task/\(thread)", F_OK) == 0 }
 
-    /// The first two numbers of `schedstat`, in nanoseconds: on processors, and ready without one.
+    /// The first two numbers of `schedstat`, in nanoseconds: time on a processor, and time waiting for one.
     private static func times(_ process: pid_t, _ thread: pid_t) -> (Duration, Duration) {
         let numbers = text(process, thread, "schedstat").split(separator: " ").prefix(2).map { Int64($0) ?? 0 }
         return numbers.count > 1 ? (.nanoseconds(numbers[0]), .nanoseconds(numbers[1])) : (.zero, .zero)

@@ -3,12 +3,12 @@ internal import Glibc
 internal import LagModel
 internal import LagRemote
 
-/// A process and its descendants at one moment, each as a pidfd: a process that reuses one of the numbers is not meant. Where the kernel or a
-/// filter has no pidfd, as a number with the time of its start, which is compared just before the number is used.
+/// A process and its descendants at one moment, each as a pidfd, so that a reused process ID is not confused with it. If the
+/// kernel or a filter has no pidfd: a process ID with its start time, which is compared just before the ID is used.
 struct ProcessTree: ~Copyable {
     private struct Member {
         let pid: pid_t
-        /// Negative: there is none.
+        /// Negative: none.
         let pidfd: Int32
         let startTicks: UInt64
 
@@ -26,7 +26,7 @@ struct ProcessTree: ~Copyable {
 
     init() {}
 
-    /// Adds what is below `root` now, and `root` itself. Some 10 µs a process of the machine.
+    /// Adds `root` and its current descendants. Takes some 10 µs per process of the machine.
     mutating func add(below root: pid_t) {
         let parents = Self.parents()
         for pid in Self.members(below: root, parents)
@@ -37,7 +37,7 @@ struct ProcessTree: ~Copyable {
                 if pidfd >= 0 { close(pidfd) }
                 continue
             }
-            // Between the list and the descriptor the number may have been reused.
+            // The process ID may have been reused between the list and the descriptor.
             guard pid == root || Self.parent(of: pid) == parents[pid] else {
                 if pidfd >= 0 { close(pidfd) }
                 continue
@@ -46,10 +46,10 @@ struct ProcessTree: ~Copyable {
         }
     }
 
-    /// `root` and what is below it now. Some 10 µs a process of the machine.
+    /// `root` and its current descendants. Takes some 10 µs per process of the machine.
     static func members(below root: pid_t) -> Set<pid_t> { members(below: root, parents()) }
 
-    /// Whether a process is `root` or below it now. Some 10 µs a generation.
+    /// Whether a process is now `root` or a descendant of it. Takes some 10 µs per generation.
     static func contains(_ process: pid_t, below root: pid_t) -> Bool {
         guard root > 0 else { return false }
         var member = process
@@ -59,7 +59,7 @@ struct ProcessTree: ~Copyable {
 
     static func members(below root: pid_t, _ parents: [pid_t: pid_t]) -> Set<pid_t> {
         var found: Set<pid_t> = [root]
-        // Children have been listed before or after their parents: until nothing is added.
+        // Children may be listed before or after their parents: repeats until nothing is added.
         var isGrowing = true
         while isGrowing {
             let fresh = parents.filter { !found.contains($0.key) && found.contains($0.value) }.map(\.key)
@@ -71,17 +71,17 @@ struct ProcessTree: ~Copyable {
 
     var living: Int { members.count { !$0.hasEnded } }
 
-    /// Of one that was added.
+    /// For a process that was added.
     func isLiving(_ pid: pid_t) -> Bool { members.contains { $0.pid == pid && !$0.hasEnded } }
 
     func kill() { for member in members { member.kill() } }
 
-    /// nil: it has ended; what is left of it waits for its parent.
+    /// nil: it has exited (or is a zombie that waits for its parent).
     static func startTicks(of pid: pid_t) -> UInt64? {
         var status = cll_thread_status()
         var ticks: UInt64 = 0
         guard cll_procfs_start_ticks(pid, &ticks) == 0, cll_procfs_status(pid, 0, &status) == 0 else { return nil }
-        // The state is the main thread's, which may have ended before the others.
+        // The state is that of the main thread, which may have exited before the others.
         let hasMain = status.state != CChar(UInt8(ascii: "Z")) && status.state != CChar(UInt8(ascii: "X"))
         return hasMain || ProcFile.numbers(in: "/proc/\(pid)/task").count > 1 ? ticks : nil
     }
@@ -93,7 +93,7 @@ struct ProcessTree: ~Copyable {
 
     deinit { for member in members where member.pidfd >= 0 { close(member.pidfd) } }
 
-    /// Each process of the machine with its parent; none where `/proc` has the numbers of another pid namespace.
+    /// Each process of the machine with its parent; empty if `/proc` shows the process IDs of another PID namespace.
     static func parents() -> [pid_t: pid_t] {
         var parents: [pid_t: pid_t] = [:]
         guard ProcFolder.fault == nil else { return parents }
@@ -103,12 +103,12 @@ struct ProcessTree: ~Copyable {
         return parents
     }
 
-    /// From `stat`, field 4 (proc(5)); the name in field 2 may hold anything, parentheses too.
+    /// From `stat`, field 4 (proc(5)); the name in field 2 may contain anything, including parentheses.
     private static func parent(of pid: pid_t) -> pid_t? {
         parent(inStat: ProcFile.text(at: "/proc/\(pid)/stat", limit: 1024) ?? "")
     }
 
-    /// By bytes: a name may end with what makes one `Character` of itself and the parenthesis after it (U+0600).
+    /// By bytes: a name may end with a scalar (U+0600) that forms one `Character` with the parenthesis after it.
     static func parent(inStat text: String) -> pid_t? {
         guard let end = text.utf8.lastIndex(of: UInt8(ascii: ")")) else { return nil }
         let fields = text.utf8[end...].dropFirst().split(separator: UInt8(ascii: " "))

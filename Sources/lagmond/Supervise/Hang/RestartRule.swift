@@ -1,23 +1,23 @@
 internal import LagMonitor
 
-/// When a command that ended is restarted, and when no more: back-off with jitter, and a bound.
+/// When an ended command is restarted, and when lagmond gives up: back-off with jitter, and a limit.
 ///
 /// Pure: the time and the random number are passed in.
 struct RestartRule: Sendable {
     struct Limits: Equatable, Sendable {
-        /// Before the first start again; each further one waits twice as long.
+        /// The wait before the first restart; each further wait is twice as long.
         var firstDelay: Duration = .seconds(1)
         var longestDelay: Duration = .seconds(60)
-        /// A command that ran for so long was well: the next wait is the first one again.
+        /// A command that ran for this long was healthy: the next wait is ``firstDelay`` again.
         var healthyAfter: Duration = .seconds(60)
-        /// So many starts again within `window`, and no more.
+        /// The maximum number of restarts within `window`.
         var count = 5
         var window: Duration = .seconds(600)
     }
 
     enum Decision: Equatable {
         case start(after: Duration)
-        /// So many starts again were within the window.
+        /// The maximum number of restarts within the window was reached.
         case giveUp
     }
 
@@ -30,7 +30,8 @@ struct RestartRule: Sendable {
     /// - Parameters:
     ///   - now: when the command had ended.
     ///   - ranFor: how long it had run.
-    ///   - randomFraction: from 0 up to 1. The wait is between half of what is due and all of it, so that what hung together does not come back together.
+    ///   - randomFraction: from 0 up to 1. The wait is between half of the delay and all of it, so that commands that hung
+    ///     together do not restart together.
     mutating func decide(at now: MonotonicTime, ranFor: Duration, randomFraction: Double) -> Decision {
         if ranFor >= limits.healthyAfter { doublings = 0 }
         starts.removeAll { now - $0 >= limits.window }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A signal as people name it: `TERM`, `SIGTERM`, `15`.
+/// A signal as users write it: `TERM`, `SIGTERM`, `15`.
 struct SignalName: Equatable, Sendable, CustomStringConvertible {
     let number: Int32
 

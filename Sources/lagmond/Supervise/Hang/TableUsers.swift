@@ -1,13 +1,13 @@
 internal import Glibc
 internal import LagRemote
 
-/// Whether a process that must not act on another one could have written what an action on that one follows from.
+/// Checks whether a process that may not signal another one could have written the evidence that triggers an action on that one.
 ///
-/// Every process that has the shared loop table can write all of it: that a loop of its master does not move, too. Where it could end that process
-/// itself, it gains nothing by that. Where it could not (a worker that gave its privileges up, below a master that kept them), nothing
-/// in the table is worth an action.
+/// Every process that maps the shared loop table can write all of it, even a false claim that a loop of its master hangs. If it
+/// could end that process itself, it gains nothing. If it could not (a worker that dropped its privileges, below a master that
+/// kept them), the table is not sufficient evidence for an action.
 ///
-/// Pure, but for what it is made of; one thread.
+/// Pure except for its input; one thread.
 struct TableUsers {
     typealias IDs = Set<Int>
 
@@ -16,12 +16,12 @@ struct TableUsers {
         let users: IDs
     }
 
-    /// What was seen below the command since it runs: one that has ended may have left its claim behind.
+    /// All processes seen below the command since it started: an exited one may have left a false claim.
     private var seen: Set<Member> = []
     private var root: pid_t = 0
     private static let maximumSeen = 4096
 
-    /// Some 10 µs a process of the machine.
+    /// Takes some 10 µs per process of the machine.
     mutating func look(below root: pid_t) {
         let members = root > 0 ? ProcessTree.members(below: root) : []
         add(members.map { Member(pid: $0, users: Self.users(of: $0)) }, below: root)
@@ -29,7 +29,7 @@ struct TableUsers {
 
     mutating func add(_ members: [Member], below root: pid_t) {
         if root != self.root { (self.root, seen) = (root, []) }
-        // More of them are told apart by their users alone.
+        // More of them are distinguished only by their users.
         for member in members where !member.users.isEmpty {
             seen.insert(seen.count < Self.maximumSeen ? member : Member(pid: 0, users: member.users))
         }
@@ -40,7 +40,7 @@ struct TableUsers {
     func stranger(to targets: [IDs], isMapped: (pid_t) -> Bool) -> Member? {
         func isStranger(_ member: Member) -> Bool { targets.contains { !Self.may(member.users, signal: $0) } }
         if let found = seen.filter(isStranger).min(by: { $0.pid < $1.pid }) { return found }
-        // One that has left the tree, as a daemon does, keeps the table.
+        // A process that has left the tree, as a daemon does, keeps the table.
         for pid in ProcessTree.parents().keys where pid != getpid() {
             let member = Member(pid: pid, users: Self.users(of: pid))
             if !member.users.isEmpty, isStranger(member), isMapped(pid) { return member }
@@ -48,13 +48,13 @@ struct TableUsers {
         return nil
     }
 
-    /// kill(2): root, or who has the target's real or saved user for one of its own. (Which of its own it has at the moment it can change.)
+    /// kill(2): root, or a process one of whose user IDs is the target's real or saved one. (It can switch between its own IDs.)
     static func may(_ sender: IDs, signal target: IDs) -> Bool { sender.contains(0) || !sender.isDisjoint(with: target) }
 
-    /// The real, effective, saved and file system user. Empty: it has ended.
+    /// The real, effective, saved and file system user. Empty: it has exited.
     static func users(of process: pid_t) -> IDs { IDs(StatusFile(process: process).numbers("Uid")) }
 
-    /// Who may send it signals: the real and the saved user.
+    /// The users who may send it signals: the real and the saved one.
     static func owners(of process: pid_t) -> IDs {
         let numbers = StatusFile(process: process).numbers("Uid")
         return numbers.count < 3 ? [] : [numbers[0], numbers[2]]

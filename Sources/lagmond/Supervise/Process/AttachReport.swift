@@ -1,15 +1,15 @@
 internal import LagMonitor
 internal import LagRemote
 
-/// What is reported on stderr of the watch of processes that run already: which of their loops are watched, as of a command's.
+/// Reports on stderr which loops of already running processes are watched, as for a command.
 ///
-/// A value of one thread. That no loop is found is reported by the watch itself.
+/// Used by one thread. The watch itself reports if no loop is found.
 struct AttachReport {
     private var report = WatchReport()
     private var next = MonotonicTime.now
 
-    /// To be called again and again; all calls but two a second do nothing.
-    /// - Parameter label: before each line.
+    /// Call it repeatedly; only two calls per second have an effect.
+    /// - Parameter label: the prefix of each line.
     mutating func update(_ watched: [WatchedProcess], label: String = "") {
         let now = MonotonicTime.now
         guard now >= next else { return }

@@ -8,10 +8,10 @@ final class AttachedProcess: Sendable {
     private let lines: LineDispatcher
 
     /// - Parameters:
-    ///   - name: of the target; nil: it is identified by its process ID.
+    ///   - name: the target's name; nil: the process is identified by its process ID.
     ///   - loops: see ``AttachWatch``.
     ///   - lines: counts the lines and passes them on.
-    /// - Throws: ``StartFailure`` where it cannot be watched.
+    /// - Throws: ``StartFailure`` if it cannot be watched.
     init(
         _ process: Int32,
         name: String? = nil,

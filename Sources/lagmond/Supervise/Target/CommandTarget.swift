@@ -3,7 +3,7 @@ internal import LagMonitor
 internal import LagRemote
 internal import Synchronization
 
-/// A target that is a command: started in a session of its own, watched, and started again where its settings say so.
+/// A target that is a command: started in its own session, watched, and restarted if its settings require it.
 final class CommandTarget: Target {
     private struct State {
         var settings: TargetSettings
@@ -16,10 +16,10 @@ final class CommandTarget: Target {
     private let watch: CommandWatch
     private let state: Mutex<State>
     private let onEnd: @Sendable () -> Void
-    /// The thread that waits for the command has ended.
+    /// Whether the thread that waits for the command has ended.
     private let hasEnded = Atomic(false)
     private let hasStarted = Atomic(false)
-    /// The watch runs; before and after that no answer to a probe is expected.
+    /// Whether the watch runs; otherwise no answer to a probe is expected.
     private let isWatched = Atomic(false)
 
     /// The service manager's protocol with lagmond, which the command must not use.
@@ -90,12 +90,12 @@ final class CommandTarget: Target {
         while true {
             if let end = process.ended() { return end }
             var entry = pollfd(fd: process.pidfd, events: Int16(POLLIN), revents: 0)
-            // Without a descriptor the end is not announced to this thread.
+            // Without a descriptor, this thread must poll for the end.
             _ = poll(&entry, 1, process.pidfd < 0 ? Self.pollMilliseconds : -1)
         }
     }
 
-    /// - Returns: how it ended the last time, where it is stopped meanwhile.
+    /// - Returns: how it ended the last time, if it is stopped meanwhile.
     private func pause(_ time: Duration) -> WrappedProcess.Termination? {
         let deadline = MonotonicTime.now + time
         while !watch.lifecycle.isStopping {
@@ -136,10 +136,10 @@ final class CommandTarget: Target {
 
     func stop() {
         watch.lifecycle.stop()
-        // Then the thread that waits for it is about to return.
+        // The thread that waits for the command is about to return then.
         var deadline = MonotonicTime.now + Self.returnWait
         while hasStarted.load(ordering: .acquiring), !hasEnded.load(ordering: .acquiring), MonotonicTime.now < deadline {
-            // By another thread, because of a hang or while it was being started: that has the grace as well.
+            // Another thread is ending it, because of a hang or during its start: that takes the grace period as well.
             if watch.lifecycle.isBeingEnded { deadline = .now + Self.returnWait }
             usleep(2000)
         }

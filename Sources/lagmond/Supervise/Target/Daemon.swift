@@ -8,9 +8,9 @@ struct Daemon {
     let settings: Settings
     let inherited: InheritedSignals
 
-    /// Everything is opened and checked first, then the targets start.
-    /// - Parameter reload: reads the settings anew, for SIGHUP.
-    /// - Throws: ``StartFailure`` before any target has started, or where one of them cannot be.
+    /// Opens and checks everything first, then starts the targets.
+    /// - Parameter reload: reads the settings again, for SIGHUP.
+    /// - Throws: ``StartFailure`` before any target has started, or if one of them cannot be started.
     func execute(
         _ signals: StopSignals,
         reload: @escaping () throws(SettingsError) -> Settings
@@ -23,7 +23,7 @@ struct Daemon {
         let dependencies = TargetDependencies(sink: output.sink, live: output.live, inherited: inherited) { [weak list] in
             list?.commandTarget(of: $0)
         } onEnd: {
-            // Handled as a check of the targets.
+            // Triggers a check of the targets.
             kill(getpid(), SIGCHLD)
         }
         let made = try dependencies.makeTargets(settings.targets)

@@ -13,12 +13,12 @@ struct DaemonControl {
     private let output: RunOutput
     private let reload: () throws(SettingsError) -> Settings
     private let deadline: MonotonicTime
-    /// Targets come and go here, one change after the other.
+    /// Adds and removes targets, one change after the other.
     private let changes = DispatchQueue(label: "lagmond.targets")
     private var status = ""
     /// The targets whose watch did not answer the last liveness probe.
     private var unresponsive: [String] = []
-    /// The processes whose own watchdog did not.
+    /// The processes whose own watchdog did not answer.
     private var silent: Set<String> = []
 
     /// How often the status line for the service manager is updated.
@@ -52,7 +52,7 @@ struct DaemonControl {
             case .stop: end()
             case .reopen:
                 reloadSettings()
-                // When those that were added run.
+                // After the added targets have started.
                 if manager != nil { nextStatus = .now + .seconds(1) }
             case .child:
                 clr_wrap_reap_orphans()
@@ -74,8 +74,9 @@ struct DaemonControl {
 
     // MARK: Notifications to the service manager
 
-    /// Only while every thread that all processes of a target need makes progress. What the watchdog of one process hangs in may be
-    /// that process's doing (memory that no one pages in), and would end the watch of all others again and again.
+    /// Sends a keep-alive only while every thread makes progress that all processes of a target need. The watchdog of one process
+    /// does not count: that process may cause its hang (memory that is never paged in), and would repeatedly end the watch of all
+    /// others.
     private mutating func notifyAlive(within wait: Duration) {
         let (targets, processes) = list.unresponsive(within: wait) { usleep(Self.answerPollMicroseconds) }
         if targets.isEmpty { manager?.notify("WATCHDOG=1") }
@@ -121,7 +122,7 @@ struct DaemonControl {
         Diagnostics.report("not reloaded: the settings are unchanged")
     }
 
-    /// On another thread: a disk that hangs must not block this one.
+    /// On another thread, because a hanging disk must not block this one.
     private func reopenOutput() {
         let sink = output.sink
         try? HelperThread.start("reopen-output") {
@@ -129,7 +130,7 @@ struct DaemonControl {
         }
     }
 
-    /// Checked in full before anything is changed.
+    /// Everything is checked before anything is changed.
     private mutating func change(to read: Settings) throws(StartFailure) {
         let next = read.keepingUnfinishedPath(of: settings)
         guard !next.targets.isEmpty else {
@@ -165,7 +166,8 @@ struct DaemonControl {
         Diagnostics.report("reloaded; targets: " + counts.map { "\($0.0) \($0.1)" }.joined(separator: ", "))
     }
 
-    /// Those that go first, as one that comes may need their ports. Not on this thread: an end may take its time.
+    /// Ends the removed targets first, because an added one may need their ports. Not on this thread, because ending may take
+    /// long.
     private func exchange(_ gone: [any Target], for fresh: [any Target]) {
         guard !gone.isEmpty || !fresh.isEmpty else { return }
         list.beginRemoving(gone)
@@ -210,7 +212,7 @@ extension Settings {
             (.output, output != old.output || choosesOutput != old.choosesOutput), (.headers, outputHeaders != old.outputHeaders),
             (.outputBytes, !choosesOutput && !old.choosesOutput && defaultRotation != old.defaultRotation),
             (.outputMode, !choosesOutput && !old.choosesOutput && defaultPermissions != old.defaultPermissions),
-            // Where no setting names it, it goes with the output.
+            // If no setting names it, it follows the output.
             (.unfinished, (choosesUnfinished || old.choosesUnfinished) && monitor.unfinishedPath != old.monitor.unfinishedPath),
             (.listen, listen != old.listen), (.duration, duration != old.duration),
         ]

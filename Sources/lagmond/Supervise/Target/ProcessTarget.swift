@@ -3,7 +3,7 @@ internal import LagMonitor
 internal import LagRemote
 internal import Synchronization
 
-/// A target that runs already: attached to by its number, or by a file that says its number, which is read again when the process has ended.
+/// A target that already runs: attached to by its process ID, or by a PID file, which is read again when the process has exited.
 final class ProcessTarget: Target {
     private struct State {
         var settings: TargetSettings
@@ -12,7 +12,7 @@ final class ProcessTarget: Target {
         var end: WrappedProcess.Termination?
         /// Why it is not watched now; reported once.
         var waitReason: String?
-        /// The same, where no other target watches it.
+        /// The same, if no other target watches it.
         var fault: String?
     }
 
@@ -23,7 +23,7 @@ final class ProcessTarget: Target {
     private let hasEnded = Atomic(true)
 
     private static let pollMicroseconds: UInt32 = 100_000
-    /// The next attempt to attach comes after so many polls.
+    /// The number of polls until the next attempt to attach.
     private static let pollsBetweenAttempts = 10
 
     init(_ settings: TargetSettings, _ dependencies: TargetDependencies) throws(StartFailure) {
@@ -31,7 +31,7 @@ final class ProcessTarget: Target {
         do throws(StartFailure) {
             configuration = try settings.remoteConfiguration()
             var state = State(settings: settings)
-            // One that is named by its number must be there, before anything starts.
+            // A process that is named by its ID must exist before anything starts.
             if case .process(let pid) = settings.kind {
                 if let overlap = dependencies.overlap(pid) {
                     throw StartFailure(status: ExitStatus.configuration, message: overlap)
@@ -63,7 +63,7 @@ final class ProcessTarget: Target {
     var end: WrappedProcess.Termination? { state.withLock { $0.end } }
     private var present: AttachedProcess? { state.withLock { $0.present } }
 
-    /// Of a file's process a later one is waited for.
+    /// With a PID file, a missing process is waited for.
     func start() throws(StartFailure) {
         if let present {
             try present.start()
@@ -89,7 +89,7 @@ final class ProcessTarget: Target {
         case .number(let number): process = number
         case .nothing(let reason): return reportWait("pid_file: \(path): \(reason)", isFault: false)
         }
-        // Left behind.
+        // A stale PID file.
         if kill(process, 0) != 0, errno == ESRCH {
             return reportWait("pid_file: \(path): process \(process): no such process", isFault: false)
         }
@@ -104,7 +104,7 @@ final class ProcessTarget: Target {
 
     private enum Content {
         case number(Int32)
-        /// A program that is to write it has not done so: it is waited for.
+        /// No process ID in the file yet: the target waits until its program writes it.
         case nothing(String)
     }
 
@@ -128,7 +128,7 @@ final class ProcessTarget: Target {
         return .number(number)
     }
 
-    /// The thread's body: until the process has ended for good.
+    /// The thread's body: runs until the process has ended for good.
     private func follow() {
         var polls = 0
         var report = AttachReport()
@@ -187,7 +187,7 @@ final class ProcessTarget: Target {
         return TargetStatus(name: settings.name, phase: phase.rawValue, isCommand: false, fault: fault)
     }
 
-    /// Not of a command's.
+    /// This target has no command.
     func covers(_ process: Int32) -> Bool { false }
 
     var lags: [StallCounts.LoopKey: UInt64] { present?.lags ?? [:] }
@@ -199,7 +199,7 @@ final class ProcessTarget: Target {
     }
 
     func probeLiveness() -> LivenessProbe.Check {
-        // One that is to take another's place waits for that one's end.
+        // A target that replaces another one waits until that one has ended.
         present?.watch.probeLiveness().expected { [self] in !hasEnded.load(ordering: .acquiring) } ?? LivenessProbe.Check()
     }
 }

@@ -1,13 +1,13 @@
 internal import Glibc
 internal import LagMonitor
 
-/// The service manager that started us, where it asks for notifications: the protocol of `sd_notify(3)`, one datagram each.
+/// The service manager that started lagmond, if it expects notifications: the protocol of `sd_notify(3)`, one datagram each.
 ///
-/// Any thread. Nothing here waits: a manager that does not read loses notifications.
+/// Any thread. Never blocks: a manager that does not read loses notifications.
 struct ServiceManager: Sendable {
     /// A path, or `@` and an abstract name.
     private let address: String
-    /// The interval in which it expects a keep-alive; nil: it expects none.
+    /// The interval in which it expects a keep-alive; nil: none expected.
     let watchdog: Duration?
 
     /// - Parameter environment: with `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`.
@@ -21,7 +21,7 @@ struct ServiceManager: Sendable {
         watchdog = isOurs && microseconds > 0 ? .microseconds(microseconds) : nil
     }
 
-    /// What `sun_path` holds, with the NUL.
+    /// The size of `sun_path`, including the NUL.
     private static let longestAddress = 108
 
     /// - Parameter lines: `READY=1`, `STATUS=…`.

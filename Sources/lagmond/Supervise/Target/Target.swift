@@ -1,39 +1,39 @@
 internal import LagMonitor
 internal import LagRemote
 
-/// Something that is watched for as long as the settings name it: a command that lagmond runs, or a process that runs already.
+/// Something that is watched while the settings name it: a command that lagmond runs, or a process that already runs.
 ///
-/// ``Daemon`` calls all of these from one thread, but ``stop()`` from any.
+/// ``Daemon`` calls all of these from one thread, except ``stop()``, which any thread may call.
 protocol Target: AnyObject, Sendable {
     var settings: TargetSettings { get }
 
     /// Returns when it is watched.
     func start() throws(StartFailure)
 
-    /// Whether it can take other settings of the same name up while it runs; otherwise that takes a new target.
+    /// Whether it can apply changed settings of the same name while it runs; otherwise a new target is needed.
     func accepts(_ settings: TargetSettings) throws(StartFailure) -> Bool
 
-    /// Takes settings up that it accepts.
+    /// Applies settings that it accepts.
     func change(to settings: TargetSettings) throws(StartFailure)
 
     /// Ends it for good, and its watch: stalls in progress become `abandoned` lines. Bounded.
     func stop()
 
-    /// How it ended for good by itself; nil while it goes on.
+    /// How it ended for good by itself; nil while it runs.
     var end: WrappedProcess.Termination? { get }
     var status: TargetStatus { get }
     var lags: [StallCounts.LoopKey: UInt64] { get }
     /// The counts so far; final after ``stop()``.
     var statistics: StallMonitorStatistics { get }
 
-    /// Whether it watches this process as a part of a command, or will. Any thread.
+    /// Whether it watches, or will watch, this process as part of a command. Any thread.
     func covers(_ process: Int32) -> Bool
 
-    /// Sends a probe to all threads that detection needs; the result says whether they have answered.
+    /// Sends a probe to all threads that detection needs; the result reports whether they have answered.
     func probeLiveness() -> LivenessProbe.Check
 }
 
-/// What targets have in common.
+/// Dependencies that all targets share.
 struct TargetDependencies: Sendable {
     let sink: any RecordSink
     let live: LiveLines?
@@ -43,13 +43,15 @@ struct TargetDependencies: Sendable {
     /// Called when a target has ended for good by itself. Any thread.
     let onEnd: @Sendable () -> Void
 
-    /// Why a process is not to be watched by a target of its own: its stalls would be reported twice, and only one watch can trace its threads.
+    /// Why a process must not be watched by a target of its own: its stalls would be reported twice, and only one watch can trace
+    /// its threads.
     func overlap(_ process: Int32) -> String? {
         commandTarget(process).map { "process \(process) is part of the command of target \($0), which watches it" }
     }
 
     /// All or none.
-    /// - Throws: ``StartFailure`` of the first that cannot be had, after the failures of all others were reported; nothing has started then.
+    /// - Throws: ``StartFailure`` of the first target that cannot be created, after the failures of all others were reported;
+    ///   nothing has started.
     func makeTargets(_ settings: [TargetSettings]) throws(StartFailure) -> [any Target] {
         var (made, failures): ([any Target], [StartFailure]) = ([], [])
         for settings in settings {
