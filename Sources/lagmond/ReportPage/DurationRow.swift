@@ -1,6 +1,6 @@
-/// The heat map's rows: durations between edges that people can read, six in a power of ten.
+/// The heat map's rows: ranges of durations with round edges, six per power of ten.
 enum DurationRow {
-    /// The lower edges in milliseconds; row 0 is what is below the first.
+    /// The lower edges in milliseconds; row 0 is below the first edge.
     static let edges: [UInt64] = (0..<9).flatMap { power -> [UInt64] in
         let scale = (0..<power).reduce(UInt64(1)) { value, _ in value * 10 }
         return scale == 1 ? [1, 2, 3, 5, 7] : [1, 15, 2, 3, 5, 7].map { $0 == 15 ? scale / 10 * 15 : $0 * scale }

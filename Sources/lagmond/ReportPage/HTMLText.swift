@@ -1,13 +1,13 @@
 internal import LagModel
 internal import LagReader
 
-/// Text as it may stand in HTML, between tags and in quoted attributes.
+/// Text that is safe in HTML, between tags and in quoted attributes.
 enum HTMLText {
-    /// What a cell shows of a text; the rest of a longer one is in the stall's detail.
+    /// The maximum that a cell shows; the stall's details show the full text.
     static let maximumCharacters = 160
 
-    /// With nothing that a browser takes for markup, and without control characters: a bidirectional override in a symbol turns what
-    /// stands beside it around.
+    /// Without markup and control characters: a bidirectional override in a symbol would reverse the text
+    /// beside it.
     static func escaped(_ text: some StringProtocol) -> String {
         var output = ""
         for character in PlainText.sanitized(text.utf8).unicodeScalars {
@@ -23,9 +23,9 @@ enum HTMLText {
         return output
     }
 
-    /// Cut to what a cell shows.
+    /// Truncated to what a cell shows.
     static func short(_ text: String, _ most: Int = maximumCharacters) -> String {
-        // Not by what a reader takes for one character: that may be a letter with a thousand accents.
+        // By scalars, not by `Character`: one `Character` may be a letter with a thousand accents.
         let scalars = text.unicodeScalars
         let end = scalars.index(scalars.startIndex, offsetBy: most, limitedBy: scalars.endIndex)
         guard let end, end < scalars.endIndex else { return escaped(text) }
@@ -34,7 +34,7 @@ enum HTMLText {
 
     static func short(_ bytes: [UInt8]) -> String { short(String(decoding: bytes, as: UTF8.self)) }
 
-    /// A name that may be broken behind its dots.
+    /// A name with line-break opportunities after its dots.
     static func breakable(_ bytes: [UInt8]) -> String { breakable(String(decoding: bytes, as: UTF8.self)) }
 
     static func breakable(_ text: String, _ most: Int = maximumCharacters) -> String {

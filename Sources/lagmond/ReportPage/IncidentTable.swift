@@ -15,12 +15,12 @@ struct IncidentTable: Sendable {
         var start = Int64.max
         var end = Int64.min
         var count: UInt64 = 0
-        /// Of all its stalls together.
+        /// The sum over all its stalls.
         var nanoseconds: UInt64 = 0
         /// The longest ones.
         fileprivate(set) var victims: [Victim] = []
 
-        /// In the page; the one that stalled most first.
+        /// The order in the page: the most stalled time first.
         static func isBefore(_ one: Incident, _ other: Incident) -> Bool {
             if one.nanoseconds != other.nanoseconds { return one.nanoseconds > other.nanoseconds }
             return one.start != other.start ? one.start < other.start : one.id < other.id
@@ -43,17 +43,17 @@ struct IncidentTable: Sendable {
 
     /// About 400 bytes each, and more with many stalls.
     static let maximumIncidents = 20_000
-    /// Stalls of one incident that are kept.
+    /// The maximum number of stalls that are kept per incident.
     static let maximumVictims = 8
     private static let maximumIDBytes = 80
     private static let maximumCulpritBytes = 200
 
     private(set) var incidents: [Incident] = []
-    /// Stalls whose incident found no place.
+    /// Stalls whose incident did not fit.
     private(set) var restCount: UInt64 = 0
     private var indices: [String: Int] = [:]
 
-    /// - Parameter stall: makes the stall; only called where it is kept.
+    /// - Parameter stall: creates the stall; only called if it is kept.
     mutating func add(_ line: borrowing LineScanner, time: Int64, nanoseconds: UInt64, stall: () -> RetainedStall) {
         guard let id = Self.text(.incident, line, Self.maximumIDBytes), !id.isEmpty else { return }
         guard let index = index(of: id) else {
@@ -67,8 +67,8 @@ struct IncidentTable: Sendable {
     }
 
     /// - Parameters:
-    ///   - groups: for each of the other's groups its index here.
-    ///   - lanes: the same for its lanes.
+    ///   - groups: maps each group of the other table to its index here.
+    ///   - lanes: the same for lanes.
     mutating func add(_ other: IncidentTable, groups: (Int) -> Int, lanes: (Int) -> Int) {
         restCount += other.restCount
         for incident in other.incidents {

@@ -1,7 +1,7 @@
 internal import LagModel
 internal import LagReader
 
-/// The loops that stalled: one of a process on a host each; a bounded number of them.
+/// The loops that stalled, each identified by host, process and loop; a bounded number of them.
 struct LaneTable: Sendable {
     struct Lane: Sendable {
         let host: String
@@ -11,7 +11,7 @@ struct LaneTable: Sendable {
         var count: UInt64 = 0
         var nanoseconds: UInt64 = 0
 
-        /// In the page; the heaviest first.
+        /// The order in the page: the most stalled time first.
         static func isBefore(_ one: Lane, _ other: Lane) -> Bool {
             if one.nanoseconds != other.nanoseconds { return one.nanoseconds > other.nanoseconds }
             return (one.host, one.process, one.pid, one.loop) < (other.host, other.process, other.pid, other.loop)
@@ -23,13 +23,13 @@ struct LaneTable: Sendable {
     private static let maximumNameBytes = 255
 
     private(set) var lanes: [Lane] = []
-    /// Stalls whose loop found no place.
+    /// Stalls whose loop did not fit.
     private(set) var restCount: UInt64 = 0
     private(set) var restNanoseconds: UInt64 = 0
     private var indices: [UInt64: Int] = [:]
     private var hashes: [UInt64] = []
 
-    /// - Returns: the lane's index; -1 when there is no place.
+    /// - Returns: the lane's index; -1 if it does not fit.
     mutating func add(_ line: borrowing LineScanner, nanoseconds: UInt64) -> Int {
         let pid = line.count(.pid) ?? 0
         let fields: [StallField] = [.hostName, .processName, .loop]
@@ -40,7 +40,7 @@ struct LaneTable: Sendable {
         }
     }
 
-    /// - Returns: for each of the other's lanes its index here.
+    /// - Returns: for each lane of the other table, its index here.
     mutating func add(_ other: LaneTable) -> [Int] {
         restCount += other.restCount
         restNanoseconds.addSaturated(other.restNanoseconds)

@@ -1,11 +1,11 @@
 internal import LagModel
 
-/// The lines of each group's longest stalls, in a bounded number of bytes: when they are too many the lightest groups lose theirs.
+/// The lines of each group's longest stalls, in a bounded number of bytes: if they are too many, the lightest groups lose theirs.
 struct LineStore: Sendable {
     static let linesPerGroup = 2
-    /// A line that is longer is not kept.
+    /// Longer lines are not kept.
     static let maximumLineBytes = 64 << 10
-    /// Of all lines of one lineStore.
+    /// The limit for all lines of one store.
     static let maximumBytes = 16 << 20
 
     private struct Place: Sendable {
@@ -16,7 +16,7 @@ struct LineStore: Sendable {
     private var places: [Int: Place] = [:]
     private var bytes = 0
 
-    /// - Parameter stall: is asked for when it is kept.
+    /// - Parameter stall: creates the stall; only called if it is kept.
     mutating func add(group: Int, nanoseconds: UInt64, _ stall: () -> RetainedStall) {
         places[group, default: Place()].nanoseconds.addSaturated(nanoseconds)
         guard places[group]?.longest.admits(nanoseconds) == true else { return }

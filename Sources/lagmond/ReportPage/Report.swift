@@ -1,14 +1,14 @@
 internal import LagReader
 
-/// What is in a page: chosen from all that was read, ranked, and the same for the same lines.
+/// The contents of a page: selected from everything that was read, ranked, and the same for the same lines.
 struct Report {
-    /// A group, or all those that are not shown by themselves.
+    /// A group, or all groups that are not shown individually.
     struct Group {
         let stalls: StallGroup
-        /// Index in the table of groups; nil: the others.
+        /// The index in the table of groups; nil: the other groups.
         let index: Int?
         let tree: PrunedTree
-        /// Its longest stalls, as far as there are details of them: indices into ``Report/details``.
+        /// Its longest stalls that have details: indices into ``Report/details``.
         let details: [Int]
     }
 
@@ -21,15 +21,15 @@ struct Report {
         }
 
         let stalls: IncidentTable.Incident
-        /// The longest ones, the earliest first.
+        /// The longest stalls, the earliest first.
         let victims: [Victim]
     }
 
-    /// Of all groups that are shown; the others together have a tree of their own, which is wide.
+    /// The limit for all groups that are shown; the others share one tree, which is wide.
     private static let treeNodes = 14_000
     private static let leastTreeNodes = 120
     private static let otherTreeNodes = 5_000
-    /// What the details may take together, as they stand in the page.
+    /// The maximum size of all details together, as written in the page.
     private static let maximumDetailBytes = 2_000_000
 
     let title: String
@@ -37,7 +37,7 @@ struct Report {
     let inputErrors: [String]
     let tally: LineTally
     let groups: [Group]
-    /// Groups that the last of ``groups`` sums up.
+    /// The number of groups that the last of ``groups`` summarizes.
     let otherGroupCount: Int
     /// All stalls in one.
     let all: StallGroup
@@ -46,13 +46,13 @@ struct Report {
     let laneCells: TimeCells
     let marks: [RetainedStall]
     let worst: [RetainedStall]
-    /// Those of several stalls, the one that stalled most first.
+    /// The incidents of several stalls, the most stalled time first.
     let incidents: [Incident]
-    /// Incidents of several stalls that are not shown.
+    /// The number of incidents of several stalls that are not shown.
     let otherIncidentCount: Int
-    /// Stalls whose incident found no place.
+    /// Stalls whose incident did not fit.
     let withoutIncident: UInt64
-    /// Stalls of which the page has everything.
+    /// Stalls with all details in the page.
     let details: [RetainedStall]
     let hostCount: Int
     let abandonedCount: UInt64
@@ -141,10 +141,10 @@ struct Report {
         shortenedStacks = tree.shortened
     }
 
-    /// The stalls whose lines go into the page: the worst of all and of each group, the longest first, as far as there is room; how
-    /// many there was none for.
+    /// The stalls whose lines are in the page: the worst of all and of each group, the longest first, as far as they fit; and how
+    /// many did not fit.
     private static func details(_ parts: ReportParts, shown: [Int]) -> (details: [RetainedStall], without: Int) {
-        // The worst of each group first: of each there shall be one.
+        // The worst of each group first, so that each group has one.
         let first = shown.compactMap { parts.lineStore.stalls(of: $0).first }
         let second = shown.flatMap { parts.lineStore.stalls(of: $0).dropFirst() }
         var ids: Set<String> = []

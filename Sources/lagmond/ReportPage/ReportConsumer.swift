@@ -1,7 +1,7 @@
 internal import LagModel
 internal import LagReader
 
-/// What was read for a page.
+/// The data that was read for a page.
 struct ReportAggregate: Sendable {
     var grouping = StallGrouping.Aggregate()
     var parts = ReportParts()
@@ -13,9 +13,10 @@ struct ReportAggregate: Sendable {
     }
 }
 
-/// Collects from lines what a page shows. One thread; those of several threads share a deduplicator, and are added up at the end.
+/// Collects the data of a page from lines. One thread; consumers of several threads share a deduplicator, and are merged at the
+/// end.
 struct ReportConsumer: ~Copyable, LineConsumer {
-    /// The grouping's observer writes into it while the lines are taken.
+    /// The grouping's observer writes into it while lines are consumed.
     private final class Box {
         var parts = ReportParts()
     }
@@ -35,7 +36,7 @@ struct ReportConsumer: ~Copyable, LineConsumer {
 
     mutating func takeOverlong() { grouping.takeOverlong() }
 
-    /// The stalls whose end has not come. Once, when everything is read.
+    /// Adds the stalls without an end line. Call it once, when everything is read.
     mutating func takeOpenLines() { grouping.takeOpenLines() }
 
     consuming func finish() -> ReportAggregate { ReportAggregate(grouping: grouping.finish(), parts: box.parts) }

@@ -2,18 +2,18 @@ internal import LagModel
 internal import LagOutput
 internal import LagReader
 
-/// What the page's script gets: JSON that is in the page as data. Times are milliseconds since 1970 and lengths milliseconds.
+/// The input of the page's script: JSON in the page. Times are milliseconds since 1970, durations milliseconds.
 struct ReportData {
     let report: Report
     var traceLink: String?
 
-    /// Of a culprit or a fingerprint; the page's tables have more.
+    /// The limit for a culprit or a fingerprint; the page's tables show more.
     private static let maximumGroupNameBytes = 200
-    /// Of the names of all frames together, and of one however many there are.
+    /// The limit for the names of all frames together, and the length that each may have in any case.
     private static let maximumNameBytes = 800_000
     private static let leastNameBytes = 40
 
-    /// With `<` escaped, so that no text can end the element that it is in.
+    /// `<` is escaped, so that no text can end the element that contains it.
     func bytes() -> [UInt8] {
         var writer = JSONLineWriter(capacity: 1 << 20)
         writer.beginObject()
@@ -56,12 +56,12 @@ struct ReportData {
         return writer.withBytes { Self.sanitized(Array($0)) }
     }
 
-    /// JSON as it may stand in an element of HTML, and be shown as a file; bytes that are no UTF-8 are replaced.
+    /// JSON that is safe in an HTML element and as a file; invalid UTF-8 is replaced.
     static func sanitized(_ json: [UInt8]) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(json.count)
         for scalar in String(decoding: json, as: UTF8.self).unicodeScalars {
-            // In JSON they are in strings alone, but for spaces.
+            // In JSON, these occur only in strings, except spaces.
             guard scalar == "<" || scalar.value >= 0x7f && PlainText.isControl(scalar) else {
                 output += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
                 continue
@@ -74,13 +74,13 @@ struct ReportData {
         return output
     }
 
-    /// How many bytes some JSON has in the page.
+    /// The size of JSON in the page, in bytes.
     static func size(_ json: [UInt8]) -> Int {
-        // Of plain text, which most of it is, nothing becomes longer.
+        // Plain text, the usual case, does not become longer.
         json.allSatisfy { $0 < 0x7f && $0 != UInt8(ascii: "<") } ? json.count : sanitized(json).count
     }
 
-    /// Text that has at most so many bytes in the page, and an ellipsis where it was longer.
+    /// Text with at most `most` bytes in the page; longer text ends with an ellipsis.
     private static func cut(_ text: String, _ most: Int) -> String {
         guard size(Array(text.utf8)) > most else { return text }
         var rest = most
@@ -113,15 +113,15 @@ struct ReportData {
         writer.endObject()
     }
 
-    /// A tree is a flat list, five numbers a node: parent, frame, all and own milliseconds, those of what was left out. Nodes below one parent may
-    /// have the same frame.
+    /// A tree is a flat list, five numbers per node: parent, frame, total and own milliseconds, and milliseconds of what was left
+    /// out. Children of one parent may have the same frame.
     private func writeTrees(_ writer: inout JSONLineWriter) {
         var indices: [StackTree.FrameKey: Int] = [:]
         var origins: [String: Set<StackTree.Origin>] = [:]
         for group in report.groups {
             for node in group.tree.nodes { origins[node.frame.name, default: []].insert(node.frame.origin) }
         }
-        /// A name without more is what is known of that name, where that is one thing.
+        /// A bare name gets the known origin and module of that name, if these are unambiguous.
         func settled(_ frame: StackTree.Frame) -> StackTree.FrameKey {
             let known = (origins[frame.name] ?? []).subtracting([.unknown])
             return StackTree.FrameKey(
@@ -165,7 +165,7 @@ struct ReportData {
         writer.endArray()
     }
 
-    /// A flat list, five numbers a cell: series, column from the first, row, count, milliseconds.
+    /// A flat list, five numbers per cell: series, column (from the first), row, count, milliseconds.
     private func write(_ cells: TimeCells, _ writer: inout JSONLineWriter) {
         let first = cells.cells.isEmpty ? 0 : cells.firstColumn
         writer.beginObject()
@@ -185,7 +185,8 @@ struct ReportData {
         writer.endObject()
     }
 
-    /// A flat list, seven numbers a stall: start, length, group, lane, cause, phase (0 end, 1 begin, 2 abandoned), detail or -1.
+    /// A flat list, seven numbers per stall: start, length, group, lane, cause, phase (0 end, 1 begin, 2 abandoned), detail or
+    /// -1.
     private func writeMarks(_ writer: inout JSONLineWriter) {
         let details = Dictionary(report.details.enumerated().map { ($1.id, $0) }) { first, _ in first }
         writer.key("marks")

@@ -1,14 +1,14 @@
 internal import FoundationEssentials
 internal import LagReader
 
-/// The page's bytes: one file, without anything from elsewhere.
+/// The page's bytes: one file that loads nothing from other sites.
 ///
-/// What was read is in it as text of tables (``HTMLText``) and as JSON in elements that no browser runs (``ReportData``). The policy
-/// allows one script and one style, named by their hashes: whatever a record says, nothing else runs.
+/// The data is in it as text of tables (``HTMLText``) and as JSON in elements that browsers do not run (``ReportData``). The
+/// policy allows one script and one style, named by their hashes: whatever a record contains, nothing else runs.
 struct ReportPage {
     let report: Report
     let version: String
-    /// A ``TraceLink``; nil: traces are named and no link.
+    /// A ``TraceLink``; nil: traces are shown without a link.
     var traceLink: String?
 
     private static let scripts = [

@@ -1,17 +1,18 @@
 internal import LagModel
 internal import LagReader
 
-/// What a page needs beside the table of groups. The same in any order of reading, as long as nothing is full.
+/// The data that a page needs in addition to the table of groups. It does not depend on the order of reading, unless a limit is
+/// reached.
 struct ReportParts: Sendable {
-    /// Stalls that the timeline shows as themselves.
+    /// The number of stalls that the timeline shows individually.
     static let marks = 2000
-    /// Stalls of the table of the worst.
+    /// The number of stalls in the table of the longest.
     static let worst = 50
     private static let maximumNotices = 10_000
 
     private(set) var heat = TimeCells()
     private(set) var lanes = LaneTable()
-    /// A few lanes are shown, and fewer causes than durations.
+    /// Half is enough: few lanes are shown, and there are fewer causes than durations.
     private(set) var laneCells = TimeCells(limit: TimeCells.maximumCells / 2)
     private(set) var tree = StackTree()
     private(set) var marked = LongestStalls(limit: marks)
@@ -19,10 +20,10 @@ struct ReportParts: Sendable {
     private(set) var lineStore = LineStore()
     private(set) var incidents = IncidentTable()
     private(set) var hosts = DistinctCount()
-    /// When the last stall ended, as far as known.
+    /// When the last stall ended, if known.
     private(set) var lastEnd = Int64.min
     private(set) var abandonedCount: UInt64 = 0
-    /// Lines that the monitors say they lost, by the notice that says so: a notice may come twice, and one announcement has a
+    /// Lines that the monitors reported as lost, by notice: a notice may be duplicated, and one announcement has a
     /// notice for each reason, all with the same total.
     private var lost: [UInt64: UInt64] = [:]
 
@@ -36,7 +37,7 @@ struct ReportParts: Sendable {
         }
     }
 
-    /// - Parameter groups: for each of the other's groups its index here.
+    /// - Parameter groups: for each group of the other, its index here.
     mutating func add(_ other: ReportParts, groups: [Int]) {
         let group = { (index: Int) in index < 0 ? -1 : groups[index] }
         let indices = lanes.add(other.lanes)

@@ -5,7 +5,7 @@ internal import LagReader
 struct ReportSummary {
     let report: Report
 
-    /// Name and value of the figures at the top.
+    /// The names and values of the figures at the top.
     var tiles: [(name: String, value: String)] {
         let all = report.all
         return [
@@ -45,7 +45,7 @@ struct ReportSummary {
         return items.compactMap { $0 }
     }
 
-    /// What was not counted, or is not shown, each with its number.
+    /// What was not counted or is not shown, each with its number.
     var leftOut: [String] {
         let (tally, all) = (report.tally, report.all)
         let marks = HTMLText.number(report.marks.count)
@@ -88,7 +88,7 @@ struct ReportSummary {
         return lost.compactMap { $0 } + report.inputErrors.map { "\(HTMLText.short($0))." } + hidden.compactMap { $0 }
     }
 
-    /// Nil when there is none.
+    /// Nil if the count is 0.
     private func item(_ name: String, _ count: UInt64, _ text: String = "") -> String? {
         count == 0 ? nil : "\(name): <b>\(HTMLText.number(count))</b>.\(text.isEmpty ? "" : " " + text)"
     }

@@ -1,11 +1,11 @@
 internal import LagModel
 internal import LagReader
 
-/// The page's tables, which are there without scripts as well.
+/// The page's tables, which need no scripts.
 struct ReportTables {
     let report: Report
 
-    /// Of each name in the list of an incident's stalls: the page has a place for all of them.
+    /// The limit for each name in the list of an incident's stalls; the details show full names.
     private static let maximumVictimCharacters = 60
     private static let maximumProcessCharacters = 255
 
@@ -103,7 +103,7 @@ struct ReportTables {
             + cause(StallGroup.causes[stall.cause]) + culprit + "</li>"
     }
 
-    /// Where the details of stalls are, by the stalls' ids.
+    /// The indices of the stalls' details, by stall ID.
     private var detailIndices: [String: Int] {
         Dictionary(report.details.enumerated().map { ($1.id, $0) }) { first, _ in first }
     }
@@ -156,7 +156,7 @@ struct ReportTables {
         return "<tr\(times)\(reference)>" + cells.enumerated().map(cell).joined() + "</tr>"
     }
 
-    /// As the call graph names a process, so that the page can choose by it.
+    /// The process name as in the call graph, so that the page can select by it.
     private static func processAttribute(_ name: String) -> String {
         let short = String(String.UnicodeScalarView(name.unicodeScalars.prefix(maximumProcessCharacters)))
         return " data-process=\"\(HTMLText.escaped(StackPath.root(of: short).name))\""

@@ -1,7 +1,7 @@
 internal import LagModel
 internal import LagReader
 
-/// A stall that the page shows as itself.
+/// A stall that the page shows individually.
 struct RetainedStall: Sendable {
     let id: String
     let time: Int64
@@ -13,10 +13,10 @@ struct RetainedStall: Sendable {
     /// Index in ``StallGroup/causes``.
     let cause: Int
     let phase: StallRecord.Phase
-    /// Nil: it was too long, or is not needed.
+    /// Nil: too long, or not needed.
     var line: [UInt8]?
 
-    /// The longest first; the same for the same stalls in any order.
+    /// The longest first; the result does not depend on the order of the input.
     static func isBefore(_ one: RetainedStall, _ other: RetainedStall) -> Bool {
         if one.nanoseconds != other.nanoseconds { return one.nanoseconds > other.nanoseconds }
         return one.time != other.time ? one.time < other.time : one.id < other.id
@@ -26,10 +26,10 @@ struct RetainedStall: Sendable {
 /// The longest of all stalls.
 struct LongestStalls: Sendable {
     private let limit: Int
-    /// So many more before they are sorted again.
+    /// How many more are collected before they are sorted again.
     private let slack: Int
     private var kept: [RetainedStall] = []
-    /// What is shorter has no chance.
+    /// Shorter stalls are ignored.
     private var minimumNanoseconds: UInt64 = 0
 
     init(limit: Int) {
@@ -53,7 +53,7 @@ struct LongestStalls: Sendable {
         }
     }
 
-    /// What comes next is kept again, though it may be shorter than what was there.
+    /// Resets the minimum too: the next stalls are kept, even if they are shorter than the removed ones.
     mutating func removeAll() {
         kept = []
         minimumNanoseconds = 0

@@ -1,5 +1,5 @@
 /// SHA-256 (FIPS 180-4), for the page's own policy: its script and its style are named by their hashes, which is stricter than a nonce,
-/// and the same in every page. For nothing else: a page has some tens of kilobytes of these.
+/// and the same in every page. Only for that purpose: a page has some tens of kilobytes of them.
 enum SHA256 {
     private static let constants: [UInt32] = fractions(of: 64, root: 3)
     private static let start: [UInt32] = fractions(of: 8, root: 2)
@@ -40,7 +40,7 @@ enum SHA256 {
 
     private static func rotated(_ word: UInt32, _ count: UInt32) -> UInt32 { word >> count | word << (32 - count) }
 
-    /// The first 32 bits of the fractional parts of the square or cube roots of the first primes: where the standard has its numbers from.
+    /// The first 32 bits of the fractional parts of the square or cube roots of the first primes: the standard's constants.
     private static func fractions(of count: Int, root: Int) -> [UInt32] {
         var primes: [UInt64] = []
         var candidate: UInt64 = 2
@@ -49,7 +49,7 @@ enum SHA256 {
             candidate += 1
         }
         return primes.map { prime in
-            // The largest whole number whose power is not above the prime, scaled: the root with 32 bits after the point.
+            // The largest integer whose power does not exceed the scaled prime: the root with 32 fractional bits.
             let scaled = UInt128(prime) << UInt128(32 * root)
             var low: UInt128 = 0
             var high: UInt128 = 1 << 38

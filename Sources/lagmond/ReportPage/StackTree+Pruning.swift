@@ -6,10 +6,10 @@ struct PrunedTree {
         /// Index in the tree; -1: a root.
         let parent: Int
         let frame: StackTree.Frame
-        /// With all that is below.
+        /// Including all descendants.
         let nanoseconds: UInt64
         let ownNanoseconds: UInt64
-        /// Of children that were left out.
+        /// The time of pruned children.
         let prunedNanoseconds: UInt64
         let prunedCount: Int
     }
@@ -32,12 +32,12 @@ struct PrunedTree {
         }
         let rank = { (index: Int) in Rank(weight: weights[index] ?? 0, depth: depths[index] ?? 0) }
         let ranks = members.map(rank).sorted()
-        // Equals at the border go together, so that the order of reading does not show.
+        // Nodes of equal rank at the limit are treated alike, so that the result does not depend on the order of reading.
         let last = ranks.count > limit ? ranks[limit] : nil
         var children: [Int: [Int]] = [:]
         for index in members { children[Int(tree.nodes[index].parent), default: []].append(index) }
 
-        /// Down a branch; as deep as ``StackPath/maximumFrames``.
+        /// Recurses down a branch, at most ``StackPath/maximumFrames`` deep.
         func write(_ index: Int, _ parent: Int) {
             let place = nodes.count
             let below = (children[index] ?? []).sorted { one, other in
@@ -68,7 +68,7 @@ struct PrunedTree {
 
     private static let root = StackTree.Frame(name: "all", module: "", origin: .unknown)
 
-    /// What is before has more weight, or as much and is nearer to the root.
+    /// Higher-ranked nodes are heavier, or equally heavy and nearer to the root.
     private struct Rank: Comparable {
         let weight: UInt64
         let depth: Int

@@ -2,13 +2,13 @@ internal import Glibc
 internal import LagModel
 internal import LagReader
 
-/// The stacks of all stalls, merged from the root on, under their groups; a bounded number of nodes.
+/// The stacks of all stalls, merged from the root, by group; a bounded number of nodes.
 ///
-/// A frame is a function by its name and by whose code it is, whatever the build and the line: the tree is made for people.
+/// A frame is a function, identified by its name and origin, regardless of build and line, to keep the tree readable.
 struct StackTree: Sendable {
-    /// Whose code a frame is. A library's function that has the name of one of the program's is another one.
+    /// Whose code a frame is. Functions of a library and of the program with the same name are different.
     enum Origin: UInt8, Sendable {
-        /// The samples of a line are names alone.
+        /// The samples of a line have only names.
         case unknown
         case library
         case program
@@ -16,11 +16,11 @@ struct StackTree: Sendable {
 
     struct Frame: Sendable {
         let name: String
-        /// Of several the first in the alphabet; empty: no line says.
+        /// If there are several, the alphabetically first; empty: no line has it.
         var module: String
         let origin: Origin
 
-        /// The same in any order.
+        /// The result does not depend on the order.
         mutating func learn(_ other: Frame) {
             if module.isEmpty || (!other.module.isEmpty && other.module < module) { module = other.module }
         }
@@ -38,24 +38,24 @@ struct StackTree: Sendable {
         let parent: Int32
         let frame: Int32
         let group: Int32
-        /// What was spent here and not further down.
+        /// The time spent in this node itself, without its children.
         var nanoseconds: UInt64 = 0
         var count: UInt64 = 0
     }
 
-    /// About 100 bytes each. What comes when it is full ends at the last frame that is known.
+    /// About 100 bytes each. When the tree is full, new stacks end at their last known frame.
     static let maximumNodes = 400_000
     static let maximumFrames = 100_000
     private static let maximumNameBytes = 512
 
     private(set) var frames: [Frame] = []
     private(set) var nodes: [Node] = []
-    /// Stacks that were cut because there was no place.
+    /// Stacks that were truncated because the tree was full.
     private(set) var shortened: UInt64 = 0
     private var frameIndices: [FrameKey: Int32] = [:]
     private var children: [UInt64: Int32] = [:]
     private var roots: [UInt64: Int32] = [:]
-    /// The node where a stack ends that came before, by the bytes of its frames.
+    /// The node where an earlier stack ends, by the bytes of its frames.
     private var known: [UInt64: Int32] = [:]
 
     /// Adds the stall in the scanner.
@@ -71,7 +71,7 @@ struct StackTree: Sendable {
         }
     }
 
-    /// - Parameter groups: for each of the other's groups its number here.
+    /// - Parameter groups: for each group of the other, its number here.
     mutating func add(_ other: StackTree, groups: (Int) -> Int) {
         shortened += other.shortened
         var places: [Int32] = []
@@ -132,11 +132,11 @@ struct StackTree: Sendable {
     }
 }
 
-/// The bytes of a line's frames without the addresses, which are others in each process.
+/// The bytes of a line's frames without the addresses, which differ in each process.
 enum StackBytes {
     private static let pc: StaticString = "\"pc\":\""
 
-    /// Nil when the line has no frames.
+    /// Nil if the line has no frames.
     static func hash(_ line: borrowing LineScanner, group: Int) -> UInt64? {
         guard let span = line.span(.frames), span.kind == .array else { return nil }
         let bytes = line.bytes(of: span)
@@ -158,7 +158,7 @@ enum StackBytes {
         var place = start
         while place + length <= bytes.count {
             guard let found = memchr(base + place, CInt(letter), bytes.count - place) else { return nil }
-            // One back: before the letter is the quote.
+            // One back, to the quote before the letter.
             place = UnsafeRawPointer(found) - UnsafeRawPointer(base) - 1
             guard place + length <= bytes.count else { return nil }
             if place >= start, memcmp(base + place, pc.utf8Start, length) == 0 { return place + length }

@@ -1,12 +1,13 @@
 internal import LagModel
 
-/// How much was stalled in which stretch of time, by series (a group, a lane) and row (a duration, a cause); a bounded number of cells.
+/// The stalled time per interval, by series (a group, a lane) and row (a duration, a cause); a bounded number of cells.
 ///
-/// The columns are stretches of one width, counted from 1970. When the cells are too many the width grows to the next of
-/// ``widths``, each a multiple of the one before, so that no cell has to be split: the outcome does not depend on the order of the stalls.
+/// The columns are intervals of one width, counted from 1970. If there are too many cells, the width grows to the next of
+/// ``widths``, each a multiple of the one before, so that no cell is split: the result does not depend on the order of the
+/// stalls.
 struct TimeCells: Sendable {
     struct Key: Hashable, Sendable {
-        /// -1: what has no series of its own.
+        /// -1: everything without its own series.
         var series: Int
         var row: Int
         var column: Int64
@@ -17,7 +18,7 @@ struct TimeCells: Sendable {
         var nanoseconds: UInt64 = 0
     }
 
-    /// What a dictionary of half a million places holds: 21 MB.
+    /// The number that a dictionary with half a million buckets holds: 21 MB.
     static let maximumCells = 390_000
 
     private static let second: Int64 = 1_000_000_000
@@ -41,21 +42,21 @@ struct TimeCells: Sendable {
         add(Key(series: series, row: row, column: column(time)), Sum(count: 1, nanoseconds: nanoseconds))
     }
 
-    /// - Parameter series: for each of the other's series its number here.
+    /// - Parameter series: for each series of the other, its number here.
     mutating func add(_ other: TimeCells, series: (Int) -> Int) {
         var other = other
         while level < other.level { coarsen() }
         while other.level < level { other.coarsen() }
         for (key, sum) in other.cells {
-            // The width may have grown on the way.
+            // The width may have grown meanwhile.
             let product = key.column.multipliedReportingOverflow(by: other.width)
-            // Of the first column and the last the beginning may be outside of what a time can be.
+            // The start of the first or last column may be outside the range of times.
             let time = product.overflow ? (key.column < 0 ? Int64.min : .max) : product.partialValue
             add(Key(series: series(key.series), row: key.row, column: column(time)), sum)
         }
     }
 
-    /// The cells under other series, in columns so wide that there are not more of both than allowed; of the columns, counted from
+    /// The cells with renumbered series, in columns wide enough that columns and cells stay within the limits; columns count from
     /// the first, at least one.
     func fitted(columns maximumColumns: Int64, cells maximum: Int, series: (Int) -> Int) -> TimeCells {
         var fitted = TimeCells()
@@ -89,7 +90,7 @@ struct TimeCells: Sendable {
 
     private mutating func put(_ key: Key, _ sum: Sum) {
         var key = key
-        // Only of years full of groups.
+        // Only with years of data and many groups.
         if level + 1 == Self.widths.count, cells.count > limit, cells[key] == nil { key.series = -1 }
         cells[key, default: Sum()].count += sum.count
         cells[key, default: Sum()].nanoseconds.addSaturated(sum.nanoseconds)

@@ -1,12 +1,12 @@
-/// A template of addresses at which traces are shown: `https://tempo.example/trace/{trace_id}`.
+/// A URL template for traces: `https://tempo.example/trace/{trace_id}`.
 enum TraceLink {
     private static let schemes = ["https://", "http://"]
     private static let maximumBytes = 500
 
-    /// Why a template cannot be used; nil: it can. No other scheme: a page's link must not run anything.
+    /// Why a template is invalid; nil: valid. Other schemes are not allowed, because a link in the page must not run anything.
     static func problem(_ template: String) -> String? {
         guard schemes.contains(where: { template.lowercased().hasPrefix($0) }) else {
-            return "has to begin with https:// or http://"
+            return "must begin with https:// or http://"
         }
         guard template.contains("{trace_id}") else { return "has no {trace_id} in it" }
         guard template.utf8.count <= maximumBytes else { return "has \(template.utf8.count) bytes; allowed: \(maximumBytes)" }

@@ -1,11 +1,11 @@
 internal import LagMonitor
 internal import LagOutput
 
-/// `/healthz`: whether stalls would be detected and their lines written. A watched loop that hangs is no fault of lagmond: the page
-/// names it, and the answer stays 200.
+/// `/healthz`: whether stalls would be detected and their lines written. A hanging watched loop is not a fault of lagmond: the
+/// page names it, and the status stays 200.
 struct HealthPage {
     static let contentType = "application/json"
-    /// A longer call of the sink holds the reporter up.
+    /// A longer call of the sink blocks the reporter.
     static let sinkTimeout: Duration = .seconds(5)
 
     let isWatching: Bool
@@ -114,6 +114,6 @@ struct HealthPage {
 }
 
 extension StallCounts.LoopKey {
-    /// For people: `main`; of a command `cache/redis-server/main`.
+    /// A readable name: `main`; for a command `cache/redis-server/main`.
     var path: String { [target, process, loop].compactMap(\.self).joined(separator: "/") }
 }

@@ -1,17 +1,17 @@
 internal import LagMonitor
 internal import Synchronization
 
-/// A sink that remembers how its last call went, for `/healthz`, and says on stderr why lines are lost: a line could not where none is taken. It
-/// changes nothing of what the sink within does.
+/// A sink that remembers the result of its last call, for `/healthz`, and reports on stderr why lines are lost, because a record
+/// could not if the sink accepts none. It does not change what the inner sink does.
 final class HealthTrackingSink: RecordSink {
     struct Health: Equatable {
-        /// Of the last line, when the sink did not take it.
+        /// The reason, if the sink did not accept the last line.
         var refusal: String?
-        /// Of lines that it had taken, until later ones arrive.
+        /// The reason why accepted lines were lost, until later ones arrive.
         var loss: String?
-        /// Since when a call has not returned, `CLOCK_MONOTONIC`.
+        /// When the call in progress began, `CLOCK_MONOTONIC`.
         var busySince: MonotonicTime?
-        /// Lines taken that may still be given up.
+        /// Accepted lines that may still be lost.
         var unsettled = 0
 
         var failure: String? { refusal ?? loss }
@@ -19,13 +19,13 @@ final class HealthTrackingSink: RecordSink {
 
     private let sink: any RecordSink
     private let state = Mutex(Health())
-    /// When each reason was reported: that of each line would be a flood.
+    /// When each reason was last reported, because reporting each line would be a flood.
     private let reported = Mutex<[String: MonotonicTime]>([:])
     private static let silence: Duration = .seconds(3600)
     private static let mostReasons = 16
     private let report: @Sendable (String) -> Void
 
-    /// - Parameter report: of why lines are lost, to people; of each reason once an hour.
+    /// - Parameter report: reports to the user why lines are lost; once an hour for each reason.
     init(_ sink: any RecordSink, report: @escaping @Sendable (String) -> Void = { Diagnostics.report($0) }) {
         self.sink = sink
         self.report = report
@@ -73,7 +73,7 @@ final class HealthTrackingSink: RecordSink {
 
     func takeAbandonedNotices() -> [Notice] {
         let notices = sink.takeAbandonedNotices()
-        // A total of 0: what an earlier process left. Another notice is about losses that were reported when they came about.
+        // A total of 0 means lines of an earlier process. The losses of other notices were reported when they happened.
         let inherited = notices.reduce(0 as UInt64) { sum, notice in
             if case .dropped(let count, _, 0) = notice.content { sum + count } else { sum }
         }
@@ -88,7 +88,7 @@ final class HealthTrackingSink: RecordSink {
     var unsettledLines: Int {
         let lines = sink.unsettledLines
         state.withLock { state in
-            // What waited is gone: it has arrived, or the next call reports that it has not.
+            // The waiting lines are gone: they have arrived, or the next call reports that they have not.
             if state.unsettled > 0, lines == 0 { state.loss = nil }
             state.unsettled = lines
         }
@@ -103,7 +103,7 @@ final class HealthTrackingSink: RecordSink {
             state.withLock { state in
                 state.busySince = nil
                 state.refusal = nil
-                // A file never has lines that wait: there a line that was written is one that arrived.
+                // A file never has waiting lines: a written line has arrived.
                 if isSettled, state.unsettled == 0 { state.loss = nil }
             }
         } catch {

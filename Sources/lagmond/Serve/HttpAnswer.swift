@@ -1,6 +1,6 @@
 internal import NIOHTTP1
 
-/// An answer whose text is there.
+/// An answer with complete text.
 struct HttpAnswer: Sendable {
     var status: HTTPResponseStatus
     var type = "text/plain; charset=utf-8"

@@ -3,15 +3,15 @@ internal import LagOutput
 internal import LagRemote
 internal import Synchronization
 
-/// Makes the sinks that hand the lines of a command's processes to the clients of `/stalls`, count their stalls, and remember these while they
-/// last. Any thread.
+/// Creates the sinks that pass the lines of a command's processes to the clients of `/stalls`, count their stalls, and remember
+/// stalls in progress. Any thread.
 final class LineDispatcher: Sendable {
     private struct StalledThread: Hashable {
         let process: Int32
         let thread: Int32
     }
 
-    /// nil: there is no HTTP service.
+    /// nil: no HTTP service.
     private let live: LiveLines?
     private let target: String?
     private let stalled = Mutex<[StalledThread: Int]>([:])
@@ -25,7 +25,7 @@ final class LineDispatcher: Sendable {
         StallCounts.LoopKey(target: target, process: process, loop: Self.withoutNumber(loop))
     }
 
-    /// A number at the end (`thread 4711`, `conn-17`) would make a series of its own of every thread that ever was.
+    /// A number at the end (`thread 4711`, `conn-17`) would create a new series for every thread.
     private static func withoutNumber(_ loop: String) -> String {
         let stem = loop.reversed().drop { $0.isASCII && $0.isNumber }
         guard stem.count < loop.count else { return loop }
@@ -43,7 +43,7 @@ final class LineDispatcher: Sendable {
 
     func sink(of process: ProcessContext) -> any RecordSink { ProcessLineSink(log: self, process: process) }
 
-    /// Whether a stall of this thread lasts that is a hang, with its line written, or held back by a limit.
+    /// Whether this thread has a hang in progress whose line was written, or suppressed by a limit.
     func hasBegun(process: Int32, thread: Int32) -> Bool {
         stalled.withLock { $0[StalledThread(process: process, thread: thread)] != nil }
     }
@@ -68,7 +68,7 @@ final class LineDispatcher: Sendable {
 private final class ProcessLineSink: StallObserver {
     private let log: LineDispatcher
     private let process: ProcessContext
-    /// Hangs that are not over.
+    /// Hangs in progress.
     private let begun = Mutex<[(StallCounts.LoopKey, StallID)]>([])
 
     let name = "/stalls"
@@ -90,7 +90,7 @@ private final class ProcessLineSink: StallObserver {
         log.take(stall, at: place, process)
     }
 
-    /// The process is watched no more: what it was stalled in is over.
+    /// The process is no longer watched: its stalls count as over.
     func close() {
         log.forget(
             process.pid,

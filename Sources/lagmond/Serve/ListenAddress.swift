@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Where the HTTP service listens: `http.listen`.
 ///
-/// A port alone is one of 127.0.0.1: what a program does stays on its host, unless the user names another address.
+/// A port without an address means 127.0.0.1: the data stays on the host unless the user names another address.
 struct ListenAddress: Equatable, CustomStringConvertible {
     enum Host: Equatable {
         case ip4(String)
@@ -10,7 +10,7 @@ struct ListenAddress: Equatable, CustomStringConvertible {
     }
 
     let host: Host
-    /// 0: any that is free.
+    /// 0: any free port.
     let port: UInt16
 
     static let allowed = "a port, or an address and a port: 9464, 127.0.0.1:9464, [::1]:9464, 0.0.0.0:9464 for every network"
@@ -45,7 +45,7 @@ struct ListenAddress: Equatable, CustomStringConvertible {
     private static let loopback = "127.0.0.1"
 
     private static func isAddress(_ text: String, of family: Int32) -> Bool {
-        // As many as the longer form has.
+        // The size of the longer address form.
         var bytes = [UInt8](repeating: 0, count: 16)
         return inet_pton(family, text, &bytes) == 1
     }

@@ -2,7 +2,7 @@ internal import Glibc
 internal import LagMonitor
 internal import Synchronization
 
-/// The queue of one client of `/stalls`, bounded also for a slow one.
+/// The queue of one client of `/stalls`; bounded, even if the client is slow.
 ///
 /// Lines that did not fit are counted, and reported by a `dropped` line (`sink_slow`) before the next line that does.
 final class LiveClient: Sendable {
@@ -14,7 +14,7 @@ final class LiveClient: Sendable {
         var lost: UInt64 = 0
         var lostTotal: UInt64 = 0
         var isOver = false
-        /// Asked for lines when there were none.
+        /// Whether the client requested lines when there were none.
         var isAwaited = false
     }
 
@@ -28,7 +28,7 @@ final class LiveClient: Sendable {
     private let context: ProcessContext
     private let wake: @Sendable () -> Void
 
-    /// - Parameter wake: is called when ``next()`` has something after it had nothing, once. It must not wait.
+    /// - Parameter wake: called once when ``next()`` has lines again after it had none. It must not block.
     init(context: ProcessContext, wake: @escaping @Sendable () -> Void) {
         self.context = context
         self.wake = wake
@@ -48,14 +48,14 @@ final class LiveClient: Sendable {
         }
     }
 
-    /// An empty line for one who waits.
+    /// Sends an empty line to a waiting client.
     func sendHeartbeat() {
         change { state in
             if state.isAwaited { state.waiting.append(UInt8(ascii: "\n")) }
         }
     }
 
-    /// No more lines; what waits is still handed on.
+    /// No more lines; queued lines are still delivered.
     func finish() {
         change { state in
             guard !state.isOver else { return }
@@ -72,7 +72,7 @@ final class LiveClient: Sendable {
         }
     }
 
-    /// What came since the last time. One reader.
+    /// The lines since the last call. One reader.
     func next() -> Next {
         state.withLock { state in
             if !state.waiting.isEmpty {

@@ -1,4 +1,4 @@
-/// In which of two formats `/metrics` is.
+/// The two formats of `/metrics`.
 enum MetricsFormat: Sendable, CaseIterable {
     /// The text format of Prometheus, version 0.0.4.
     case prometheus
@@ -12,7 +12,8 @@ enum MetricsFormat: Sendable, CaseIterable {
         }
     }
 
-    /// What a client prefers by its `Accept` headers (RFC 9110, 12.5.1). OpenMetrics has to be named: a wildcard gets what has always been there.
+    /// The format that a client prefers by its `Accept` headers (RFC 9110, 12.5.1). OpenMetrics must be named: a wildcard gets
+    /// the older format.
     init(accepting headers: [String]) {
         var (openMetrics, text) = (0, 0)
         for range in headers.flatMap({ $0.split(separator: ",") }) {
@@ -31,7 +32,7 @@ enum MetricsFormat: Sendable, CaseIterable {
         self = openMetrics > 0 && openMetrics >= text ? .openMetrics : .prometheus
     }
 
-    /// A quality, `0` to `1` with at most three digits behind the point; 0 for what is none.
+    /// A quality, `0` to `1` with at most three fractional digits; 0 if invalid.
     private static func thousandths(_ text: Substring) -> Int {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let whole = parts.first, whole == "0" || whole == "1" else { return 0 }

@@ -2,18 +2,18 @@ internal import LagMonitor
 
 /// `/metrics`.
 ///
-/// No label is by fingerprint, symbol or number of a process or thread: how many series there are is known beforehand, or bounded
+/// No label contains a fingerprint, a symbol, or a process or thread ID: the number of series is known beforehand, or bounded
 /// (``StallCounts/maximumPlaces``).
 struct MetricsPage {
     let counts: StallCounts.Snapshot
-    /// For how long each loop has been at what it does now; of several in one place the longest.
+    /// The duration of each loop's current callback; for several loops of one series, the longest.
     let lags: [StallCounts.LoopKey: UInt64]
     var dropped: UInt64 = 0
-    /// Held back by limits.
+    /// Stalls suppressed by limits.
     var suppressed: UInt64 = 0
-    /// The operator's, in every sample.
+    /// The operator's labels, in every sample.
     var labels = RecordLabels.none
-    /// Of commands.
+    /// The status of commands.
     var targets: [TargetStatus] = []
     var format = MetricsFormat.prometheus
 
@@ -21,7 +21,7 @@ struct MetricsPage {
         var text = ""
         let isOpen = format == .openMetrics
         func family(_ name: String, _ type: String, _ help: String) {
-            // OpenMetrics names a counter's family without what its sample ends in.
+            // In OpenMetrics, a counter's family name lacks the suffix of its sample.
             let name = isOpen && type == "counter" ? String(name.dropLast("_total".count)) : name
             text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
         }
@@ -108,7 +108,7 @@ struct MetricsPage {
         ("lagmonitor_hang_signals_total", "counter", "Signals sent because of a hang.", { "\($0.signals)" }),
     ]
 
-    /// With as many fractional digits as say something.
+    /// Without trailing zeros in the fraction.
     static func seconds(_ nanoseconds: UInt64) -> String {
         let fraction = nanoseconds % 1_000_000_000
         guard fraction > 0 else { return "\(nanoseconds / 1_000_000_000)" }
@@ -120,7 +120,7 @@ struct MetricsPage {
 
     private static func number(_ value: Double) -> String { value == value.rounded() ? "\(Int(value))" : "\(value)" }
 
-    /// A label's value: backslash, quote and newline.
+    /// A label's value, with backslash, quote and newline escaped.
     static func escaped(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {

@@ -1,9 +1,9 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Bounds what a connection's parser gets: nothing beyond the head's limit, and nothing after the head.
+/// Limits the input of a connection's parser: nothing beyond the head's limit, and nothing after the head.
 ///
-/// The parser limits the fields of a head, but not what stands before and between them.
+/// The parser limits the fields of a head, but not the bytes before and between them.
 final class RequestGate: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -11,7 +11,7 @@ final class RequestGate: ChannelInboundHandler {
     private let limits: HttpLimits
     private var headBytes = 0
     private var droppedBytes = 0
-    /// Set when the answer is decided: what comes from then on is dropped.
+    /// Set when the answer is decided: later bytes are dropped.
     var isClosed = false
 
     init(limits: HttpLimits) { self.limits = limits }

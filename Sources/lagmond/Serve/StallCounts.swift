@@ -2,18 +2,19 @@ internal import LagModel
 internal import LagMonitor
 internal import Synchronization
 
-/// The stalls, counted for `/metrics`, whether lines were written of them or a limit held these back. Any thread.
+/// Counts stalls for `/metrics`, whether their lines were written or suppressed by a limit. Any thread.
 ///
-/// The meaning of each number is that of the product LagMonitorMetrics: a stall counts once, with its last line.
+/// Each number means the same as in the product LagMonitorMetrics: a stall counts once, with its last line.
 final class StallCounts: Sendable {
     /// Upper bounds in seconds. Practical thresholds begin at 50 ms, and a minute is a hang by any measure.
     static let bounds: [Double] = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
-    /// Whose loop it is: the own one (neither target nor process), or one of a command.
+    /// Identifies a loop: lagmond's own (neither target nor process), or one of a command.
     ///
-    /// Names are a program's choice: they stand here as ``PlainText``, so that two that look the same in a label are one.
+    /// Programs choose the names: they are sanitized here (``PlainText``), so that names that look the same in a label are the
+    /// same.
     struct LoopKey: Hashable, Comparable {
-        /// By name, where there are several.
+        /// The target's name, if there are several.
         let target: String?
         let process: String?
         let loop: String
@@ -24,7 +25,7 @@ final class StallCounts: Sendable {
             self.loop = PlainText.sanitized(loop)
         }
 
-        /// Beyond ``StallCounts/maximumPlaces``.
+        /// The key for loops beyond ``StallCounts/maximumPlaces``.
         static func other(target: String?) -> LoopKey { LoopKey(target: target, process: "other", loop: "other") }
 
         static func < (left: LoopKey, right: LoopKey) -> Bool {
@@ -37,15 +38,15 @@ final class StallCounts: Sendable {
         let cause: StallRecord.Cause
     }
 
-    /// A stall of a request whose trace is known.
+    /// A stall whose request has a known trace.
     struct Exemplar: Equatable {
         let traceID: String
         let spanID: String
         let nanoseconds: UInt64
-        /// When it was over, in milliseconds since 1970.
+        /// When it ended, in milliseconds since 1970.
         let milliseconds: UInt64
 
-        /// Nil where the trace is not known.
+        /// Nil if the trace is not known.
         init?(_ stall: LineFacts.Stall) {
             guard let traceID = stall.traceID, let spanID = stall.spanID else { return nil }
             (self.traceID, self.spanID, nanoseconds) = (traceID, spanID, stall.durationNanoseconds)
@@ -54,9 +55,9 @@ final class StallCounts: Sendable {
     }
 
     struct Durations: Equatable {
-        /// Of each bound, and beyond the last: not added up.
+        /// The count for each bound, and beyond the last; not cumulative.
         var buckets = [UInt64](repeating: 0, count: StallCounts.bounds.count + 1)
-        /// The last one of each bucket that has any.
+        /// The last exemplar of each bucket.
         var exemplars: [Int: Exemplar] = [:]
         var count: UInt64 = 0
         var nanoseconds: UInt64 = 0
@@ -72,7 +73,7 @@ final class StallCounts: Sendable {
     }
 
     struct Loop: Equatable {
-        /// Hangs that are not over: one of each process of that name.
+        /// Hangs in progress: one for each process of that name.
         var inProgress: Set<StallID> = []
         /// When the last stall began, in milliseconds since 1970.
         var lastMilliseconds: UInt64?
@@ -83,12 +84,12 @@ final class StallCounts: Sendable {
         var loops: [LoopKey: Loop] = [:]
     }
 
-    /// Names are chosen by whoever runs a program, and a collector keeps a series of each for weeks.
+    /// Programs choose the names, and a collector keeps each series for weeks.
     static let maximumPlaces = 200
 
     private let state: Mutex<Snapshot>
 
-    /// - Parameter places: what is watched from the start.
+    /// - Parameter places: the loops that are watched from the start.
     init(places: [LoopKey]) {
         state = Mutex(Snapshot())
         for place in places { register(place) }
@@ -96,13 +97,13 @@ final class StallCounts: Sendable {
 
     var snapshot: Snapshot { state.withLock { $0 } }
 
-    /// Its series are there from now on, at zero, so that the first stall is an increase.
+    /// Its series exist from now on, at zero, so that the first stall is an increase.
     func register(_ place: LoopKey) { state.withLock { _ = Self.row(of: place, in: &$0) } }
 
-    /// The same by the series that these places have, which are registered: of several in one the highest.
+    /// The values by series, after registering these places: for several values in one series, the highest.
     func rows(of values: [LoopKey: UInt64]) -> [LoopKey: UInt64] {
         state.withLock { state in
-            // In their order: which of them have a series of their own does not change from page to page.
+            // Sorted, so that the same places have their own series on every page.
             values.sorted { $0.key < $1.key }.reduce(into: [:]) { rows, value in
                 let row = Self.row(of: value.key, in: &state)
                 rows[row] = max(rows[row] ?? 0, value.value)
@@ -124,7 +125,7 @@ final class StallCounts: Sendable {
         }
     }
 
-    /// It is over, and no further record will say so.
+    /// The stall is over, and no further record will report that.
     func forget(_ stall: StallID, at place: LoopKey) {
         state.withLock { state in
             let place = Self.row(of: place, in: &state)

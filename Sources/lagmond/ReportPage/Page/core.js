@@ -2,8 +2,8 @@
 
 const data = JSON.parse(document.getElementById('data').textContent);
 
-// What is chosen. group: index or -1. box: columns and rows of the heat map, or null. detail: index or -1. process: a name or ''.
-// missing: what a link asked for and the page does not have.
+// The selection. group: index or -1. box: columns and rows of the heat map, or null. detail: index or -1. process: a name or ''.
+// missing: items that a link refers to but the page does not have.
 const state = { group: -1, box: null, detail: -1, process: '', missing: [] };
 const views = [];
 
@@ -34,17 +34,17 @@ function makeSVG(name, attributes = {}, text = null) {
   return element;
 }
 
-// Control and format characters can turn text around or hide it; they are shown by their number.
+// Control and format characters can reverse or hide text; they are shown as numbers.
 const hidden = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
 
-/** Text of a record as it can be shown. */
+/** Text of a record, made safe to show. */
 function visible(text, most = 4000) {
   const whole = typeof text === 'object' ? JSON.stringify(text) : String(text);
   const cut = whole.length > most ? whole.slice(0, most) + '… (' + (whole.length - most) + ' more characters)' : whole;
   return cut.replace(hidden, (letter) => '⟨U+' + letter.codePointAt(0).toString(16).toUpperCase().padStart(4, '0') + '⟩');
 }
 
-/** A length of time for people, as the tables have it: three digits below a minute, two whole units above it. */
+/** A readable duration, as in the tables: three digits below a minute, two whole units above it. */
 function duration(ms) {
   const three = (value) => String(Number(value.toPrecision(3)));
   const pair = (value, size, large, small) => Math.floor(value / size) + ' ' + large + (value % size > 0 ? ' ' + value % size + ' ' + small : '');
@@ -55,7 +55,7 @@ function duration(ms) {
   return minutes < 1440 ? pair(minutes, 60, 'h', 'min') : pair(Math.round(ms / 3600000), 24, 'd', 'h');
 }
 
-/** A round length: 150 ms, 2 s, 15 min. */
+/** A round duration: 150 ms, 2 s, 15 min. */
 function roundDuration(ms) {
   const units = [[86400000, 'd'], [3600000, 'h'], [60000, 'min'], [1000, 's']];
   for (const [size, name] of units) if (ms >= size) return Number((ms / size).toPrecision(3)) + ' ' + name;
@@ -69,7 +69,7 @@ const share = (part, whole) => (whole > 0 ? (100 * part / whole).toFixed(part * 
 /** A time in UTC: 2026-11-21 18:07:56.654. */
 const clock = (ms) => new Date(ms).toISOString().replace('T', ' ').replace('Z', '');
 
-/** As much of a time as a step between two needs. */
+/** A time, with the precision that the step between two ticks needs. */
 function tick(ms, step) {
   const text = clock(ms);
   if (step >= 86400000) return text.slice(0, 10);
@@ -77,7 +77,7 @@ function tick(ms, step) {
   return step >= 1000 ? text.slice(11, 19) : text.slice(11, 23);
 }
 
-/** Round times between two, not more than so many. */
+/** Round times in a range, at most `most`. */
 function ticks(from, to, most) {
   const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 3e4, 6e4, 12e4, 3e5, 6e5, 18e5, 36e5, 72e5, 108e5, 216e5, 432e5];
   for (let day = 864e5; day < 1e15; day *= 2) steps.push(day);
@@ -87,7 +87,7 @@ function ticks(from, to, most) {
   return { step, times };
 }
 
-/** Lines for round times, and the times below them, whole at the edges. */
+/** Lines for round times, and the times below them, not clipped at the edges. */
 function drawTicks(svg, round, x, width, top, height) {
   for (const time of round.times) {
     const place = x(time);
@@ -97,7 +97,7 @@ function drawTicks(svg, round, x, width, top, height) {
   }
 }
 
-/** What a group is called. */
+/** A group's name. */
 function groupName(index) {
   const group = data.groups[index];
   if (group.is_rest) return count(data.others) + ' other groups';
@@ -126,7 +126,7 @@ function onResize(body) {
   let width = main.clientWidth;
   let timer = 0;
   new ResizeObserver(() => {
-    // The height changes with each word that is shown.
+    // The height changes whenever text is shown.
     if (main.clientWidth === width) return;
     width = main.clientWidth;
     clearTimeout(timer);

@@ -1,6 +1,6 @@
-// A stall in detail: everything that its line holds, from a script element of its own that is read when it is asked for.
+// A stall in detail: everything in its line, from its own script element, which is parsed on demand.
 
-// Members that have a place of their own; what is left is listed as it stands.
+// Members that have their own place; the others are listed unchanged.
 const placed = new Set(['schema', 'event', 'message', 'time', 'id', 'phase', 'severity', 'kind', 'found_by', 'fingerprint', 'duration_ms',
   'duration_min_ms', 'duration_max_ms', 'excluded_ms', 'threshold_ms', 'cause', 'cpu_ms', 'run_delay_ms', 'throttled_ms', 'blocked_ms',
   'pending', 'pending_ms', 'system_ms',
@@ -52,7 +52,7 @@ function showStall(panel, text) {
 const list = (value) => (Array.isArray(value) ? value : []);
 const isNumber = (value) => typeof value === 'number';
 
-/** Names and values; those without a value are left out. */
+/** Names and values, without those that have no value. */
 function fields(panel, pairs) {
   const known = pairs.filter(([, value]) => value !== null && value !== undefined && value !== '');
   if (known.length === 0) return;
@@ -72,7 +72,7 @@ function showFigures(panel, stall) {
   panel.append(element);
 }
 
-/** Which group, and its other stalls that have a detail. */
+/** The group, and its other stalls that have details. */
 function showGroup(panel, stall) {
   const group = data.details[state.detail];
   const line = make('div', { class: 'tools' });
@@ -133,14 +133,14 @@ function showCulprit(panel, stall) {
   ]);
 }
 
-/** Where a trace is shown; null where that is not known, or its number is none. */
+/** The URL of the trace; null if it is not known or the trace ID is invalid. */
 function traceAddress(stall) {
   if (!data.trace_link || !/^[0-9a-f]{32}$/.test(stall.trace_id ?? '')) return null;
   const span = /^[0-9a-f]{16}$/.test(stall.span_id ?? '') ? stall.span_id : '';
   return data.trace_link.replaceAll('{trace_id}', stall.trace_id).replaceAll('{span_id}', span);
 }
 
-/** What the thread was at: the request, its trace, the task. */
+/** What the thread was working on: the request, its trace, the task. */
 function showWork(panel, stall) {
   const [request, task] = [stall.request, stall.task];
   const state = Object.entries(stall.state ?? {});
@@ -219,7 +219,7 @@ function showTree(panel, stall) {
   if (list(stall.sample_tree).length === 0) return;
   panel.append(make('h3', {}, 'All samples, merged (root first)'));
   const element = make('ol', { class: 'stack' });
-  // Of a name alone it is not known whose it is, but where the stack has it as well.
+  // A name alone does not show whose code it is, unless the stack has it as well.
   const own = new Set(list(stall.frames).filter((frame) => frame?.in_app).map((frame) => frame.symbol));
   for (const frame of list(stall.frames)) if (frame && !frame.in_app) own.delete(frame.symbol);
   const show = (node, depth) => {

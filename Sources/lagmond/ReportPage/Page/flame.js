@@ -1,4 +1,4 @@
-// The call graph, root at the top: as wide as it stalled.
+// The call graph, root at the top; the width is the stalled time.
 
 const rowHeight = 19;
 const flame = { root: null, zoom: null, shown: [], matches: new Set(), folded: true, inverted: false, canFold: false };
@@ -38,7 +38,7 @@ function setUpFlame() {
   });
 }
 
-/** Makes the tree anew. */
+/** Rebuilds the tree. */
 function plantFlame() {
   const plant = (isFolded) => {
     const root = flame.inverted ? invertedTree(chosenTree()) : chosenTree();
@@ -72,14 +72,14 @@ function toggleInverted() {
 
 const frameName = (frame) => data.frames[frame][0];
 
-/** Marks what matches, and says how much of the time goes through it: a function below another match counts with that. */
+/** Marks matches, and shows their share of the time: a match below another match counts with that one. */
 function search() {
   const wanted = flame.search.value.trim().toLowerCase();
   flame.matches = new Set();
   let ms = 0;
   const names = new Set();
   const look = (node, isInside) => {
-    // What is folded is found all the same.
+    // Folded frames are searched too.
     const frames = node.callers ? node.callers.map((each) => each.frame) : [node.frame];
     const found = wanted === '' || node.depth === 0 ? [] : frames.filter((each) => frameName(each).toLowerCase().includes(wanted));
     const isMatch = found.length > 0;
@@ -113,7 +113,7 @@ function drawFlame() {
   };
   const draw = (node, left, row) => {
     place(node, left, top.ms > 0 ? node.ms / top.ms : 1, row, '');
-    // What was spent in the function itself stands at the right, as a gap.
+    // The function's own time is a gap at the right.
     let offset = left;
     for (const child of node.children) {
       const part = child.ms / top.ms;

@@ -1,8 +1,8 @@
-// The heat map: time by duration, as dark as there were stalls; what is chosen in it narrows the tables and the timeline.
+// The heat map: time by duration, darker with more stalls; a selection in it narrows the tables and the timeline.
 
 const heat = { top: 6, bottom: 22, left: 64, right: 8, rowHeight: 17, cursor: null };
 
-/** Calls with series, column, row, count and milliseconds. */
+/** Calls `body` with series, column, row, count and milliseconds of each cell. */
 function eachHeatCell(body) {
   const cells = data.heat.cells;
   for (let place = 0; place < cells.length; place += 5) {
@@ -32,7 +32,7 @@ function rowsText(low, high) {
   return roundDuration(rowEdge(low)) + ' to ' + to;
 }
 
-/** What is chosen, in words. */
+/** The selection in words. */
 function boxText() {
   const box = state.box;
   const times = clock(columnTime(box.c0)).slice(0, 19) + ' to ' + clock(columnTime(box.c1 + 1)).slice(0, 19);
@@ -55,7 +55,7 @@ function setUpHeat() {
     heat.least = Math.min(heat.least, row);
     most = Math.max(most, row);
   });
-  // Some empty rows make the edge clear.
+  // Some empty rows make the edge visible.
   heat.least = Math.max(0, Math.min(heat.least, most - 5));
   heat.rows = most - heat.least + 1;
   heat.svg.addEventListener('keydown', moveInHeat);
@@ -112,7 +112,7 @@ function drawHeat() {
     svg.append(outline({ c0: column, c1: column, r0: row, r1: row }, 'cursor'));
   }
   const whose = state.group >= 0 ? 'group ' + groupName(state.group) : state.process === '' ? 'all stalls' : 'groups of ' + visible(state.process, 60);
-  // A cell knows its group and not its process.
+  // A cell knows its group but not its process.
   const mixed = state.process !== '' && [...processes.values()].some((each) => each.name !== state.process
     && [...each.groups].some((group) => isOfProcess(group) && (state.group < 0 || group === state.group)));
   heat.note.textContent = 'A column is ' + roundDuration(data.heat.width) + ', a row is a range of durations: ' + whose + (mixed ? ' (with their stalls in other processes)' : '') + '. Click or drag to select.';
@@ -148,7 +148,7 @@ const boxOf = (one, two) => ({
   r0: Math.min(one.row, two.row), r1: Math.max(one.row, two.row),
 });
 
-/** A click chooses a cell, a drag all that it spans; a click on what is chosen chooses all. */
+/** A click selects a cell, a drag all cells that it covers; a click on the selection selects all. */
 function beginBox(event) {
   if (event.button !== 0 || !event.target.classList.contains('hit')) return;
   const first = cellAt(event);

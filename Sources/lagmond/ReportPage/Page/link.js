@@ -1,6 +1,6 @@
-// What is chosen is in the page's address, after the #: a link shows it again, to others too.
+// The selection is in the page's URL, after the #, so that a link shows it again, also to other users.
 
-/** The fragment of what is chosen; empty for everything. */
+/** The fragment for the selection; empty for everything. */
 function linkOf({ group, detail, process }) {
   const parts = new URLSearchParams();
   if (process !== '') parts.set('process', process);
@@ -17,7 +17,7 @@ function stallID(detail) {
   }
 }
 
-/** What a fragment means, and what of it is not in this page; null for one that is no link of ours. */
+/** The selection of a fragment, and the items that are not in this page; null if it is not one of our links. */
 function readLink(fragment) {
   if (!fragment.includes('=')) return null;
   const wanted = new URLSearchParams(fragment);
@@ -38,7 +38,7 @@ function readLink(fragment) {
   return choice;
 }
 
-/** Returns what the address asks for at first. */
+/** Returns the initial selection of the URL. */
 function setUpLink() {
   const follow = () => {
     const choice = readLink(location.hash.slice(1));
@@ -47,13 +47,13 @@ function setUpLink() {
   window.addEventListener('hashchange', follow);
   views.push(() => {
     const link = linkOf(state);
-    // What others put there stays while nothing is chosen.
+    // A foreign fragment stays while nothing is selected.
     if (link === '' && !location.hash.includes('=')) return;
     if ('#' + link === location.hash) return;
     try {
       history.replaceState(null, '', '#' + link);
     } catch {
-      // In a frame that has no address of its own there is no link either.
+      // A frame without its own URL has no link.
     }
   });
   return readLink(location.hash.slice(1)) || {};

@@ -1,4 +1,4 @@
-// Puts the parts together. What needs no script is there before.
+// Assembles the parts. Everything that needs no script is already in the page.
 
 function setUp() {
   setUpTables();

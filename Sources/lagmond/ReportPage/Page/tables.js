@@ -1,6 +1,6 @@
-// The tables are in the page already: here they become sortable, and rows choose.
+// The tables are already in the page: this makes them sortable and their rows selectable.
 
-/** The heat map's cells inside what is chosen, summed up by group. */
+/** The heat map's cells in the selection, summed up by group. */
 function boxByGroup() {
   const sums = new Map();
   eachHeatCell((series, column, row, number, ms) => {
@@ -37,7 +37,7 @@ function setUpTables() {
 
 const mostProcesses = 200;
 
-/** One of several processes can be chosen. */
+/** Lets the user select one of several processes. */
 function setUpProcesses() {
   if (processes.size < 2) return;
   const choice = make('select', { id: 'process', 'aria-label': 'Only stalls of a process' }, make('option', { value: '' }, 'All processes'));
@@ -52,7 +52,7 @@ function setUpProcesses() {
   views.push(() => { choice.value = state.process; });
 }
 
-/** A stall of an incident that has a detail opens it. */
+/** Clicking a stall of an incident opens its details, if it has some. */
 function setUpIncidents() {
   const table = byId('incident-table');
   if (!table) return;
@@ -65,7 +65,7 @@ function setUpIncidents() {
   }
 }
 
-/** An incident is shown when one of its stalls is among what is chosen. */
+/** Shows an incident if one of its stalls is selected. */
 function showIncidents() {
   let shown = 0;
   for (const row of rowsOf('incident-table')) {
@@ -122,7 +122,7 @@ function rowsOf(id) {
   return table ? [...table.tBodies[0].rows] : [];
 }
 
-/** Under each group's total, how much of all it is. */
+/** A bar under each group's total: its share of all. */
 function addBars() {
   const most = Math.max(1, ...data.groups.filter((group) => !group.is_rest).map((group) => group.total));
   for (const row of rowsOf('group-table')) {
@@ -140,7 +140,7 @@ function makeSortable(table) {
     cell.replaceChildren(button);
     button.addEventListener('click', () => {
       const isNumber = cell.classList.contains('number');
-      // Numbers begin with the largest, but for the rank.
+      // Numbers start with the largest, except the rank.
       const first = isNumber && index > 0 ? 'descending' : 'ascending';
       const other = first === 'descending' ? 'ascending' : 'descending';
       const order = cell.getAttribute('aria-sort') === first ? other : first;
@@ -160,7 +160,7 @@ function makeSortable(table) {
   });
 }
 
-/** What is chosen, and ways to choose it no more. */
+/** The selection, and buttons to clear it. */
 function showFilter() {
   const bar = clear(byId('filter'));
   const isNarrowed = state.group >= 0 || state.box || state.process !== '';

@@ -1,4 +1,4 @@
-// The timeline: a lane a loop; the longest stalls as bars, all stalls as shades.
+// The timeline: one lane per loop; the longest stalls as bars, all stalls as shading.
 
 const timeline = { shown: [], cursor: -1, isWhole: false };
 const fewLanes = 10;
@@ -30,7 +30,7 @@ function setUpTimeline() {
   onResize(drawTimeline);
 }
 
-/** From when to when: of what is chosen in the heat map, else of all. */
+/** The time range: of the selection in the heat map, else of all. */
 function timelineRange() {
   if (state.box) return [columnTime(state.box.c0), columnTime(state.box.c1 + 1)];
   const cells = data.lane_cells;
@@ -53,7 +53,7 @@ function drawTimeline() {
   const svg = clear(timeline.svg);
   const width = svg.clientWidth || 900;
   const isNarrow = width < 760;
-  // By their places among all lanes; what has no lane of its own is of many processes.
+  // By their positions among all lanes; the shared lane belongs to many processes.
   const order = data.lanes.map((_, lane) => lane).filter((lane) => isProcess(data.lanes[lane][1]));
   if (data.lane_count > data.lanes.length && state.process === '') order.push(data.lanes.length);
   const all = order.length;
@@ -109,7 +109,7 @@ function drawTimeline() {
   svg.setAttribute('aria-label', 'Timeline of ' + count(timeline.shown.length) + ' stalls in ' + lanes + ' lanes: arrow keys move from stall to stall, Enter opens one. The tables contain the same data.');
 }
 
-/** How much of each stretch was stalled, in the colour of its heaviest cause. */
+/** The stalled share of each interval, in the colour of its heaviest cause. */
 function drawShades(svg, x, rows, step, label, from, to) {
   const { start, width, cells } = data.lane_cells;
   const sums = new Map();

@@ -1,4 +1,4 @@
-// Trees of calls: a group's, of all groups, of one process, from the leaf up, and without the callers that say nothing.
+// Call trees: of a group, of all groups, of one process, inverted (from the leaf up), and without uninteresting callers.
 
 /** A group's tree as nodes. */
 function treeOf(group) {
@@ -13,7 +13,7 @@ function treeOf(group) {
   return nodes[0];
 }
 
-/** Trees in one: what is called from one place and has one frame is one node. */
+/** Merges trees: children with the same parent and frame become one node. */
 function mergeTrees(sources) {
   const node = { frame: sources[0].frame, ms: 0, own: 0, pruned: 0, children: [] };
   const below = new Map();
@@ -30,7 +30,7 @@ function mergeTrees(sources) {
   return node;
 }
 
-/** What is chosen; every way begins with its process. */
+/** The tree of the selection; every path begins with its process. */
 function chosenTree() {
   const groups = state.group < 0 ? data.groups.map((_, index) => index) : [state.group];
   const root = mergeTrees(groups.map(treeOf));
@@ -42,10 +42,10 @@ function chosenTree() {
   return root;
 }
 
-// Below it a way is not followed up on its own.
+// Smaller paths are not followed separately.
 const leastInverted = 1 / 5000;
 
-/** From where the thread stood up to who called: what is called from many places stands once, with all its time. */
+/** From the leaf up to its callers: a function that is called from many places appears once, with all its time. */
 function invertedTree(root) {
   const make = (frame) => ({ frame, ms: 0, own: 0, pruned: 0, children: [], byFrame: new Map() });
   const top = make(root.frame);
@@ -80,12 +80,12 @@ function invertedTree(root) {
   return top;
 }
 
-// What is left to see above a fork, and of a way that never forks; fewer are not worth a fold.
+// Callers that stay visible above a fork, and in a path that never forks; folding fewer is not worthwhile.
 const callersAboveFork = 3;
 const framesOfChain = 14;
 const leastFold = 4;
 
-/** A node and what it alone calls, down to where ways part or end. */
+/** A node and its chain of single children, down to where paths fork or end. */
 function chainFrom(node) {
   const chain = [node];
   for (let last = node; last.children.length === 1 && last.pruned === 0 && last.own === 0; chain.push(last)) last = last.children[0];
@@ -95,8 +95,8 @@ function chainFrom(node) {
 const foldOf = (callers, children) => ({ frame: callers[0].frame, ms: callers[0].ms, own: 0, pruned: 0, children, callers });
 
 /**
- * The same without the callers that are common to all below them: in each process from `_start`, or from where a thread begins, to
- * shortly before ways part. One node represents them.
+ * The tree without callers that are common to everything below: in each process from `_start`, or from a thread's start function, to
+ * shortly before paths fork. One node represents them.
  */
 function foldRoots(root) {
   const fold = (branch) => {
@@ -109,7 +109,7 @@ function foldRoots(root) {
   for (const process of root.children) process.children = process.children.map(fold);
 }
 
-/** In an inverted tree the far end of a way that does not part any more. */
+/** In an inverted tree, folds the far end of a path that does not fork any more. */
 function foldTails(node) {
   for (const child of node.children) {
     const chain = chainFrom(child);
@@ -121,7 +121,7 @@ function foldTails(node) {
   }
 }
 
-/** Says to each node who its caller is and how deep it is. */
+/** Sets each node's caller and depth. */
 function settleTree(node, parent = null) {
   node.parent = parent;
   node.depth = parent ? parent.depth + 1 : 0;
@@ -129,7 +129,7 @@ function settleTree(node, parent = null) {
   return node;
 }
 
-/** Names of the processes, the most stalled first, with the groups that they have stalls of. */
+/** Names of the processes, most stalled first, with the groups of their stalls. */
 const processes = (() => {
   const found = new Map();
   data.trees.forEach((flat, group) => {
@@ -145,8 +145,8 @@ const processes = (() => {
   return new Map([...found].sort(([, one], [, two]) => two.ms - one.ms));
 })();
 
-/** Whether a group has stalls of the process that is chosen. */
+/** Whether a group has stalls of the selected process. */
 const isOfProcess = (group) => state.process === '' || Boolean(processes.get(state.process)?.groups.has(group));
 
-/** Whether this is the process that is chosen, by its name as records have it. */
+/** Whether this is the selected process, by its name in records. */
 const isProcess = (name) => state.process === '' || (name || 'process').replaceAll('->', '→').replaceAll(';', ':') === state.process;
