@@ -1,29 +1,35 @@
+internal import LagMonitor
+internal import LagRemote
 internal import NIOCore
 internal import NIOHTTP1
 
-/// One connection: a request, its answer, the end. On the event loop's thread alone.
+/// One connection: a request, its answer, the end. Used only on the event loop's thread.
 ///
-/// The answer needs no more than the head. After it the connection's output is closed, and the client has a moment to do the same: who
-/// closes while bytes arrive takes the answer away from the client.
+/// The answer needs only the request's head. After it, the connection's output is closed, and the client gets a moment to do the
+/// same: closing the connection while bytes arrive could destroy the answer before the client reads it.
 final class HttpExchange: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
     private enum State {
         case awaitingHead
-        /// The text is not there yet, or not taken yet.
+        /// The text is not ready yet, or not sent yet.
         case answering
         case streaming(LiveClient)
         /// The output is closed.
         case ending
     }
 
+    /// How long probed threads have to answer.
+    private static let longestProbe: Duration = .seconds(1)
+    private static let probePollMilliseconds: Int64 = 5
+
     private let pages: HttpPages
     private let limits: HttpLimits
     private let gate: RequestGate
     private var state = State.awaitingHead
     private var deadline: Scheduled<Void>?
-    /// Of the request, where there was one that could be read.
+    /// The version of the request, if one could be parsed.
     private var version = HTTPVersion.http1_1
     private var wantsBody = true
 
@@ -35,7 +41,7 @@ final class HttpExchange: ChannelInboundHandler {
 
     func channelActive(context: ChannelHandlerContext) {
         setDeadline(limits.headMilliseconds, context) { exchange, context in
-            let text = "a request has to arrive within \(Duration.milliseconds(exchange.limits.headMilliseconds).shown)"
+            let text = "a request must arrive within \(Duration.milliseconds(exchange.limits.headMilliseconds).shown)"
             exchange.send(.refusal(.requestTimeout, text), context)
         }
         context.fireChannelActive()
@@ -62,13 +68,20 @@ final class HttpExchange: ChannelInboundHandler {
         switch reply {
         case .answer(let answer): send(answer, context)
         case .lines(let client, let type): stream(client, type, context)
-        case .later(let make):
-            deadline?.cancel()
-            Task {
-                let answer = await make()
-                loop.execute { bound.value.exchange.send(answer, bound.value.context) }
-            }
+        case .probed(let check, let page): awaitAnswers(check, until: .now + Self.longestProbe, page, context)
         }
+    }
+
+    /// Uses timers of this loop instead of a task: if the system cannot start a thread, creating a task blocks until it can.
+    private func awaitAnswers(
+        _ check: LivenessProbe.Check,
+        until end: MonotonicTime,
+        _ page: @escaping @Sendable (Bool) -> HttpAnswer,
+        _ context: ChannelHandlerContext
+    ) {
+        let haveAnswered = check()
+        guard !haveAnswered, MonotonicTime.now < end else { return send(page(haveAnswered), context) }
+        setDeadline(Self.probePollMilliseconds, context) { $0.awaitAnswers(check, until: end, page, $1) }
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -81,7 +94,8 @@ final class HttpExchange: ChannelInboundHandler {
             switch state {
             case .awaitingHead, .ending: context.close(promise: nil)
             case .answering: break
-            // One that only sends no more takes it; one that is gone refuses it, which ends the connection.
+            // A client that only closed its sending side takes it; for a client that is gone, it fails, which ends the
+            // connection.
             case .streaming(let client): client.sendHeartbeat()
             }
         }
@@ -90,20 +104,20 @@ final class HttpExchange: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard let error = error as? HTTPParserError, case .awaitingHead = state else {
-            // What is dropped is not parsed any more, so this is the connection's.
+            // Dropped bytes are no longer parsed, so this is an error of the connection.
             return context.close(promise: nil)
         }
         switch error {
         case .headerOverflow:
             let text = "a request's head may have \(limits.headBytes) bytes and \(limits.headers) headers"
             send(.refusal(.requestHeaderFieldsTooLarge, text), context)
-        default: send(.refusal(.badRequest, "this is no HTTP request"), context)
+        default: send(.refusal(.badRequest, "not an HTTP request"), context)
         }
     }
 
     private func send(_ answer: HttpAnswer, _ context: ChannelHandlerContext) {
         gate.isClosed = true
-        // It may have left while the answer was made.
+        // The client may have disconnected while the answer was created.
         guard context.channel.isActive else { return }
         state = .answering
         let body = context.channel.allocator.buffer(string: answer.text)
@@ -158,7 +172,7 @@ extension HttpExchange {
         sendLines(context)
     }
 
-    /// As many as the client takes; the rest waits in its queue, which is bounded.
+    /// Sends as many lines as the client takes; the rest waits in its queue, which is bounded.
     private func sendLines(_ context: ChannelHandlerContext) {
         guard case .streaming(let client) = state else { return }
         while context.channel.isWritable {
@@ -174,7 +188,7 @@ extension HttpExchange {
                 return end(context)
             }
         }
-        // Else a client that reads nothing would keep its place for ever.
+        // Otherwise a client that reads nothing would keep its connection forever.
         if deadline == nil { setDeadline(limits.answerMilliseconds, context) { $1.close(promise: nil) } }
     }
 }

@@ -1,13 +1,14 @@
 internal import LagMonitor
+internal import LagRemote
 internal import NIOHTTP1
 internal import Synchronization
 
-/// What is answered to which request. Any thread.
+/// The answers to requests. Any thread.
 final class HttpPages: Sendable {
     enum Reply: Sendable {
         case answer(HttpAnswer)
-        /// Probes threads, and so takes up to a second.
-        case later(@Sendable () async -> HttpAnswer)
+        /// Threads have been probed, and have a moment to answer; the page depends on whether all did.
+        case probed(LivenessProbe.Check, page: @Sendable (Bool) -> HttpAnswer)
         /// Lines as they come.
         case lines(LiveClient, type: String)
     }
@@ -17,7 +18,7 @@ final class HttpPages: Sendable {
 
     let live: LiveLines
     private let output: HealthTrackingSink
-    /// `/metrics`, as it was made last.
+    /// `/metrics`, as last generated.
     private let page = Mutex<[MetricsFormat: (text: String, made: MonotonicTime)]>([:])
     private static let pageAge: Duration = .milliseconds(100)
     /// Set before a request can come.
@@ -31,12 +32,12 @@ final class HttpPages: Sendable {
     func serve(_ subject: any HttpStatusSource) { self.subject.withLock { $0 = subject } }
 
     /// - Parameters:
-    ///   - accept: its headers of that name.
+    ///   - accept: the request's `Accept` headers.
     ///   - wake: called when lines wait, once for each time ``LiveClient/next()`` had none.
     func reply(to method: HTTPMethod, _ target: String, accept: [String] = [], wake: @escaping @Sendable () -> Void) -> Reply {
         let path = String(target.prefix { $0 != "?" })
         guard ["/metrics", "/healthz", "/stalls"].contains(path) else {
-            return .answer(.refusal(.notFound, "there is /metrics, /healthz and /stalls"))
+            return .answer(.refusal(.notFound, "the pages are /metrics, /healthz and /stalls"))
         }
         guard method == .GET || method == .HEAD else {
             let allowed = Self.allowedMethods
@@ -46,7 +47,11 @@ final class HttpPages: Sendable {
         case "/metrics":
             let format = MetricsFormat(accepting: accept)
             return .answer(HttpAnswer(status: .ok, type: format.contentType, text: metrics(format)))
-        case "/healthz": return .later { [self] in await health() }
+        case "/healthz":
+            let subject = subject.withLock { $0 }
+            let isRunning = subject != nil
+            let check = subject?.probeLiveness() ?? LivenessProbe.Check()
+            return .probed(check) { [self] in health(subject, isWatching: isRunning && $0) }
         default:
             if method == .HEAD { return .answer(HttpAnswer(status: .ok, type: Self.linesType, text: "")) }
             guard let client = live.join(wake: wake) else { return .answer(Self.tooManySubscribers) }
@@ -60,7 +65,7 @@ final class HttpPages: Sendable {
         [("Retry-After", "5")]
     )
 
-    /// One for all who ask at about the same time: it may have megabytes.
+    /// One page for all clients at about the same time, because it may have megabytes.
     private func metrics(_ format: MetricsFormat) -> String {
         page.withLock { pages in
             if let page = pages[format], MonotonicTime.now - page.made < Self.pageAge { return page.text }
@@ -85,10 +90,9 @@ final class HttpPages: Sendable {
         ).text
     }
 
-    private func health() async -> HttpAnswer {
-        let subject = subject.withLock { $0 }
+    private func health(_ subject: (any HttpStatusSource)?, isWatching: Bool) -> HttpAnswer {
         let page = HealthPage(
-            isWatching: await subject?.isWatching() ?? false,
+            isWatching: isWatching,
             sinkName: output.name,
             sink: output.health,
             statistics: subject?.statistics ?? StallMonitorStatistics(),

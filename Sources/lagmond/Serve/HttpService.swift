@@ -1,4 +1,6 @@
 internal import Glibc
+internal import LagDetection
+internal import LagModel
 internal import LagMonitor
 internal import NIOCore
 internal import NIOHTTP1
@@ -7,7 +9,8 @@ internal import Synchronization
 
 /// `/metrics`, `/healthz` and `/stalls` over HTTP.
 ///
-/// The server runs on a thread of its own, so it answers while the main thread hangs. What clients can take is bounded (``HttpLimits``).
+/// The server runs on its own thread, so it answers while the main thread hangs. The resources of clients are limited
+/// (``HttpLimits``).
 final class HttpService: Sendable {
     private let address: ListenAddress
     private let pages: HttpPages
@@ -15,9 +18,9 @@ final class HttpService: Sendable {
     private let connections = Atomic<Int>(0)
 
     private static let restartSeconds: Int64 = 1
-    /// What clients of `/stalls` get to take the last lines.
+    /// How long clients of `/stalls` have to read the last lines.
     private static let drain: Duration = .milliseconds(200)
-    /// An event loop ends the process where it gets no descriptors: its poller, its waker, its timer, and the listener.
+    /// An event loop aborts the process if it gets no descriptors: its poller, its waker, its timer, and the listener.
     private static let descriptorsToStart = 8
 
     init(address: ListenAddress, live: LiveLines, output: HealthTrackingSink, limits: HttpLimits = HttpLimits()) {
@@ -26,17 +29,27 @@ final class HttpService: Sendable {
         pages = HttpPages(live: live, output: output)
     }
 
-    /// Listens, and says where.
-    /// - Throws: when the address cannot be had.
+    /// Listens, and reports the address. If the system cannot start a thread for it, reports that there are no pages.
+    /// - Returns: nil without a thread.
+    /// - Throws: if it cannot listen on the address.
     @discardableResult
-    func start(_ subject: any HttpStatusSource) throws(StartFailure) -> ListenAddress {
+    func start(_ subject: any HttpStatusSource) throws(StartFailure) -> ListenAddress? {
         pages.serve(subject)
         guard Self.hasDescriptors else { throw refusal(EMFILE) }
+        let loop: any EventLoop
         do {
-            let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-            let channel = try listen(on: address, group).wait()
+            loop = try Self.startLoop()
+        } catch {
+            Diagnostics.report("http.listen: without /metrics, /healthz and /stalls on \(address): \(error.message)")
+            return nil
+        }
+        do {
+            let channel = try listen(on: address, loop).wait()
             let own = ListenAddress(host: address.host, port: UInt16(channel.localAddress?.port ?? 0))
-            listenAgain(after: channel, on: own, group)
+            listenAgain(after: channel, on: own, loop)
+            let heartbeat = TimeAmount.milliseconds(limits.heartbeatMilliseconds)
+            loop.scheduleRepeatedTask(initialDelay: heartbeat, delay: heartbeat) { [live = pages.live] _ in live.sendHeartbeats()
+            }
             Diagnostics.report("listening on http://\(own)")
             return own
         } catch {
@@ -44,7 +57,23 @@ final class HttpService: Sendable {
         }
     }
 
-    /// After the last line: waits a moment for the clients to read it.
+    /// An event loop on our own thread: an event loop group starts its own thread, and aborts the process if it cannot.
+    private static func startLoop() throws(StartFailure) -> any EventLoop {
+        let started = PthreadMutex<(any EventLoop)?>(nil)
+        let posted = WakeSemaphore()
+        try HelperThread.start("lag-http") {
+            MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop { loop in
+                started.withLock { $0 = loop }
+                posted.post()
+            }
+        }
+        while true {
+            if let loop = started.withLock({ $0 }) { return loop }
+            _ = posted.wait(until: .max)
+        }
+    }
+
+    /// Call it after the last line: waits a moment for the clients to read it.
     func finish() {
         pages.live.close()
         let deadline = MonotonicTime.now + Self.drain
@@ -58,7 +87,7 @@ final class HttpService: Sendable {
             }
         return ServerBootstrap(group: group)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            // A client that sends no more may still read.
+            // A client that has closed its sending side may still read.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelInitializer { [self] channel in
                 channel.eventLoop.makeCompletedFuture { try serve(channel) }
@@ -66,10 +95,10 @@ final class HttpService: Sendable {
             .bind(to: try SocketAddress(ipAddress: host, port: Int(address.port)))
     }
 
-    /// A listener that ends (the system refuses it) is reported, and another one starts.
+    /// Reports when the listener closes (on a system error), and starts another one.
     private func listenAgain(after channel: any Channel, on address: ListenAddress, _ group: any EventLoopGroup) {
         channel.closeFuture.whenComplete { [self] _ in
-            Diagnostics.report("http: the listener ended; listening again")
+            Diagnostics.report("http: the listener closed; listening again")
             retry(address, group)
         }
     }
@@ -124,13 +153,13 @@ final class HttpService: Sendable {
     }
 }
 
-/// A connection beyond ``HttpLimits/connections``: it learns why, and ends. What it sends is dropped.
+/// A connection beyond ``HttpLimits/connections``: it gets the reason, and is closed. Its data is dropped.
 private final class RefusedConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private let limits: HttpLimits
-    /// Whether the client has a moment to read the answer. Many of them get none.
+    /// Whether the client has a moment to read the answer. If there are many, they have none.
     private let waits: Bool
 
     init(limits: HttpLimits, waits: Bool) {

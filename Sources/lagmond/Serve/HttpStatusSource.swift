@@ -3,8 +3,8 @@ internal import LagRemote
 
 /// The status behind the pages: what is watched, and whether the watch works.
 protocol HttpStatusSource: Sendable {
-    /// Whether a stall would be detected now. Probes the threads that detection needs, and waits a moment for their answers.
-    func isWatching() async -> Bool
+    /// Probes the threads that detection needs: if all answer, a stall would be detected now.
+    func probeLiveness() -> LivenessProbe.Check
     var statistics: StallMonitorStatistics { get }
     /// How long each loop that is watched now has been busy with its current activity.
     var lags: [StallCounts.LoopKey: UInt64] { get }
@@ -17,31 +17,31 @@ struct TargetStatus: Sendable {
     struct Process: Sendable {
         let pid: Int32
         let name: String
-        /// By name, with how long each has been at what it does now.
+        /// The loops by name, with the duration of each loop's current callback.
         let loops: [(name: String, lagNanoseconds: UInt64)]
     }
 
-    /// nil: there is one command, which needs no name.
+    /// nil: the only command, which needs no name.
     var name: String?
     /// `running`, `waiting`, …
     var phase: String
-    /// lagmond starts it; otherwise it runs already, or is waited for.
+    /// Whether lagmond starts it; otherwise it already runs, or is waited for.
     var isCommand = true
-    /// 0: it does not run.
+    /// 0: not running.
     var pid: Int32 = 0
     var restarts: UInt64 = 0
     var signals: UInt64 = 0
-    /// Why it will not be watched, or not run any more; nil: all is well.
+    /// Why it will not be watched, or will not run again; nil: no fault.
     var fault: String?
     var processes: [Process] = []
-    /// Those of its processes that cannot be watched.
+    /// Its processes that cannot be watched.
     var unwatched: [WatchReporter.Unwatched] = []
-    /// Those that could be watched, and had no event loop when that was looked for, some seconds ago.
+    /// Its processes that could be watched but had no event loop at the last check, some seconds ago.
     var withoutLoop: [WatchReporter.Unwatched] = []
-    /// Whether loops have found no slot in the shared table.
+    /// Whether the shared table had no free slot for some loops.
     var lacksSlots = false
 
-    /// Those that have no event loop so far.
+    /// Its processes without an event loop so far.
     var silent: [WatchReporter.Unwatched] {
         let watched = Set(processes.lazy.filter { !$0.loops.isEmpty }.map(\.pid))
         return withoutLoop.filter { !watched.contains($0.pid) }
@@ -57,12 +57,12 @@ extension TargetStatus.Process {
     }
 }
 
-/// The own process: its monitor, and loops that are known beforehand.
+/// lagmond's own process: its monitor, and the loops that are known beforehand.
 struct OwnProcessStatus: HttpStatusSource {
     let monitor: StallMonitor
     let loops: [any ObservableLoop]
 
-    func isWatching() async -> Bool { monitor.isRunning }
+    func probeLiveness() -> LivenessProbe.Check { LivenessProbe.Check { [monitor] in monitor.isRunning } }
     var statistics: StallMonitorStatistics { monitor.statistics }
     var targets: [TargetStatus] { [] }
 

@@ -1,17 +1,14 @@
-internal import Dispatch
 internal import LagMonitor
 internal import LagOutput
 internal import Synchronization
 
-/// A sink that counts every stall for `/metrics` and hands each line, in the native format, to the clients of `/stalls`.
+/// A sink that counts every stall for `/metrics` and passes each line, in the native format, to the clients of `/stalls`.
 ///
 /// It takes every line and never waits: a client that is too slow loses lines, and gets a `dropped` line (``LiveClient``).
 final class LiveLines: StallObserver {
     static let maximumClients = 8
-    /// So often a client that gets no lines gets an empty one: writing is the only way to notice that it is gone.
-    static let heartbeat: DispatchTimeInterval = .seconds(5)
 
-    /// Not kept alive by us: a client is gone when its response is.
+    /// A weak reference: a client is gone when its response is.
     private struct Entry {
         weak var client: LiveClient?
     }
@@ -26,22 +23,16 @@ final class LiveLines: StallObserver {
     let counts: StallCounts
     private let context: ProcessContext
     private let state = Mutex(State())
-    private let queue = DispatchQueue(label: "lagmond.stalls")
 
-    init(counts: StallCounts, context: ProcessContext, heartbeat: DispatchTimeInterval = LiveLines.heartbeat) {
+    init(counts: StallCounts, context: ProcessContext) {
         self.counts = counts
         self.context = context
-        scheduleHeartbeat(every: heartbeat)
     }
 
-    private func scheduleHeartbeat(every interval: DispatchTimeInterval) {
-        queue.asyncAfter(deadline: .now() + interval) { [weak self] in
-            self?.forEachClient { $0.sendHeartbeat() }
-            self?.scheduleHeartbeat(every: interval)
-        }
-    }
+    /// An empty line for each client that waits: writing is the only way to notice that one is gone.
+    func sendHeartbeats() { forEachClient { $0.sendHeartbeat() } }
 
-    /// nil when there are too many, or the run is over.
+    /// nil if there are too many clients, or the run is over.
     func join(wake: @escaping @Sendable () -> Void) -> LiveClient? {
         state.withLock { state in
             state.clients.removeAll { $0.client == nil }
@@ -52,7 +43,7 @@ final class LiveLines: StallObserver {
         }
     }
 
-    /// The operator's, for `/metrics`.
+    /// The operator's labels, for `/metrics`.
     var labels: RecordLabels { context.labels }
 
     var clients: Int { state.withLock { $0.clients.count { $0.client != nil } } }
@@ -67,14 +58,14 @@ final class LiveLines: StallObserver {
 
     func resume() throws(SinkError) { state.withLock { $0.isOver = false } }
 
-    /// The clients get what is left, and the end.
+    /// The clients get the remaining lines, then the end.
     func close() {
         state.withLock { $0.isOver = true }
         forEachClient { $0.finish() }
     }
 
     private func forEachClient(_ body: (LiveClient) -> Void) {
-        // Outside of the lock: a client that ends takes it.
+        // Outside the lock, because a client that ends takes it.
         for client in state.withLock({ $0.clients.compactMap(\.client) }) { body(client) }
     }
 }

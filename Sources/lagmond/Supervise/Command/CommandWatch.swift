@@ -3,7 +3,7 @@ internal import LagMonitor
 internal import LagRemote
 internal import Synchronization
 
-/// The watch of one command's loops, with its lines, its counts, and the action when a loop hangs.
+/// Watches one command's loops: its lines, its counts, and the action when a loop hangs.
 ///
 /// Any thread.
 final class CommandWatch: Sendable {
@@ -19,10 +19,10 @@ final class CommandWatch: Sendable {
     private let reports: StallReports
 
     /// - Parameters:
-    ///   - name: of the target; nil: there is only this command.
-    ///   - configuration: as ``StallMonitor/StallMonitorConfiguration`` has it for a command.
-    ///   - live: counts the lines for the HTTP service; nil: there is no service.
-    ///   - requiresWatch: a command that cannot be watched is not to run.
+    ///   - name: the target's name; nil: there is only this command.
+    ///   - configuration: ``StallMonitor/StallMonitorConfiguration``, adapted to a command.
+    ///   - live: counts the lines for the HTTP service; nil: no service.
+    ///   - requiresWatch: whether a command that cannot be watched must not run.
     init(
         name: String?,
         launcher: CommandLauncher,
@@ -47,7 +47,7 @@ final class CommandWatch: Sendable {
         self.tableWatch = tableWatch
         self.outside = outside
         let reports = StallReports { time in
-            // A watch that ends just now is waited for, and what it was stalled in has its `abandoned` line then.
+            // This waits for a watch that is just ending; its stall has its `abandoned` line then.
             tableWatch.reportStalls(begunBefore: time)
             outside.reportStalls(begunBefore: time)
         }
@@ -80,29 +80,29 @@ final class CommandWatch: Sendable {
         do throws(StartFailure) {
             try reporter.start()
         } catch {
-            lifecycle.say("what is watched is not reported: \(error.message)")
+            lifecycle.say("cannot report what is watched: \(error.message)")
         }
     }
 
-    /// Starts the command, and attaches to it where the preloaded library cannot be in it.
-    /// - Throws: ``StartFailure`` also where it has to be watched and cannot be; then it does not run any more.
+    /// Starts the command, and attaches to it if the preloaded library cannot be loaded into it.
+    /// - Throws: ``StartFailure``, also if it must be watched but cannot be; then it no longer runs.
     func startCommand(ownSession: Bool) throws(StartFailure) -> WrappedProcess {
         if requiresWatch, let obstacle = launcher.obstacle, let fault = ProcFolder.fault {
             throw Self.notWatched("\(obstacle); nor from outside: \(fault)")
         }
-        // Those of the command that ran before.
+        // Ends the watches of the command's previous run.
         outside.stop()
         if requiresWatch, launcher.isGo { throw Self.notWatched("it is \(GoProgram.notice)") }
         let process = try launcher.start(ownSession: ownSession)
         lifecycle.started(process)
         if let obstacle = launcher.obstacle { try watchFromOutside(process, obstacle) }
-        // Whoever stopped it just before found no process.
+        // A stop just before this found no process.
         if lifecycle.isStopping { lifecycle.stop() }
         return process
     }
 
     private func watchFromOutside(_ process: WrappedProcess, _ obstacle: String) throws(StartFailure) {
-        // By its file: the kernel names it a moment after its start.
+        // By its file name, because the kernel names the process only a moment after its start.
         guard outside.selection.includes(processName: launcher.programName) else { return }
         let text: String
         if launcher.isOfOtherArchitecture {
@@ -119,11 +119,11 @@ final class CommandWatch: Sendable {
         throw Self.notWatched(text)
     }
 
-    /// Stays with the command, over its restarts, until it has ended for good.
+    /// Supervises the command over its restarts until it has ended for good.
     /// - Parameters:
-    ///   - first: has been started.
+    ///   - first: the process that was started.
     ///   - waitForEnd: returns when that process has ended.
-    ///   - pause: waits before a restart; how it ends at once instead, or nil.
+    ///   - pause: waits before a restart; returns how to end at once instead, or nil.
     func supervise(
         _ first: WrappedProcess,
         ownSession: Bool,
@@ -150,11 +150,12 @@ final class CommandWatch: Sendable {
     private static func notWatched(_ why: String) -> StartFailure {
         StartFailure(
             status: ExitStatus.unavailable,
-            message: "--require-watch: the command does not run, it cannot be watched: \(why)"
+            message: "--require-watch: the command does not run because it cannot be watched: \(why)"
         )
     }
 
-    /// What goes on now that the command has ended by itself. (Where it was asked to end, the rest of it is about to end as well.)
+    /// The processes that keep running after the command ended by itself. (If it was asked to end, the rest is about to end as
+    /// well.)
     var remainingProcesses: RemainingProcesses? {
         guard !lifecycle.isAskedToEnd, let start = ProcessTree.startTicks(of: getpid()) else { return nil }
         let table = launcher.loopTable.variable
@@ -171,7 +172,7 @@ final class CommandWatch: Sendable {
         tableWatch.stop()
     }
 
-    /// - Parameter configuration: nil: as it is; watches in progress go on.
+    /// - Parameter configuration: nil: unchanged; watches in progress continue.
     func change(_ configuration: RemoteConfiguration?, _ policy: CommandPolicy) throws(StartFailure) {
         if let configuration {
             outside.configure(configuration)
@@ -199,8 +200,8 @@ final class CommandWatch: Sendable {
         }
     }
 
-    /// Has a `begin` line written of each stall that was in progress when a signal came that ends the command. Returns at once: no signal waits
-    /// for it.
+    /// Requests a `begin` line for each stall that was in progress when a signal arrived that ends the command. Returns at once,
+    /// so that no signal is delayed.
     func reportStalls(endingAt time: MonotonicTime) { reports.request(endingAt: time) }
 
     /// The counts so far; final after ``stop()``.
@@ -210,25 +211,25 @@ final class CommandWatch: Sendable {
         return sum
     }
 
-    /// Whether loops have found no slot in the table.
+    /// Whether the table had no free slot for some loops.
     var lacksSlots: Bool { tableWatch.table.refusals > 0 }
 
-    /// Loops whose watch has begun so far.
+    /// The number of loops whose watch has begun so far.
     var begunLoops: UInt64 { tableWatch.begunLoops + outside.begunLoops }
 
-    /// Sends a probe to all threads that detection needs; the result says whether they have answered.
+    /// Sends a probe to all threads that detection needs; the result reports whether they have answered.
     func probeLiveness() -> LivenessProbe.Check {
         LivenessProbe.Check([tableWatch.probeLiveness()] + outside.probeLiveness())
     }
 
-    /// Whether a process is this watch's own: selected, and below the command or with its table, as one that has left the command's tree. Some files
-    /// of `/proc`. Any thread.
+    /// Whether this watch covers a process: selected, and below the command or, if it has left the command's tree, with its
+    /// table. Reads some files of `/proc`. Any thread.
     func covers(_ process: Int32) -> Bool {
         guard process != getpid(), outside.selection.includes(process: process) else { return false }
         return ProcessTree.contains(process, below: lifecycle.status.pid) || tableWatch.isMapped(in: process) == true
     }
 
-    /// Those that are watched now, with their loops.
+    /// The processes that are watched now, with their loops.
     private var processes: [WatchedProcess] {
         tableWatch.watchedProcesses + outside.watchedProcesses
     }
@@ -243,7 +244,7 @@ final class CommandWatch: Sendable {
             pid: lifecycle.pid,
             restarts: lifecycle.restarts,
             signals: lifecycle.signals,
-            fault: lifecycle.phase == .givenUp ? "the command was started again too often, and given up" : nil,
+            fault: lifecycle.phase == .givenUp ? "the command was restarted too often and given up" : nil,
             processes: processes.map(TargetStatus.Process.init),
             unwatched: reporter.unwatched,
             withoutLoop: reporter.withoutLoop,
@@ -253,6 +254,5 @@ final class CommandWatch: Sendable {
 }
 
 extension CommandWatch: HttpStatusSource {
-    func isWatching() async -> Bool { await ProbeAnswers.allArrive([probeLiveness()]) }
     var targets: [TargetStatus] { [status] }
 }

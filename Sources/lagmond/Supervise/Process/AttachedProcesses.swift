@@ -5,9 +5,7 @@ internal import LagRemote
 struct AttachedProcesses: HttpStatusSource {
     let processes: [AttachedProcess]
 
-    func isWatching() async -> Bool {
-        await ProbeAnswers.allArrive(processes.map { $0.watch.probeLiveness() })
-    }
+    func probeLiveness() -> LivenessProbe.Check { LivenessProbe.Check(processes.map { $0.watch.probeLiveness() }) }
 
     var statistics: StallMonitorStatistics { processes.reduce(into: StallMonitorStatistics()) { $0 += $1.watch.statistics } }
 

@@ -6,7 +6,7 @@ internal import Synchronization
 final class TargetList: HttpStatusSource {
     private struct State {
         var targets: [any Target] = []
-        /// Those of them that are being ended.
+        /// The targets that are being ended.
         var ending: Set<ObjectIdentifier> = []
         var past = StallMonitorStatistics()
     }
@@ -15,7 +15,7 @@ final class TargetList: HttpStatusSource {
 
     var all: [any Target] { state.withLock { $0.targets } }
 
-    /// Without those that are being ended.
+    /// The targets without those that are being ended.
     var active: [any Target] {
         state.withLock { state in state.targets.filter { !state.ending.contains(ObjectIdentifier($0)) } }
     }
@@ -25,12 +25,12 @@ final class TargetList: HttpStatusSource {
 
     func add(_ target: any Target) { state.withLock { $0.targets.append(target) } }
 
-    /// They are about to be ended, and then removed.
+    /// Marks targets that are about to be ended and then removed.
     func beginRemoving(_ targets: [any Target]) {
         state.withLock { $0.ending.formUnion(targets.map { ObjectIdentifier($0) }) }
     }
 
-    /// Its counts stay.
+    /// Removes a target; its counts stay.
     func remove(_ target: any Target) {
         let counts = target.statistics
         state.withLock { state in
@@ -41,7 +41,7 @@ final class TargetList: HttpStatusSource {
         }
     }
 
-    /// Of two targets with one name, one of which is ending, the new one: each name appears once.
+    /// If an ending and a new target have the same name, only the new one, so that each name appears once.
     var targets: [TargetStatus] {
         let active = active
         let names = Set(active.map(\.settings.name))
@@ -57,9 +57,9 @@ final class TargetList: HttpStatusSource {
         all.reduce(into: [:]) { lags, target in lags.merge(target.lags, uniquingKeysWith: max) }
     }
 
-    /// The targets with threads that do not answer within `wait`, and the processes whose own watchdog does not, by their target; none of
-    /// either: every stall would be detected.
-    /// - Parameter pause: between two polls.
+    /// The targets with threads that do not answer within `wait`, and the processes whose own watchdog does not, with their
+    /// target. If both are empty, every stall would be detected.
+    /// - Parameter pause: called between two polls.
     func unresponsive(within wait: Duration, pause: () -> Void) -> (targets: [String], processes: [String]) {
         var calls = all.map { ($0.settings.name, $0.probeLiveness()) }
         let deadline = MonotonicTime.now + wait
@@ -72,9 +72,7 @@ final class TargetList: HttpStatusSource {
         return (targets, calls.flatMap { call in call.1.silentProcesses.map { "\($0) in \(call.0)" } })
     }
 
-    func isWatching() async -> Bool {
-        await ProbeAnswers.allArrive(all.map { $0.probeLiveness() })
-    }
+    func probeLiveness() -> LivenessProbe.Check { LivenessProbe.Check(all.map { $0.probeLiveness() }) }
 
     /// One line for the service manager.
     var summary: String {
@@ -88,7 +86,7 @@ final class TargetList: HttpStatusSource {
         return text
     }
 
-    /// Those that do not run.
+    /// The targets that do not run.
     static func summary(of targets: [TargetStatus]) -> String {
         var text = ""
         func add(_ what: String, _ isMeant: (TargetStatus) -> Bool) {
@@ -96,7 +94,7 @@ final class TargetList: HttpStatusSource {
             if !names.isEmpty { text += "; \(what): \(names.joined(separator: ", "))" }
         }
         func isWaiting(_ target: TargetStatus) -> Bool { target.phase == CommandLifecycle.Phase.waiting.rawValue }
-        add("to be started again") { isWaiting($0) && $0.isCommand }
+        add("to be restarted") { isWaiting($0) && $0.isCommand }
         add("waiting for a process") { isWaiting($0) && !$0.isCommand }
         add("given up") { $0.fault != nil && !isWaiting($0) }
         return text

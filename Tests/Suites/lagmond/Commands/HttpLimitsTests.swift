@@ -1,8 +1,8 @@
-import Dispatch
 internal import Foundation
 import Glibc
 internal import LagMonitor
 internal import LagOutput
+internal import LagRemote
 internal import TestSupport
 internal import Testing
 
@@ -12,7 +12,7 @@ internal import Testing
 @Suite("HTTP limits", .serialized)
 struct HttpLimitsTests {
     private struct Nothing: HttpStatusSource {
-        func isWatching() async -> Bool { true }
+        func probeLiveness() -> LivenessProbe.Check { LivenessProbe.Check() }
         var statistics: StallMonitorStatistics { StallMonitorStatistics() }
         var lags: [StallCounts.LoopKey: UInt64] { [:] }
         var targets: [TargetStatus] { [] }
@@ -20,8 +20,7 @@ struct HttpLimitsTests {
 
     private let live = LiveLines(
         counts: StallCounts(places: []),
-        context: ProcessContext(pid: 1, processName: "p", hostName: "h", bootID: String(repeating: "0", count: 32)),
-        heartbeat: .seconds(60)
+        context: ProcessContext(pid: 1, processName: "p", hostName: "h", bootID: String(repeating: "0", count: 32))
     )
     private let port: UInt16
 
@@ -31,6 +30,7 @@ struct HttpLimitsTests {
     private static func start(_ live: LiveLines, head: Int64 = 60_000, close: Int64 = 30_000) throws -> UInt16 {
         var limits = HttpLimits()
         limits.connections = 12
+        limits.heartbeatMilliseconds = 60_000
         limits.headMilliseconds = head
         limits.answerMilliseconds = 500
         limits.closeMilliseconds = close
@@ -40,7 +40,7 @@ struct HttpLimitsTests {
             output: HealthTrackingSink(MemorySink()),
             limits: limits
         )
-        return try service.start(Nothing()).port
+        return try #require(try service.start(Nothing())).port
     }
 
     @Test func `heads without an end keep no other client waiting`() throws {
@@ -149,7 +149,7 @@ private enum ServiceTime {
         let folder = "/proc/self/task"
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         let times = threads.compactMap { thread -> (String, Double)? in
-            guard text(of: "\(folder)/\(thread)/comm").hasPrefix("NIO-ELT") else { return nil }
+            guard text(of: "\(folder)/\(thread)/comm").hasPrefix("lag-http") else { return nil }
             let figures = text(of: "\(folder)/\(thread)/schedstat").split(separator: " ")
             return (thread, (figures.first.flatMap { Double($0) } ?? 0) / 1e9)
         }

@@ -1,7 +1,5 @@
-import Dispatch
 internal import LagMonitor
 import Synchronization
-internal import TestSupport
 internal import Testing
 
 @testable internal import lagmond
@@ -14,9 +12,7 @@ struct LiveLinesTests {
         bootID: String(repeating: "0", count: 32)
     )
 
-    private func makeLines(heartbeat: DispatchTimeInterval = .seconds(60)) -> LiveLines {
-        LiveLines(counts: StallCounts(places: []), context: Self.context, heartbeat: heartbeat)
-    }
+    private func makeLines() -> LiveLines { LiveLines(counts: StallCounts(places: []), context: Self.context) }
 
     private func write(_ bytes: [UInt8], to lines: LiveLines) throws { try bytes.withUnsafeBytes { try lines.write($0) } }
 
@@ -77,10 +73,12 @@ struct LiveLinesTests {
     }
 
     @Test func `waiting clients get an empty line now and then`() throws {
-        let lines = makeLines(heartbeat: .milliseconds(10))
+        let lines = makeLines()
         let client = try #require(lines.join {})
+        lines.sendHeartbeats()
         #expect(client.next() == .nothing)
-        #expect(eventually { client.next() == .lines([UInt8(ascii: "\n")]) })
+        lines.sendHeartbeats()
+        #expect(client.next() == .lines([UInt8(ascii: "\n")]) && client.next() == .nothing)
     }
 
     private func text(_ next: LiveClient.Next) -> String? {

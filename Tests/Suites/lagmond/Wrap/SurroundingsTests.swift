@@ -62,9 +62,17 @@ struct SurroundingsTests {
             "-s", "KILL",
             "30",
         ]
-        let run = try Self.run(surroundings, ["/bin/sh", "-c", "echo ran; exit 7"])
-        // timeout itself is one, and says 125 where there is not even one for lagmond.
-        #expect([7, 125, 126].contains(run.status) && (run.status == 7) == (run.text == "ran\n"), "\(run.status) \(run.errors)")
+        for options in [[], ["--listen", "127.0.0.1:0"]] {
+            let run = try Self.run(surroundings, options: options, ["/bin/sh", "-c", "echo ran; exit 7"])
+            // timeout itself is one, and says 125 where there is not even one for lagmond.
+            #expect(
+                [7, 125, 126].contains(run.status) && (run.status == 7) == (run.text == "ran\n"),
+                "\(run.status) \(run.errors)"
+            )
+            let isServed = run.errors.contains("listening on http://")
+            let isRefused = run.errors.contains("http.listen: without /metrics, /healthz and /stalls on 127.0.0.1:0: no thread")
+            #expect(run.status == 125 || options.isEmpty || isServed != isRefused, "\(run.errors)")
+        }
     }
 
     @Test func `below a file size limit the command runs`() throws {
