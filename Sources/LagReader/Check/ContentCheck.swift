@@ -105,7 +105,7 @@ struct ContentCheck {
 
     /// An object of texts with names of labels. Later versions may allow more of them.
     private func labels(_ span: JSONCursor.Span) -> String? {
-        let allowed = "an object of texts"
+        let allowed = "an object of strings"
         guard span.kind == .object else { return wrong(span, allowed) }
         var cursor = JSONCursor(UnsafeRawBufferPointer(bytes(span)))
         var found: String?
@@ -124,7 +124,7 @@ struct ContentCheck {
 
     /// An object of texts, with any names.
     private func attributes(_ span: JSONCursor.Span) -> String? {
-        guard span.kind == .object else { return wrong(span, "an object of texts") }
+        guard span.kind == .object else { return wrong(span, "an object of strings") }
         var cursor = JSONCursor(UnsafeRawBufferPointer(bytes(span)))
         var found: String?
         _ = cursor.members { cursor, name, hasEscapes in

@@ -12,9 +12,9 @@ package struct LineCheck: ~Copyable {
 
     /// What is wrong with a line, each with the name of the field; empty when nothing is.
     package mutating func validationErrors(in line: UnsafeRawBufferPointer) -> [String] {
-        if let failure = scanner.scan(line) { return ["no JSON object: \(failure)"] }
+        if let failure = scanner.scan(line) { return ["not a JSON object: \(failure)"] }
         if scanner.span(.schema) == nil, let format = scanner.otherFormat {
-            return ["in the format \(format); what is read is native"]
+            return ["in the format \(format); only native is read"]
         }
         var validationErrors = textErrors(line)
         if let name = DuplicateName.first(in: line) { validationErrors.append("\(name) appears twice") }
@@ -38,7 +38,7 @@ package struct LineCheck: ~Copyable {
     /// An event that is not known may come with a later version; what all lines have is asked of it.
     private borrowing func event(_ validationErrors: inout [String]) -> LineEvent? {
         guard let name = scanner.text(.event) else {
-            validationErrors.append(scanner.span(.event) == nil ? "event is missing" : "event is no string")
+            validationErrors.append(scanner.span(.event) == nil ? "event is missing" : "event is not a string")
             return nil
         }
         if let known = LineEvent(rawValue: name) { return known }
@@ -71,14 +71,14 @@ package struct LineCheck: ~Copyable {
             validationErrors.append("first_time is after last_time")
         }
         if scanner.has(.capture, "none"), let span = scanner.span(.frames), span.count > 2 {
-            validationErrors.append("capture is none, and there are frames")
+            validationErrors.append("capture is \"none\" but frames are present")
         }
     }
 
     /// What readers stumble over: text that is no UTF-8, `\u0000`, half of a surrogate pair.
     private borrowing func textErrors(_ line: UnsafeRawBufferPointer) -> [String] {
         var validationErrors: [String] = []
-        if String(validating: line, as: UTF8.self) == nil { validationErrors.append("a text that is no UTF-8") }
+        if String(validating: line, as: UTF8.self) == nil { validationErrors.append("invalid UTF-8") }
         var index = 0
         while index < line.count {
             guard line[index] == UInt8(ascii: "\\") else {
@@ -90,10 +90,10 @@ package struct LineCheck: ~Copyable {
                 continue
             }
             index += 6
-            if unit == 0 { validationErrors.append("a text with \\u0000") }
+            if unit == 0 { validationErrors.append("a string with \\u0000") }
             switch unit & 0xfc00 {
             case 0xd800 where Self.unit(in: line, at: index).map { $0 & 0xfc00 == 0xdc00 } ?? false: index += 6
-            case 0xd800, 0xdc00: validationErrors.append("a text with half of a surrogate pair")
+            case 0xd800, 0xdc00: validationErrors.append("a string with half of a surrogate pair")
             default: break
             }
         }

@@ -19,32 +19,32 @@ package struct NestedField: Sendable {
     }
 
     package static let thread = [
-        NestedField("thread_id", .taskID, isRequired: true, "The kernel's number."),
+        NestedField("thread_id", .taskID, isRequired: true, "The kernel's thread ID."),
         NestedField("thread_name", .text, "Its name."),
-        NestedField("waits_for", .address, "The lock that it waits for itself."),
+        NestedField("waits_for", .address, "The address of the lock that this thread itself waits for."),
         NestedField("frames", .frames, "Its stack, leaf first."),
     ]
 
     package static let request = [
-        NestedField("name", .text, isRequired: true, "What kind of work it is."),
-        NestedField("running", .flag, isRequired: true, "Whether the stalled thread was at it."),
-        NestedField("open_ms", .milliseconds, "For how long it had been open; not there: not known."),
-        NestedField("attributes", .attributes, "What else the program said of it."),
+        NestedField("name", .text, isRequired: true, "The kind of work."),
+        NestedField("running", .flag, isRequired: true, "Whether the stalled thread was working on it."),
+        NestedField("open_ms", .milliseconds, "How long it had been open; absent: not known."),
+        NestedField("attributes", .attributes, "Attributes that the program set."),
     ]
 
     package static let task = [
-        NestedField("id", .count, isRequired: true, "The runtime's number of the task."),
-        NestedField("name", .text, "The name it was made with."),
+        NestedField("id", .count, isRequired: true, "The runtime's ID of the task."),
+        NestedField("name", .text, "The name that it was created with."),
         NestedField("priority", .count, "TaskPriority's number."),
-        NestedField("awaited_by", .texts, "The names of the tasks that wait for it, one for the other; of CPython alone."),
+        NestedField("awaited_by", .texts, "The chain of tasks that wait for it, by name; CPython only."),
     ]
 
     package static let workerGroup = [
-        NestedField("thread_ids", .threadIDs, isRequired: true, "The kernel's numbers."),
+        NestedField("thread_ids", .threadIDs, isRequired: true, "The kernel's thread IDs."),
         NestedField(
             "frames",
             .frames,
-            "Their stack, leaf first; not there where it is the record's own, or the line had no room."
+            "Their stack, leaf first; absent if it is the record's own, or did not fit in the line."
         ),
     ]
 
@@ -52,8 +52,8 @@ package struct NestedField: Sendable {
         NestedField("ms", .milliseconds, isRequired: true, "The time of the stall that these samples cover."),
         NestedField("samples", .count, isRequired: true, "How many samples went through here."),
         NestedField("frames", .texts, isRequired: true, "The functions, root to leaf."),
-        NestedField("frames_total", .count, "How many there were, where some were left out."),
-        NestedField("children", .sampleTree, "What the last of frames called, the heaviest first."),
+        NestedField("frames_total", .count, "The total number, if some were left out."),
+        NestedField("children", .sampleTree, "The functions called by the last of frames, the heaviest first."),
         NestedField("pruned_ms", .milliseconds, "The weight of children that were left out."),
     ]
 }

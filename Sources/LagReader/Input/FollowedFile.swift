@@ -53,11 +53,11 @@ package final class FollowedFile {
     private func refusal() -> InputError? {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            return InputError(refused: path, "no regular file; allowed to follow: files of plain lines")
+            return InputError(refused: path, "not a regular file; allowed to follow: files of plain lines")
         }
         var magic: UInt16 = 0
         guard pread(descriptor, &magic, 2, 0) == 2, withUnsafeBytes(of: magic, Array.init) == Gzip.magic else { return nil }
-        return InputError(refused: path, "gzip, which does not grow line by line; allowed to follow: files of plain lines")
+        return InputError(refused: path, "gzip, which cannot be followed; allowed to follow: files of plain lines")
     }
 
     /// Opens it, if it is there, and says why it cannot be followed: what is no regular file, and gzip.

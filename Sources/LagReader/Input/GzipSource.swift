@@ -32,7 +32,7 @@ package final class GzipSource: ByteSource {
         self.name = name
         stream.initialize(to: z_stream())
         let result = inflateInit2_(stream, Self.windowBitsForGzip, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
-        if result != Z_OK { state = .failed(InputError(damaged: name, "zlib cannot be used here (\(result))")) }
+        if result != Z_OK { state = .failed(InputError(damaged: name, "zlib cannot be used (\(result))")) }
     }
 
     deinit {
@@ -73,7 +73,7 @@ package final class GzipSource: ByteSource {
 
     private func inflateSome() throws(InputError) -> Bool {
         if stream.pointee.avail_in == 0, try !refill() {
-            throw InputError(damaged: name, "the gzip data are cut short; what could be had of them was read")
+            throw InputError(damaged: name, "the gzip data are truncated; the data before the end was read")
         }
         switch inflate(stream, Z_NO_FLUSH) {
         case Z_OK, Z_BUF_ERROR: return true
@@ -82,7 +82,7 @@ package final class GzipSource: ByteSource {
             members += 1
             return true
         default:
-            let why = stream.pointee.msg.map { String(cString: $0) } ?? "no gzip"
+            let why = stream.pointee.msg.map { String(cString: $0) } ?? "not gzip"
             throw InputError(damaged: name, "the gzip data are damaged (\(why)); the rest was not read")
         }
     }
@@ -95,7 +95,7 @@ package final class GzipSource: ByteSource {
         }
         if members > 0 {
             guard stream.pointee.next_in.pointee == Gzip.magic[0] else {
-                throw InputError(damaged: name, "something that is no gzip follows the gzip data; it was not read")
+                throw InputError(damaged: name, "trailing data that is not gzip was not read")
             }
             inflateReset(stream)
         }

@@ -78,7 +78,7 @@ package final class InputFile: Sendable {
             var status = stat()
             guard fstat(descriptor, &status) == 0 else { throw InputError(name, "cannot stat", errno) }
             guard status.st_dev == device, status.st_ino == inode else {
-                throw InputError(refused: name, "another file has this name since the reading began; it was not read")
+                throw InputError(refused: name, "the file was replaced during the reading; the new file was not read")
             }
             shared.file = file
             return file

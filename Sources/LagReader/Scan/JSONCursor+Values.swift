@@ -22,7 +22,7 @@ extension JSONCursor {
     @inline(__always) package mutating func members(
         _ body: (inout JSONCursor, UnsafeBufferPointer<UInt8>, Bool) -> Bool
     ) -> Bool {
-        guard skip("{") else { return fail("no object") }
+        guard skip("{") else { return fail("expected an object") }
         skipSpaces()
         if skip("}") { return true }
         while true {
@@ -30,19 +30,19 @@ extension JSONCursor {
             guard let name = string() else { return false }
             let nameHasEscapes = stringHadEscapes
             skipSpaces()
-            guard skip(":") else { return fail("no colon after a member's name") }
+            guard skip(":") else { return fail("expected a colon after a member's name") }
             skipSpaces()
             guard body(&self, name, nameHasEscapes) else { return false }
             skipSpaces()
             if skip(",") { continue }
-            guard skip("}") else { return fail("no comma and no end after a member") }
+            guard skip("}") else { return fail("expected a comma or the end after a member") }
             return true
         }
     }
 
     /// The elements of an array, one after the other; `body` has to step over each.
     @inline(__always) package mutating func elements(_ body: (inout JSONCursor) -> Bool) -> Bool {
-        guard skip("[") else { return fail("no array") }
+        guard skip("[") else { return fail("expected an array") }
         skipSpaces()
         if skip("]") { return true }
         while true {
@@ -50,7 +50,7 @@ extension JSONCursor {
             guard body(&self) else { return false }
             skipSpaces()
             if skip(",") { continue }
-            guard skip("]") else { return fail("no comma and no end after an element") }
+            guard skip("]") else { return fail("expected a comma or the end after an element") }
             return true
         }
     }
@@ -78,11 +78,11 @@ extension JSONCursor {
     /// Whether nothing but spaces follows.
     package mutating func isAtEndOfText() -> Bool {
         skipSpaces()
-        return isAtEnd ? true : fail("something after the end")
+        return isAtEnd ? true : fail("unexpected text after the end")
     }
 
     private mutating func number() -> Bool {
-        guard position < end else { return fail("the end where a value should be") }
+        guard position < end else { return fail("expected a value, found the end") }
         _ = skip("-")
         if !skip("0") { guard digits() else { return false } }
         if skip(".") { guard digits() else { return false } }
@@ -96,13 +96,13 @@ extension JSONCursor {
     @inline(__always) private mutating func digits() -> Bool {
         let first = position
         while position < end, position.pointee &- UInt8(ascii: "0") < 10 { position += 1 }
-        return position > first ? true : fail("no value")
+        return position > first ? true : fail("expected a value")
     }
 
     private mutating func word(_ word: StaticString) -> Bool {
         let count = word.utf8CodeUnitCount
-        guard end - position >= count else { return fail("no value") }
-        for index in 0..<count where position[index] != word.utf8Start[index] { return fail("no value") }
+        guard end - position >= count else { return fail("expected a value") }
+        for index in 0..<count where position[index] != word.utf8Start[index] { return fail("expected a value") }
         position += count
         return true
     }

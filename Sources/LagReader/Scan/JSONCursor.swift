@@ -92,7 +92,7 @@ package struct JSONCursor {
     /// Steps over a string, and returns where it is, without its quotes; nil after a failure.
     @inline(__always) mutating func string() -> UnsafeBufferPointer<UInt8>? {
         guard skip("\"") else {
-            _ = fail("no string")
+            _ = fail("expected a string")
             return nil
         }
         let first = position
@@ -100,7 +100,7 @@ package struct JSONCursor {
         while true {
             skipPlain()
             guard position < end else {
-                _ = fail("the end within a string")
+                _ = fail("unterminated string")
                 return nil
             }
             if position.pointee == UInt8(ascii: "\"") {
@@ -153,7 +153,7 @@ package struct JSONCursor {
         case UInt8(ascii: "u"):
             position += 1
             for _ in 0..<4 {
-                guard position < end, Hexadecimal.value(position.pointee) != nil else { return fail("no four hex digits") }
+                guard position < end, Hexadecimal.value(position.pointee) != nil else { return fail("expected four hex digits") }
                 position += 1
             }
             return true

@@ -45,7 +45,7 @@ public final class StallMonitor: Sendable {
             return !hasWarned
         }
         guard isFirst else { return }
-        let line = "lagmonitor: no stall will be found: this platform is not supported (Linux with glibc is)\n"
+        let line = "lagmonitor: no stalls will be found: this platform is not supported (Linux with glibc is)\n"
         FileHandle.standardError.write(Data(line.utf8))
     }
 

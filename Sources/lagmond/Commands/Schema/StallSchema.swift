@@ -14,7 +14,7 @@ enum StallSchema {
             "description",
             """
             One line that LagMonitor writes. A stall is one line (phase end), or a begin line and an end line with the same id; lines of \
-            other events report stalls that have no line of their own. Changes add: a reader has to accept members that it does not know.
+            other events report stalls that have no line of their own. Later versions add members: a reader must accept unknown ones.
             """
         ),
         ("type", "object"),
@@ -116,9 +116,9 @@ enum StallSchema {
         ("rule", .object([("enum", words(StallRecord.Kind.allCases.map(\.rawValue)))])),
         ("frame", object("One call of a stack.", NestedField.frame)),
         ("thread", object("Another thread: one that holds a lock.", NestedField.thread)),
-        ("request", object("What the program said that it worked at.", NestedField.request)),
+        ("request", object("The work that the program reported.", NestedField.request)),
         ("task", object("A task of Swift, or of asyncio in CPython.", NestedField.task)),
-        ("worker_group", object("Threads of a pool that were found doing the same.", NestedField.workerGroup)),
+        ("worker_group", object("Threads of a pool that had the same stack.", NestedField.workerGroup)),
         ("sample_node", object("A run of calls that every sample below shares.", NestedField.sampleNode)),
     ]
 

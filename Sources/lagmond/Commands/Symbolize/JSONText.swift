@@ -32,7 +32,7 @@ struct JSONText {
             var cursor = JSONCursor(text)
             cursor.skipSpaces()
             if let value = Self.value(&cursor, depth: 0), cursor.isAtEndOfText() { return .success(value) }
-            return .failure(cursor.failure ?? JSONCursor.Failure(reason: "no value", offset: cursor.offset))
+            return .failure(cursor.failure ?? JSONCursor.Failure(reason: "expected a value", offset: cursor.offset))
         }
         root = try result.get()
         self.bytes = bytes

@@ -20,15 +20,16 @@ struct JSONCursorTests {
     func `texts by the grammar are read`(text: String) { #expect(failure(Array(text.utf8)) == nil) }
 
     @Test(arguments: [
-        ("", "the end where a value should be at byte 1"), ("{", "no string at byte 2"), ("[1,]", "no value at byte 4"),
-        (#"{"a"}"#, "no colon after a member's name at byte 5"),
-        (#"{"a":1 "b"}"#, "no comma and no end after a member at byte 8"),
-        ("[1 2]", "no comma and no end after an element at byte 4"), ("01", "something after the end at byte 2"),
+        ("", "expected a value, found the end at byte 1"), ("{", "expected a string at byte 2"),
+        ("[1,]", "expected a value at byte 4"),
+        (#"{"a"}"#, "expected a colon after a member's name at byte 5"),
+        (#"{"a":1 "b"}"#, "expected a comma or the end after a member at byte 8"),
+        ("[1 2]", "expected a comma or the end after an element at byte 4"), ("01", "unexpected text after the end at byte 2"),
         ("\"a\nb\"", "a control character in a string at byte 3"), (#""\x""#, "an unknown escape at byte 3"),
-        (#""\u12g4""#, "no four hex digits at byte 6"), (#""0123456789abcdef"#, "the end within a string at byte 18"),
-        ("tru", "no value at byte 1"), ("1.", "no value at byte 3"), ("+1", "no value at byte 1"),
-        (#"{"a":1,}"#, "no string at byte 8"),
-        ("1 2", "something after the end at byte 3"), ("'a'", "no value at byte 1"),
+        (#""\u12g4""#, "expected four hex digits at byte 6"), (#""0123456789abcdef"#, "unterminated string at byte 18"),
+        ("tru", "expected a value at byte 1"), ("1.", "expected a value at byte 3"), ("+1", "expected a value at byte 1"),
+        (#"{"a":1,}"#, "expected a string at byte 8"),
+        ("1 2", "unexpected text after the end at byte 3"), ("'a'", "expected a value at byte 1"),
     ])
     func `what is not by the grammar is reported with its place`(text: String, expected: String) {
         #expect(failure(Array(text.utf8))?.description == expected)

@@ -85,16 +85,16 @@ struct LineCheckTests {
         (#""thread_id":24385,"#, "", "lock_owner.thread_id is missing"),
         (#"{"pc":"0x7ffbe1d14545","#, #"{"pc":"7","#, #"lock_owner.frames[0].pc is "7""#),
         (#"["callout"]"#, #"["callout","x"]"#, #"found_by[1] is "x""#),
-        (#""capture":"passive""#, #""capture":"none""#, "capture is none"),
+        (#""capture":"passive""#, #""capture":"none""#, "capture is \"none\""),
         (#""event":"stall""#, #""event":"stalled""#, #"event is "stalled""#), (#""event":"stall","#, "", "event is missing"),
-        ("lagmonitor.stall.v1", "lagmonitor.stall.v9", "schema is"), ("main was", "main \\u0000 was", "a text with \\u0000"),
-        ("main was", "main \\ud83d was", "a text with half of a surrogate pair"),
-        ("main was", "\\ude00\\ud83d", "a text with half"),
+        ("lagmonitor.stall.v1", "lagmonitor.stall.v9", "schema is"), ("main was", "main \\u0000 was", "a string with \\u0000"),
+        ("main was", "main \\ud83d was", "a string with half of a surrogate pair"),
+        ("main was", "\\ude00\\ud83d", "a string with half"),
         (#""pid":24361"#, #""pid":24361,"pid":24362"#, "pid appears twice"),
         (#""pid":24361"#, #""pid":24361,"p\u0069d":24361"#, "pid appears twice"),
         (#""pid":24361"#, #""pid":24361,"new":[[1,{"a":1,"b":{},"a":2}]]"#, "new[0][1].a appears twice"),
         (#"{"pc":"0x7ffbe1d14545","#, #"{"pc":"0x1","pc":"0x7ffbe1d14545","#, "lock_owner.frames[0].pc appears twice"),
-        (#""seq":4"#, #""seq":-4"#, "seq is -4; allowed: a whole number, 0 or more"), ("]}", "]", "no JSON object:"),
+        (#""seq":4"#, #""seq":-4"#, "seq is -4; allowed: a whole number, 0 or more"), ("]}", "]", "not a JSON object:"),
     ])
     func `each damage is named`(part: String, replacement: String, expected: String) throws {
         #expect(problems(Samples.end) == [])
@@ -110,7 +110,7 @@ struct LineCheckTests {
     @Test func `a text that is no UTF8 is reported`() {
         var line = Array(Samples.end.utf8)
         line[line.firstIndex(of: UInt8(ascii: "w"))!] = 0xff
-        #expect(problems(line).contains("a text that is no UTF-8"))
+        #expect(problems(line).contains("invalid UTF-8"))
     }
 
     @Test func `what is more than the schema is allowed`() {

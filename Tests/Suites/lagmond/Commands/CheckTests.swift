@@ -18,9 +18,9 @@ struct CheckTests {
         let (status, output, errors) = try LagmondProcess.run(["check", "a", "b"], files: ["a": text, "b": "{}\n"])
         #expect(status == 1)
         let expected = """
-            a:2: no JSON object: no object at byte 1
+            a:2: not a JSON object: expected an object at byte 1
             a:4: phase is "over"; allowed: begin, end, abandoned
-            a:5: no JSON object: the end within a string at byte 51 (last line, without a newline: truncated?)
+            a:5: not a JSON object: unterminated string at byte 51 (last line, without a newline: truncated?)
             b:1: event is missing
 
             """

@@ -162,7 +162,7 @@ internal import Testing
                 "workload.steps[0].every_ms: 0 is out of bounds; allowed: a whole number from 1 to 86400000"
             ),
             ("[]", "the document is a list; allowed: an object"),
-            ("{\n \"a\" 1}", "is not JSON: no colon after a member's name in line 2, column 6; allowed: a JSON object"),
+            ("{\n \"a\" 1}", "is not JSON: expected a colon after a member's name in line 2, column 6; allowed: a JSON object"),
         ]
     )
     func `a wrong file is reported by key reason and what is allowed`(file: String, message: String) {

@@ -81,7 +81,7 @@ internal import Testing
         #expect(status == 0)
         #expect(output == text + text)
         let expected = [
-            "lagmond: l:4: not JSON, left unchanged: the end where a value should be at byte 13",
+            "lagmond: l:4: not JSON, left unchanged: expected a value, found the end at byte 13",
             "lagmond: l: 1 more lines are not JSON; left unchanged",
         ]
         #expect(errors.split(separator: "\n").map(String.init).filter { !$0.contains("llvm-symbolizer") } == expected + expected)
