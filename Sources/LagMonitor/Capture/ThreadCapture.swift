@@ -87,7 +87,7 @@ package final class ThreadCapture {
 
     /// Captures a thread of the process, not the calling one. Bounded by `budget`.
     /// - Parameters:
-    ///   - earlier: the thread's state at the stall's first sign, if known; if it has not waited since, it can be signalled at once.
+    ///   - earlier: its state at the stall's first sign, if known; if it has not waited since, it can be signalled at once.
     ///   - bySignal: whether a running thread may be signalled at all.
     ///   - allowsLateAnswer: whether a thread that gets no processor may answer later, to ``lateAnswer(into:)``.
     ///   - withLanguages: whether the frames of languages are inserted among the native ones.

@@ -4,7 +4,7 @@ package struct ActiveStall: Sendable, Equatable {
     package var lead: StallKind
     /// All rules that found it.
     package var kinds: StallKinds
-    /// The lead's.
+    /// The lead's threshold.
     package var thresholdNanoseconds: UInt64
     /// Within the restore interval: counted, not reported.
     package var isMuted: Bool
@@ -25,13 +25,13 @@ package enum DetectorEvent: Sendable, Equatable {
     case unobserved(ActiveStall, StallInterval)
     /// A stall within the restore interval is over: counted only.
     case suppressed
-    /// A rule wants the loop to be pinged.
+    /// A rule requests a ping of the loop.
     case wantsPing
 }
 
-/// The events of one observation, in the order in which they are to be acted on. Needs no memory but its own.
+/// The events of one observation, in the order in which they must be handled. Allocates nothing.
 package struct DetectorEvents: Sendable {
-    /// What one observation can bring at most: suspected, ended, opened, ended, opened, wantsPing.
+    /// The maximum of one observation: suspected, ended, opened, ended, opened, wantsPing.
     private static let capacity = 6
 
     private var slots = InlineArray<6, DetectorEvent>(repeating: .suspected)
@@ -57,7 +57,7 @@ package struct DetectorEvents: Sendable {
 
     mutating func append(_ event: DetectorEvent) {
         assert(count < Self.capacity, "more events than one observation brings")
-        // Never end the host: without the event a stall may be missed, no more.
+        // Never crash the host: without the event, a stall may be missed, no more.
         guard count < Self.capacity else { return }
         slots[count] = event
         count += 1

@@ -1,10 +1,11 @@
 internal import Synchronization
 
-/// A fixed ring of numbers from one thread to one other. Never blocks, never allocates.
+/// A fixed ring of numbers from one producer thread to one consumer thread. Never blocks, never allocates.
 ///
-/// `head` is written by the taker, `tail` by the giver; each is read by the other with acquire, so that whatever the
-/// giver wrote before ``give(_:)`` is seen after ``take()``.
-// Unchecked: each slot is written before `tail` is released and read after it was acquired, and again before `head` lets it go.
+/// The consumer writes `head`, the producer `tail`; each reads the other's with acquire, so what the producer wrote before
+/// ``give(_:)`` is visible after ``take()``.
+// Unchecked: each slot is written before `tail` is released, read after it was acquired, and not written again before `head`
+// releases it.
 struct IndexRing: ~Copyable, @unchecked Sendable {
     private let slots: UnsafeMutablePointer<UInt32>
     private let mask: Int
@@ -21,7 +22,7 @@ struct IndexRing: ~Copyable, @unchecked Sendable {
 
     deinit { slots.deallocate() }
 
-    /// - Returns: false when it is full.
+    /// - Returns: false if it is full.
     func give(_ number: Int) -> Bool {
         let at = tail.load(ordering: .relaxed)
         guard at - head.load(ordering: .acquiring) <= mask else { return false }
@@ -39,15 +40,14 @@ struct IndexRing: ~Copyable, @unchecked Sendable {
     }
 }
 
-/// The episodes there are, and their two ways: free ones to the watchdog, full ones to the reporter.
+/// All episodes and two queues of them: free ones for the watchdog, full ones for the reporter.
 ///
-/// As many places as episodes in each direction, so a queue cannot overflow; what can run out are free episodes, and
-/// then ``takeFree()`` says so.
-// Unchecked: the array is immutable; who may touch an episode is said there.
+/// Each queue has as many places as there are episodes, so it cannot overflow; if no episode is free, ``takeFree()`` returns nil.
+// Unchecked: the array is immutable; Episode documents which thread may access an episode.
 package final class EpisodeQueue: @unchecked Sendable {
-    /// Stalls that may be in progress or on their way at once.
+    /// How many stalls may be in progress or in a queue at once.
     package static let capacity = 64
-    /// Frames that are kept of a stack at most.
+    /// The maximum number of frames kept of a stack.
     package static let maximumFrames = 256
 
     package let episodes: [Episode]
@@ -55,7 +55,7 @@ package final class EpisodeQueue: @unchecked Sendable {
     private let ready = IndexRing(capacity: EpisodeQueue.capacity)
     private let sockets = IndexRing(capacity: EpisodeQueue.capacity)
 
-    /// - Returns: nil where there is no memory.
+    /// - Returns: nil if there is no memory.
     package init?(maximumFrames: Int) {
         episodes = (0..<Self.capacity).compactMap { _ in Episode(maximumFrames: maximumFrames) }
         guard episodes.count == Self.capacity else { return nil }
@@ -73,8 +73,8 @@ package final class EpisodeQueue: @unchecked Sendable {
         episodes[index].tally.release()
         _ = free.give(index)
     }
-    /// A socket that a stalled thread waits for, by its inode: its peer is resolved now, because it may be gone when the line is made.
-    /// Watchdog only.
+    /// A socket, by its inode, for which a stalled thread waits: its peer is resolved now, because it may be gone when the line
+    /// is written. Watchdog only.
     package func giveSocket(_ inode: UInt32) { _ = sockets.give(Int(inode)) }
     /// Reporter only.
     package func takeSocket() -> UInt32? { sockets.take().map { UInt32($0) } }

@@ -1,20 +1,20 @@
 internal import LagActivity
 internal import Synchronization
 
-/// Gives pings to loops whose way of taking them may lock or allocate: a thread of its own may hang there, the watchdog
-/// must not. Whatever it takes to give a ping is not held against the loop.
+/// Sends pings to loops whose ping function may lock or allocate: a separate thread may hang there, the watchdog must not. The
+/// time for sending a ping does not count as the loop's.
 ///
 /// Threads: ``requestPing(_:)`` is the watchdog's; ``run()`` is the relay's thread; ``stop()`` is for any.
 package final class PingRelay: Sendable {
     private let registry: WatchRegistry
-    // Each loop has at most one ping on its way, so as many places as loops are enough.
+    // Each loop has at most one outstanding ping, so as many places as loops are enough.
     private let asked = IndexRing(capacity: WatchRegistry.capacity)
     private let semaphore = WakeSemaphore()
     private let stopping = Atomic<Bool>(false)
 
     package init(registry: WatchRegistry) { self.registry = registry }
 
-    /// Records a ping to be given. Neither locks nor allocates.
+    /// Requests a ping. Neither locks nor allocates.
     func requestPing(_ index: Int) {
         _ = asked.give(index)
         semaphore.post()

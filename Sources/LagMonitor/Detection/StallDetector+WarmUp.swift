@@ -1,11 +1,11 @@
 internal import LagActivity
 
 extension StallDetector {
-    /// Observes made-up loops that stall in every way.
+    /// Observes simulated loops that stall in every way.
     ///
-    /// In a build without optimisation, generic code takes memory when it is first used with a type, also that of optionals and
-    /// of option sets. The watchdog must not do that later: the thread that stalls may hold malloc's lock. Half a millisecond,
-    /// before the watchdog says that it runs. A test program with a malloc of its own proves that nothing is left out.
+    /// In an unoptimised build, generic code allocates when it is first used with a type, including optionals and option sets.
+    /// The watchdog must not do that later: the thread that stalls may hold malloc's lock. Takes half a millisecond, before the
+    /// watchdog reports that it runs. A test program with its own malloc proves that nothing is missing.
     static func warmUp() {
         let timeouts = TimeoutRule(intervalNanoseconds: step * 2, timeouts: 3)
         var all = WatchRules(callout: timeouts)
@@ -33,7 +33,7 @@ extension StallDetector {
 
     private static let step: UInt64 = 10_000_000
 
-    /// A second of rest, one long callout, and many short ones, twice over; then a watch that ends in the midst of a stall.
+    /// A second of idle time, one long callout, and many short ones, twice; then a watch that ends during a stall.
     private static func live(_ rules: WatchRules) {
         var detector = StallDetector(rules: rules)
         var (word, changed, rested): (UInt64, UInt64, UInt64) = (0, 0, 0)
@@ -53,7 +53,7 @@ extension StallDetector {
             if phase % 30 == 0 {
                 observation.processPause = ProcessPause(from: now - step, to: now, atLeast: step / 4, atMost: step / 2)
             }
-            // The same functions in the long callout, and two kinds by turns in the short ones.
+            // The same functions in the long callout, and two kinds alternating in the short ones.
             observation.sample = SampleKey(phase <= 50 ? 1 : phase % 2)
             if phase == 60 { _ = detector.replay(since: now - step * 8, until: now - step, observation) }
             if phase == 70 { detector.recordProgress(to: reading, at: now) }

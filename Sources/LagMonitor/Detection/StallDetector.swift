@@ -1,25 +1,26 @@
 internal import LagActivity
 
-/// Combines what the rules find in one loop: one stall is reported once, whichever rules find it. Pure: observation in, events out.
+/// Combines what the rules find in one loop: each stall is reported once, whichever rules find it. Pure: observation in, events
+/// out.
 ///
-/// - What several rules find at the same time is one stall, which names them all. The one that knows beginning and end most
-///   exactly *leads*: the stall's times, threshold and kind are that rule's, and it is over when that rule says so.
-/// - What was reported once is not reported again: nothing before the end of a stall counts for any rule (`ignoreBefore`).
-/// - `callout` and `starvation` are two kinds of stall. A callout that stalls ends the starvation around it, and after the callout
-///   starvation begins to count anew.
-/// - After a reported stall, further ones are *muted* for the restore interval: counted, not reported. One that outlives the interval
-///   or becomes a hang is reported after all.
+/// - What several rules find at the same time is one stall, which names them all. The rule that knows beginning and end most
+///   exactly *leads*: the stall's times, threshold and kind are that rule's, and the stall ends when that rule ends it.
+/// - A reported stall is not reported again: nothing before its end counts for any rule (`ignoreBefore`).
+/// - `callout` and `starvation` are two kinds of stall. A callout that stalls ends the starvation around it; after the callout,
+///   starvation is counted from zero.
+/// - After a reported stall, further ones are *muted* for the restore interval: counted, not reported. One that outlasts the
+///   interval or becomes a hang is reported after all.
 package struct StallDetector: Sendable {
     package let rules: WatchRules
     package private(set) var strategies: StrategySet
 
     package private(set) var activeStall: ActiveStall?
-    /// Nothing before that counts: a grace, a pause, the last stall.
+    /// Nothing before this time counts: it is the end of a grace period, a pause, or the last stall.
     package private(set) var ignoreBefore: UInt64
     /// Until when stalls are only counted.
     private var restoreUntil: UInt64 = 0
 
-    /// - Parameter ignoreBefore: nothing before that counts.
+    /// - Parameter ignoreBefore: nothing before it counts.
     package init(rules: WatchRules, ignoreBefore: UInt64 = 0) {
         self.rules = rules
         self.ignoreBefore = ignoreBefore
@@ -29,25 +30,25 @@ package struct StallDetector: Sendable {
     /// Whether a stall is in progress that is, or will be, reported.
     package var isStalled: Bool { activeStall.map { !$0.isMuted } ?? false }
 
-    /// A stall of more intervals than that needs no shorter waits: what a process pause leaves open is little in comparison.
+    /// A stall of more intervals than this needs no shorter waits: the uncertainty of a process pause is small in comparison.
     private static let closeTicks: UInt64 = 64
 
-    /// Whether observations more often than once an interval are worth their cost: the shorter the waits, the better is known what a
-    /// process pause took.
+    /// Whether observing more often than once an interval is worth its cost: with shorter waits it is known more exactly how long
+    /// a process pause took.
     var isSuspicious: Bool {
         if let activeStall, let interval = self.interval(of: activeStall.lead) {
-            // These two have no exact beginning or are long: there an interval does not matter.
+            // These two have no exact beginning or are long: an interval does not matter to them.
             guard activeStall.lead != .starvation, activeStall.lead != .sample else { return false }
             return !activeStall.isReported && interval.length(at: interval.until) < Self.closeTicks * rules.tickNanoseconds
         }
         return strategies.areSuspicious
     }
 
-    /// Whether a scan that finds the loop at work at another word need not be observed at once, but only recorded with the next
-    /// observation, by ``recordProgress(to:at:)``: no stall is in progress, and no rule asks for a time before the next tick.
+    /// Whether a scan that finds the loop working at a new word need not observe it at once: ``recordProgress(to:at:)`` records
+    /// it with the next observation. True if no stall is in progress, and no rule requests a time before the next tick.
     var canFastPoll: Bool { activeStall == nil && rules.allowsFastPoll }
 
-    /// The next time, other than the next tick, at which an observation is wanted.
+    /// The next time, other than the next tick, for which an observation is requested.
     package var nextPoll: UInt64? {
         var next = strategies.nextPoll
         if let activeStall {
@@ -59,21 +60,21 @@ package struct StallDetector: Sendable {
         return next == .max ? nil : next
     }
 
-    /// The loop was at work at another word, at that time.
+    /// The loop was working at a new word at that time.
     mutating func recordProgress(to reading: BeaconReading, at seen: UInt64) {
         strategies.callout?.recordProgress(to: reading, at: seen, ignoreBefore: ignoreBefore)
     }
 
-    /// Shows the loop to every rule.
+    /// Passes an observation of the loop to every rule.
     package mutating func observe(_ observation: Observation) -> DetectorEvents {
         var events = DetectorEvents()
-        // What has ended is past, unless the clock went back: only a grace lies ahead. (An observation's time may be older than the
-        // end of the last stall, by what the scan of other loops took.)
+        // What has ended is in the past, unless the clock went back: only a grace period is in the future. (An observation's time
+        // may be earlier than the end of the last stall, by the time that the scan of other loops took.)
         let now = observation.now
         let ahead = now.saturatingSum(rules.graceNanoseconds)
         if ignoreBefore > ahead.saturatingSum(Observation.longestRoundNanoseconds) { ignoreBefore = ahead }
         handle(strategies.callout?.observe(observation, ignoreBefore: ignoreBefore), of: .callout, at: now, &events)
-        // A callout that stalls is no starvation; when it is over, `ignoreBefore` is its end.
+        // A callout that stalls is not a starvation; when it is over, `ignoreBefore` is its end.
         if strategies.callout?.isStalled != true {
             handle(strategies.starvation?.observe(observation, ignoreBefore: ignoreBefore), of: .starvation, at: now, &events)
         }
@@ -86,7 +87,8 @@ package struct StallDetector: Sendable {
         return events
     }
 
-    /// A muted stall that outlived the restore interval, or became a hang, is reported after all; one that lasts long is reported before its end.
+    /// A muted stall that outlasted the restore interval, or became a hang, is reported after all; a long one is reported before
+    /// its end.
     private mutating func reportLongStall(at now: UInt64, _ events: inout DetectorEvents) {
         guard var stall = activeStall else { return }
         if stall.isMuted {
@@ -104,9 +106,9 @@ package struct StallDetector: Sendable {
         }
     }
 
-    /// A stall in progress is reported now, as a hang is, however short it is so far: whoever asks expects the process to end.
-    /// - Parameter requested: when that was asked; what began later is not meant.
-    /// - Returns: ``DetectorEvent/hanging(_:_:)``; nil where nothing is to be reported, or was before.
+    /// Reports a stall in progress now, like a hang, however short it is so far: the caller expects the process to exit.
+    /// - Parameter requested: the time of the request; a stall that began later is excluded.
+    /// - Returns: ``DetectorEvent/hanging(_:_:)``; nil if there is nothing to report, or it was reported before.
     package mutating func reportNow(begunBefore requested: UInt64, at now: UInt64) -> DetectorEvent? {
         guard var stall = activeStall, !stall.isMuted, !stall.isReported, let interval = self.interval(of: stall.lead),
             interval.since <= requested
@@ -116,11 +118,11 @@ package struct StallDetector: Sendable {
         return .hanging(stall, interval.ended(at: now))
     }
 
-    /// A stretch of work is over that the loop itself recorded as long. To be called before ``observe(_:)``, which sees what
-    /// came after it.
+    /// A stretch of work is over that the loop itself recorded as long. Call this before ``observe(_:)``, which sees what
+    /// followed it.
     ///
-    /// That says no more than the observations do, as long as they come: it is for the watchdog that had no processor meanwhile. A stall that was in
-    /// progress then ends here, so that one behind it is another one (shown by the model in `Evaluation/Proof`).
+    /// This adds nothing as long as observations arrive regularly: it is for a watchdog that had no processor meanwhile. A stall
+    /// in progress then ends here, so that a following stall counts as another one (shown by the model in `Evaluation/Proof`).
     package mutating func replay(since: UInt64, until: UInt64, _ observation: Observation) -> DetectorEvents {
         var events = DetectorEvents()
         // It may have ended after the scan began.
@@ -128,13 +130,13 @@ package struct StallDetector: Sendable {
         // Another process's loop may record anything.
         guard until <= observation.now.saturatingSum(Observation.longestRoundNanoseconds) else { return events }
         let seen = callout.interval.flatMap { since <= $0.since && $0.since < until ? $0 : nil }
-        // Of a sampled loop no end is known but within bounds.
+        // For a sampled loop, only bounds of the end are known.
         let sampled = observation.reading.sampled?.last(publishedNanoseconds: since)
         var end = TimeBounds.exact(until)
         if let bounds = sampled?.ended { end = bounds }
         if activeStall?.lead == .callout, callout.isStalled, var stalled = callout.interval, seen != nil || since > stalled.since
         {
-            // Of a stretch that is not the stall's own no more is known than that the stall was over by then.
+            // If the stretch is not the stall's own, it is only known that the stall was over by then.
             let bounds = seen != nil ? end : .exact(since)
             if seen != nil, let sampled { stalled.refine(by: sampled) }
             close(stalled.ended(within: bounds, observation.processPause), at: observation.now, &events)
@@ -155,7 +157,7 @@ package struct StallDetector: Sendable {
             isMuted: wasMuted ?? isRestoring(at: observation.now)
         )
         if let other = activeStall {
-            // Found by another rule as well, and reported with its identity.
+            // Another rule has found it as well, and it was reported with that identity.
             stall.kinds.formUnion(other.kinds)
             stall.isMuted = other.isMuted
             activeStall = stall
@@ -183,7 +185,7 @@ package struct StallDetector: Sendable {
         beginAll(notBefore: now)
     }
 
-    /// The watch ends or pauses: a stall in progress ends with it, so far as it got. Nothing before `ignoreBefore` counts afterwards.
+    /// The watch ends or pauses: a stall in progress ends with it. Nothing before `ignoreBefore` counts afterwards.
     /// - Parameter processPause: one since the last observation.
     /// - Returns: ``DetectorEvent/ended(_:_:)`` or ``DetectorEvent/suppressed``; nil when no stall was in progress.
     package mutating func finish(at now: UInt64, ignoreBefore: UInt64 = 0, _ processPause: ProcessPause? = nil) -> DetectorEvent?
@@ -208,7 +210,7 @@ package struct StallDetector: Sendable {
     }
 
     private mutating func found(_ kind: StallKind, at now: UInt64, _ events: inout DetectorEvents) {
-        // One callout that stalls is no starvation, however long it takes.
+        // A callout that stalls is not a starvation, however long it takes.
         if kind == .starvation, activeStall?.lead == .callout { return }
         let wasMuted = interval(of: kind).flatMap { endEarlier(than: kind, $0, at: now, &events) }
         guard var stall = activeStall else {
@@ -226,12 +228,13 @@ package struct StallDetector: Sendable {
         activeStall = stall
     }
 
-    /// A rule that knows better takes over the stall, or begins another: what the stall had lasted for before was long enough
-    /// for a stall, then it ends with the beginning of the new one and is reported.
+    /// A more exact rule takes over the stall, or begins another: if the stall's duration before that was long enough for a
+    /// stall, it ends with the beginning of the new one and is reported.
     ///
-    /// Only callouts and starvations know their beginning well enough for that; a ping may be given in the midst of what others have
-    /// found already. A starvation that was not long enough is dropped: what was found was the callout all along.
-    /// - Returns: whether the stall that was ended was muted, and so is what follows it at once; nil when no stall was ended.
+    /// Only callouts and starvations know their beginning well enough for that; a ping may be sent during a stall that others
+    /// have found already. A starvation that was not long enough is dropped: what was found was the callout all along.
+    /// - Returns: whether the stall that was ended was muted, and so is the one that follows it at once; nil if no stall was
+    ///   ended.
     private mutating func endEarlier(
         than kind: StallKind,
         _ interval: StallInterval,
@@ -272,7 +275,7 @@ package struct StallDetector: Sendable {
         beginAll(notBefore: interval.until, exceptFor: kind)
     }
 
-    /// The second condition holds unless the clock went back; it must not silence the loop for long.
+    /// The second condition is true unless the clock went back; a clock change must not silence the loop for long.
     private func isRestoring(at now: UInt64) -> Bool { now < restoreUntil && restoreUntil - now <= rules.restoreNanoseconds }
 
     private mutating func beginAll(notBefore time: UInt64, exceptFor kind: StallKind? = nil) {

@@ -1,9 +1,9 @@
 internal import CLagBeacon
 package import LagActivity
 
-/// A semaphore with waits on `CLOCK_MONOTONIC`: neither `sem_timedwait` nor libdispatch's timed wait on Linux
-/// will do, because they follow the wall clock and misfire when it is set.
-// Unchecked: a semaphore is made to be shared, and the pointer is immutable.
+/// A semaphore with waits on `CLOCK_MONOTONIC`. `sem_timedwait` and libdispatch's timed wait on Linux follow the wall clock and
+/// misfire when it is set.
+// Unchecked: a semaphore is intended for sharing, and the pointer is immutable.
 package final class WakeSemaphore: @unchecked Sendable {
     /// What beacons are armed with.
     let raw: UnsafeMutablePointer<clb_waker>
@@ -15,7 +15,8 @@ package final class WakeSemaphore: @unchecked Sendable {
 
     deinit { clb_waker_destroy(raw) }
 
-    /// From now on this beacon wakes whoever waits here. Before anybody watches it. This must outlive the beacon's last activity.
+    /// From now on this beacon wakes the thread that waits here. Call it before the beacon is watched. This object must outlive
+    /// the beacon's last activity.
     package func attach(_ beacon: ActivityBeacon) { clb_beacon_arm(beacon.raw, raw, 0) }
 
     /// Any thread; async-signal-safe.
@@ -27,12 +28,12 @@ package final class WakeSemaphore: @unchecked Sendable {
         post()
     }
 
-    /// - Parameter deadline: `CLOCK_MONOTONIC` nanoseconds; `.max` waits without end.
-    /// - Returns: whether it was posted (and not timed out).
+    /// - Parameter deadline: `CLOCK_MONOTONIC` nanoseconds; `.max`: no deadline.
+    /// - Returns: whether it was posted (and did not time out).
     package func wait(until deadline: UInt64) -> Bool { clb_waker_wait(raw, deadline) != 0 }
 
-    /// Takes all posts that are there.
-    /// - Returns: when the first beacon among them answered; 0 when none did.
+    /// Takes all pending posts.
+    /// - Returns: when the first beacon among them answered; 0 if none did.
     @discardableResult
     package func drain() -> UInt64 { clb_waker_drain(raw) }
 }

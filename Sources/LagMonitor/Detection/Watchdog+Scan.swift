@@ -3,11 +3,11 @@ internal import LagActivity
 internal import Synchronization
 
 extension Watchdog {
-    /// What is to be done after a scan.
+    /// What to do after a scan.
     package struct Plan: Equatable {
         /// When to scan again; `.max`: when a loop wakes.
         package internal(set) var deadline: UInt64
-        /// Whether a post means news: a stall is being timed, or every loop sleeps.
+        /// Whether a post is news: a stall is being timed, or every loop sleeps.
         package internal(set) var wantsPosts: Bool
         /// Whether a loop may be stalled.
         var isClose = false
@@ -15,16 +15,16 @@ extension Watchdog {
         package static let idle = Plan(deadline: .max, wantsPosts: false)
     }
 
-    /// While a loop may be stalled, no wait is longer: so much of a stop's length is unknown.
+    /// The longest wait while a loop may be stalled: the length of a stop is known with this precision.
     static let suspicionPollNanoseconds: UInt64 = 10_000_000
 
     /// After an arming that came too late because a loop moved meanwhile: scan again at once, but not in a tight loop.
     static let shortWaitNanoseconds: UInt64 = 1_000_000
 
-    /// Of so many loops the threads' CPU clocks are read at every scan, which takes some 0.3 µs each.
+    /// For this many loops, the threads' CPU clocks are read at every scan, which takes some 0.3 µs each.
     private static let readClocks = 64
 
-    /// The beacons lie anywhere, and mostly in another processor's cache: so many loops ahead they are asked for.
+    /// The beacons are spread over memory, mostly in another processor's cache: they are prefetched this many loops ahead.
     private static let fetchedAhead = 12
 
     /// Visits every watch.
@@ -34,14 +34,14 @@ extension Watchdog {
         let count = services.count
         let readsClocks = count <= Self.readClocks
         for index in 0..<count {
-            // A visit may take long; whoever stops the monitor waits for this thread.
+            // A visit may take long, and the caller that stops the monitor waits for this thread.
             if isStopping { break }
             if index + Self.fetchedAhead < count {
                 clb_beacon_prefetch(services.registry.hotParts[index + Self.fetchedAhead].beacon)
             }
             let watch = services.watch(index)
             watch.visit(&state)
-            // Afterwards: a stall that is over is accounted for by what was read around its beginning.
+            // Afterwards: a stall that is over is accounted for by the readings around its beginning.
             if readsClocks { watch.readClock() }
         }
         services.firstReading = state.firstUnread ?? 0
@@ -57,7 +57,7 @@ extension Watchdog {
         return Plan(deadline: state.next, wantsPosts: state.isStalled || !state.isBusy, isClose: state.isSuspicious)
     }
 
-    /// Arms the stalled loops again, of which an ended watch may have disarmed one. False when one has moved meanwhile.
+    /// Arms the stalled loops again, because an ended watch may have disarmed one. False if one has moved meanwhile.
     private func rearm() -> Bool {
         var unmoved = true
         for index in 0..<services.count {
@@ -71,7 +71,7 @@ extension Watchdog {
         return unmoved
     }
 
-    /// Arms every beacon, so that the first loop to wake posts. False when one did before it was armed.
+    /// Arms every beacon, so that the first loop to wake posts. False if one did before it was armed.
     private func park() -> Bool {
         for index in 0..<services.count {
             let watch = services.watch(index)

@@ -7,20 +7,20 @@ internal import Synchronization
 
 /// The thread that scans every watched loop of the process.
 ///
-/// It waits on one semaphore with a deadline on `CLOCK_MONOTONIC`. While every loop sleeps it waits without one: the
-/// beacons are armed, and the first loop that wakes posts. While loops work it ticks once an interval, however often
-/// they turn; while one of them may be stalled, more often, so that a stop of the process is known more exactly. It takes no
-/// lock, opens no file but the kernel's own under `/proc` and `/sys/fs/cgroup`, and allocates nothing, so it does
-/// not matter what the stalled thread holds.
+/// It waits on one semaphore with a deadline on `CLOCK_MONOTONIC`. While every loop sleeps, it waits without a deadline: the
+/// beacons are armed, and the first loop that wakes posts. While loops work, it ticks once an interval, however often they turn;
+/// while one of them may be stalled, more often, so that a stop of the process is known more exactly. It takes no lock, opens no
+/// file except the kernel's own under `/proc` and `/sys/fs/cgroup`, and allocates nothing, so it does not matter which locks the
+/// stalled thread holds.
 ///
-/// What it does with one loop is ``Watch``; whether that is a stall is decided by ``StallDetector``.
+/// ``Watch`` is its work for one loop; ``StallDetector`` decides whether that loop is stalled.
 ///
 /// Threads: ``run(starter:ready:)`` is the watchdog's thread; ``wake()``, ``stop()`` and the counters are for any.
-// Unchecked: what `run` uses is touched by its thread only; the rest is atomic or immutable.
+// Unchecked: what `run` uses is accessed only by its thread; the rest is atomic or immutable.
 package final class Watchdog: @unchecked Sendable {
     /// What watching costs: for tests and for the benchmark.
     package struct Counters: Sendable, Equatable {
-        /// Waits that ended, however.
+        /// Waits that ended, for any reason.
         package let wakes: UInt64
         package let lastScanNanoseconds: UInt64
     }
@@ -29,7 +29,7 @@ package final class Watchdog: @unchecked Sendable {
     private static let ownSemaphore = WakeSemaphore()
     /// Writes the beacons of loops that publish nothing themselves.
     private let externalSampler: (any ExternalSampler)?
-    /// When the last scan asked for the next one, whatever the sampler asks for. The watchdog's thread alone.
+    /// When the next scan is due according to the last one, regardless of the sampler. Used only by the watchdog's thread.
     private var scanDue: UInt64 = 0
     /// What the watches use, on this thread.
     let services: WatchServices
@@ -41,10 +41,10 @@ package final class Watchdog: @unchecked Sendable {
     private let changed = Atomic<Bool>(false)
 
     /// - Parameters:
-    ///   - semaphore: whom the beacons of another process wake; nil: they are those of this one.
+    ///   - semaphore: posted by the beacons of another process; nil: the beacons are this process's.
     ///   - externalSampler: writes the beacons of loops that publish nothing themselves.
-    ///   - throttling: what quotas take from the process that is watched; nil: that is not known.
-    ///   - clock: for tests; the waits of ``run(starter:ready:)`` follow the real one.
+    ///   - throttling: what quotas take from the watched process; nil: not known.
+    ///   - clock: for tests; the waits of ``run(starter:ready:)`` use the real one.
     package init(
         registry: WatchRegistry,
         queue: EpisodeQueue,
@@ -78,7 +78,7 @@ package final class Watchdog: @unchecked Sendable {
         )
     }
 
-    /// In what time the process could not run, as far as this thread noticed.
+    /// The time in which the process could not run, as far as this thread noticed.
     package var processPauses: ProcessPauses {
         var present = pauses.present
         present.throttledNanoseconds = services.throttling?.throttledNanoseconds ?? 0
@@ -93,7 +93,7 @@ package final class Watchdog: @unchecked Sendable {
         semaphore.post()
     }
 
-    /// Asks the thread to end; stalls in progress become abandoned episodes.
+    /// Requests the thread to end; stalls in progress become abandoned episodes.
     package func stop() {
         stopping.store(true, ordering: .releasing)
         semaphore.post()
@@ -101,7 +101,7 @@ package final class Watchdog: @unchecked Sendable {
 
     /// The thread's body.
     /// - Parameters:
-    ///   - starter: the thread that waits for `ready`: what is needed later is tried on it.
+    ///   - starter: the thread that waits for `ready`; it is used to try out what is needed later.
     ///   - ready: called when stalls will be found from now on.
     package func run(starter: ThreadIdentity, ready: () -> Void) {
         services.warmUp(starter)
@@ -116,27 +116,28 @@ package final class Watchdog: @unchecked Sendable {
             waits += 1
             wakes.add(1, ordering: .relaxed)
             if stopping.load(ordering: .acquiring) { break }
-            // A post while ticking, with no stall to time, is a beacon still armed from the last park; the tick will see it.
+            // A post while ticking, with no stall to time, comes from a beacon that is still armed from the last park; the tick
+            // will see it.
             let answered = semaphore.drain()
             // After the drain: a change that posts from now on ends the next wait.
             let isNews = changed.exchange(false, ordering: .acquiringAndReleasing)
-            // The post that asked for the end may be among those just taken.
+            // The post that requested the end may be among those just taken.
             if stopping.load(ordering: .acquiring) { break }
             if isPosted, !plan.wantsPosts, !isNews { continue }
             processPause = .joined(processPause, meter.waitEnded(due: plan.deadline, answered: answered, waits: waits))
             waits = 0
             let (now, slept) = (meter.now, services.capture.sleptNanoseconds)
-            // What was drained will not post again: a scan has to look for it, also where the wait ended by a sample's time.
+            // What was drained will not post again, so a scan must handle it, even if a sample's time ended the wait.
             plan = poll(at: now, processPause, after: isPosted || isNews || answered > 0 ? nil : plan)
-            // A stop in the midst of a scan shows by the scan's length; the next scan gets to know it.
+            // A stop during a scan shows in the scan's length; it is passed to the next scan.
             processPause = meter.scanEnded(slept: services.capture.sleptNanoseconds - slept, closely: plan.isClose)
             lastScanNanoseconds.store(meter.now &- now, ordering: .relaxed)
         }
-        // A process that was stopped is often continued in order to be ended.
+        // A stopped process is often continued in order to be terminated.
         endAll(.joined(processPause, meter.waitEnded(due: plan.deadline, answered: 0, waits: waits)))
     }
 
-    /// - Parameter last: the plan that holds on where nothing has come but the time of the next sample.
+    /// - Parameter last: the plan that still applies if nothing has happened except that the next sample is due.
     private func poll(at now: UInt64, _ processPause: ProcessPause?, after last: Plan? = nil) -> Plan {
         guard let externalSampler else { return scan(at: now, processPause: processPause) }
         let isWanted = externalSampler.sample(at: now)

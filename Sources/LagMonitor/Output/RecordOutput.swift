@@ -56,7 +56,7 @@ package struct RecordOutput: Sendable {
 
     /// Writes what another process left of a stall during which it died, as that process would have written it.
     /// - Returns: false if it left no line in this output's format: then nothing is written.
-    /// - Throws: the sink's error. Nothing is counted: whoever has it may try again.
+    /// - Throws: the sink's error. Nothing is counted: the caller, which still has the stall, may try again.
     package mutating func write(_ stall: UnfinishedStall, now: OutputTime) throws(SinkError) -> Bool {
         guard let line = stall.lines[encoder.format] else { return false }
         try announce(now: now)
@@ -70,7 +70,7 @@ package struct RecordOutput: Sendable {
 
     package var format: RecordFormat { encoder.format }
 
-    /// The line that ``write(_:now:)`` would write, but for losses that were not reported yet.
+    /// The line that ``write(_:now:)`` would write, except for losses that were not reported yet.
     package mutating func line(of record: StallRecord) -> [UInt8] {
         var record = record
         record.droppedTotal = droppedTotal

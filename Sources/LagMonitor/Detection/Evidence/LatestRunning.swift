@@ -1,13 +1,14 @@
 internal import CLagBeacon
 internal import CLagLinux
 
-/// What a loop's thread was last found at, and since when: before there is a stall, and in it.
+/// What a loop's thread was last found working on, and since when: before a stall, and during it.
 ///
-/// A stall's first sample comes at its threshold and says nothing of the time before: of many tasks' jobs it may have found the last and the shortest. And a task's
-/// context was opened long before the task ran. So what is found counts from the reading on that first found it, if all since then have found the same; or for as long
-/// as it is known to have run by itself.
+/// A stall's first sample is taken at its threshold and shows nothing about the time before: of many tasks' jobs it may have
+/// found the last and the shortest. And a task's context was opened long before the task ran. So a finding counts from the first
+/// reading that found it, if all readings since then have found the same; or for as long as it is known to have run from its own
+/// data.
 package struct LatestRunning: Sendable {
-    /// Before there is a stall, readings further apart are none of the same time: those at the watchdog's ticks are not.
+    /// Before a stall, readings further apart are not combined: readings at the watchdog's ticks are close enough.
     package static let longestGapNanoseconds: UInt64 = 60_000_000
 
     private var token: UInt64 = 0
@@ -19,7 +20,7 @@ package struct LatestRunning: Sendable {
 
     package init() {}
 
-    /// - Parameter isStalled: in a stall readings may lie far apart.
+    /// - Parameter isStalled: during a stall, readings may be far apart.
     package mutating func record(_ reading: RunningReading, isStalled: Bool, at now: UInt64) {
         let isNext = isStalled || now.saturatingDifference(latestNanoseconds) <= Self.longestGapNanoseconds
         var (token, task): (UInt64, (address: UInt64, number: UInt32)) = (0, (0, 0))
@@ -34,7 +35,7 @@ package struct LatestRunning: Sendable {
         (self.token, self.task, latestNanoseconds) = (token, task, now)
     }
 
-    /// A stall is recorded from `now` on, which began at `begin`: what was read before that says nothing of it.
+    /// A stall that began at `begin` is recorded from `now` on: readings before its beginning do not apply to it.
     package mutating func begin(at begin: UInt64, now: UInt64) {
         let isNext = now.saturatingDifference(latestNanoseconds) <= Self.longestGapNanoseconds
         guard isNext, latestNanoseconds >= begin else {

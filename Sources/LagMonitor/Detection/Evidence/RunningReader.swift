@@ -4,18 +4,18 @@ internal import Glibc
 internal import LagActivity
 internal import LagCapture
 
-/// Reads what a thread of this process runs: its task and its context. Buffers that exist before they are needed.
+/// Reads what a thread of this process runs: its task and its context. Its buffers are allocated in advance.
 ///
-/// Threads: the watchdog's alone.
+/// Threads: only the watchdog's.
 final class RunningReader {
-    /// What was last read.
+    /// The last reading.
     let task = UnsafeMutablePointer<cll_task>.allocate(capacity: 1)
     let context = UnsafeMutablePointer<clb_context_copy>.allocate(capacity: 1)
     private let nested = UnsafeMutableBufferPointer<UInt64>.allocate(capacity: Int(CLL_TASK_NESTED))
     private let blocks = UnsafeMutableBufferPointer<UInt64>.allocate(capacity: Int(CLL_TASK_CONTEXTS))
     private var layout: cll_task_layout
 
-    /// Contexts that are looked at in detail for one stall: a system call or two each.
+    /// How many contexts are examined in detail for one stall: a system call or two each.
     private static let detailedContexts = 256
 
     init(layout: cll_task_layout) {
@@ -33,22 +33,23 @@ final class RunningReader {
         blocks.deallocate()
     }
 
-    /// On the watchdog's thread: what lies at another distance from this thread than from the one that learned it is not used.
+    /// On the watchdog's thread: an offset that differs between this thread and the one that learned it is not used.
     func confirm() { if clb_context_place() != layout.running { layout.running = 0 } }
 
     /// Whether the thread runs a task.
     var hasTask: Bool { task.pointee.address != 0 }
 
-    /// - Returns: false when that is not known, or the thread kept going from one to the next.
+    /// - Returns: false if it is not known, or the thread kept switching from one to the next.
     func read(_ thread: JobThread) -> Bool { thread.read(layout, &task.pointee) }
 
-    /// Whether the thread is in a synchronous context, in the task that made it.
+    /// Whether the thread is in a synchronous context, in the task that created it.
     var isSynchronous: Bool { task.pointee.running_token != 0 && task.pointee.running_task == task.pointee.address }
 
-    /// Finds the context that the thread is in, by what was read of it.
+    /// Finds the thread's context, from what was read.
     ///
-    /// A synchronous context counts in the task that made it alone: within it another task may be run, by a loop that is run within a callback.
-    /// - Returns: false when there is none, or it is not certain which.
+    /// A synchronous context counts only in the task that created it: within it, another task may run, in a loop that is run
+    /// within a callback.
+    /// - Returns: false if there is none, or it is not certain which.
     func findContext() -> Bool {
         guard layout.running != 0 else { return false }
         if isSynchronous { return clb_context_read(task.pointee.running_token, context) != 0 }
@@ -64,8 +65,8 @@ final class RunningReader {
         return capture.addAsyncCallers(UnsafeBufferPointer(rebasing: blocks[..<count]), to: frames, from: first)
     }
 
-    /// Visits the open contexts of a thread, or of a pool's threads, but the one that runs and those around it.
-    /// - Returns: where the one that runs has no trace, that of the nearest around it.
+    /// Visits the open contexts of a thread, or of a pool's threads, except the running one and those around it.
+    /// - Returns: if the running one has no trace, that of the nearest one around it.
     func forEachOpen(of thread: JobThread, isPool: Bool, _ visit: (UnsafePointer<clb_context_copy>) -> Void) -> InheritedTrace? {
         var own: clb_context_copy?
         if findContext() { own = context.pointee }
@@ -95,7 +96,7 @@ final class RunningReader {
         return trace
     }
 
-    /// Whether that is one of the contexts that the task is in, which may be those of the tasks that made it.
+    /// Whether that is one of the task's contexts, which may belong to the tasks that created it.
     private func isNested(_ token: UInt64, of count: Int) -> Bool {
         var index = 0
         while index < count {
@@ -105,13 +106,13 @@ final class RunningReader {
         return false
     }
 
-    /// Whether that one is the same work's, around the one that runs.
+    /// Whether that context belongs to the same work, around the running one.
     private func isAround(_ own: clb_context_copy, _ opener: UInt64, _ task: UInt64, _ opened: UInt64) -> Bool {
         task == own.context.task && (task != 0 || opener == own.context.thread) && opened <= own.context.opened_ns
     }
 
-    /// Whether a thread is one of the pools', or gone: tasks stay, and the pools' threads come and go. All pools are one here, for a task changes to another when
-    /// its priority is raised by whoever awaits it.
+    /// Whether a thread is one of the pools', or gone: tasks stay, while the pools' threads are created and end. All pools count
+    /// as one here, because a task moves to another when the task that awaits it raises its priority.
     private func isOfPools(_ descriptor: UInt64) -> Bool {
         let tid = cll_thread_of_descriptor(getpid(), descriptor)
         guard tid != 0 else { return true }
@@ -130,6 +131,6 @@ final class RunningReader {
         }
     }
 
-    /// What the names of libdispatch's threads for its root queues end in, as they are cut: `user-initiated-qos`.
+    /// The end of the (truncated) names of libdispatch's threads for its root queues: `user-initiated-qos`.
     private static let poolSuffix = Array("-qos".utf8)
 }

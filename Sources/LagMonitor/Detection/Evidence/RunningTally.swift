@@ -2,11 +2,11 @@ package import CLagBeacon
 package import CLagLinux
 internal import LagCapture
 
-/// What the thread was working at in one stall, by the program's own account (contexts) and by the runtime's (its task): memory that is there before it is
-/// needed.
+/// What the thread was working on in one stall, according to the program (contexts) and to the runtime (its task): memory that is
+/// allocated in advance.
 ///
-/// One stall may be made of many tasks' jobs: what a reading finds counts for as much of the time since the reading before as it is known to have run
-/// (``LatestRunning``). What ran for no more than half of the stall is not what it was about.
+/// One stall may consist of many tasks' jobs: a finding counts for as much of the time since the reading before as it is known to
+/// have run (``LatestRunning``). What ran for at most half of the stall is not reported as its work.
 package final class RunningTally {
     /// Different contexts, and different tasks, that are kept: the heaviest, and the latest.
     package static let capacity = 5
@@ -26,7 +26,7 @@ package final class RunningTally {
     package private(set) var openCount = 0
     /// When the open ones were listed.
     package private(set) var openNanoseconds: UInt64 = 0
-    /// What the last reading found, if that runs on until it is through.
+    /// What the last reading found, if it runs until it is finished.
     private var lastingContext: Int?
     private var lastingTask: Int?
     private var latestNanoseconds: UInt64 = 0
@@ -37,7 +37,7 @@ package final class RunningTally {
         capacity * (MemoryLayout<clb_context_copy>.stride + MemoryLayout<cll_task>.stride + 2 * MemoryLayout<UInt64>.stride)
         + openCapacity * MemoryLayout<clb_context_copy>.stride
 
-    /// Takes its memory straight from the kernel.
+    /// Allocates its memory directly from the kernel.
     package init?() {
         guard let memory = cll_memory_map(Self.bytes) else { return nil }
         self.memory = memory
@@ -51,7 +51,7 @@ package final class RunningTally {
 
     deinit { cll_memory_unmap(memory, Self.bytes) }
 
-    /// For another stall, which began at that time.
+    /// Resets it for another stall, which began at that time.
     package func begin(at since: UInt64) {
         contextCount = 0
         taskCount = 0
@@ -62,8 +62,8 @@ package final class RunningTally {
         totalNanoseconds = 0
     }
 
-    /// What a reading found. Allocates nothing.
-    /// - Parameter latest: since when that is known to have run.
+    /// Adds a reading. Allocates nothing.
+    /// - Parameter latest: since when its findings are known to have run.
     package func add(_ reading: RunningReading, _ latest: LatestRunning, at now: UInt64) {
         let before = latestNanoseconds
         latestNanoseconds = max(latestNanoseconds, now)
@@ -93,7 +93,7 @@ package final class RunningTally {
         return index
     }
 
-    /// What makes room: many short jobs must not keep a long one out.
+    /// The one to evict: many short jobs must not displace a long one.
     private static func lightest(_ weights: UnsafeMutablePointer<UInt64>) -> Int {
         var lightest = 0
         var index = 1
@@ -122,7 +122,7 @@ package final class RunningTally {
         return index
     }
 
-    /// Whether the open contexts are to be listed: once, at the first sample. They are from then on.
+    /// Whether the open contexts must be listed: once, at the first sample. From this call on they count as listed.
     package func beginOpen(at now: UInt64) -> Bool {
         guard !hasListed else { return false }
         hasListed = true
@@ -130,7 +130,7 @@ package final class RunningTally {
         return true
     }
 
-    /// One of them. Of more than there is room for, the oldest stay.
+    /// Adds one of them. If they do not all fit, the oldest are kept.
     package func addOpen(_ context: UnsafePointer<clb_context_copy>) {
         var index = 0
         if openCount < Self.openCapacity {
@@ -147,7 +147,7 @@ package final class RunningTally {
         open[index] = context.pointee
     }
 
-    /// A context that has no trace is in that one.
+    /// Gives a context without a trace this one.
     package func setTrace(_ trace: InheritedTrace) {
         var index = 0
         while index < contextCount {
@@ -165,8 +165,8 @@ package final class RunningTally {
         return open[index]
     }
 
-    /// The stall is over, or is reported so far: what came after the last reading is that one's, where what it found runs on until it is through. Of others it may have
-    /// been the last moment.
+    /// The stall is over, or is reported so far. The time after the last reading belongs to that reading, if what it found runs
+    /// until it is finished. For other findings it may have been their last moment.
     package func close(at until: UInt64) {
         let gap = until.saturatingDifference(latestNanoseconds)
         latestNanoseconds = max(latestNanoseconds, until)
@@ -175,21 +175,21 @@ package final class RunningTally {
         if let lastingTask { taskWeights[lastingTask] += gap }
     }
 
-    /// For how long the thread was at a context, at least.
+    /// How long the thread worked on a context, at least.
     private func ranNanoseconds(_ index: Int) -> UInt64 {
         let since = latestNanoseconds.saturatingDifference(totalNanoseconds)
-        // One that was opened in the midst of the stall has not run before.
+        // A context that was opened during the stall has not run before.
         let missed = min(contexts[index].context.opened_ns.saturatingDifference(since), totalNanoseconds)
         return min(contextWeights[index], totalNanoseconds - missed)
     }
 
-    /// The context that was running for more than half of the stall, if there is one that was open for so long.
+    /// The context that was running for more than half of the stall, if it was open for that long.
     package var running: clb_context_copy? {
         (0..<contextCount).first { ranNanoseconds($0) > totalNanoseconds / 2 }.map { contexts[$0] }
     }
 
-    /// The others that the thread was at for so long at least: a loop that calls one handler after the other answers no other in between, so that several of
-    /// them make one stall. In the order in which they were found.
+    /// The other contexts on which the thread worked for at least this long: a loop that calls one handler after the other
+    /// answers no other in between, so several of them make one stall. In the order in which they were found.
     package func alsoRan(atLeast nanoseconds: UInt64) -> [(copy: clb_context_copy, ranNanoseconds: UInt64)] {
         let running = running?.token
         return (0..<contextCount).map { (contexts[$0], ranNanoseconds($0)) }
@@ -206,7 +206,7 @@ package final class RunningTally {
         return nil
     }
 
-    /// Becomes the same as another. Allocates nothing.
+    /// Copies another tally into this one. Allocates nothing.
     package func copy(_ other: RunningTally) {
         memory.copyMemory(from: other.memory, byteCount: Self.bytes)
         contextCount = other.contextCount

@@ -1,14 +1,15 @@
-/// How far apart the samples of a stalled thread's stack are: a part of the stall's age, so that no sample after the first stands for more
-/// than that part of the stall. A thread that hangs is soon left alone; one that moves is followed more closely.
+/// The gap between samples of a stalled thread's stack: a fraction of the stall's age, so that no sample after the first
+/// represents more than that fraction of the stall. A thread that hangs is soon sampled rarely; one that moves is followed more
+/// closely.
 ///
-/// (Matrix, the monitor of WeChat, doubles the gap while the stack is the same. Then the last sample stands for half of the stall, and what
-/// the thread does a tenth of the time is taken for what it does in one stall of ten.)
+/// (Matrix, the monitor of WeChat, doubles the gap while the stack is the same. Then the last sample represents half of the
+/// stall, and what the thread does a tenth of the time is reported as its only activity in one stall of ten.)
 struct StackSamplingBackoff: Sendable, Equatable {
     /// The first gap: short enough to see the parts of a stall of a few times the default threshold.
     static let firstNanoseconds: UInt64 = 25_000_000
-    /// The longest: a sample of a thread that has hung for hours still shows what it does now.
+    /// The longest gap: a sample of a thread that has hung for hours still shows what it does now.
     static let longestNanoseconds: UInt64 = 10_000_000_000
-    /// While the stack changes. A busy hang is left alone, too.
+    /// The longest gap while the stack changes. A busy hang is sampled rarely, too.
     static let longestChangingNanoseconds: UInt64 = 1_000_000_000
 
     private static let agePart: UInt64 = 16
@@ -18,7 +19,7 @@ struct StackSamplingBackoff: Sendable, Equatable {
 
     /// Records a sample.
     /// - Parameters:
-    ///   - isSame: the stack is that of the sample before.
+    ///   - isSame: the stack is the same as in the sample before.
     ///   - age: how long the stall has lasted.
     mutating func record(isSame: Bool, age: UInt64) {
         let (part, longest) =

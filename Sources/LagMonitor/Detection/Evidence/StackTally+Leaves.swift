@@ -6,13 +6,15 @@ struct TalliedLeaf {
     var count: UInt64
 }
 
-/// Where in their innermost functions stacks were found: functions that the compiler has put into one are at some of these places and not at others.
+/// Where in their innermost functions stacks were found: functions that the compiler has inlined into one are at some of these
+/// places and not at others.
 extension StackTally {
-    /// A stack at each of its places. Each has as much of the time as of the samples: the first one of a stall, which stands for all before it, says no more than
-    /// another of where in a function the time goes. Those that found no room count as those that did. Allocates.
+    /// A stack at each of its places. Each place gets the same share of the time as of the samples: the first sample of a stall,
+    /// which represents all the time before it, is no better evidence than another of where in a function the time goes. Samples
+    /// whose place did not fit are distributed like the others. Allocates.
     package func stackAtLeaves(_ index: Int) -> [(stack: TalliedStack, pc: UInt64)] {
         let places = UnsafeBufferPointer(start: leaves + index * Self.leafCapacity, count: stacks[index].leaves)
-        // What is left of each number is for the places that come later.
+        // The remainder of each number is for the places that come later.
         var (nanoseconds, count) = (stacks[index].weightNanoseconds, stacks[index].count)
         var left = places.reduce(0) { $0 + $1.count }
         return places.map { place in

@@ -2,7 +2,7 @@ package import CLagLinux
 internal import CLibunwind
 package import LagCapture
 
-/// What the thread of a stack waits for, and who holds it.
+/// What the thread of a stack waits for, and the holder.
 extension StackTally {
     package func owner(_ number: Int, of index: Int) -> TalliedOwner { owners[index * Self.ownerCapacity + number] }
 
@@ -10,7 +10,7 @@ extension StackTally {
         FrameBuffer.Frame(framesOfOwners[(index * Self.ownerStacks + owner) * Self.ownerFrames + number])
     }
 
-    /// What the thread of a stack waits for.
+    /// Records what the thread of a stack waits for.
     package func describe(_ index: Int, _ wait: cll_wait, _ lock: cll_lock, cycle: Int?) {
         let isSame = stacks[index].lock.owner == lock.owner && stacks[index].lock.address == lock.address
         stacks[index].ownerTries = isSame ? stacks[index].ownerTries &+ 1 : 1
@@ -20,12 +20,12 @@ extension StackTally {
         stacks[index].owners = 0
     }
 
-    /// Counts the time since the last look for who holds the lock now. Of several owners the one that held it for more than half of the time is kept
-    /// in the end (Boyer and Moore's majority vote).
+    /// Counts the time since the last examination for the lock's present holder. If the owner changes, the one that held it for
+    /// more than half of the time is kept in the end (Boyer and Moore's majority vote).
     /// - Parameters:
-    ///   - isOther: another than the one that is kept.
+    ///   - isOther: another owner than the kept one.
     ///   - isFirst: none is kept.
-    /// - Returns: whether that one is to be kept instead.
+    /// - Returns: whether the present owner is to be kept instead.
     package func voteForOwner(of index: Int, isOther: Bool, isFirst: Bool = false) -> Bool {
         let (votes, weight) = (stacks[index].ownerVotes.nanoseconds, stacks[index].weightNanoseconds)
         let gained = weight.saturatingDifference(stacks[index].ownerVotes.weight)
@@ -41,7 +41,7 @@ extension StackTally {
         return gained > votes
     }
 
-    /// The next thread of the chain of owners, with its stack if it is one of the first.
+    /// Adds the next thread of the chain of owners, with its stack if it is one of the first.
     package func add(_ owner: TalliedOwner, _ stack: FrameBuffer, to index: Int) {
         let number = stacks[index].owners
         guard number < Self.ownerCapacity else { return }
@@ -56,7 +56,7 @@ extension StackTally {
         stacks[index].owners = number + 1
     }
 
-    /// The stall ended while they were sampled: what they did may have been later.
+    /// The stall ended while they were sampled: their stacks may be from later.
     package func forgetOwners(_ index: Int) {
         stacks[index].owners = 0
         stacks[index].lock.owner = 0

@@ -3,21 +3,21 @@ package import LagCapture
 /// A thread of a pool, and what it did when it was last sampled.
 package struct TalliedWorker {
     package let tid: Int32
-    /// Which of the tally's stacks; negative: one that had to make room.
+    /// Its stack in the tally; negative: one that was evicted.
     package var stack: Int32
-    /// Whether it was met in the present round.
+    /// Whether it was found in the present round.
     var isPresent: Bool
 }
 
-/// Stalls of a pool: every round samples all of its threads, and each sample stands for the time since the round before.
+/// Stalls of a pool: every round samples all of its threads, and each sample represents the time since the round before.
 extension StackTally {
     package func worker(_ number: Int) -> TalliedWorker {
         precondition(number >= 0 && number < workerCount, "worker \(number) of \(workerCount)")
         return workers[number]
     }
 
-    /// One thread's stack in the round that is at `now`. Allocates nothing.
-    /// - Returns: where it is kept, whether it is what the thread did before, and whether it is there for the first time.
+    /// One thread's stack in the round at `now`. Allocates nothing.
+    /// - Returns: where it is kept, whether it is the same as before for this thread, and whether it is there for the first time.
     package func add(
         worker tid: Int32,
         _ outcome: CaptureOutcome,
@@ -39,13 +39,13 @@ extension StackTally {
         return (kept.index, isSame, kept.isNew)
     }
 
-    /// A thread that could not be sampled in this round: it is taken to do what it did.
+    /// A thread that could not be sampled in this round: it is assumed to do the same as before.
     package func keep(worker tid: Int32) {
         let number = position(of: tid)
         if number < workerCount { workers[number].isPresent = true }
     }
 
-    /// All threads were sampled. Those that were not met have gone.
+    /// All threads were sampled. Those that were not found are gone.
     package func endRound(at now: UInt64) {
         latestNanoseconds = max(latestNanoseconds, now)
         var kept = 0
@@ -67,7 +67,7 @@ extension StackTally {
         return number
     }
 
-    /// What came after the last round is what each thread did then.
+    /// In the time after the last round, each thread is assumed to do the same as then.
     func closeWorkers(at until: UInt64) {
         var number = 0
         while number < workerCount {
@@ -77,7 +77,7 @@ extension StackTally {
         }
     }
 
-    /// A stack makes room for another.
+    /// A stack is evicted for another.
     func forgetWorkers(at index: Int) {
         var number = 0
         while number < workerCount {

@@ -2,25 +2,25 @@ internal import CLagLinux
 internal import CLibunwind
 package import LagCapture
 
-/// The stacks that were seen in one stall, each with the time it stands for: memory that is there before it is needed.
+/// The stacks that were sampled in one stall, each with the time that it represents: memory that is allocated in advance.
 ///
-/// A sample stands for the time since the one before it, the last one also for what came after. (Not for what lies around it: the
-/// samples come the later the longer the stack before was the same, so that one would be given more than its part.) Where the thread
-/// slept at one of two samples and was awake at the other, what it slept in between is known, and each gets its own. The time before
-/// the first sample is shared, see ``UnsampledStart``.
+/// A sample represents the time since the one before it; the last one also the time after it. (Not the time around it: the longer
+/// the stack before was the same, the later a sample comes, so it would get more than its share.) If the thread slept at one of
+/// two samples and was awake at the other, its sleep in between is known, and each gets its own part. The time before the first
+/// sample is shared, see ``UnsampledStart``.
 ///
-/// When there are more different stacks than places, the lightest goes; its time is in ``lostNanoseconds``.
+/// If there are more different stacks than places, the lightest is evicted; its time is in ``lostNanoseconds``.
 package final class StackTally {
     /// Different stacks that are kept.
     package static let capacity = 12
-    /// Owners of locks that are kept of each: all of the longest chain.
+    /// Owners of locks that are kept for each stack: all of the longest chain.
     package static let ownerCapacity = LockChain.maximumLength - 1
-    /// Of so many of them the stack is kept, too, with so many frames.
+    /// For this many of them the stack is kept, too, with this many frames.
     package static let ownerStacks = 4
     package static let ownerFrames = 48
 
     private static let keptStacks = 2
-    /// Different instructions that are kept of what a stack's innermost function was found at.
+    /// Different instructions kept of a stack's innermost function.
     package static let leafCapacity = 16
     /// Threads of a pool that are remembered.
     package static let workerCapacity = 256
@@ -35,14 +35,14 @@ package final class StackTally {
     let leaves: UnsafeMutablePointer<TalliedLeaf>
 
     package private(set) var count = 0
-    /// Threads of a pool that were seen at work.
+    /// Threads of a pool that were seen working.
     package internal(set) var workerCount = 0
-    /// How often the thread was sampled, also in vain.
+    /// How often the thread was sampled, including failed samples.
     package internal(set) var sampleCount: UInt64 = 0
     /// Samples that found the thread collecting its language's garbage.
     package private(set) var collectingCount: UInt64 = 0
     package private(set) var lostNanoseconds: UInt64 = 0
-    /// Between samples in a row that found the thread asleep at the same place.
+    /// Time between consecutive samples that found the thread asleep at the same place.
     package private(set) var asleepNanoseconds: UInt64 = 0
     /// Why there is no stack at all.
     package private(set) var failure = CaptureOutcome.failed(.noFreeSlot)
@@ -59,7 +59,7 @@ package final class StackTally {
             + capacity * leafCapacity * MemoryLayout<TalliedLeaf>.stride
     }
 
-    /// Takes its memory straight from the kernel; it becomes resident where it is used.
+    /// Allocates its memory directly from the kernel; it becomes resident when it is used.
     package init?(maximumFrames: Int) {
         guard let memory = cll_memory_map(Self.bytes(maximumFrames)) else { return nil }
         self.maximumFrames = maximumFrames
@@ -78,7 +78,7 @@ package final class StackTally {
 
     deinit { cll_memory_unmap(memory, Self.bytes(maximumFrames)) }
 
-    /// For another stall, which began at that time.
+    /// Resets it for another stall, which began at that time.
     package func begin(at since: UInt64) {
         count = 0
         workerCount = 0
@@ -92,7 +92,7 @@ package final class StackTally {
         latestNanoseconds = since
     }
 
-    /// Gives the memory back to the kernel, if it is more than most stalls need: the next one should not have to wait for pages.
+    /// Returns the memory to the kernel, if it is more than most stalls need: the next stall should not have to wait for pages.
     package func release() { if count > Self.keptStacks { cll_memory_release(memory, Self.bytes(maximumFrames)) } }
 
     package subscript(index: Int) -> TalliedStack {
@@ -104,14 +104,14 @@ package final class StackTally {
         FrameBuffer.Frame(frames[index * maximumFrames + number])
     }
 
-    /// A sample that brought no stack, and why.
+    /// A sample without a stack, and the reason.
     package func recordFailure(_ failure: CaptureOutcome) {
         sampleCount += 1
         self.failure = failure
     }
 
-    /// A sample that brought a stack, or (`nil`) only that the thread sleeps. Allocates nothing.
-    /// - Parameter slept: for how long the thread slept since the sample before; nil: not known.
+    /// A sample with a stack, or (`nil`) one that only shows that the thread sleeps. Allocates nothing.
+    /// - Parameter slept: how long the thread slept since the sample before; nil: not known.
     /// - Returns: where it is kept, whether it is the same as the one before, and whether it is there for the first time.
     package func add(
         _ outcome: CaptureOutcome,
@@ -154,7 +154,7 @@ package final class StackTally {
         return (kept.index, false, kept.isNew)
     }
 
-    /// Keeps a stack, or finds it again.
+    /// Adds a stack, or finds it again.
     func keep(
         _ outcome: CaptureOutcome,
         _ stack: FrameBuffer?,
@@ -174,12 +174,12 @@ package final class StackTally {
         return (index, known == nil)
     }
 
-    /// The process could not run for a time before `now`: no sample stands for that.
+    /// The process could not run for a time before `now`: no sample represents that.
     package func skip(over processPause: ProcessPause, until now: UInt64) {
         latestNanoseconds = latestNanoseconds.saturatingSum(processPause.share(from: latestNanoseconds, until: now).atLeast)
     }
 
-    /// The stall is over, or is reported so far: what came after the last sample is that sample's.
+    /// The stall is over, or is reported so far: the time after the last sample belongs to that sample.
     package func close(at until: UInt64) {
         guard until > latestNanoseconds else { return }
         if let latest {
@@ -190,7 +190,7 @@ package final class StackTally {
         latestNanoseconds = until
     }
 
-    /// Becomes the same as another of the same size. Allocates nothing.
+    /// Copies another tally of the same size into this one. Allocates nothing.
     package func copy(_ other: StackTally) {
         count = other.count
         workerCount = other.workerCount

@@ -2,18 +2,18 @@ internal import CLagLinux
 internal import Glibc
 internal import LagActivity
 
-/// What a thread has used since a stall of its loop began, though it was not measured when it began.
+/// What a thread has used since the beginning of its loop's stall, although it was not measured exactly then.
 ///
-/// The thread's CPU clock is read at every scan; two readings around the beginning of the present callout, and of the present
-/// stretch without a rest, bound what it stood at then. What the scheduler and the memory management say is dearer to read:
-/// it is read at the first sign of a stall, and what came before is taken to have gone as it went afterwards. The run delay is read with the
-/// clock: where a quota holds up the watchdog together with the loop, the first sign may be close to the end.
+/// The thread's CPU clock is read at every scan. Two readings around the beginning of the present callout, and of the present
+/// stretch without idle time, bound its value then. The scheduler's and the memory management's figures cost more to read: they
+/// are read at the first sign of a stall, and the time before is assumed to have been like the time afterwards. The run delay is
+/// read with the clock: if a quota holds up the watchdog together with the loop, the first sign may be close to the end.
 struct UsageMeter {
     /// The CPU clock at some time.
     struct Reading: Equatable {
         var time: UInt64
         var cpu: UInt64
-        /// What the thread had waited for a processor by then; nil: that was not read.
+        /// How long the thread had waited for a processor by then; nil: not read.
         var runDelay: UInt64?
     }
 
@@ -22,14 +22,14 @@ struct UsageMeter {
         var before: Reading?
         var after: Reading
 
-        /// What the clock stood at at `time`, which lies between the two: at least, and at most.
+        /// The clock's value at `time`, which is between the two readings: lower and upper bound.
         ///
-        /// It runs no faster than time does.
+        /// It runs no faster than time.
         func bounds(at time: UInt64) -> ClosedRange<UInt64> {
             let sinceThen = after.time.saturatingDifference(time)
             var low = after.cpu.saturatingDifference(sinceThen)
             var high = after.cpu
-            // A clock that went back is another thread's: the kernel gives a number again when its thread is gone.
+            // A clock that went back belongs to another thread: the kernel reuses the id of a thread that is gone.
             if let before, before.time <= time, before.cpu <= after.cpu {
                 low = max(low, before.cpu)
                 high = min(high, before.cpu.saturatingSum(time - before.time))
@@ -75,7 +75,7 @@ struct UsageMeter {
     var first: Totals?
     /// What quotas had taken at that time.
     var throttles: ThrottleHistory?
-    /// The rule that leads in the stall in progress: its anchor stays, whatever the loop does before the end is reported.
+    /// The rule that leads in the stall in progress: its anchor is kept, whatever the loop does before the end is reported.
     private(set) var stalled: StallKind?
     private var stalledSince: UInt64 = 0
 
@@ -88,21 +88,21 @@ struct UsageMeter {
         stalled = nil
         first = nil
         throttles = nil
-        // What it is at now gets its own.
+        // Its present work gets an anchor of its own.
         word = .max
         wasAtRest = false
         woke = .max
     }
 
-    /// Less than from one wake to the next, of any kind of loop.
+    /// Fewer than from one wake to the next, for any kind of loop.
     private static let activitiesOfOneWake: UInt64 = 2
 
-    /// For how long at least the thread ran between `since` and `reading`.
+    /// How long the thread ran between `since` and `reading`, at least.
     ///
-    /// Since the latest reading it can have run before `since` for no longer than that took; where the loop rested then, and this is its first
-    /// wake, for no longer than since that.
+    /// Since the latest reading, it can have run before `since` no longer than that time. If the loop was idle at that reading,
+    /// and this is its first wake, it can have run no longer than since the wake.
     func ran(since: UInt64, _ reading: Reading, _ beacon: BeaconReading) -> UInt64 {
-        // A clock that could not be read is 0, one that went back another thread's.
+        // A clock that could not be read is 0; one that went back is another thread's.
         guard let latest, latest.cpu > 0, reading.cpu >= latest.cpu else { return 0 }
         let isFirstWake = wasAtRest && (beacon.word >> 8) &- (word >> 8) <= Self.activitiesOfOneWake
         let before = since.saturatingDifference(isFirstWake ? max(latest.time, beacon.wokeNanoseconds) : latest.time)
@@ -112,13 +112,13 @@ struct UsageMeter {
         )
     }
 
-    /// For how long the thread has waited for a processor since the latest reading; 0 where that is not known.
+    /// How long the thread has waited for a processor since the latest reading; 0 if it is not known.
     func waited(until reading: Reading) -> UInt64 {
         guard let then = latest?.runDelay, let now = reading.runDelay else { return 0 }
         return now.saturatingDifference(then)
     }
 
-    /// A scan of the loop.
+    /// Records a scan of the loop.
     mutating func record(_ reading: Reading, _ beacon: BeaconReading) {
         if beacon.word != word, !isHeld(callout, stalled == .callout) { callout = anchor(at: beacon.calloutNanoseconds, reading) }
         if beacon.wokeNanoseconds != woke, !isHeld(wake, stalled != nil && stalled != .callout) {
@@ -131,7 +131,7 @@ struct UsageMeter {
         latest = reading
     }
 
-    /// Whether an anchor belongs to the stall in progress. Where the first scan found the stall, it is made right after.
+    /// Whether an anchor belongs to the stall in progress. If the first scan found the stall, it is created right afterwards.
     private func isHeld(_ anchor: Anchor?, _ isStalled: Bool) -> Bool {
         isStalled && (anchor?.after.time ?? 0) >= stalledSince
     }
@@ -144,10 +144,11 @@ struct UsageMeter {
         return Anchor(before: nil, after: previous)
     }
 
-    /// What was used from `since` to `until`, of which the loop's own time is `length`.
+    /// The usage from `since` to `until`; the loop's own time in it is `length`.
     /// - Parameters:
     ///   - spansCallouts: whether the stall is longer than the present callout.
-    ///   - asleep: for how long samples found the thread asleep. It bounds the run delay, as Linux 6.18 counts some sleep as such.
+    ///   - asleep: how long samples found the thread asleep. It limits the run delay, because Linux 6.18 counts some sleep as run
+    ///     delay.
     ///   - last: read at `until` or later.
     func usage(
         since: UInt64,
@@ -158,14 +159,14 @@ struct UsageMeter {
         _ last: Totals
     ) -> ThreadUsage {
         let first = first.flatMap { $0.reading.time >= since && $0.reading.time < last.reading.time ? $0 : nil }
-        // The earliest reading that lies in the stall.
+        // The earliest reading within the stall.
         let anchor = (spansCallouts ? wake : callout).flatMap { $0.after.time >= since ? $0 : nil }
         guard let begin = anchor ?? first.map({ Anchor(before: nil, after: $0.reading) }), begin.after.time < last.reading.time
         else { return unseenUsage(since, until, length, last) }
         let seen = last.reading.time - begin.after.time
         let seenCPU = min(last.reading.cpu.saturatingDifference(begin.after.cpu), seen)
         let bounds = begin.bounds(at: since)
-        // As busy before as afterwards, within what is possible.
+        // As busy before as afterwards, within the possible range.
         let unseen = begin.after.time - since
         let guessed = begin.after.cpu.saturatingDifference(Self.scaled(seenCPU, by: unseen, of: seen))
         let before = begin.after.cpu - min(max(guessed, bounds.lowerBound), bounds.upperBound)
@@ -188,8 +189,8 @@ struct UsageMeter {
         return usage
     }
 
-    /// How much the thread ran between the end and the reading after it, which is not the stall's: as busy as since the reading before, within what
-    /// is possible.
+    /// How much the thread ran between the end and the reading after it, which does not belong to the stall: as busy as since the
+    /// reading before, within the possible range.
     private func afterwards(_ until: UInt64, _ begin: Anchor, _ last: Reading) -> UInt64 {
         let after = last.time.saturatingDifference(until)
         var reading = begin.after
@@ -200,7 +201,7 @@ struct UsageMeter {
         return max(least, min(Self.scaled(ran, by: after, of: time), after))
     }
 
-    /// For how long the thread waited for a processor.
+    /// How long the thread waited for a processor.
     private func runDelay(_ since: UInt64, _ until: UInt64, _ begin: Anchor, _ first: Totals?, _ last: Totals) -> UInt64? {
         guard let now = last.times?.runDelayNanoseconds else { return nil }
         // The earliest reading in the stall.
@@ -211,13 +212,13 @@ struct UsageMeter {
         seen = last.reading.time - seen
         let scaled = Self.scaled(now.saturatingDifference(then), by: until.saturatingDifference(since), of: seen)
         guard let before = begin.before, before.time <= since, let earlier = before.runDelay else { return scaled }
-        // A short part says little of a long one: then it is what has come since the last reading before the stall.
+        // A short part is weak evidence for a long one: then the total since the last reading before the stall is used.
         let most = now.saturatingDifference(earlier)
         return seen < unseen ? most : min(scaled, most)
     }
 
-    /// The same for a stall that was over before a scan: only where waiting for a processor makes up most of it for certain, wherever between
-    /// the scans before and after it the rest of that lies.
+    /// The same for a stall that was over before a scan. It is used only if waiting for a processor certainly makes up most of
+    /// it, wherever the rest is between the scans before and after it.
     private func unseenUsage(_ since: UInt64, _ until: UInt64, _ length: UInt64, _ last: Totals) -> ThreadUsage {
         var usage = ThreadUsage()
         guard let latest, latest.time <= since, let then = latest.runDelay, let now = last.times?.runDelayNanoseconds else {
@@ -247,7 +248,7 @@ struct UsageMeter {
 package struct ThreadUsage: Sendable, Equatable {
     /// Time on a processor.
     package var cpuNanoseconds: UInt64?
-    /// Ready to run, and no processor free.
+    /// Time ready to run without a free processor.
     package var runDelayNanoseconds: UInt64?
     /// How much of that quotas took, at most.
     package var throttledNanoseconds: UInt64?
@@ -258,19 +259,19 @@ package struct ThreadUsage: Sendable, Equatable {
     /// Page faults without and with input, since the first sign of the stall.
     package var minorFaults: UInt64?
     package var majorFaults: UInt64?
-    /// How long the stall was by then.
+    /// The duration of the stall by then.
     package var stallNanoseconds: UInt64 = 0
 
     package init() {}
 
-    /// Nothing where the stall went on after the last reading, as one does whose thread is gone: what was measured says why it stalled, but is no
-    /// share of the whole.
+    /// Empty if the stall continued after the last reading, for example because its thread is gone: what was measured shows why
+    /// it stalled, but is not a share of the whole.
     package func ofStall(lasting length: UInt64) -> ThreadUsage { stallNanoseconds == length ? self : ThreadUsage() }
 
-    /// Nothing where the larger part of the stall came after the last reading: what it began with is not why it lasted.
+    /// Empty if the larger part of the stall came after the last reading: its beginning does not show why it lasted.
     package func ofMost(lasting length: UInt64) -> ThreadUsage { stallNanoseconds >= length / 2 ? self : ThreadUsage() }
 
-    /// - Parameter throttled: what quotas took meanwhile: they took no more of this thread's time than it waited for.
+    /// - Parameter throttled: what quotas took meanwhile: at most the time that this thread waited.
     mutating func attribute(throttled: UInt64?) {
         if let throttled, let delay = runDelayNanoseconds { throttledNanoseconds = min(throttled, delay) }
     }

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// What the three clocks of the kernel said at (nearly) the same moment; ``ClockWatch`` compares two of these.
+/// The three clocks of the kernel, read at (nearly) the same moment; ``ClockWatch`` compares two of these.
 ///
-/// They differ in what moves them (`clock_gettime(2)`): all three run at the same rate, also while NTP slews it; only
-/// `CLOCK_BOOTTIME` and `CLOCK_REALTIME` go on through a suspension, and only `CLOCK_REALTIME` is ever set.
+/// What changes them differs (`clock_gettime(2)`): all three run at the same rate, even while NTP slews it; only `CLOCK_BOOTTIME`
+/// and `CLOCK_REALTIME` advance through a suspension, and only `CLOCK_REALTIME` is ever set.
 package struct ClockReadings: Sendable, Equatable {
     /// `CLOCK_MONOTONIC`, in nanoseconds.
     package let monotonic: UInt64
@@ -11,7 +11,7 @@ package struct ClockReadings: Sendable, Equatable {
     package let boottime: UInt64
     /// `CLOCK_REALTIME`, in nanoseconds since 1970.
     package let realtime: Int64
-    /// For how long the clocks were being read, in nanoseconds: the readings may be this far apart.
+    /// How long reading the clocks took, in nanoseconds: the readings may be this far apart.
     package let spread: UInt64
 
     package init(monotonic: UInt64, boottime: UInt64, realtime: Int64, spread: UInt64 = 0) {
@@ -21,13 +21,14 @@ package struct ClockReadings: Sendable, Equatable {
         self.spread = spread
     }
 
-    /// The reader may be stopped between two clocks, for seconds even, which would seem to be a step or a suspension.
-    /// So a reading that took longer than this is made again,
+    /// The reader may be interrupted between two clocks, even for seconds, which would look like a step or a suspension. So a
+    /// reading that took longer than this is repeated,
     static let goodSpreadNanoseconds: UInt64 = 5_000
-    /// this often at most, and the closest one is taken.
+    /// this often at most, and the closest one is used.
     static let attempts = 8
 
-    /// The present. About 0.1 µs (four vDSO calls), some more when it is disturbed; any thread, no lock, no allocation.
+    /// The current readings. About 0.1 µs (four vDSO calls), a little more if it is disturbed; any thread, no lock, no
+    /// allocation.
     package static var now: ClockReadings {
         var best = once()
         for _ in 1..<attempts where best.spread > goodSpreadNanoseconds {
@@ -37,7 +38,7 @@ package struct ClockReadings: Sendable, Equatable {
         return best
     }
 
-    /// The boot time goes first and last, because it alone shows every kind of gap between the others.
+    /// The boot time is read first and last, because only it shows every kind of gap between the others.
     private static func once() -> ClockReadings {
         let boottime = nanoseconds(CLOCK_BOOTTIME)
         let monotonic = nanoseconds(CLOCK_MONOTONIC)

@@ -2,17 +2,17 @@ internal import Glibc
 
 /// Small text files of the kernel (`/proc`, `/sys/fs/cgroup`), and the numbers in them.
 ///
-/// The loops are written out, here and where this is used: `for`, `firstIndex` and a string literal given to C allocate in a
-/// build without optimisation.
+/// The loops are written out, here and in the callers: `for`, `firstIndex` and a string literal passed to C allocate in an
+/// unoptimised build.
 enum KernelFile {
-    /// What a reading sees of a file. Not more: above 1,024 bytes `withUnsafeTemporaryAllocation` may take the heap.
+    /// How much of a file a reading sees. Not more: above 1,024 bytes `withUnsafeTemporaryAllocation` may use the heap.
     static let bufferSize = 1_024
 
-    /// Hands over the first ``bufferSize`` bytes of a file.
+    /// Passes the first ``bufferSize`` bytes of a file to `body`.
     ///
     /// Any thread; no lock, no allocation. About 5 µs.
     /// - Parameter path: a C string.
-    /// - Returns: nil when the file cannot be read, or what `body` returns.
+    /// - Returns: what `body` returns; nil if the file cannot be read.
     static func withText<Result>(at path: [CChar], _ body: (UnsafeRawBufferPointer) -> Result?) -> Result? {
         withUnsafeTemporaryAllocation(byteCount: bufferSize, alignment: 1) { buffer in
             let descriptor = path.withUnsafeBufferPointer { open($0.baseAddress!, O_RDONLY | O_CLOEXEC) }
@@ -30,7 +30,7 @@ enum KernelFile {
         lineStart(after: name, separator: UInt8(ascii: " "), in: text).flatMap { number(in: text, at: $0) }
     }
 
-    /// Where the text goes on behind `name` and the separator, at the beginning of a line.
+    /// The position after `name` and the separator, at the beginning of a line.
     static func lineStart(after name: StaticString, separator: UInt8, in text: UnsafeRawBufferPointer) -> Int? {
         let key = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
         var start = 0
@@ -43,7 +43,7 @@ enum KernelFile {
         return nil
     }
 
-    /// The decimal number that begins at `start`; nil when there is no digit, or when it does not fit.
+    /// The decimal number that begins at `start`; nil if there is no digit, or if it does not fit.
     static func number(in text: UnsafeRawBufferPointer, at start: Int) -> UInt64? {
         var value: UInt64 = 0
         var index = start

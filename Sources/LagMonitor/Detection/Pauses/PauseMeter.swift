@@ -3,22 +3,21 @@ internal import Glibc
 
 /// Decides which of the watchdog's waits and scans show that the process could not run.
 ///
-/// Each begins when the one before ended, so no time lies in between. The watchdog's thread only. What the scheduler says is read
-/// (3 µs) where one of them was late, and otherwise now and then: so long as they are on time it can say no more than the
-/// clock does.
+/// Each begins when the one before ended, so there are no gaps. The watchdog's thread only. The scheduler's figures are read (3
+/// µs) if one of them was late, and otherwise now and then: while they are on time, the figures add nothing to the clock.
 struct PauseMeter {
-    /// What the thread had had from the scheduler by then.
+    /// The thread's scheduler figures at some time.
     private struct Reading {
         var times = ThreadTimes.zero
         /// More exact than the one in `times`, which lags behind by a scheduler tick.
         var cpuNanoseconds: UInt64 = 0
 
-        /// A thread that loses its processor between two of the clocks would not know which of them that belongs to.
+        /// If a thread loses its processor between two of the clocks, it is unknown to which of them the time belongs.
         private static let attempts = 4
         private static let closeNanoseconds: UInt64 = 200_000
 
-        /// - Parameter last: where the kernel does not say, nothing has come since: then lateness is a process pause, which hides stalls and
-        ///   makes none.
+        /// - Parameter last: the figures if the kernel does not report any: then nothing has been added since, so lateness counts
+        ///   as a process pause, which hides stalls and causes none.
         init(_ schedstat: PersistentProcFile, last: ThreadTimes = .zero) {
             for _ in 0..<Self.attempts {
                 let before = clb_now_ns()
@@ -30,7 +29,7 @@ struct PauseMeter {
             }
         }
 
-        /// For how much of the time since an earlier reading the thread worked, or waited for a processor.
+        /// How long since an earlier reading the thread worked, or waited for a processor.
         func accounted(since earlier: Reading) -> UInt64 {
             times.since(earlier.times).runDelayNanoseconds
                 .saturatingSum(cpuNanoseconds.saturatingDifference(earlier.cpuNanoseconds))
@@ -39,7 +38,7 @@ struct PauseMeter {
 
     private let log: PauseLog
     private let schedstat: PersistentProcFile
-    /// Nil where the watchdog's own looks are all that is known of a loop: while it did not look, the loop may have moved.
+    /// Nil if the watchdog's own samples are the only information about a loop: while it did not sample, the loop may have moved.
     private let stealing: StealMeter?
     private var lateness = LatenessGuard()
     private var clocks = ClockWatch(since: .now)
@@ -48,19 +47,19 @@ struct PauseMeter {
     private(set) var now: UInt64
     /// How much the scheduler may have counted since it was read, in waits and scans that were on time.
     private var unreadNanoseconds: UInt64 = 0
-    /// 0: this machine has its processors for itself so far.
+    /// 0: this machine has had its processors to itself so far.
     private var stolen: UInt64
     /// How often the thread had gone to sleep when the last scan ended.
     private var sleeps: Int
     /// When `stolen` was read.
     private var stolenReadNanoseconds: UInt64 = 0
-    /// How often the scheduler was asked: for tests.
+    /// How often the scheduler's figures were read: for tests.
     private(set) var readings: UInt64 = 1
 
-    /// A late wait may be held to be the scheduler's doing by so much too much: a fifth of what is late at all. (And by a preemption in
-    /// the microsecond between the last reading of the clock and the wait, in one of the few waits before.)
+    /// A late wait may be attributed to the scheduler with this much error: a fifth of the least lateness. (The same is true of a
+    /// preemption in the microsecond between the last reading of the clock and the wait, in one of the few waits before.)
     private static let mostUnreadNanoseconds: UInt64 = 1_000_000
-    /// What the hypervisor took longer ago than that is not this wait's.
+    /// Steal time longer ago than this does not belong to this wait.
     private static let stolenAgeNanoseconds: UInt64 = 1_000_000_000
 
     /// Allocates, and reads each file once.
@@ -74,7 +73,7 @@ struct PauseMeter {
         now = clb_now_ns()
     }
 
-    /// Measures a wait that ended in time and one that was late: the first use of a type takes memory in a build without optimisation.
+    /// Measures a wait that ended in time and one that was late: the first use of a type allocates in an unoptimised build.
     static func warmUp(tid: Int32) {
         let late: UInt64 = 10_000_000_000
         var meter = PauseMeter(tid: tid, log: PauseLog())
@@ -87,23 +86,23 @@ struct PauseMeter {
 
     /// A wait ended.
     /// - Parameters:
-    ///   - due: when it was to end; `.max`: never, unless a loop asked for it.
-    ///   - answered: when a loop asked for its end; 0: none did.
-    ///   - waits: of how many waits since the last scan it is made.
+    ///   - due: when it was to end; `.max`: never, unless a loop requested it.
+    ///   - answered: when a loop requested its end; 0: none did.
+    ///   - waits: of how many waits since the last scan it consists.
     mutating func waitEnded(due: UInt64, answered: UInt64, waits: Int = 1) -> ProcessPause? {
         let sleptAgain = Self.sleepCount() - sleeps > waits
         let change = clocks.advance(to: .now)
-        // A wait without end begins to matter when a loop asks for this thread.
+        // A wait without a deadline starts to matter when a loop posts to this thread.
         let begun = due == .max ? max(now, answered) : now
         let processPause = evaluate(from: begun, due: min(due, answered > 0 ? answered : .max), slept: 0, sleptAgain: sleptAgain)
         if processPause != nil || change != .none { recordPauses() }
         return processPause
     }
 
-    /// A scan of all loops ended. It takes some microseconds, or as long as its work and the scheduler make it.
+    /// A scan of all loops ended. It takes some microseconds, or as long as its work and the scheduler require.
     /// - Parameters:
-    ///   - slept: for how long it slept on purpose.
-    ///   - closely: a loop may be stalled, so that it matters what a hypervisor takes in the next wait.
+    ///   - slept: how long it slept on purpose.
+    ///   - closely: a loop may be stalled, so the steal time in the next wait matters.
     mutating func scanEnded(slept: UInt64, closely: Bool) -> ProcessPause? {
         // Last: what is read here may have to wait for the kernel.
         defer { sleeps = Self.sleepCount() }
@@ -114,8 +113,8 @@ struct PauseMeter {
         }
         guard let processPause else { return nil }
         recordPauses()
-        // It may also have waited for the kernel, as for a map of memory that a fork holds: most likely it did, for a scan is short, and what stops a process comes
-        // at any time.
+        // It may also have waited for the kernel, for example for a memory map that a fork holds. That is most likely: a scan is
+        // short, while a process may be stopped at any time.
         return ProcessPause(
             from: processPause.from,
             to: processPause.to,
@@ -126,21 +125,22 @@ struct PauseMeter {
         )
     }
 
-    /// How often the thread has gone to sleep by itself (`ru_nvcsw` of getrusage(2)): 0.3 µs.
+    /// How often the thread has gone to sleep voluntarily (`ru_nvcsw` of getrusage(2)): 0.3 µs.
     private static func sleepCount() -> Int {
         var usage = rusage()
-        // RUSAGE_THREAD, which the overlay of glibc lacks.
+        // RUSAGE_THREAD, which the Glibc overlay lacks.
         return getrusage(__rusage_who_t(1), &usage) == 0 ? usage.ru_nvcsw : 0
     }
 
     private mutating func evaluate(from begun: UInt64, due: UInt64, slept: UInt64, sleptAgain: Bool) -> ProcessPause? {
         now = clb_now_ns()
-        // It sleeps until the wait is due: what comes then, at most, the scheduler counts. One that ended early says nothing of that.
+        // It sleeps until the wait is due: at most the time after that is counted by the scheduler. A wait that ended early shows
+        // nothing about it.
         unreadNanoseconds = now < due ? .max : unreadNanoseconds.saturatingSum(now.saturatingDifference(max(begun, due)))
         guard unreadNanoseconds > Self.mostUnreadNanoseconds else { return nil }
         let reading = Reading(schedstat, last: last.times)
         readings += 1
-        // The time that it took belongs to what it is held against.
+        // The time for this belongs to the period with which it is compared.
         now = clb_now_ns()
         let accounted = reading.accounted(since: last).saturatingSum(slept)
         let (stealing, stolenBefore) = (stealing, stolen)

@@ -1,14 +1,12 @@
 internal import Glibc
 
-/// A file of `/proc` that stays open and is read again and again: it can still be read when the process has run out of
-/// descriptors.
+/// A file of `/proc` that stays open and is read repeatedly: it can still be read when the process has run out of descriptors.
 ///
-/// A host may close descriptors that are not its own (all of them, when it turns itself into a daemon) and get the number again
-/// for a file of its own. So each use compares device and inode first; a number that now means something else is
-/// forgotten, neither read nor closed, and the file is opened anew. (Only a close in the microsecond between the comparison and
-/// the use goes unseen.)
+/// A host may close descriptors that it did not open (all of them, when it becomes a daemon) and get the number again for a file
+/// of its own. So each use compares device and inode first. A number that now refers to something else is forgotten, neither read
+/// nor closed, and the file is opened again. (Only a close in the microsecond between the comparison and the use goes unnoticed.)
 ///
-/// One thread at a time. A child made by `fork` must not use it: it shows the parent's numbers.
+/// One thread at a time. A child created by `fork` must not use it: it shows the parent's numbers.
 package final class PersistentProcFile {
     private let path: [CChar]
     private var descriptor: Int32 = -1
@@ -21,7 +19,7 @@ package final class PersistentProcFile {
     /// Opens nothing yet; the first ``read(into:)`` does.
     package init(path: String) { self.path = Array(path.utf8CString) }
 
-    /// What ``ThreadTimes`` reads of one thread; of this process, unless said.
+    /// The file that ``ThreadTimes`` reads for one thread; by default of this process.
     convenience init(timesOf tid: Int32, process: Int32? = nil) {
         self.init(path: "/proc/\(process.map(String.init) ?? "self")/task/\(tid)/schedstat")
     }
@@ -29,7 +27,7 @@ package final class PersistentProcFile {
     deinit { close() }
 
     /// Reads the file from its beginning, at most the size of the buffer. About 1 µs; no lock, no allocation.
-    /// - Returns: the length; nil when the file cannot be opened or read (the thread is gone).
+    /// - Returns: the length; nil if the file cannot be opened or read (the thread is gone).
     package func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         if !isOurs {
             descriptor = -1
@@ -43,13 +41,13 @@ package final class PersistentProcFile {
         }
     }
 
-    /// Closes the descriptor, if it is still ours; a later reading opens the file anew.
+    /// Closes the descriptor, if it is still ours; a later reading opens the file again.
     package func close() {
         if isOurs { Glibc.close(descriptor) }
         descriptor = -1
     }
 
-    /// Whether the number still stands for the file that was opened.
+    /// Whether the number still refers to the file that was opened.
     private var isOurs: Bool {
         var status = stat()
         return descriptor >= 0 && fstat(descriptor, &status) == 0 && status.st_dev == device && status.st_ino == inode

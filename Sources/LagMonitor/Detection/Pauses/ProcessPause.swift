@@ -1,26 +1,25 @@
-/// A time in which the process as a whole could not run, as far as its watchdog can know: it was stopped, frozen,
-/// or held by a debugger. What a quota takes is none: there a thread is ready to run, and its users wait for it.
+/// A time in which the process as a whole could not run, as far as its watchdog can know: it was stopped, frozen, or held by a
+/// debugger. Time taken by a quota is not a pause: then a thread is ready to run, and its users wait for it.
 ///
-/// The watchdog only knows that it did not come back from a wait when it should have. So the process pause lies somewhere
-/// between two times, and of its length there are bounds. Whether something *is* a stall is decided with the upper bound;
-/// how long it took is reported with both.
+/// The watchdog only knows that it returned late from a wait. So the process pause is somewhere between two times, and its length
+/// has bounds. Whether something *is* a stall is decided with the upper bound; its duration is reported with both.
 package struct ProcessPause: Sendable, Equatable {
-    /// It did not begin before that.
+    /// It did not begin before this time.
     package let from: UInt64
-    /// It was over by then.
+    /// It was over by this time.
     package let to: UInt64
     /// Bounds of its length in nanoseconds; the upper one is at most `to - from`.
     package let atLeast: UInt64
     package let atMost: UInt64
     /// The most likely length, between them.
     package let likely: UInt64
-    /// For how long a thread of the process can have run between the two times if this was a pause at all: until the watchdog was due, and
+    /// How long a thread of the process can have run between the two times if there was a pause: until the watchdog was due, and
     /// while the watchdog itself waited for a processor.
     package let mostRun: UInt64
 
     /// - Parameters:
     ///   - likely: nil: the middle of the bounds.
-    ///   - mostRun: nil: what is not the pause for certain.
+    ///   - mostRun: nil: the time that is certainly not the pause.
     package init(
         from: UInt64,
         to: UInt64,
@@ -38,15 +37,15 @@ package struct ProcessPause: Sendable, Equatable {
         self.mostRun = mostRun ?? window - self.atLeast
     }
 
-    /// The same with what is known of the loop's thread; nil when that leaves no pause.
+    /// The same, limited by what is known of the loop's thread; nil if that leaves no pause.
     ///
-    /// A thread that ran for longer than a pause leaves it shows that there was none: the watchdog waited for something else, as for a map of
-    /// memory that a `fork` holds. Then neither what the thread ran nor what it waited for a processor is the pause's. (Otherwise the latter may
-    /// be: Linux 6.18 counts some of a stop as such.)
+    /// A thread that ran for longer than a pause permits proves that there was none: the watchdog waited for something else, for
+    /// example for a memory map that a `fork` holds. Then neither the time that the thread ran nor the time that it waited for a
+    /// processor belongs to the pause. (Otherwise the latter may: Linux 6.18 counts some of a stop as such.)
     /// - Parameters:
-    ///   - window: from ``from`` to when the thread's clock was read.
-    ///   - ran: for how long the thread ran meanwhile at least.
-    ///   - waited: for how long it waited for a processor.
+    ///   - window: from ``from`` to the reading of the thread's clock.
+    ///   - ran: how long the thread ran meanwhile, at least.
+    ///   - waited: how long it waited for a processor.
     func limited(in window: UInt64, ran: UInt64, waited: UInt64) -> ProcessPause? {
         let rest = window.saturatingDifference(ran)
         guard ran > mostRun.saturatingSum(LatenessGuard.mostToleranceNanoseconds) else {
@@ -66,7 +65,7 @@ package struct ProcessPause: Sendable, Equatable {
         return ProcessPause(from: from, to: to, atLeast: 0, atMost: unexplained, likely: 0, mostRun: mostRun)
     }
 
-    /// Both, one after the other, as one.
+    /// Both pauses, one after the other, as one.
     package static func joined(_ one: ProcessPause?, _ other: ProcessPause?) -> ProcessPause? {
         guard let one, let other else { return one ?? other }
         let between = max(one.from, other.from).saturatingDifference(min(one.to, other.to))
@@ -80,12 +79,12 @@ package struct ProcessPause: Sendable, Equatable {
         )
     }
 
-    /// How much of it lies between two times: at least what does not fit outside, at most what fits inside.
+    /// How much of it is between two times: at least what does not fit outside, at most what fits inside.
     package func share(from since: UInt64, until: UInt64) -> Share {
         let inside = min(to, until).saturatingDifference(max(from, since))
         let outside = to.saturatingDifference(from) - inside
         let share = (atLeast: atLeast.saturatingDifference(outside), atMost: min(atMost, inside))
-        // As far between its bounds as the whole one's.
+        // As far between its bounds as the whole pause's.
         let position = atMost > atLeast ? Double(likely - atLeast) / Double(atMost - atLeast) : 0.5
         return Share(
             atLeast: share.atLeast,
@@ -94,7 +93,7 @@ package struct ProcessPause: Sendable, Equatable {
         )
     }
 
-    /// What of process pauses lies in a stretch of time, in nanoseconds.
+    /// The part of process pauses in a period, in nanoseconds.
     package struct Share: Sendable, Equatable {
         package var atLeast: UInt64 = 0
         package var atMost: UInt64 = 0

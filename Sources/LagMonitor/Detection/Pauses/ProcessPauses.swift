@@ -1,13 +1,13 @@
 internal import Synchronization
 
-/// Time in which the process as a whole could not run, as far as its watchdog noticed: none of it makes a stall. And, apart from that, what a
-/// quota took, which does.
+/// Time in which the process as a whole could not run, as far as its watchdog noticed: it never counts as a stall. Separately:
+/// the time that a quota took, which does count.
 package struct ProcessPauses: Sendable, Equatable {
     /// How often the process was stopped, frozen or held by a debugger while a loop worked.
     package var processPauses: UInt64 = 0
-    /// For how long at least.
+    /// For how long, at least.
     package var pausedNanoseconds: UInt64 = 0
-    /// For how long the quotas of its control groups kept threads from running: no part of the pauses.
+    /// How long the quotas of its control groups kept threads from running: not a part of the pauses.
     package var throttledNanoseconds: UInt64 = 0
     /// How often, and for how long, the machine was suspended.
     package var suspensions: UInt64 = 0
@@ -18,7 +18,7 @@ package struct ProcessPauses: Sendable, Equatable {
     package init() {}
 }
 
-/// The pauses, written by the watchdog and read by anybody.
+/// The pauses; the watchdog writes them and any thread may read them.
 final class PauseLog: Sendable {
     private let processPauses = Atomic<UInt64>(0)
     private let pausedNanoseconds = Atomic<UInt64>(0)

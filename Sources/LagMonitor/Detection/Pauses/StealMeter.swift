@@ -1,17 +1,18 @@
 internal import Glibc
 
-/// Reads for how long a hypervisor had this machine's processors for something else: `steal` in the first line of `/proc/stat`
+/// Reads how long a hypervisor used this machine's processors for something else: `steal` in the first line of `/proc/stat`
 /// (proc_pid_stat(5) calls it stolen time), all processors together.
 ///
-/// A thread that waits for a processor which the hypervisor has waits as it does where another thread has it, but no file says for how long. The
-/// watchdog asks where a wait ended late. The kernel writes the whole file for it: 20 µs and more, by the number of processors.
+/// A thread waits for a processor that the hypervisor has just as for one that another thread has, but no file shows for how
+/// long. The watchdog reads this if a wait ended late. The kernel writes the whole file for it: 20 µs and more, depending on the
+/// number of processors.
 struct StealMeter {
-    /// The kernel counts in hundredths of a second on every architecture that it shows to programs (`USER_HZ`).
+    /// The kernel counts in hundredths of a second on every architecture visible to programs (`USER_HZ`).
     static let tickNanoseconds: UInt64 = 10_000_000
 
     private let file = PersistentProcFile(path: "/proc/stat")
 
-    /// Since the machine started; 0 where it is not virtual, or the kernel does not say.
+    /// Since the machine started; 0 if it is not virtual, or if the kernel does not report it.
     func read() -> UInt64 {
         withUnsafeTemporaryAllocation(byteCount: KernelFile.bufferSize, alignment: 1) { buffer in
             guard let length = file.read(into: buffer) else { return 0 }
@@ -19,7 +20,7 @@ struct StealMeter {
         }
     }
 
-    /// The eighth number behind `cpu`.
+    /// The eighth number after `cpu`.
     static func nanoseconds(in text: UnsafeRawBufferPointer) -> UInt64? {
         guard var place = KernelFile.lineStart(after: "cpu", separator: UInt8(ascii: " "), in: text) else { return nil }
         var number = 0

@@ -1,13 +1,13 @@
 internal import CLagLinux
 internal import Glibc
 
-/// What a thread has had from the scheduler since it exists.
+/// What a thread has received from the scheduler since it exists.
 ///
 /// The first two numbers of `/proc/<pid>/task/<tid>/schedstat` (Documentation/scheduler/sched-stats.rst of the kernel).
 package struct ThreadTimes: Sendable, Equatable {
-    /// Time on a processor. Of a thread that runs, up to its last scheduler tick (1 to 10 ms ago).
+    /// Time on a processor. For a running thread, up to its last scheduler tick (1 to 10 ms ago).
     package let cpuNanoseconds: UInt64
-    /// Time ready to run, and no processor free.
+    /// Time ready to run without a free processor.
     package let runDelayNanoseconds: UInt64
 
     package static let zero = ThreadTimes(cpuNanoseconds: 0, runDelayNanoseconds: 0)
@@ -20,8 +20,8 @@ package struct ThreadTimes: Sendable, Equatable {
         self.runDelayNanoseconds = runDelayNanoseconds
     }
 
-    /// Reads a thread, of this process unless said. About 5 µs; no lock, no allocation.
-    /// - Returns: nil where the kernel does not say, or the process has no descriptor left.
+    /// Reads a thread, by default of this process. About 5 µs; no lock, no allocation.
+    /// - Returns: nil if the kernel does not report it, or if the process has no descriptor left.
     init?(tid: Int32, process: Int32 = getpid()) {
         self.init { buffer in
             let length = cll_procfs_schedstat(process, tid, buffer.baseAddress, buffer.count)
@@ -29,12 +29,12 @@ package struct ThreadTimes: Sendable, Equatable {
         }
     }
 
-    /// The same by a file that stays open. About 1 µs.
+    /// The same from a file that stays open. About 1 µs.
     init?(_ file: PersistentProcFile) {
         self.init { file.read(into: UnsafeMutableRawBufferPointer($0)) }
     }
 
-    /// - Parameter read: fills the buffer and gives the length.
+    /// - Parameter read: fills the buffer and returns the length.
     private init?(_ read: (UnsafeMutableBufferPointer<CChar>) -> Int?) {
         let times = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Self.bufferSize) { buffer -> ThreadTimes? in
             guard let length = read(buffer) else { return nil }
@@ -52,7 +52,7 @@ package struct ThreadTimes: Sendable, Equatable {
         self.init(cpuNanoseconds: cpu, runDelayNanoseconds: delay)
     }
 
-    /// What has come since an earlier reading.
+    /// What has been added since an earlier reading.
     func since(_ earlier: ThreadTimes) -> ThreadTimes {
         ThreadTimes(
             cpuNanoseconds: cpuNanoseconds.saturatingDifference(earlier.cpuNanoseconds),
@@ -60,7 +60,7 @@ package struct ThreadTimes: Sendable, Equatable {
         )
     }
 
-    /// For how long the thread slept since an earlier reading, of which it is so long.
+    /// How long the thread slept since an earlier reading; `length` is the time since that reading.
     func slept(since earlier: ThreadTimes, in length: UInt64) -> UInt64 {
         let had = since(earlier)
         return length.saturatingDifference(had.cpuNanoseconds.saturatingSum(had.runDelayNanoseconds))

@@ -5,28 +5,28 @@ internal import Glibc
 package enum TracerCheck: Sendable, Equatable {
     /// The thread is not traced.
     case none
-    /// The tracer's thread (a debugger of one thread: its process; 0: one outside of our process namespace), and whether
-    /// the traced thread is in a tracing stop.
+    /// The tracer's thread (for a single-threaded debugger its process; 0: one outside our PID namespace), and whether the traced
+    /// thread is in a tracing stop.
     case traced(by: Int32, stopped: Bool)
-    /// The kernel does not say: the thread is gone, or `/proc` is not there.
+    /// The kernel does not report it: the thread is gone, or `/proc` is missing.
     case unknown
 
-    /// `State` and `TracerPid` are among the first lines; the name before them has at most 64 characters as it is escaped.
+    /// `State` and `TracerPid` are among the first lines; the name before them has at most 64 characters including escapes.
     static let bufferSize = 512
-    /// A static string ends with a NUL and is handed to C as it is.
+    /// A static string ends with a NUL and is passed to C directly.
     private static let file: StaticString = "status"
 
-    /// Whether somebody else holds the thread. A stop by this process's own tracer lasts for a moment, which is longer where that
-    /// has to wait for a processor, and ends no stall.
+    /// Whether another process holds the thread. A stop by this process's own tracer is short (longer if the tracer has to wait
+    /// for a processor), and does not end a stall.
     package var isHeldByOthers: Bool {
         guard case .traced(let tracer, stopped: true) = self else { return false }
         return tracer == 0 || cll_is_thread_of(getpid(), tracer) == 0
     }
 
-    /// Asks the kernel. About 10 µs; any thread, no lock, no allocation.
+    /// Reads it from the kernel. About 10 µs; any thread, no lock, no allocation.
     ///
-    /// A debugger usually stops all threads, the asking one too: afterwards the thread may run again while the tracer is
-    /// still attached. So `traced` with `stopped: false` can mean that a stop has just ended.
+    /// A debugger usually stops all threads, including the caller: afterwards the thread may run again while the tracer is still
+    /// attached. So `traced` with `stopped: false` can mean that a stop has just ended.
     package static func read(tid: Int32, process: Int32 = getpid()) -> TracerCheck {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: bufferSize) { buffer in
             let length = file.withUTF8Buffer { name in

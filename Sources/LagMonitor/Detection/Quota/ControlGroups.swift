@@ -2,7 +2,7 @@
 ///
 /// Formats: `cgroups(7)` and `proc_pid_mountinfo(5)`. Allocates; not for the watchdog.
 struct ControlGroups {
-    /// Which hierarchy is asked for.
+    /// The requested hierarchy.
     enum Hierarchy: Equatable {
         case unified
         case controller(String)
@@ -13,7 +13,7 @@ struct ControlGroups {
 
     private struct Mount {
         let hierarchy: [Hierarchy]
-        /// The group that the mount point shows: not always the topmost one, a container may see its own part only.
+        /// The group that the mount point shows. It is not always the topmost one: a container may see only its own part.
         let root: [Substring]
         let point: String
     }
@@ -23,18 +23,18 @@ struct ControlGroups {
         mounts = mountinfo.split(separator: "\n").compactMap { Self.mount($0) }
     }
 
-    /// The group's path as the kernel names it; nil when the process is in none of this hierarchy.
+    /// The group's path as the kernel names it; nil if the process is in no group of this hierarchy.
     func path(in hierarchy: Hierarchy) -> String? {
         memberships.first { $0.hierarchy.contains(hierarchy) }?.path
     }
 
-    /// The group's folder, then its parent's and so on up to the mount point, `limit` of them at most.
-    /// Empty when no mount shows the group.
+    /// The group's folder, then its parent's and so on up to the mount point, `limit` of them at most. Empty if no mount shows
+    /// the group.
     func folders(in hierarchy: Hierarchy, limit: Int) -> [String] {
         guard let path = path(in: hierarchy) else { return [] }
         let names = path.split(separator: "/")
-        // A group outside of the namespace begins with `..`, and so does the root of a mount that shows it. Behind
-        // such a mount's root, or without one, `..` would lead out of the mount.
+        // A group outside the namespace begins with `..`, and so does the root of a mount that shows it. Below such a mount's
+        // root, or without one, `..` would lead out of the mount.
         let mount =
             mounts
             .filter { $0.hierarchy.contains(hierarchy) && names.starts(with: $0.root) }
@@ -47,7 +47,7 @@ struct ControlGroups {
         }
     }
 
-    /// `4:cpu,cpuacct:/path`, of the unified hierarchy `0::/path`. The path may contain colons.
+    /// `4:cpu,cpuacct:/path`; for the unified hierarchy `0::/path`. The path may contain colons.
     private static func membership(_ line: Substring) -> (hierarchy: [Hierarchy], path: String)? {
         let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         guard fields.count == 3 else { return nil }

@@ -1,32 +1,32 @@
 internal import LagModel
 
-/// Reads for how long the quotas of a process's control groups, its own and their ancestors', have kept it from running.
+/// Reads how long the quotas of a process's control groups, its own and their ancestors', have kept it from running.
 ///
 /// Two sources, in this order:
-/// 1. `cpu.stat.local` (Linux 6.6): the time for which this group was throttled, whosever quota caused it. It counts quotas
-///    beyond the container's view too, and only waits in which the group had something to run.
-/// 2. Without it, `cpu.stat` of the group and of each ancestor up to the mount point, because a group's file knows of its own
-///    quota alone. They are added up: the waits of two levels may overlap, but need not, so that only the sum is never too
-///    small. It is too great when an ancestor ran out of quota while this group had nothing to run.
+/// 1. `cpu.stat.local` (Linux 6.6): the time for which this group was throttled, by its own or an ancestor's quota. It includes
+///    quotas beyond the container's view, and only waits in which the group had something to run.
+/// 2. Without it, `cpu.stat` of the group and of each ancestor up to the mount point, because a group's file covers only its own
+///    quota. They are added up: the waits of two levels may overlap, but need not, so only the sum is never too small. It is too
+///    large if an ancestor ran out of quota while this group had nothing to run.
 ///
-/// A process can be moved to another group: ``membership(of:root:)`` says so, off the watchdog thread. All threads are taken to be in the
-/// group of the process (threaded groups are not followed).
+/// A process can be moved to another group: ``membership(of:root:)`` shows this, off the watchdog thread. All threads are assumed
+/// to be in the group of the process (threaded groups are not followed).
 package struct ThrottleMeter: Sendable {
-    /// How many nested groups are read where each must be; the innermost ones are taken.
+    /// How many nested groups are read if each must be; the innermost ones are used.
     static let levelLimit = 8
-    /// Where reading a whole file ends; `mountinfo` of a host with thousands of containers fits.
+    /// The limit for reading a whole file; `mountinfo` of a host with thousands of containers fits.
     private static let wholeSizeLimit = 16 << 20
 
-    /// C strings, made beforehand so that a reading allocates nothing.
+    /// C strings, created in advance so that a reading allocates nothing.
     private let files: [[CChar]]
 
-    /// Finds the files. Allocates and takes about a millisecond; it also makes one reading, so that the first one on the
-    /// watchdog thread finds everything warm.
+    /// Finds the files. Allocates and takes about a millisecond. It also makes one reading, so that the first one on the watchdog
+    /// thread finds everything warm.
     /// - Parameters:
     ///   - root: the folder in which `/proc` and the mount points are found; for tests.
-    ///   - process: whose groups; this process without it. Where they are mounted is looked up in this process's own folders, in which the files
-    ///     are opened: the other one's may be a container's.
-    /// - Returns: nil when no mounted hierarchy with processor time shows the process's group.
+    ///   - process: the process of the groups; by default this one. The mount points are looked up in this process's own folders,
+    ///     in which the files are opened: the other process's may be a container's.
+    /// - Returns: nil if no mounted hierarchy with processor time shows the process's group.
     package init?(root: String = "", process: Int32? = nil) {
         guard let cgroup = Self.membership(of: process, root: root),
             let mountinfo = ProcFile.text(at: root + "/proc/self/mountinfo", limit: Self.wholeSizeLimit)
@@ -35,8 +35,7 @@ package struct ThrottleMeter: Sendable {
         let folders = groups.folders(in: Self.cpuHierarchy(groups), limit: Self.levelLimit).map { root + $0 }
         guard let group = folders.first else { return nil }
 
-        // A group in which the controller is not enabled has the file and nothing in it; its parent is then the one that
-        // is scheduled.
+        // A group in which the controller is not enabled has an empty file; then its parent is the one that is scheduled.
         let local = folders.lazy.map { Self.cString($0 + "/cpu.stat.local") }.first { Self.reads($0, Self.throttledTime) }
         if let local {
             files = [local]
@@ -49,13 +48,13 @@ package struct ThrottleMeter: Sendable {
 
     /// Time out of quota since the groups exist, in nanoseconds (``ThrottleReading/throttledNanoseconds``).
     ///
-    /// Any thread; no lock, no allocation; one small file at about 5 µs, eight where the kernel does not add up itself.
-    /// - Returns: nil when a file cannot be read any more (the group is gone).
+    /// Any thread; no lock, no allocation; one small file at about 5 µs, or eight if the kernel does not add up itself.
+    /// - Returns: nil if a file cannot be read any more (the group is gone).
     package func read() -> UInt64? {
         var throttled: UInt64 = 0
         var level = 0
         while level < files.count {
-            // A group without a quota says nothing.
+            // A group without a quota has no such number.
             guard let time = KernelFile.withText(at: files[level], { Self.throttledTime($0) ?? 0 }) else { return nil }
             throttled = throttled.saturatingSum(time)
             level += 1
@@ -63,14 +62,14 @@ package struct ThrottleMeter: Sendable {
         return throttled
     }
 
-    /// Which groups a process is in, as the kernel writes it; nil when it is gone.
+    /// The groups of a process, as the kernel writes them; nil if it is gone.
     ///
-    /// Not for the watchdog: it allocates, and the kernel takes the lock of all control groups for it.
+    /// Not for the watchdog: it allocates, and for this the kernel takes the lock of all control groups.
     static func membership(of process: Int32?, root: String = "") -> String? {
         ProcFile.text(at: "\(root)/proc/\(process.map(String.init) ?? "self")/cgroup", limit: wholeSizeLimit)
     }
 
-    /// The `cpu` controller is in one hierarchy at a time: in one of its own (v1), or else in the unified one.
+    /// The `cpu` controller is in one hierarchy at a time: in a separate one (v1), or else in the unified one.
     private static func cpuHierarchy(_ groups: ControlGroups) -> ControlGroups.Hierarchy {
         groups.path(in: .controller("cpu")) != nil ? .controller("cpu") : .unified
     }

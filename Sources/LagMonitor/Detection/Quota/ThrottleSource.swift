@@ -1,11 +1,11 @@
 internal import Synchronization
 
-/// What the quotas of one process's control groups have taken. It follows a process that is moved to other groups.
+/// The time that the quotas of one process's control groups have taken. It follows a process that is moved to other groups.
 ///
-/// Threads: ``read(at:)`` and ``count(_:)`` are for the watchdog, ``confirm()`` for the reporter, ``throttledNanoseconds`` for any. Neither waits for
-/// the other: who comes second does without.
-// Unchecked: `meter` and `groups` are touched only by the thread that has set `isTaken`, which orders memory; `membership` is the reporter's; the rest
-// is immutable or atomic.
+/// Threads: ``read(at:)`` and ``count(_:)`` are for the watchdog, ``confirm()`` for the reporter, ``throttledNanoseconds`` for
+/// any. Neither waits for the other: the second caller gets nil.
+// Unchecked: only the thread that has set `isTaken`, which orders memory, accesses `meter` and `groups`; `membership` is the
+// reporter's; the rest is immutable or atomic.
 package final class ThrottleSource: @unchecked Sendable {
     private let process: Int32?
     private let root: String
@@ -17,7 +17,7 @@ package final class ThrottleSource: @unchecked Sendable {
 
     /// Finds the groups. Allocates; about a millisecond.
     /// - Parameters:
-    ///   - process: whose groups; nil: this process's.
+    ///   - process: the process of the groups; nil: this one.
     ///   - root: the folder in which `/proc` and the mount points are found; for tests.
     package init(process: Int32? = nil, root: String = "") {
         self.process = process
@@ -27,7 +27,7 @@ package final class ThrottleSource: @unchecked Sendable {
     }
 
     /// Reads the kernel's counters: mostly one file, some 5 µs. No lock, no allocation.
-    /// - Returns: nil where the groups are not to be seen, or new ones are being taken over.
+    /// - Returns: nil if the groups cannot be seen, or new ones are being taken over.
     package func read(at time: UInt64) -> ThrottleReading? {
         guard !isTaken.exchange(true, ordering: .acquiring) else { return nil }
         defer { isTaken.store(false, ordering: .releasing) }
@@ -35,9 +35,9 @@ package final class ThrottleSource: @unchecked Sendable {
         return ThrottleReading(time: time, throttledNanoseconds: throttled, groups: groups)
     }
 
-    /// Whether the process is still in the groups that were read. If not, the readings to come are of those that it is in now.
+    /// Whether the process is still in the groups that were read. If not, later readings are of its present groups.
     ///
-    /// Reporter only: the kernel takes the lock of all control groups for it.
+    /// Reporter only: for this, the kernel takes the lock of all control groups.
     package func confirm() -> Bool {
         // A process that is gone was in them to its end.
         guard let present = ThrottleMeter.membership(of: process, root: root), present != membership else { return true }
@@ -50,9 +50,9 @@ package final class ThrottleSource: @unchecked Sendable {
         return false
     }
 
-    /// Adds to what is known to have been taken.
+    /// Adds to the time known to have been taken.
     func count(_ nanoseconds: UInt64) { counted.add(nanoseconds, ordering: .relaxed) }
 
-    /// What was taken so far, as far as it was read.
+    /// The time taken so far, as far as it was read.
     package var throttledNanoseconds: UInt64 { counted.load(ordering: .relaxed) }
 }

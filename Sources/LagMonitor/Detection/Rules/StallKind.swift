@@ -1,9 +1,9 @@
 @_exported public import LagModel
 
-/// Which rule found a stall.
+/// The rule that found a stall.
 package typealias StallKind = StallRecord.Kind
 
-/// Some of the rules.
+/// A set of rules.
 package struct StallKinds: OptionSet, Sendable, Equatable {
     package let rawValue: UInt8
 

@@ -11,7 +11,7 @@ package struct TimeoutRule: Sendable, Equatable {
         self.timeouts = timeouts
     }
 
-    /// Interval times timeouts: from what duration on it is a stall.
+    /// Interval times timeouts: the duration from which it is a stall.
     package var thresholdNanoseconds: UInt64 {
         intervalNanoseconds.saturatingProduct(UInt64(timeouts))
     }

@@ -1,21 +1,21 @@
 internal import CLagBeacon
 package import LagActivity
 
-/// What a beacon said at one moment.
+/// The content of a beacon at one moment.
 package struct BeaconReading: Sendable, Equatable {
-    /// Sequence and activity, as the rules are to take them.
+    /// Sequence and activity, for the rules.
     package private(set) var word: UInt64
-    /// The same as they stand in the beacon: they differ where work was found to keep nothing waiting (``atRest``).
+    /// The same as in the beacon: they differ if work was found to keep no other work waiting (``atRest``).
     package let beaconWord: UInt64
-    /// When the present stretch of work began; 0 when the loop does not publish it.
+    /// When the present stretch of work began; 0 if the loop does not publish it.
     package private(set) var calloutNanoseconds: UInt64
-    /// When the loop last answered an arming; 0 when it never did.
+    /// When the loop last answered an arming; 0: never.
     package let answeredNanoseconds: UInt64
-    /// When the loop's last rest ended; 0 when the loop does not publish it.
+    /// When the loop's last idle time ended; 0 if the loop does not publish it.
     package let wokeNanoseconds: UInt64
-    /// When the loop last answered a ping; 0 when it never did.
+    /// When the loop last answered a ping; 0: never.
     package let pongNanoseconds: UInt64
-    /// What is known of the loop's times, where it publishes none itself.
+    /// What is known of the loop's times, if it publishes none itself.
     package var sampled: SampledStretches?
 
     package init(
@@ -33,7 +33,7 @@ package struct BeaconReading: Sendable, Equatable {
         self.pongNanoseconds = pongNanoseconds
     }
 
-    /// Reads a live beacon: its times belong to `word` or to a younger one, so a duration is never too long.
+    /// Reads a live beacon: its times belong to `word` or to a later one, so a duration is never too long.
     init(_ beacon: UnsafePointer<clb_beacon>) {
         word = clb_beacon_word(beacon)
         beaconWord = word
@@ -43,7 +43,7 @@ package struct BeaconReading: Sendable, Equatable {
         pongNanoseconds = clb_beacon_pong_ns(beacon)
     }
 
-    /// The same as if the loop rested.
+    /// The same as if the loop were idle.
     var atRest: BeaconReading {
         var reading = self
         reading.word = beaconWord & ~0xff | UInt64(LoopActivity.waiting.rawValue)
@@ -57,7 +57,8 @@ package struct BeaconReading: Sendable, Equatable {
         return reading
     }
 
-    /// The same of a loop that has not rested since `time`, wherever it is now; 0: it rests. For the rule that asks for nothing else.
+    /// The same for a loop that has not been idle since `time`, whatever it does now; 0: it is idle. For the rule that needs
+    /// nothing else.
     func awake(since time: UInt64) -> BeaconReading {
         let activity = time > 0 ? LoopActivity.afterWaiting : .waiting
         return BeaconReading(
@@ -69,10 +70,10 @@ package struct BeaconReading: Sendable, Equatable {
 
     package var activity: LoopActivity { LoopActivity(rawValue: UInt8(truncatingIfNeeded: word)) ?? .notRunning }
 
-    /// Whether standing still at this word counts.
+    /// Whether staying at this word counts.
     var isWorking: Bool { LoopActivity.isWorking(UInt8(truncatingIfNeeded: word)) }
 
-    /// Whether the loop has worked without a rest for so long, as far as it says.
+    /// Whether the loop has worked without idle time for this long, as far as it publishes it.
     func isAwake(for nanoseconds: UInt64, at now: UInt64) -> Bool {
         let since = wokeNanoseconds > 0 ? wokeNanoseconds : calloutNanoseconds
         return isWorking && since > 0 && now.saturatingDifference(since) >= nanoseconds
@@ -81,7 +82,7 @@ package struct BeaconReading: Sendable, Equatable {
     /// Whether the loop has ever published an activity. A queue that can only be pinged has not.
     var isObserved: Bool { word != 0 }
 
-    /// Whether an answer may be expected of the loop.
+    /// Whether the loop can be expected to answer.
     var mayAnswer: Bool {
         switch activity {
         case .notRunning: !isObserved
@@ -90,9 +91,9 @@ package struct BeaconReading: Sendable, Equatable {
         }
     }
 
-    /// When something that was last seen at `seen` ended, if the loop answered an arming with that.
+    /// When something that was last seen at `seen` ended, if the loop answered an arming at its end.
     ///
-    /// An answer from before is one to an older arming.
+    /// An earlier answer belongs to an older arming.
     func answer(after seen: UInt64, since: UInt64) -> UInt64? {
         answeredNanoseconds >= seen && answeredNanoseconds > since ? answeredNanoseconds : nil
     }

@@ -1,14 +1,14 @@
 internal import LagActivity
 
-/// The observer and the semaphore: a loop is stalled when N waits in a row ended by timeout and its activity word never
-/// changed, and it has been at it for N intervals.
+/// The observer-and-semaphore rule: a loop is stalled if N waits in a row ended by timeout and its activity word never changed,
+/// and it has been in this activity for N intervals.
 ///
 /// - *idle*: the loop waits for events, or does not run.
-/// - *working*: the loop was seen at work at a certain word, so many timeouts ago.
-/// - *stalled*: it was, and that was said; the end is awaited.
+/// - *working*: the loop was seen working at a certain word, some timeouts ago.
+/// - *stalled*: it is stalled, and this was reported; the end is awaited.
 ///
-/// Time going wrong: a `now` before the start of the work, or a start in the future, gives an elapsed time of zero,
-/// never a wrapped-around one. A wait that ended late is not a timeout, and its time is not held against the loop.
+/// If time goes wrong (a `now` before the start of the work, or a start in the future), the elapsed time is zero; it never wraps
+/// around. A wait that ended late is not a timeout, and its time does not count for the loop.
 ///
 /// The rule is that of the observer-and-semaphore watchdog ("three times 50 ms in a row"); see ``TimeoutRule``.
 package struct CalloutStrategy: DetectionStrategy {
@@ -42,12 +42,13 @@ package struct CalloutStrategy: DetectionStrategy {
         }
     }
 
-    /// The moment the threshold is reached, once only one timeout is missing. If that is past, at once: a wait of no length is
-    /// a timeout like any other, and without it a stretch that began right after an observation would be found an interval late.
+    /// The time at which the threshold is reached, once only one timeout is missing. If that is past, at once: a wait of zero
+    /// length is a timeout like any other. Without it, a stretch that began right after an observation would be found an interval
+    /// late.
     package var nextPoll: UInt64? {
         switch state {
         case .working(let interval, _, let timeouts) where timeouts >= rule.timeouts - 1:
-            // The only timeout there is would come too late for closer observation.
+            // The only timeout would come too late for closer observation.
             interval.time(
                 ofLength: rule.timeouts > 1 || isHalfway(interval) ? rule.thresholdNanoseconds : rule.thresholdNanoseconds / 2
             )
@@ -59,7 +60,7 @@ package struct CalloutStrategy: DetectionStrategy {
         interval.length(at: interval.until) >= rule.thresholdNanoseconds / 2
     }
 
-    /// The loop was at work at another word, at that time.
+    /// The loop was working at a new word at that time.
     mutating func recordProgress(to reading: BeaconReading, at seen: UInt64, ignoreBefore: UInt64) {
         state = .working(Self.interval(of: reading, at: seen, ignoreBefore: ignoreBefore, nil), word: reading.word, timeouts: 0)
     }
@@ -69,7 +70,7 @@ package struct CalloutStrategy: DetectionStrategy {
         case .working(var interval, let word, let timeouts) where word == observation.reading.word:
             let isTimeout =
                 observation.processPause == nil && (observation.isTick || nextPoll.map { $0 <= observation.now } ?? false)
-            // A wait that was late because the watchdog had no processor is as many timeouts as intervals went by in it.
+            // A wait that was late because the watchdog had no processor counts as many timeouts as intervals passed in it.
             let passed = Int(clamping: observation.now.saturatingDifference(interval.until) / rule.intervalNanoseconds)
             interval.extend(at: observation.now, observation.processPause)
             Self.refine(&interval, by: observation.reading)
@@ -142,8 +143,8 @@ package struct CalloutStrategy: DetectionStrategy {
     private static func interval(of reading: BeaconReading, at now: UInt64, ignoreBefore: UInt64, _ processPause: ProcessPause?)
         -> StallInterval
     {
-        // A loop that publishes no time began, as far as is known, when it was first seen. It may have begun after the scan did; a
-        // time further ahead is ignored.
+        // If a loop publishes no time, the beginning is when it was first seen. It may have begun after the scan did; a time
+        // further ahead is ignored.
         let published = reading.calloutNanoseconds
         let isCredible = published > 0 && published <= now.saturatingSum(Observation.longestRoundNanoseconds)
         let since = max(isCredible ? published : now, ignoreBefore)
@@ -160,7 +161,7 @@ package struct CalloutStrategy: DetectionStrategy {
         )
     }
 
-    /// Of a sampled loop more may be known of the beginning by now.
+    /// For a sampled loop, more may be known about the beginning by now.
     private static func refine(_ interval: inout StallInterval, by reading: BeaconReading) {
         guard let stretch = reading.sampled?.stretch(word: reading.word, publishedNanoseconds: reading.calloutNanoseconds) else {
             return
@@ -168,9 +169,10 @@ package struct CalloutStrategy: DetectionStrategy {
         interval.refine(by: stretch)
     }
 
-    /// When a stretch ended, by what the loop says afterwards.
+    /// When a stretch ended, according to what the loop publishes afterwards.
     ///
-    /// The loop answers an arming at its next activity, and it publishes when its next stretch began: the earlier of the two is the end.
+    /// The loop answers an arming at its next activity, and it publishes when its next stretch began: the end is the earlier of
+    /// the two.
     private static func end(of interval: StallInterval, by reading: BeaconReading, at now: UInt64) -> UInt64 {
         var end = max(now, interval.since)
         if let answer = reading.answer(after: interval.until, since: interval.since) { end = min(end, answer) }

@@ -1,28 +1,28 @@
-/// One rule by which a loop is found to be stalled. Pure: no clock, no thread; memory that exists already.
+/// One rule that decides whether a loop is stalled. Pure: no clock, no thread, no allocation.
 ///
-/// A strategy is shown the loop again and again. It keeps the interval of time that is a stall or may become one, and says
-/// when that begins and ends to be one. What several strategies say of one loop is put together by ``StallDetector``.
+/// A strategy observes the loop repeatedly. It keeps the interval that is a stall or may become one, and reports when it becomes
+/// one and when it ends. ``StallDetector`` combines the results of several strategies.
 package protocol DetectionStrategy: Sendable {
-    /// From what length on a interval is a stall.
+    /// The length from which an interval is a stall.
     var thresholdNanoseconds: UInt64 { get }
-    /// The stall, or what may become one; nil while all is well.
+    /// The stall, or what may become one; nil if there is neither.
     var interval: StallInterval? { get }
     /// Whether ``interval`` is a stall.
     var isStalled: Bool { get }
     /// Whether there may be one soon, so that closer observation is worth its cost.
     var isSuspicious: Bool { get }
-    /// A time at which an observation is wanted; nil: no special one. If it is past: at once.
+    /// A time for which an observation is requested; nil: no particular time. If it is past: at once.
     var nextPoll: UInt64? { get }
     /// Observes the loop.
-    /// - Parameter ignoreBefore: nothing before that counts.
+    /// - Parameter ignoreBefore: nothing before it counts.
     mutating func observe(_ observation: Observation, ignoreBefore: UInt64) -> RuleEvent
     /// Nothing before `ignoreBefore` counts any more, and a stall in progress is dropped: another rule has reported it.
     mutating func begin(notBefore ignoreBefore: UInt64)
 }
 
-/// What a strategy is shown.
+/// The input of a strategy.
 package struct Observation: Sendable {
-    /// No scan of all loops takes longer: what an observation shows may be younger than its time by so much.
+    /// The maximum time of a scan of all loops: an observation's content may be this much later than its time.
     static let longestRoundNanoseconds: UInt64 = 500_000_000
 
     package var reading: BeaconReading
@@ -30,13 +30,13 @@ package struct Observation: Sendable {
     /// Whether a wait of one interval ended, on time.
     package var isTick: Bool
     package var processPause: ProcessPause?
-    /// When the last ping was given to the loop; 0: it is still on its way.
+    /// When the last ping was sent to the loop; 0: it is still being sent.
     package var pingedNanoseconds: UInt64
     /// When the loop last ticked; 0: never.
     package var tickedNanoseconds: UInt64
-    /// What was on top of the stack, if it was sampled.
+    /// The top of the stack, if it was sampled.
     package var sample: SampleKey?
-    /// What is known of the loop's rests; nil: what its beacon says.
+    /// What is known of the loop's idle times; nil: use its beacon.
     package var wakefulness: Wakefulness?
 
     package init(
@@ -58,7 +58,7 @@ package struct Observation: Sendable {
     }
 }
 
-/// What a strategy says of an observation.
+/// A strategy's result for an observation.
 package enum RuleEvent: Sendable, Equatable {
     case nothing
     /// The first sign of a stall: prepare for a capture.

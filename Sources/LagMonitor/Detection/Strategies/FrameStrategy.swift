@@ -1,14 +1,14 @@
 internal import LagActivity
 
-/// A tick at a fixed rate on the loop, as a display would ask for: N missed in a row are a stall.
+/// A tick at a fixed rate on the loop, as a display needs it: N missed ticks in a row are a stall.
 ///
-/// It begins with the first tick that was due and did not come. The rate that was reached is a figure of its own, kept where the
-/// ticks are (``TickCell``).
+/// The stall begins with the first tick that was due and did not come. The rate that was reached is a separate figure, kept with
+/// the ticks (``TickCell``).
 package struct FrameStrategy: DetectionStrategy {
     package let rule: WatchRules.Frame
     package private(set) var interval: StallInterval?
     package private(set) var isStalled = false
-    /// The last tick that was seen, or when the loop was first seen without; 0: no ticks are expected.
+    /// The last tick that was seen, or when the loop was first seen without one; 0: no ticks are expected.
     private var last: UInt64 = 0
 
     package init(rule: WatchRules.Frame) { self.rule = rule }
@@ -30,13 +30,13 @@ package struct FrameStrategy: DetectionStrategy {
             defer {
                 interval = nil
                 isStalled = false
-                // When ticks are expected again, it is seen for the first time again.
+                // When ticks are expected again, this counts as the first time it is seen.
                 last = 0
             }
             guard isStalled, let interval else { return .nothing }
             return .ended(interval.ended(at: interval.until, latest: observation.now, observation.processPause))
         }
-        // A loop begins to be measured when it is first seen, not when its first tick comes: that may be the one that is missed.
+        // Measuring begins when the loop is first seen, not with its first tick: that may be the one that is missed.
         let ticked = max(observation.tickedNanoseconds, last == 0 ? max(observation.now, ignoreBefore) : last)
         if ticked > last {
             defer {
@@ -62,7 +62,7 @@ package struct FrameStrategy: DetectionStrategy {
         isStalled = false
     }
 
-    /// What began with the tick that should have followed, if that is overdue.
+    /// The interval since the tick that should have followed, if that is overdue.
     private func late(_ ticked: UInt64, _ observation: Observation, ignoreBefore: UInt64) -> StallInterval? {
         let due = ticked.saturatingSum(rule.periodNanoseconds)
         guard observation.now > due else { return nil }

@@ -1,17 +1,18 @@
 internal import LagActivity
 
-/// A task is given to the loop; if it is not answered in time, the loop is stalled. Two rules differ in when:
-/// - *while waiting* (``whileWaiting``): when the loop says that it waits. That catches what never passes the observed
-///   activities: a loop that is stuck in its wait, or in something that it does not publish.
-/// - *periodic*: an interval after the last answer, whatever the loop says. It needs no observer, so it works on queues.
+/// A task is submitted to the loop; if it is not answered in time, the loop is stalled. Two rules differ in the time of the ping:
+/// - *while waiting* (``whileWaiting``): when the loop publishes that it waits. This finds what is not published as an activity:
+///   a loop that is stuck in its wait, or in unpublished work.
+/// - *periodic*: an interval after the last answer, regardless of what the loop publishes. It needs no observer, so it works on
+///   queues.
 ///
-/// A stall is known to have begun when the ping was given to the loop, at the latest, and not before the last answer. Every time
-/// between the two is equally likely, so the middle is taken, over at most one interval.
+/// A stall is known to have begun when the ping was sent to the loop, at the latest, and not before the last answer. Every time
+/// between the two is equally likely, so the middle is used, over at most one interval.
 package struct PingStrategy: DetectionStrategy {
     private enum State: Sendable, Equatable {
         /// The next ping is due then.
         case quiet(next: UInt64)
-        /// On its way to the loop since then: whatever takes it so long is not the loop's.
+        /// Being sent to the loop since then: the time for sending is not the loop's.
         case posting(since: UInt64, seen: UInt64)
         case asked(StallInterval, at: UInt64)
         case stalled(StallInterval, at: UInt64)
@@ -22,7 +23,7 @@ package struct PingStrategy: DetectionStrategy {
     private var state = State.quiet(next: 0)
     /// When the loop last answered.
     private var lastPong: UInt64 = 0
-    /// Whether the last observation asked for a ping.
+    /// Whether the last observation requested a ping.
     package private(set) var wantsPing = false
 
     package init(rule: TimeoutRule, whileWaiting: Bool) {
@@ -62,14 +63,14 @@ package struct PingStrategy: DetectionStrategy {
     package mutating func observe(_ observation: Observation, ignoreBefore: UInt64) -> RuleEvent {
         wantsPing = false
         guard observation.reading.mayAnswer else {
-            // It does not run, or no answer is expected now: what was asked is taken back.
+            // It does not run, or no answer is expected now: the ping is cancelled.
             defer { state = .quiet(next: observation.now.saturatingSum(rule.intervalNanoseconds)) }
             guard case .stalled(let interval, _) = state else { return .nothing }
             return .ended(interval.ended(at: interval.until, latest: observation.now, observation.processPause))
         }
         switch state {
         case .quiet(let next):
-            // In the quiet, every moment is as good as an answer.
+            // While it is quiet, every moment is as good as an answer.
             lastPong = max(lastPong, observation.reading.pongNanoseconds)
             guard observation.now >= next, observation.now >= ignoreBefore,
                 !whileWaiting || observation.reading.activity == .waiting
@@ -85,10 +86,10 @@ package struct PingStrategy: DetectionStrategy {
                 state = .posting(since: since, seen: observation.now)
                 return .nothing
             }
-            // The last sign of life: an answer, or the activity after which it said that it waits.
+            // The last sign of life: an answer, or the activity after which it published that it waits.
             let alive = max(lastPong, whileWaiting ? observation.reading.calloutNanoseconds : 0)
             let pinged = observation.pingedNanoseconds
-            // Pings come once an interval: where the last sign of life is older, nothing was asked meanwhile.
+            // Pings are sent once an interval: if the last sign of life is older, there was no ping meanwhile.
             let unknown = min(pinged.saturatingDifference(alive), rule.intervalNanoseconds)
             let interval = StallInterval(
                 since: pinged,
@@ -96,7 +97,7 @@ package struct PingStrategy: DetectionStrategy {
                 likely: alive > 0 ? max(pinged - unknown / 2, ignoreBefore) : nil,
                 seen: observation.pingedNanoseconds
             )
-            // It may have answered before the ping was recorded as given.
+            // It may have answered before the ping was recorded as sent.
             return wait(interval, at: since, observation, ignoreBefore: ignoreBefore)
         case .asked(let interval, let asked): return wait(interval, at: asked, observation, ignoreBefore: ignoreBefore)
         case .stalled(var interval, let asked):

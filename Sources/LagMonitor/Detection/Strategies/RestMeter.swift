@@ -1,10 +1,10 @@
 package import LagActivity
 
-/// Since when a loop has not rested, where its waits alone do not say so (``PublishedWaits``).
+/// Since when a loop has not been idle, if its waits alone do not show this (``PublishedWaits``).
 ///
-/// A thread that finds events ready returns from its wait at once. What distinguishes that from a rest is the kernel's count of the thread's
-/// voluntary context switches (proc(5), `voluntary_ctxt_switches`): while it does not grow, the thread has slept nowhere. A thread that sleeps
-/// within a callback (a lock, a file) counts as one that may have rested. Pure: values in, values out.
+/// If a thread finds events ready, it returns from its wait at once. The kernel's count of the thread's voluntary context
+/// switches (proc(5), `voluntary_ctxt_switches`) distinguishes that from idle time: while it does not grow, the thread has not
+/// slept anywhere. A thread that sleeps within a callback (a lock, a file) counts as possibly idle. Pure: values in, values out.
 package struct RestMeter: Sendable, Equatable {
     private var sleeps: UInt64?
     private var since: UInt64 = 0
@@ -15,7 +15,7 @@ package struct RestMeter: Sendable, Equatable {
     /// - Parameters:
     ///   - reading: read before `sleeps`.
     ///   - sleeps: nil: not known.
-    ///   - hasMoved: whether the beacon's word was another one after `sleeps` was read: then the sleep may be in progress.
+    ///   - hasMoved: whether the beacon's word had changed after `sleeps` was read: then the sleep may be in progress.
     package mutating func observe(
         _ reading: BeaconReading,
         sleeps: UInt64?,
@@ -29,7 +29,8 @@ package struct RestMeter: Sendable, Equatable {
         let hasSlept = sleeps != self.sleeps
         if since == 0 || hasSlept {
             guard reading.isWorking, !hasMoved else { return rest() }
-            // A turn begins with the end of a wait: it has not rested since. A stretch of samples may have a sleep in it that no sample saw.
+            // A turn begins with the end of a wait: it has not been idle since. A stretch found by sampling may contain a sleep
+            // that no sample saw.
             since = max(hasSlept && waits == .samples ? now : min(reading.calloutNanoseconds, now), 1)
             firstSequence = reading.word >> 8
         }
@@ -37,10 +38,11 @@ package struct RestMeter: Sendable, Equatable {
         return Wakefulness(since: since, turns: waits == .turns ? activities / Self.activitiesOfTurn + 1 : nil)
     }
 
-    /// Whether the thread has not slept since it was last observed, so that what was found meanwhile belongs to the same time without a rest.
+    /// Whether the thread has not slept since it was last observed, so that what was found meanwhile belongs to the same time
+    /// without idling.
     package func isAwake(sleeps: UInt64?) -> Bool { since > 0 && sleeps != nil && sleeps == self.sleeps }
 
-    /// A thread that was awake was stopped once: if it slept once since, that was the stop, and no rest of its own.
+    /// A thread that was awake was stopped once: if it slept once since then, that was the stop, and not idle time.
     package mutating func pass(overStopAt sleeps: UInt64?) { if sleeps == self.sleeps.map({ $0 &+ 1 }) { self.sleeps = sleeps } }
 
     private mutating func rest() -> Wakefulness {
@@ -52,10 +54,10 @@ package struct RestMeter: Sendable, Equatable {
     private static let activitiesOfTurn: UInt64 = 2
 }
 
-/// What is known of a loop's rests at one moment, by something else than its beacon.
+/// What is known about a loop's idle times at one moment, from another source than its beacon.
 package struct Wakefulness: Sendable, Equatable {
-    /// The loop has not rested since, at the earliest; 0: it rests, or that is not known.
+    /// The earliest time since which the loop has not been idle; 0: it is idle, or it is not known.
     package var since: UInt64
-    /// The turn that it is in, counted from 1 at `since`; nil where turns are not counted.
+    /// Its present turn, counted from 1 at `since`; nil if turns are not counted.
     package var turns: UInt64?
 }

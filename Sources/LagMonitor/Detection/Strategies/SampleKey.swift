@@ -1,6 +1,6 @@
-/// What was on top of a stack in one sample: the functions from the leaf on, by their addresses.
+/// The top of a stack in one sample: the functions from the leaf on, by their addresses.
 package struct SampleKey: Sendable, Equatable {
-    /// So many functions from the leaf on are compared.
+    /// How many functions from the leaf on can be compared.
     package static let maximumFunctions = 4
 
     private var functions: (UInt64, UInt64, UInt64, UInt64)

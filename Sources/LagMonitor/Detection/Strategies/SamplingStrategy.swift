@@ -1,9 +1,9 @@
 internal import LagActivity
 
-/// One sample of the stack an interval: the same functions on top in N samples in a row, while the loop works, are a stall.
+/// One sample of the stack an interval: if N samples in a row have the same functions on top while the loop works, it is a stall.
 ///
-/// It spans callouts: a loop that calls the same slow function again and again is found too. It lasts for certain from the first
-/// of the samples to the last one that was alike.
+/// It spans callouts: a loop that calls the same slow function repeatedly is found too. Its certain duration is from the first of
+/// the samples to the last one that was alike.
 package struct SamplingStrategy: DetectionStrategy {
     package let rule: WatchRules.Sampling
     package private(set) var interval: StallInterval?
@@ -33,7 +33,7 @@ package struct SamplingStrategy: DetectionStrategy {
         }
         if next == nil { next = observation.now.saturatingSum(rule.intervalNanoseconds) }
         guard let sample = observation.sample else {
-            // A sample that failed says neither this nor that.
+            // A failed sample is ignored.
             if let due = next, due <= observation.now { next = observation.now.saturatingSum(rule.intervalNanoseconds) }
             interval?.add(observation.processPause, until: observation.now)
             return .nothing

@@ -1,32 +1,32 @@
 internal import LagActivity
 
-/// The time of a stall, or of what may become one: while it goes on, and when it is over.
+/// The time of a stall, or of what may become one: both while it is in progress and when it is over.
 ///
-/// Of some beginnings and ends only bounds are known, and so are the times in it in which the process could not run. Whether it is a
-/// stall is decided by what it lasted for certain.
+/// Some beginnings and ends are known only within bounds, and so are the times in it in which the process could not run. Whether
+/// it is a stall is decided by its certain duration.
 package struct StallInterval: Sendable, Equatable {
     /// When it began.
     package private(set) var since: UInt64
-    /// When it may have begun at the earliest; `since` where that is exact.
+    /// When it may have begun at the earliest; `since` if that is exact.
     package private(set) var earliest: UInt64
     /// When it most likely began, between the two.
     package private(set) var likely: UInt64
-    /// When it may have begun at the latest: `since`, but for loops that are sampled (``SampledLoop``), where `since` is what the kernel's
-    /// accounts make most likely.
+    /// When it may have begun at the latest: `since`, except for loops that are sampled (``SampledLoop``), where `since` is the
+    /// most likely time according to the kernel's figures.
     package private(set) var latestBegin: UInt64
-    /// While it goes on: when it was last observed; its end is not before that. Afterwards: when it ended, for certain.
+    /// While it is in progress: when it was last observed; its end is not before that. Afterwards: the certain time of its end.
     package private(set) var until: UInt64
-    /// When it may have ended at the latest; `until` where that is exact.
+    /// When it may have ended at the latest; `until` if that is exact.
     package private(set) var latest: UInt64
     /// When it most likely ended, between the two.
     package private(set) var likelyEnd: UInt64
     /// The time in it in which the process could not run.
     package private(set) var paused = ProcessPause.Share()
-    /// How many turns the loop made in it, as of `until`; nil: they were not counted.
+    /// How many turns the loop made in it, as of `until`; nil: not counted.
     package var turns: UInt64?
 
     /// - Parameters:
-    ///   - earliest: nil where the beginning is exact.
+    ///   - earliest: nil if the beginning is exact.
     ///   - likely: nil: `since`.
     ///   - latestBegin: nil: `since`.
     package init(since: UInt64, earliest: UInt64? = nil, likely: UInt64? = nil, latestBegin: UInt64? = nil, seen: UInt64) {
@@ -39,7 +39,7 @@ package struct StallInterval: Sendable, Equatable {
         likelyEnd = seen
     }
 
-    /// The same for what is seen for the first time, perhaps after a process pause in which it may have begun.
+    /// The same for an interval that is seen for the first time, perhaps after a process pause in which it may have begun.
     init(
         since: UInt64,
         earliest: UInt64? = nil,
@@ -52,7 +52,7 @@ package struct StallInterval: Sendable, Equatable {
         add(processPause, until: now)
     }
 
-    // MARK: While it goes on
+    // MARK: In progress
 
     mutating func extend(at now: UInt64, _ processPause: ProcessPause?) {
         add(processPause, until: now)
@@ -61,7 +61,7 @@ package struct StallInterval: Sendable, Equatable {
         likelyEnd = until
     }
 
-    /// Of a sampled loop more may be known of the beginning by now.
+    /// For a sampled loop, more may be known about the beginning by now.
     mutating func refine(by stretch: SampledStretch) {
         latestBegin = max(latestBegin, stretch.began.latest)
         if let time = stretch.mayHaveBegun { likely = min(max(time, earliest), since) }
@@ -77,27 +77,27 @@ package struct StallInterval: Sendable, Equatable {
         paused = ProcessPause.Share()
     }
 
-    /// A process pause before `until`, after which it is not known yet whether the interval goes on.
+    /// A process pause before `until`, after which it is not known yet whether the interval continues.
     mutating func add(_ processPause: ProcessPause?, until: UInt64) {
         guard let share = processPause?.share(from: since, until: until) else { return }
         paused = paused + share
     }
 
-    /// How long it has lasted at a time since `since`, for certain without the time in which the process could not run.
+    /// How long it has certainly lasted at a time, since `since`, without the time in which the process could not run.
     func length(at now: UInt64) -> UInt64 {
         now.saturatingDifference(since).saturatingDifference(paused.atMost)
     }
 
-    /// When it will have lasted so long.
+    /// When it will have lasted this long.
     func time(ofLength length: UInt64) -> UInt64 { since.saturatingSum(paused.atMost).saturatingSum(length) }
 
     // MARK: Its end
 
-    /// The same interval, over, or reported while it goes on.
+    /// The same interval when it is over, or is reported while in progress.
     /// - Parameters:
-    ///   - until: when it ended for certain.
-    ///   - latest: when it may have ended at the latest; nil where `until` is exact.
-    ///   - processPause: one that came to light with its end.
+    ///   - until: when it certainly ended.
+    ///   - latest: when it may have ended at the latest; nil if `until` is exact.
+    ///   - processPause: one that was noticed with its end.
     package func ended(at until: UInt64, latest: UInt64? = nil, _ processPause: ProcessPause? = nil) -> StallInterval {
         var ended = self
         ended.until = max(until, since)
@@ -114,7 +114,7 @@ package struct StallInterval: Sendable, Equatable {
         return ended
     }
 
-    /// What of it lies before another one, which began within it: the process pauses since then are not its own.
+    /// The part before a later interval, which began within it: the process pauses since then do not belong to it.
     func part(before later: StallInterval) -> StallInterval {
         var part = self
         part.paused = paused - later.paused
@@ -127,13 +127,13 @@ package struct StallInterval: Sendable, Equatable {
         mostBetweenEnds.saturatingSum(since - earliest).saturatingSum(latest - until)
     }
 
-    /// What decides whether it is a stall.
+    /// The length that decides whether it is a stall.
     var lengthSinceLikely: UInt64 { length(at: until) }
 
-    /// From when it most likely began to when it most likely ended, without the most likely length of the process pauses.
+    /// From its most likely beginning to its most likely end, without the most likely length of the process pauses.
     package var length: UInt64 { lengthBetweenEnds.saturatingSum(since - likely).saturatingSum(likelyEnd - until) }
 
-    /// Time that lies between beginning and end and is not in the length.
+    /// Time between beginning and end that is not in the length.
     package var excluded: UInt64 { until.saturatingDifference(since).saturatingDifference(lengthBetweenEnds) }
 
     private var lengthBetweenEnds: UInt64 { until.saturatingDifference(since).saturatingDifference(paused.likely) }

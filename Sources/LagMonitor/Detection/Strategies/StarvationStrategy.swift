@@ -1,20 +1,21 @@
 internal import LagActivity
 
-/// Many callouts in a row, each of them short: the activity word moves, but the loop has not come to a rest for the
-/// threshold, so whoever waits for it to be idle waits that long.
+/// Many callouts in a row, each of them short: the activity word changes, but the loop has not been idle for the threshold, so
+/// work that waits for it to be idle waits that long.
 ///
-/// A rest is a wait for events (however short), the end of the run, or an expected block; the beacon says when the last
-/// one ended. Where its waits are no proof of a rest, ``RestMeter`` says so. A callout that is a stall by itself is not part of it: see
-/// ``StallDetector``.
+/// The loop is idle during a wait for events (however short), after the end of the run, and in an expected block; the beacon
+/// shows when it was last idle. If its waits do not prove that it was idle, ``RestMeter`` decides. A callout that is a stall by
+/// itself is not part of it: see ``StallDetector``.
 package struct StarvationStrategy: DetectionStrategy {
     package let thresholdNanoseconds: UInt64
     package private(set) var interval: StallInterval?
     package private(set) var isStalled = false
-    /// When the rest ended after which `interval` began.
+    /// When the idle time ended after which `interval` began.
     private var woke: UInt64 = 0
     /// The turns before the one in which `interval` began.
     private var turnsBefore: UInt64 = 0
-    /// Whether the last observation found the loop between two runs. A loop that is run for one source at a time is there for moments.
+    /// Whether the last observation found the loop between two runs. A loop that is run for one source at a time is there only
+    /// for moments.
     private var isBetweenRuns = false
 
     package init(thresholdNanoseconds: UInt64) { self.thresholdNanoseconds = thresholdNanoseconds }
@@ -31,7 +32,7 @@ package struct StarvationStrategy: DetectionStrategy {
             return .nothing
         }
         isBetweenRuns = false
-        // Without published wakes starvation cannot be detected; a wake in the future is ignored.
+        // Without published wakes, starvation cannot be detected; a wake in the future is ignored.
         let isBusy = reading.isWorking && reading.wokeNanoseconds > 0 && reading.wokeNanoseconds <= observation.now
         guard isBusy, var present = interval, reading.wokeNanoseconds == woke else {
             let event = end(reading, observation)
@@ -64,16 +65,16 @@ package struct StarvationStrategy: DetectionStrategy {
         interval?.turns = turns.saturatingDifference(turnsBefore)
     }
 
-    /// The loop has rested since the last observation.
-    /// - Parameter reading: what the observation shows of the loop's rests.
+    /// The loop has been idle since the last observation.
+    /// - Parameter reading: what the observation shows of the loop's idle times.
     private mutating func end(_ reading: BeaconReading, _ observation: Observation) -> RuleEvent {
         guard isStalled, let interval else { return .nothing }
         isStalled = false
         var end = max(observation.now, interval.since)
-        // It answers an arming for that with its rest; without one, its next wake is an upper bound.
+        // It answers the arming when it becomes idle; without an answer, its next wake is an upper bound.
         if let answer = reading.answer(after: interval.until, since: interval.since) { end = min(end, answer) }
         if reading.wokeNanoseconds > interval.since { end = min(end, reading.wokeNanoseconds) }
-        // A rest that the thread's sleeps have shown was at some time since it was last seen awake.
+        // If the thread's sleeps have shown that it was idle, that was at some time since it was last seen awake.
         guard observation.wakefulness == nil else {
             return .ended(interval.ended(at: min(interval.until, end), latest: end, observation.processPause))
         }

@@ -1,4 +1,4 @@
-/// The strategies of one loop: one for each rule that its watch has. Pure, as they are; memory that exists already.
+/// The strategies of one loop: one for each rule of its watch. Pure, like the strategies; no allocation.
 package struct StrategySet: Sendable {
     package var callout: CalloutStrategy?
     package var starvation: StarvationStrategy?
@@ -24,11 +24,11 @@ package struct StrategySet: Sendable {
 
     var wantPing: Bool { (pingWhileWaiting?.wantsPing ?? false) || (ping?.wantsPing ?? false) }
 
-    /// The first time at which one of them wants an observation; `UInt64.max`: none does.
+    /// The first time for which one of them requests an observation; `UInt64.max`: none.
     var nextPoll: UInt64 {
         var next = UInt64.max
         if let time = callout?.nextPoll { next = min(next, time) }
-        // A callout that stalls is no starvation.
+        // A callout that stalls is not a starvation.
         if callout?.isStalled != true, let time = starvation?.nextPoll { next = min(next, time) }
         if let time = pingWhileWaiting?.nextPoll { next = min(next, time) }
         if let time = ping?.nextPoll { next = min(next, time) }
@@ -37,7 +37,7 @@ package struct StrategySet: Sendable {
         return next
     }
 
-    /// Nothing before `ignoreBefore` counts any more, for all but one of them.
+    /// Nothing before `ignoreBefore` counts any more, for all except one of them.
     mutating func begin(notBefore ignoreBefore: UInt64, exceptFor kind: StallKind?) {
         if kind != .callout { callout?.begin(notBefore: ignoreBefore) }
         if kind != .starvation { starvation?.begin(notBefore: ignoreBefore) }
@@ -65,7 +65,7 @@ package struct StrategySet: Sendable {
         return pingWhileWaiting.flatMap { $0.isStalled ? $0 : nil }
     }
 
-    /// Of a rule that is there; a ping's while it finds a stall.
+    /// The threshold of an existing rule; for a ping, while it finds a stall.
     func threshold(of kind: StallKind) -> UInt64 {
         switch kind {
         case .callout: callout?.thresholdNanoseconds ?? 0

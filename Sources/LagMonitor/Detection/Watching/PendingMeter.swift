@@ -1,19 +1,19 @@
 package import LagActivity
 
-/// For how long at least work was pending at a loop during one stretch of its work, by examinations of it now and then.
+/// How long work was pending at a loop during one stretch of its work, at least, according to occasional examinations.
 ///
-/// What several examinations in a row have found counts from the first to the last of them: events that were fetched by another thread and
-/// came anew in between are not distinguished, and what lies before the first and after the last is not known. So the time is a lower bound.
-/// Pure: times are passed in.
+/// If several examinations in a row found work, the time from the first to the last of them counts. Events that another thread
+/// fetched and that arrived again in between are not distinguished, and what happened before the first and after the last is not
+/// known. So the time is a lower bound. Pure: times are passed in.
 package struct PendingMeter: Sendable, Equatable {
-    /// Of which stretch of work: the beacon's word.
+    /// The beacon's word of the stretch of work.
     private var word: UInt64 = .max
     /// The first of the examinations in a row that found work.
     private var since: UInt64?
     private var last: UInt64 = 0
     /// Whether any examination has found work; nil: none got an answer.
     package private(set) var isPending: Bool?
-    /// The longest such row.
+    /// The longest such series.
     package private(set) var nanoseconds: UInt64 = 0
 
     package init() {}
@@ -37,6 +37,6 @@ package struct PendingMeter: Sendable, Equatable {
         }
     }
 
-    /// Whether what was found is of a stall that began then.
+    /// Whether the findings belong to a stall that began then.
     package func covers(since: UInt64) -> Bool { last >= since && word != .max }
 }

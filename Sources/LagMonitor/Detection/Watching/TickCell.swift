@@ -1,9 +1,9 @@
 internal import CLagBeacon
 internal import Synchronization
 
-/// Where the ticks of a loop arrive: when the last one came, and at what rate they come.
+/// Where the ticks of a loop arrive: the time of the last one, and their rate.
 ///
-/// Written by the loop that ticks, read by the watchdog and by whoever asks for the rate.
+/// Written by the loop that ticks, read by the watchdog and by callers of the rate.
 package final class TickCell: Sendable {
     private let ticked = Atomic<UInt64>(0)
     private let windowBegan = Atomic<UInt64>(0)
@@ -11,7 +11,7 @@ package final class TickCell: Sendable {
     /// Ticks a second, in thousandths.
     private let milliRate = Atomic<UInt64>(0)
 
-    /// The rate is counted over so long.
+    /// The period over which the rate is counted.
     private static let windowNanoseconds: UInt64 = 1_000_000_000
 
     package init() {}
@@ -32,7 +32,7 @@ package final class TickCell: Sendable {
         windowCount.store(0, ordering: .relaxed)
     }
 
-    /// When the last tick came; 0: none did.
+    /// When the last tick arrived; 0: none did.
     var lastNanoseconds: UInt64 { ticked.load(ordering: .acquiring) }
 
     /// Ticks a second over the last full second; nil before the first.

@@ -4,14 +4,15 @@ internal import LagCapture
 internal import Synchronization
 
 extension Watch {
-    /// The larger part of a watch, which a scan that finds the loop moving on does not touch.
+    /// The larger part of a watch; a scan that finds the loop moving on does not touch it.
     ///
-    /// The atomics are for any thread, `times` is the registry's again once the watch is retired, and all else is the watchdog's.
+    /// The atomics are for any thread, `times` belongs to the registry again once the watch is retired, and everything else to
+    /// the watchdog.
     ///
-    /// `target` comes first: an access that changes the whole part is recorded, by ThreadSanitizer, as one of its first field, and that of
-    /// the watchdog is no access to what other threads read.
+    /// `target` comes first: ThreadSanitizer records an access that changes the whole part as an access to its first field, and
+    /// other threads do not read the watchdog's field.
     struct ColdPart: ~Copyable {
-        /// The thread to sample; of an unpinned loop the one that worked for it when it was last sampled.
+        /// The thread to sample; for an unpinned loop, the one that worked for it when it was last sampled.
         var target: ThreadIdentity
 
         let stalls = Atomic<UInt64>(0)
@@ -21,10 +22,11 @@ extension Watch {
         let dismissed = Atomic<UInt64>(0)
         /// When the watch was last resumed, `CLOCK_MONOTONIC`. Written by the registry.
         let resumed = Atomic<UInt64>(0)
-        /// When a ping was last given to the loop, `CLOCK_MONOTONIC`. Written by whoever gives it.
+        /// When a ping was last sent to the loop, `CLOCK_MONOTONIC`. Written by the thread that sends it.
         let pinged = Atomic<UInt64>(0)
 
-        /// When it was last asked that a stall in progress be reported at once, `CLOCK_MONOTONIC`; 0: never. Written by the registry.
+        /// When an immediate report of a stall in progress was last requested, `CLOCK_MONOTONIC`; 0: never. Written by the
+        /// registry.
         let reportRequested = Atomic<UInt64>(0)
 
         // Kept alive by the registration, which is released after the watch is retired.
@@ -32,13 +34,13 @@ extension Watch {
         unowned(unsafe) let examinable: (any ExaminableLoop)?
         unowned(unsafe) let queue: (any CountableQueue)?
         unowned(unsafe) let sampled: (any SampledLoop)?
-        /// The same, where it is a thread of a pool.
+        /// The same loop, if it is a thread of a pool.
         unowned(unsafe) let poolWorker: (any JobLoop)?
         unowned(unsafe) let unpinned: (any UnpinnedLoop)?
         unowned(unsafe) let threadPool: (any ThreadPoolLoop)?
         unowned(unsafe) let ticks: TickCell?
-        /// What the scheduler says of the thread: read of one of another process, whose CPU clock cannot be read (as of its last tick), and where
-        /// there is a quota. Nil for an unpinned loop of this process.
+        /// The thread's scheduler figures. They are read for a thread of another process, whose CPU clock cannot be read (as of
+        /// its last tick), and if there is a quota. Nil for an unpinned loop of this process.
         var times: PersistentProcFile?
 
         var detector: StallDetector
@@ -48,26 +50,26 @@ extension Watch {
         var hold = Hold()
         /// Whether it keeps work waiting.
         var examination = Examination()
-        /// What its waits say of its rests.
+        /// What its waits show about its idle times.
         let waits: PublishedWaits
-        /// What runs it, where its functions' names do not say so.
+        /// What runs it, if its functions' names do not show that.
         var loopStack = LoopStack()
-        /// By which calls it came to its wait.
+        /// The calls by which it reached its wait.
         var loopCalls = LoopCalls()
-        /// When these are to be taken again.
+        /// When these are to be captured again.
         var loopStackDue: UInt64 = 0
-        /// After how long, where they cannot be had.
+        /// The delay after they could not be captured.
         var loopStackRetry = Watch.firstLoopStackRetryNanoseconds
-        /// Where they do not say enough, and a rule wants to know.
+        /// The meter for a rule that needs the idle times, if the waits do not show enough.
         var rests = RestMeter()
-        /// Whether the rules saw it last as if it rested (``BeaconReading/atRest``).
+        /// Whether the rules last saw it as idle (``BeaconReading/atRest``).
         var isShownAtRest = false
         /// What the thread runs, as far as it was read.
         var running = LatestRunning()
         /// What the thread has used.
         var usage = UsageMeter()
 
-        /// - Parameter ignoreBefore: nothing before that counts.
+        /// - Parameter ignoreBefore: nothing before it counts.
         init(
             _ loop: any ObservableLoop,
             target: ThreadIdentity,
@@ -103,7 +105,7 @@ extension Watch {
             if case .paused = condition { true } else { false }
         }
 
-        /// The stall in progress; nil without a stall, and then setting it changes nothing.
+        /// The stall in progress; nil if there is none, and then setting it does nothing.
         var recording: StallRecording? {
             get {
                 if case .stalled(let recording) = condition { recording } else { nil }
@@ -113,7 +115,7 @@ extension Watch {
             }
         }
 
-        /// What the thread did at the first sign of a stall, or when its stack was last sampled.
+        /// The thread's state at the first sign of a stall, or when its stack was last sampled.
         var earlier: ThreadState? {
             get {
                 switch condition {
@@ -124,7 +126,7 @@ extension Watch {
             }
             set {
                 switch condition {
-                // Without `map`: generic code takes memory when it is first used with a type.
+                // Without `map`: generic code allocates when it is first used with a type.
                 case .quiet, .suspicious: if let newValue { condition = .suspicious(newValue) } else { condition = .quiet }
                 case .stalled(var recording):
                     recording.earlier = newValue
@@ -134,14 +136,14 @@ extension Watch {
             }
         }
 
-        /// The process pause that a deferred observation did not get to see. It is seen now.
+        /// The process pause that a deferred observation did not see. It is used now.
         mutating func takeDeferredPause() -> ProcessPause? {
             guard case .deferred(let processPause) = deferral else { return nil }
             deferral = .deferred(nil)
             return processPause
         }
 
-        /// The first use of a type takes memory.
+        /// The first use of a type allocates.
         static func warmUp() {
             var condition = Condition.quiet
             for _ in 0..<2 {

@@ -2,29 +2,30 @@ internal import CLagBeacon
 internal import LagActivity
 internal import LagCapture
 
-/// Another process's thread that is stopped (SIGSTOP), or held by a debugger. Here the process would notice that itself, by its own lateness.
+/// Another process's thread that is stopped (SIGSTOP), or held by a debugger. In this process, the watchdog would notice that by
+/// its own lateness.
 extension Watch {
-    /// What polls of the thread's state have found.
+    /// The results of polling the thread's state.
     struct Hold {
         /// A time in which every poll has found it held.
         struct Row {
-            /// The last poll that found it free, or when its callout began.
+            /// The last poll that found it free, or the beginning of its callout.
             let from: UInt64
             var last: UInt64
-            /// Between polls in which it has not run.
+            /// Time between polls in which it has not run.
             var heldNanoseconds: UInt64 = 0
             /// How often it had given up a processor by the last poll.
             var switches: UInt64
-            /// When it began, or the stall was last reported within it.
+            /// When it began, or when the stall was last reported within it.
             let sinceReported: UInt64
 
-            /// So far.
+            /// The pause so far.
             func pause(until now: UInt64) -> ProcessPause {
                 ProcessPause(from: from, to: now, atLeast: heldNanoseconds, atMost: now.saturatingDifference(from))
             }
         }
 
-        /// The last poll that did not find it held; 0: there was none.
+        /// The last poll that did not find it held; 0: none.
         var free: UInt64 = 0
         var row: Row?
         /// When a stalled loop is polled next.
@@ -32,9 +33,9 @@ extension Watch {
 
         static let shortestNanoseconds: UInt64 = 5_000_000
         static let longestNanoseconds: UInt64 = 200_000_000
-        /// A stall that is held for longer is reported as far as it got.
+        /// If a stall is held for longer than this, its duration so far is reported.
         static let reportedNanoseconds: UInt64 = 5_000_000_000
-        /// The gap between polls, as a share of how long it has been so: to that the beginning and the end of a stop are known.
+        /// The gap between polls, as a share of how long this has lasted: it is the precision of a stop's beginning and end.
         static let gapShare: UInt64 = 32
 
         static func gap(after nanoseconds: UInt64) -> UInt64 {
@@ -42,8 +43,8 @@ extension Watch {
         }
     }
 
-    /// Polls whether a thread is held, of a loop that may stall or does. 10 µs.
-    /// - Returns: whether it is, and then nothing counts; and the pause that is over, if one is.
+    /// Polls whether a thread is held, for a loop that stalls or may stall. 10 µs.
+    /// - Returns: whether it is, and then nothing counts; and the pause that is over, if any.
     func pollHold(_ reading: BeaconReading, _ scan: inout ScanState) -> (isHeld: Bool, pause: ProcessPause?) {
         guard isHoldPolled(at: scan.now) else { return (false, nil) }
         let now = services.clock()
@@ -54,7 +55,7 @@ extension Watch {
             if pause != nil { scan.advanceClock(to: now) }
             return (false, pause)
         }
-        // It ran when it came to the callout.
+        // It ran when it reached the callout.
         let published = reading.calloutNanoseconds <= now ? reading.calloutNanoseconds : 0
         let from = max(cold.pointee.hold.free, published)
         let begun = Hold.Row(from: from > 0 ? from : now, last: now, switches: switches, sinceReported: now)
@@ -66,7 +67,7 @@ extension Watch {
             endActiveStall(ignoreBefore: now, nil)
             cold.pointee.hold.row = Hold.Row(from: now, last: now, switches: switches, sinceReported: now)
         }
-        // The observation after it has to see the pause.
+        // The next observation must see the pause.
         hot.pointee.canFastPoll = false
         return (true, nil)
     }
@@ -82,7 +83,7 @@ extension Watch {
         services.isRemote && cold.pointee.target.tid != 0 && cold.pointee.detector.isStalled ? cold.pointee.hold.next : .max
     }
 
-    /// A thread that is held is polled until it goes on, and nothing else.
+    /// A held thread is polled until it continues; nothing else is done.
     func scheduleHoldPoll(_ scan: inout ScanState) {
         reportIfRequested(at: cold.pointee.hold.row?.from ?? scan.now)
         let held = cold.pointee.hold.row?.heldNanoseconds ?? 0
@@ -92,7 +93,7 @@ extension Watch {
         if cold.pointee.detector.isStalled { scan.isStalled = true }
     }
 
-    /// The pause so far, where the thread is held.
+    /// The pause so far, if the thread is held.
     func takeHold(at now: UInt64) -> ProcessPause? {
         guard let row = cold.pointee.hold.row else { return nil }
         cold.pointee.hold = Hold(free: cold.pointee.hold.free)

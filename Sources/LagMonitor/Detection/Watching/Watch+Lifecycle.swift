@@ -2,13 +2,13 @@ internal import CLagBeacon
 internal import LagActivity
 internal import Synchronization
 
-/// The watchdog's answer to what the owner of a watch asked for, and to the loop's end.
+/// How the watchdog handles the requests of a watch's owner, and the loop's end.
 extension Watch {
     /// Ends the watch. A stall in progress is abandoned; one that is over by now has ended properly.
     /// - Parameter processPause: one since the loop was last observed.
     func finish(_ processPause: ProcessPause?) {
         endActiveStall(ignoreBefore: 0, processPause)
-        // Another watch of the same loop may count on the arming: the scan restores it.
+        // Another watch of the same loop may rely on the arming: the scan restores it.
         clb_beacon_disarm(hot.pointee.beacon)
         hot.pointee.state.store(.retired, ordering: .releasing)
     }
@@ -20,9 +20,9 @@ extension Watch {
         cold.pointee.condition = .paused
     }
 
-    /// The owner resumed the watch: nothing before that counts. A stall in progress ends, if the pause was over before this thread got
-    /// to see it.
-    /// - Returns: false when it does not go on, because it has just been paused or ended.
+    /// The owner resumed the watch: nothing before that counts. A stall in progress ends, if the pause was over before this
+    /// thread saw it.
+    /// - Returns: false if it does not continue, because it has just been paused or ended.
     func resume(_ processPause: ProcessPause?) -> Bool {
         let state = hot.pointee.state.compareExchange(expected: .resuming, desired: .active, ordering: .acquiringAndReleasing)
         guard state.exchanged else { return false }
@@ -30,7 +30,8 @@ extension Watch {
         cold.pointee.condition = .quiet
         cold.pointee.hold = Hold()
         hot.pointee.lastWord = .max
-        // What was recorded meanwhile: what the ring still has is replayed, and ignored by its times; of the rest nothing is known.
+        // What was recorded meanwhile: entries that are still in the ring are replayed, and ignored by their times; the others
+        // are unknown.
         let count = clb_beacon_stretch_count(hot.pointee.beacon)
         hot.pointee.stretchCount = count &- min(count &- hot.pointee.stretchCount, UInt16(CLB_BEACON_STRETCHES) - 1)
         hot.pointee.hasUnreportedFastPoll = false
@@ -52,6 +53,6 @@ extension Watch {
         }
     }
 
-    /// A sampled loop's thread is gone: what it was in the midst of did not come to an end.
+    /// A sampled loop's thread is gone: its work in progress did not come to an end.
     func isLost(_ reading: BeaconReading) -> Bool { cold.pointee.sampled != nil && reading.activity == .finished }
 }

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// One watch in a scan.
 extension Watch {
-    /// Takes what the loop does now, and what its owner asked for.
+    /// Handles what the loop does now, and what its owner requested.
     func visit(_ scan: inout ScanState) {
         switch hot.pointee.state.load(ordering: .acquiring) {
         case .free, .retired: return
@@ -26,7 +26,7 @@ extension Watch {
         scan.hasRetired = true
     }
 
-    /// The usual case of a busy loop, and short because there may be thousands: it is at work at another word than before.
+    /// The usual case of a busy loop, kept short because there may be thousands: it works at a new word.
     private func fastPoll(_ scan: inout ScanState) -> Bool {
         let word = clb_beacon_word(hot.pointee.beacon)
         let woke = clb_beacon_woke_ns(hot.pointee.beacon)
@@ -34,7 +34,8 @@ extension Watch {
         guard word != hot.pointee.lastWord, hot.pointee.canFastPoll, scan.processPause == nil,
             LoopActivity.isWorking(UInt8(truncatingIfNeeded: word)),
             clb_beacon_stretch_count(hot.pointee.beacon) == hot.pointee.stretchCount,
-            // A wake later than this scan wraps around, and takes the long way; a loop that has published no wake cannot be starved.
+            // A wake later than this scan wraps around and takes the long path; a loop that has published no wake cannot be
+            // starved.
             busyFor < hot.pointee.starvationNanoseconds || !isAwake
         else { return false }
         hot.pointee.lastWord = word
@@ -44,6 +45,7 @@ extension Watch {
         hot.pointee.deadline = .max
         scan.isBusy = true
         scan.next = min(scan.next, hot.pointee.nextTick)
+        if services.isRemote { cold.pointee.examinable?.recordTurn() }
         let since = isAwake ? woke : clb_beacon_callout_ns(hot.pointee.beacon)
         if scan.now.saturatingDifference(since) >= Self.awakeNanoseconds { pollRunning(reading, &scan) }
         if isAwake, hot.pointee.starvationNanoseconds &- busyFor < hot.pointee.tickNanoseconds {
@@ -66,7 +68,7 @@ extension Watch {
         )
         if wasStalled, isLost(reading) { return retire(processPause, &scan) }
         if hasChanged, mustDefer(reading, wasStalled, scan.now, processPause) {
-            // Once the length of this scan is known, so is whether the process was stopped in it.
+            // When the length of this scan is known, it is also known whether the process was stopped in it.
             scan.next = scan.now
             scan.isBusy = true
             return
@@ -74,11 +76,11 @@ extension Watch {
         if let processPause, let episode = cold.pointee.recording?.episode {
             services.queue.episodes[episode].tally.skip(over: processPause, until: scan.now)
         }
-        // The end of a stall may be younger than the beginning of this scan.
+        // The end of a stall may be later than the beginning of this scan.
         observe(reading, at: hasChanged && wasStalled ? services.clock() : scan.now, processPause)
         if !wasStalled, cold.pointee.detector.isStalled { scan.advanceClock(to: services.clock()) }
         if cold.pointee.detector.isStalled {
-            // Arm, then read again: a stall that ended in between is not reported by the beacon.
+            // Arm, then read again: the beacon does not report a stall that ended in between.
             arm()
             reading = self.reading
             if reading.beaconWord != hot.pointee.lastWord {
@@ -100,7 +102,7 @@ extension Watch {
         schedule(reading, hasChanged: hasChanged, &scan)
     }
 
-    /// Reports the stall in progress before its time, where the owner asked for that.
+    /// Reports the stall in progress early, if the owner requested that.
     func reportIfRequested(at now: UInt64) {
         let requested = cold.pointee.reportRequested.load(ordering: .acquiring)
         guard requested > 0,
@@ -115,7 +117,7 @@ extension Watch {
         let nextSample = cold.pointee.recording?.nextSampleNanoseconds ?? .max
         let isQuiet = reading.word != reading.beaconWord
         let nextExamination = isQuiet ? cold.pointee.examination.next : .max
-        // Of more than three `min` makes an array.
+        // `min` of more than three values allocates an array.
         let nextLook = min(nextSample, nextExamination, nextHoldPoll)
         hot.pointee.deadline = min(cold.pointee.detector.nextPoll ?? .max, nextLook)
         scan.next = min(scan.next, hot.pointee.deadline)
@@ -129,10 +131,10 @@ extension Watch {
         }
     }
 
-    /// Whether the end of a stall is left to the next scan, because this one has taken so long that the process may have been stopped
-    /// in it.
+    /// Whether the end of a stall is left to the next scan, because this one has taken so long that the process may have been
+    /// stopped in it.
     private func mustDefer(_ reading: BeaconReading, _ wasStalled: Bool, _ now: UInt64, _ processPause: ProcessPause?) -> Bool {
-        // A starvation goes on with other words.
+        // A starvation continues with other words.
         let isOver = wasStalled && (cold.pointee.detector.activeStall?.lead != .starvation || !reading.isWorking)
         let isEnd = isOver || clb_beacon_stretch_count(hot.pointee.beacon) != hot.pointee.stretchCount
         let isLate = isEnd && services.clock().saturatingDifference(now) >= Watchdog.suspicionPollNanoseconds
@@ -144,12 +146,12 @@ extension Watch {
         return true
     }
 
-    /// Lets the detector observe a reading, if it changed or if a time has come.
+    /// Lets the detector observe a reading, if it changed or if it is time.
     func observe(_ reading: BeaconReading, at now: UInt64, _ processPause: ProcessPause?) {
         let isAtRest = reading.word != reading.beaconWord
         let hasChanged = reading.beaconWord != hot.pointee.lastWord || isAtRest != cold.pointee.isShownAtRest
         if hot.pointee.hasUnreportedFastPoll {
-            // What fast polls found, with the beginning that the beacon says: the word's, if it still stands there.
+            // What fast polls found, with the beacon's beginning if it still belongs to the word.
             var passed = BeaconReading(word: hot.pointee.lastWord, calloutNanoseconds: reading.calloutNanoseconds)
             passed.sampled = reading.sampled
             cold.pointee.detector.recordProgress(to: passed, at: max(hot.pointee.seen, min(passed.calloutNanoseconds, now)))
@@ -174,13 +176,15 @@ extension Watch {
         act(on: events, reading, now)
     }
 
-    /// Takes what the loop has recorded of itself since the last observation: stalls that were over before this thread came to it.
+    /// Handles what the loop has recorded itself since the last observation: stalls that were over before this thread observed
+    /// it.
     private func replay(_ reading: BeaconReading, _ observation: Observation) {
         let stretchCount = clb_beacon_stretch_count(hot.pointee.beacon)
         // The first of them is the stall in progress, which has its line.
         var isKnown = cold.pointee.detector.activeStall.map { $0.lead != .starvation } ?? false
-        // More than the ring has places: those are overwritten for sure. (Another process's number may be any.) Widened, because the first
-        // generic call with a type that nothing else here has asks malloc for that type's witnesses, where nothing is optimised.
+        // If there are more than the ring has places, some have certainly been overwritten. (Another process's number may be
+        // anything.) Widened, because in an unoptimised build the first generic call with a type that is not used elsewhere here
+        // calls malloc for that type's witnesses.
         let lost = UInt64(stretchCount &- hot.pointee.stretchCount).saturatingDifference(UInt64(CLB_BEACON_STRETCHES))
         if lost > 0 {
             hot.pointee.stretchCount &+= UInt16(lost)
@@ -196,14 +200,15 @@ extension Watch {
                 if !isKnown { recordLost(1) }
                 continue
             }
-            // It kept nothing waiting.
+            // It kept no work waiting.
             if stretch.since_ns == cold.pointee.examination.quietCallout { continue }
             let events = cold.pointee.detector.replay(since: stretch.since_ns, until: stretch.until_ns, observation)
             act(on: events, reading, observation.now)
         }
     }
 
-    /// Stalls of which nothing is known but that they were: where the loop records nothing that is none, for a watch with a lower threshold.
+    /// Stalls about which only their existence is known; counted if the loop records only stalls, so not for a watch with a lower
+    /// threshold.
     private func recordLost(_ count: UInt64) {
         guard count > 0, let rule = cold.pointee.detector.rules.callout,
             clb_beacon_recorded_ns(hot.pointee.beacon) >= rule.thresholdNanoseconds

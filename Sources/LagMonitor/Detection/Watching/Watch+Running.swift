@@ -3,10 +3,10 @@ internal import CLagLinux
 internal import LagActivity
 internal import LagCapture
 
-/// What the loop's thread is working at: its task, with the suspended callers, and the program's context.
+/// What the loop's thread is working on: its task, with the suspended callers, and the program's context.
 extension Watch {
-    /// Reads what the thread runs, right after its stack was taken.
-    /// - Returns: false where that is not known.
+    /// Reads what the thread runs, right after its stack was captured.
+    /// - Returns: false if it is not known.
     func readRunning() -> Bool {
         guard let running = services.running, let thread = JobThread(tid: cold.pointee.target.tid), running.read(thread) else {
             return false
@@ -15,9 +15,9 @@ extension Watch {
     }
 
     /// Records what was read, once it is known that the loop is still in its stall.
-    /// - Parameter now: when it was read.
+    /// - Parameter now: the time of the reading.
     func recordRunning(_ isKnown: Bool, _ outcome: CaptureOutcome, in episode: Episode, at now: UInt64) {
-        // What another process's thread is at is read with the stack, or is no proof.
+        // For another process's thread, this is only proof if it is read with the stack.
         guard !services.isRemote else {
             return add(outcome.method != .none ? foreignReading : RunningReading(), to: episode, at: now)
         }
@@ -34,32 +34,32 @@ extension Watch {
         }
     }
 
-    /// Reads what the thread runs in the stall, without its stack: before the first capture as well, for which a thread that gets no processor may be waited for until
-    /// the stall is over.
+    /// Reads what the thread runs in the stall, without its stack. This is also done before the first capture: if the thread gets
+    /// no processor, the capture may wait until the stall is over.
     func readRunning(_ kind: StallKind, _ beacon: BeaconReading, in episode: Episode) {
         guard !services.isRemote, let running = services.running else { return }
         let isKnown = readRunning()
         let now = services.clock()
         guard isStillStalled(kind, as: beacon) else { return }
-        // It went on from one to the next meanwhile: neither has run since the reading before.
+        // It switched from one to another meanwhile: neither has run continuously since the reading before.
         if isKnown { record(running, in: episode, at: now) } else { add(RunningReading(), to: episode, at: now) }
     }
 
-    /// Work that is shorter is not read.
+    /// Shorter work is not read.
     static let awakeNanoseconds: UInt64 = 10_000_000
-    /// Of work that goes on one reading is no further from the next, also where the watchdog's ticks are.
+    /// The maximum gap between two readings of continuing work, even if the watchdog's ticks are further apart.
     private static let readingGapNanoseconds: UInt64 = 50_000_000
-    /// Of a large process the modules take a while to be read.
+    /// Reading the modules of a large process takes a while.
     private static let modulesAgeNanoseconds: UInt64 = 1_000_000_000
-    /// What took longer was interrupted: of when it is is not known.
+    /// A reading that took longer was interrupted: its time is not known.
     private static let longestReadingNanoseconds: UInt64 = 2_000_000
 
-    /// Reads what the thread runs between the samples of its stack, and before there is a stall: a sample says nothing of the time before it. Where the loop has been
-    /// at work for a while, once a tick, and at every scan while a stall is likely. Some 5 µs; of another process up to 0.5 ms, before its stalls alone. The thread notices
-    /// nothing.
+    /// Reads what the thread runs between the samples of its stack, and before a stall: a sample shows nothing about the time
+    /// before it. If the loop has been working for a while, this is done once a tick, and at every scan while a stall is likely.
+    /// Some 5 µs; for another process up to 0.5 ms, and only before its stalls. The thread notices nothing.
     func pollRunning(_ beacon: BeaconReading, _ scan: inout ScanState) {
         let isSuspicious = cold.pointee.detector.isSuspicious
-        // A job of a pool's thread is one by proof.
+        // A pool thread's job is known with certainty.
         guard cold.pointee.poolWorker == nil, cold.pointee.threadPool == nil, cold.pointee.target.tid != 0, isStillOnThread else {
             return
         }
@@ -76,7 +76,7 @@ extension Watch {
             if isSuspicious { services.refreshModules(olderThan: Self.modulesAgeNanoseconds) }
             services.capture.readRunning(cold.pointee.target, isLikely: isSuspicious)
             found = foreignReading
-            // In what a thread changes meanwhile nothing may be found.
+            // While a thread changes it, the reading may find nothing.
             guard found.context != nil || found.task != nil else { return }
         } else {
             guard let running = services.running else { return }
@@ -88,7 +88,7 @@ extension Watch {
         cold.pointee.running.record(found, isStalled: false, at: now)
     }
 
-    /// Whether the loop has worked, or has not answered a ping, for a while.
+    /// Whether the loop has been working, or has not answered a ping, for a while.
     private func mayStall(_ beacon: BeaconReading, at now: UInt64) -> Bool {
         if beacon.isAwake(for: Self.awakeNanoseconds, at: now) { return true }
         guard let ping = cold.pointee.detector.strategies.ping?.interval else { return false }
@@ -104,7 +104,7 @@ extension Watch {
         if running.hasTask { reading.task = UnsafePointer(running.task) }
         if running.findContext() {
             reading.context = UnsafePointer(running.context)
-            // The call runs since it was made, and so does its task.
+            // The call has been running since it was made, and so has its task.
             if running.isSynchronous { reading.since = running.context.pointee.context.opened_ns }
         }
         // All of the stall is one task's job.
@@ -117,7 +117,8 @@ extension Watch {
         episode.running.add(reading, cold.pointee.running, at: now)
     }
 
-    /// The same of one of the threads of a pool that answers no more: all of their contexts are open, and none of them alone is to blame.
+    /// The same for one of the threads of a pool that no longer answers: all of their contexts are open, and no single one is to
+    /// blame.
     func recordRunning(of tid: Int32, _ outcome: inout CaptureOutcome, in episode: Episode, isFirst: Bool) {
         guard let running = services.running, let thread = JobThread(tid: tid), running.read(thread), running.hasTask else {
             return
@@ -126,10 +127,10 @@ extension Watch {
         if isFirst, running.findContext() { episode.running.addOpen(running.context) }
     }
 
-    /// Puts the suspended callers behind a stack that came late: its thread may have gone on, and be at another task.
+    /// Appends the suspended callers to a stack that arrived late: its thread may have continued with another task.
     func addAsyncCallers(toLate outcome: inout CaptureOutcome) {
         let reading = self.reading
-        // Of another kind of stall the callout may be another one by now.
+        // In another kind of stall, the callout may have changed by now.
         guard cold.pointee.detector.activeStall?.lead == .callout, reading.beaconWord == hot.pointee.lastWord, readRunning(),
             let running = services.running
         else { return }
@@ -138,7 +139,7 @@ extension Watch {
         if isStillStalled(.callout, as: reading) { outcome = longer }
     }
 
-    /// Puts the suspended callers behind a stack. Only what is still stalled afterwards has them for certain.
+    /// Appends the suspended callers to a stack. They are certain only if the stall still lasts afterwards.
     func addAsyncCallers(_ running: RunningReader, _ outcome: inout CaptureOutcome) {
         guard outcome.method != .none, running.hasTask, outcome.stored == outcome.total else { return }
         let added = running.addAsyncCallers(to: services.scratch, from: outcome.stored, services.capture)

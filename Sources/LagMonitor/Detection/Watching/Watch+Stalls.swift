@@ -5,9 +5,9 @@ internal import LagActivity
 internal import LagCapture
 internal import Synchronization
 
-/// From the detector's events to episodes.
+/// Turns the detector's events into episodes.
 extension Watch {
-    /// Acts on the events of one observation, in their order.
+    /// Handles the events of one observation, in their order.
     func act(on events: DetectorEvents, _ reading: BeaconReading, _ now: UInt64) {
         var index = 0
         while index < events.count {
@@ -35,9 +35,9 @@ extension Watch {
         }
     }
 
-    /// Whether nothing but the end of its thread, or of the loop, ended a loop's stall: what a program does after its loop's last wait (it waits for its children, saves,
-    /// has its interpreter finalise) keeps no one waiting for the loop. A hang's first line is out by then, and has its end. Of loops that are known by
-    /// their waits alone: others publish themselves when they stop.
+    /// Whether a loop's stall was ended only by the end of its thread, or of the loop. What a program does after its loop's last
+    /// wait (it waits for its children, saves, finalises its interpreter) keeps no work of the loop waiting. A hang's first line
+    /// is written by then, and has its end. Only for loops that are known by their waits: others publish it when they stop.
     private func isTeardown(_ stall: ActiveStall, _ interval: StallInterval, _ reading: BeaconReading) -> Bool {
         guard !stall.isReported, stall.lead == .callout, reading.calloutNanoseconds <= interval.since else { return false }
         if reading.activity == .finished { return cold.pointee.waits == .turns }
@@ -46,7 +46,7 @@ extension Watch {
 
     private func suspect() {
         locate()
-        // A second rule's suspicion: what was read before the capture stays.
+        // A second rule's suspicion: what was read before the capture is kept.
         guard cold.pointee.recording == nil else { return }
         let (tid, process) = (cold.pointee.target.tid, services.capture.process)
         guard tid != 0 else { return }
@@ -55,28 +55,29 @@ extension Watch {
         cold.pointee.usage.throttles = services.throttles
     }
 
-    /// A stall: its facts and its stack.
+    /// Opens a stall: its facts and its stack.
     private func open(_ reading: BeaconReading, at now: UInt64) {
         guard let kind = cold.pointee.detector.activeStall?.lead, let interval = cold.pointee.detector.interval(of: kind) else {
             return
         }
-        // A suspicion from before the stall is an older one's.
+        // A suspicion from before the stall belongs to an earlier one.
         if (cold.pointee.usage.first?.reading.time ?? 0) < interval.since {
             suspect()
-            // What it did just now says nothing of whether it waits now and then.
+            // Its state just now does not show whether it waits now and then.
             cold.pointee.earlier = nil
         }
         let tid = cold.pointee.target.tid
         if tid != 0, services.isRemote, cll_thread_is_ending(services.capture.process, tid) != 0 {
-            // Its process ended between two waits, and its slot in the loop table is all that is left: that keeps no user waiting.
+            // Its process ended between two waits, and only its slot in the loop table is left: that keeps no user waiting.
             return dismiss()
         }
         if tid != 0, services.isHeld(tid) {
-            // A debugger holds the thread: its users do not wait for the loop, but for whoever debugs it.
+            // A debugger holds the thread: its users do not wait for the loop, but for the debugger.
             cold.pointee.dismissed.add(1, ordering: .relaxed)
             return dismiss()
         }
-        // Of a loop that moves on it was not asked yet whether it is one: a thread that serves one other party works for that one alone.
+        // For a loop that moves on, it has not been checked yet whether it is a loop: a thread that serves one other party works
+        // only for that one.
         if kind == .starvation, countsSleeps {
             let found = cold.pointee.examinable?.examine(at: now) { isHandler(waitingInto: $0) }
             if found?.isQuiet == true { return dismiss() }
@@ -91,7 +92,7 @@ extension Watch {
                 earlier: cold.pointee.earlier
             )
         )
-        // Before the capture, which takes its time: should the stall end meanwhile, its end is known exactly.
+        // Before the capture, which takes time: if the stall ends meanwhile, its end is known exactly.
         arm()
         if let number {
             describe(services.queue.episodes[number], since: interval.since, reading.activity)
@@ -100,7 +101,7 @@ extension Watch {
             services.refreshModules()
             sampleStack(reading)
         }
-        // Last: of a stall that is counted the stack is there, whatever becomes of its thread from now on.
+        // Last: a stall that is counted has its stack, whatever its thread does from now on.
         cold.pointee.stalls.add(1, ordering: .relaxed)
         if cold.pointee.detector.rules.reportsOpened, let stall = cold.pointee.detector.activeStall,
             let present = cold.pointee.detector.presentInterval(at: services.clock())
@@ -109,7 +110,7 @@ extension Watch {
         }
     }
 
-    /// How many events the present turn has to handle; nil where that is not published, or where it is over.
+    /// How many events the present turn has to handle; nil if that is not published, or if the turn is over.
     private func turnEvents(_ reading: BeaconReading) -> UInt32? {
         guard cold.pointee.waits == .turns else { return nil }
         let events = clb_beacon_turn_events(hot.pointee.beacon)
@@ -143,10 +144,11 @@ extension Watch {
         episode.running.begin(at: since)
     }
 
-    /// A line while the stall lasts.
+    /// Emits a line while the stall lasts.
     func emit(_ stall: ActiveStall, _ interval: StallInterval, _ phase: Episode.Phase) {
         guard let episode = cold.pointee.recording?.episode, let line = services.queue.takeFree() else {
-            // What makes no line is no loss. (By pattern: `==` makes a witness table at its first use, which allocates.)
+            // An episode without a line is not a loss. (By pattern: `==` creates a witness table at its first use, which
+            // allocates.)
             if case .begin = phase { cold.pointee.dropped.add(1, ordering: .relaxed) }
             return
         }
@@ -154,7 +156,7 @@ extension Watch {
         close(line, stall, interval, phase)
     }
 
-    /// - Parameter failure: why there is no stack, where the stall was not recorded while it lasted.
+    /// - Parameter failure: why there is no stack, if the stall was not recorded while it lasted.
     func end(_ stall: ActiveStall, _ interval: StallInterval, _ phase: Episode.Phase, _ failure: CaptureFailure = .noFreeSlot) {
         if let episode = cold.pointee.recording?.episode {
             services.takeLateAnswer()
@@ -177,7 +179,7 @@ extension Watch {
         episode.facts.phase = phase
         episode.facts.kind = stall.lead
         episode.facts.kinds = stall.kinds
-        // A rule that leads since then may know another beginning.
+        // A rule that has taken over since then may know another beginning.
         let shift = Int64(truncatingIfNeeded: interval.since &- episode.facts.interval.since)
         episode.facts.startRealtimeNanoseconds &+= shift
         episode.facts.interval = interval
@@ -209,13 +211,13 @@ extension Watch {
 
     /// What quotas took since a stall began, at most; nil: not known.
     private func throttled(since begun: UInt64) -> UInt64? {
-        // Those of its first sign: by now both may have been read in it.
+        // The readings at its first sign: by now, both may have been made during it.
         let throttles = cold.pointee.usage.throttles ?? services.throttles
         guard let present = services.readThrottling() else { return nil }
         return throttles.growth(since: begun, to: present)
     }
 
-    /// The wall clock's reading at a monotonic time, by what both say now.
+    /// The wall clock's time at a monotonic time, calculated from both clocks now.
     private static func realtime(of monotonic: UInt64) -> Int64 {
         clb_realtime_ns() - Int64(clamping: clb_now_ns().saturatingDifference(monotonic))
     }

@@ -1,12 +1,12 @@
 internal import LagActivity
 internal import LagCapture
 
-/// Samples all threads of a pool that answers no more: nothing gets on because of what all of them do.
+/// Samples all threads of a pool that no longer answers: what all of them do keeps it from making progress.
 extension Watch {
-    /// A round takes so long at most, but for the last thread: other loops wait for their observation.
+    /// The time limit of a round; the last thread may exceed it: other loops wait for their observation.
     private static let roundNanoseconds: UInt64 = 20_000_000
 
-    /// - Returns: whether every thread was found doing what it did in the round before.
+    /// - Returns: whether every thread was found doing the same as in the round before.
     func sampleWorkers(
         of threadPool: any ThreadPoolLoop,
         _ kind: StallKind,
@@ -22,7 +22,7 @@ extension Watch {
         let isFirst = episode.running.beginOpen(at: now)
         var number = 0
         while number < count {
-            // Another one first each time, so that where time runs short no thread is left out for good.
+            // Starts with a different thread each time, so that no thread is always left out if time runs short.
             let tid = services.candidates[(number + services.roundStart) % count]
             number += 1
             guard number == 1 || services.clock() &- now < Self.roundNanoseconds else {
@@ -66,7 +66,7 @@ extension Watch {
 
     private func isAtWork(_ outcome: CaptureOutcome, _ function: UInt64) -> Bool {
         var position = outcome.stored - 1
-        // From the root, where it is.
+        // From the root, if that is known.
         while position >= 0 {
             if services.capture.function(of: services.scratch[position]) == function { return true }
             position -= 1

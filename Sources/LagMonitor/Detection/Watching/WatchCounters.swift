@@ -1,4 +1,4 @@
-/// What happened to the stalls of some watched loops.
+/// What became of the stalls of some watched loops.
 package struct WatchCounters: Sendable, Equatable {
     /// Stalls found and to be reported.
     package var stalls: UInt64
@@ -6,7 +6,7 @@ package struct WatchCounters: Sendable, Equatable {
     package var dropped: UInt64
     /// Stalls within a restore interval: counted, not reported.
     package var suppressed: UInt64
-    /// Found, and no stalls: a debugger held the loop.
+    /// Found, but not stalls: a debugger held the loop.
     package var dismissed: UInt64
 
     package init(stalls: UInt64 = 0, dropped: UInt64 = 0, suppressed: UInt64 = 0, dismissed: UInt64 = 0) {
@@ -24,10 +24,10 @@ package struct WatchCounters: Sendable, Equatable {
     }
 }
 
-/// Who asked for a watch: keeps the counts of loops that are watched no more.
+/// The owner of a watch: keeps the counts of loops that are no longer watched.
 ///
-/// Both are called while the registry is locked, so that no count is seen twice or not at all on its way; they must not
-/// call the registry.
+/// Both functions are called while the registry is locked, so that no count is seen twice or missed while it is moved; they must
+/// not call the registry.
 package protocol WatchOwner: AnyObject, Sendable {
     func absorb(_ counters: WatchCounters)
     var absorbed: WatchCounters { get }

@@ -2,20 +2,20 @@ internal import CLagLinux
 internal import LagActivity
 internal import LagCapture
 
-/// What a captured stack is, and what its thread waits for.
+/// Identifies a captured stack, and what its thread waits for.
 extension WatchServices {
-    /// Captures of the owners of one lock take so long at most, but for the last of them.
+    /// The time limit for capturing the owners of one lock; the last capture may exceed it.
     private static let ownersNanoseconds: UInt64 = 20_000_000
-    /// An interpreter's holder that gets no processor to stop at is asked for again so often.
+    /// How many times the capture of an interpreter's holder is retried if it gets no processor at which to stop.
     private static let mostOwnerTries: UInt8 = 3
 
-    /// How much of a stack distinguishes it from others: deeper, a recursion would be another stack at every depth.
+    /// How much of a stack distinguishes it from others: with more, a recursion would be a different stack at every depth.
     private static let framesOfKey = 64
-    /// Of so many of the outermost frames it is known as well which functions they are (``LoopStack``).
+    /// For this many of the outermost frames, the functions are identified as well (``LoopStack``).
     private static let outermostFrames = LoopStack.capacity
 
-    /// Stacks of the same functions have the same key, if the thread runs or sleeps in both. Keeps with the frames in ``scratch`` which functions
-    /// they are. Some 1 µs a frame.
+    /// Stacks of the same functions have the same key, if the thread runs in both or sleeps in both. Stores the functions with
+    /// the frames in ``scratch``. Some 1 µs a frame.
     func key(of outcome: CaptureOutcome) -> UInt64 {
         findFunctions(of: outcome.stored)
         var key: UInt64 =
@@ -39,7 +39,7 @@ extension WatchServices {
         return key
     }
 
-    /// Finds out of the frames in ``scratch`` which functions they are: of those that make a key, and of the outermost ones.
+    /// Identifies the functions of the frames in ``scratch``: those that make a key, and the outermost ones.
     func findFunctions(of stored: Int) {
         var index = 0
         while index < stored {
@@ -49,9 +49,10 @@ extension WatchServices {
         }
     }
 
-    /// The innermost calls of a thread that sleeps, without those of languages; none where it does not. Changes ``scratch``. Some 50 µs; allocates: of
-    /// other processes alone.
-    /// - Parameter outcome: a capture that was taken just now. It will do where it has no frames of languages, which have no place on the stack.
+    /// The innermost calls of a sleeping thread, without those of languages; empty if it does not sleep. Changes ``scratch``.
+    /// Some 50 µs; allocates: only for other processes.
+    /// - Parameter outcome: a capture that was just taken. It is used if it has no frames of languages, which are not on the
+    ///   stack.
     func calls(of target: ThreadIdentity, after outcome: CaptureOutcome? = nil) -> [LoopCalls.Call] {
         var outcome = outcome
         if outcome.map({ scratch.hasLanguages(in: $0.stored) }) ?? true {
@@ -77,13 +78,13 @@ extension WatchServices {
         }
     }
 
-    /// What distinguishes the function of a frame in ``scratch``.
+    /// Identifies the function of a frame in ``scratch``.
     private func function(at index: Int) -> UInt64 {
         let frame = scratch[index]
         return frame.language == 0 ? frame.functionStart : capture.function(of: frame)
     }
 
-    /// A thread of which the kernel says no more than that it sleeps, and perhaps in which of its functions.
+    /// A thread about which the kernel only reports that it sleeps, and perhaps in which kernel function.
     func recordSleep(
         _ outcome: CaptureOutcome,
         of target: ThreadIdentity,
@@ -99,8 +100,8 @@ extension WatchServices {
         episode.tally.describe(place.index, wait, cll_lock(), cycle: nil)
     }
 
-    /// The answer of a thread that had no processor to give it may be there now. It had to give it before it went on, so it belongs
-    /// to the stall in which it was asked.
+    /// The answer of a thread that had no processor may have arrived now. The thread had to answer before it continued, so the
+    /// answer belongs to the stall of the request.
     func takeLateAnswer() {
         guard let late = capture.lateAnswer(into: scratch), late.outcome.method != .none else { return }
         var index = 0
@@ -120,9 +121,10 @@ extension WatchServices {
         }
     }
 
-    /// What the thread waits for, and who holds it. Again and again for a lock: its owner may be another one (the one that held it for most of the time is kept), and a
-    /// deadlock closes when the last thread comes to it.
-    /// - Parameter isStillStalled: asked when something was found: at the end of a stall the lock has no owner any more, or another one.
+    /// What the thread waits for, and the holder. For a lock this is repeated: its owner may change (the one that held it for
+    /// most of the time is kept), and a deadlock is complete only when the last thread reaches it.
+    /// - Parameter isStillStalled: called if something was found: at the end of a stall the lock has no owner any more, or
+    ///   another one.
     func describe(
         _ call: cll_thread_syscall,
         of target: ThreadIdentity,
@@ -136,7 +138,7 @@ extension WatchServices {
         if isLock {
             chain.follow(target.tid, in: call)
             let (known, found) = (episode.tally[index], chain[0].lock)
-            // A lock without an owner is about to be taken: who held it is known.
+            // A lock without an owner is about to be taken: its former holder is known.
             let isKnown = found.owner == 0 && known.lock.owner != 0 && known.lock.address == found.address
             let isOther = !isKnown && (known.lock.address != found.address || known.lock.owner != found.owner)
             let isFirst = isOther && known.lock.owner == 0
@@ -158,7 +160,8 @@ extension WatchServices {
         if !isStillStalled() { episode.tally.forgetOwners(index) }
     }
 
-    /// Whether a lock is kept with its owner and without that one's stack: it got no processor to stop at, as on a busy machine.
+    /// Whether a lock is stored with its owner but without the owner's stack: the owner got no processor at which to stop, as on
+    /// a busy machine.
     private func lacksStack(ofOwner stack: TalliedStack, at index: Int, in tally: StackTally) -> Bool {
         guard isRemote, stack.ownerTries < Self.mostOwnerTries else { return false }
         return stack.owners == 0 || tally.owner(0, of: index).outcome.stored == 0
@@ -173,11 +176,11 @@ extension WatchServices {
             let link = chain[number]
             let identity = capture.identity(of: link.tid)
             var outcome = CaptureOutcome.failed(.noFreeSlot)
-            // The other loops wait meanwhile. This thread was not sampled before: it has to be found quiet first.
+            // The other loops wait meanwhile. This thread was not sampled before: it must be found quiet first.
             if number <= StackTally.ownerStacks, clock() &- begun < Self.ownersNanoseconds {
-                // One that computes is to blame most.
+                // An owner that computes is most to blame.
                 outcome = capture.capture(identity, earlier: nil, into: scratch, budget: .brief)
-                // What it has done since it gave the lock away is another matter.
+                // What it has done since it released the lock does not matter.
                 if !chain.isStillHeld(number - 1) { outcome = .failed(.threadKeptMoving) }
             }
             var name = cll_name()

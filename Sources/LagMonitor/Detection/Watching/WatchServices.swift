@@ -4,21 +4,21 @@ internal import LagActivity
 internal import LagCapture
 internal import Synchronization
 
-/// What the watches of one watchdog share: the way to a stack, the way to the reporter, and buffers that exist before they are needed.
+/// What the watches of one watchdog share: captures, the queue to the reporter, and buffers that are allocated in advance.
 ///
-/// Threads: the watchdog's alone, once it runs.
-// Unchecked: used by one thread after `Watchdog.run` began, or by whoever calls a manual watchdog, one at a time.
+/// Threads: only the watchdog's, once it runs.
+// Unchecked: used by one thread after `Watchdog.run` began, or by the callers of a manual watchdog, one at a time.
 final class WatchServices: @unchecked Sendable {
     let registry: WatchRegistry
     let queue: EpisodeQueue
     let capture: ThreadCapture
-    /// Gives the pings that the watchdog's thread must not.
+    /// Sends the pings that the watchdog's thread must not send.
     let relay: PingRelay
-    /// Whom beacons wake.
+    /// The semaphore that beacons post.
     let semaphore: WakeSemaphore
-    /// Whether the loops are those of another process.
+    /// Whether the loops belong to another process.
     let isRemote: Bool
-    /// What quotas take from the watched process; nil: that is not known.
+    /// What quotas take from the watched process; nil: not known.
     let throttling: ThrottleSource?
     /// Wakes the reporter; must not block or allocate.
     let notify: @Sendable () -> Void
@@ -35,16 +35,16 @@ final class WatchServices: @unchecked Sendable {
     var roundStart = 0
     /// The first loop whose thread's work the next scan may read.
     var firstReading = 0
-    /// Who holds the lock that the stalled thread waits for.
+    /// The holders of the lock for which the stalled thread waits.
     let chain: LockChain
-    /// What threads of this process run; nil where that cannot be read.
+    /// What threads of this process run; nil if it cannot be read.
     let running: RunningReader?
     var wait = cll_wait()
     var random = SystemRandomNumberGenerator()
     private var modulesReadAt: UInt64 = 0
-    /// What quotas had taken when that was last read.
+    /// What quotas had taken at the last readings.
     private(set) var throttles = ThrottleHistory()
-    /// When that was last tried after a scan; it may not be readable.
+    /// When a reading was last tried after a scan; it may not be readable.
     private var throttlesTriedAt: UInt64?
 
     init(
@@ -68,9 +68,9 @@ final class WatchServices: @unchecked Sendable {
         self.clock = clock
         self.notify = notify
         chain = LockChain(process: capture.process, languages: capture.languageSource)
-        // The languages' frames are put between native ones by their place on the stack.
+        // The languages' frames are inserted between native ones by their place on the stack.
         scratch = FrameBuffer(capacity: EpisodeQueue.maximumFrames, withStackPointers: isRemote)
-        // Learned by whoever starts a monitor, not by the watchdog's thread.
+        // Learned by the thread that starts a monitor, not by the watchdog's.
         running = !isRemote && TaskRuntime.isVerified ? RunningReader(layout: TaskRuntime.layout) : nil
     }
 
@@ -81,17 +81,18 @@ final class WatchServices: @unchecked Sendable {
 
     deinit { candidates.deallocate() }
 
-    /// The watches there are, and places of former ones.
+    /// The number of watches, including former ones' entries.
     var count: Int { registry.count }
 
     func watch(_ index: Int) -> Watch { Watch(index, self) }
 
     // MARK: Modules
 
-    /// The module map is read before a capture (libraries come and go, also at the same address), at most so often: 0.2 ms.
+    /// The minimum age of the module map before it is read again for a capture (libraries are loaded and unloaded, even at the
+    /// same address): a reading takes 0.2 ms.
     static let modulesAgeNanoseconds: UInt64 = 10_000_000
 
-    /// - Parameter age: one that is younger will do.
+    /// - Parameter age: a younger map is good enough.
     func refreshModules(olderThan age: UInt64 = modulesAgeNanoseconds) {
         guard clock() &- modulesReadAt > age else { return }
         capture.refreshModules()
@@ -100,14 +101,15 @@ final class WatchServices: @unchecked Sendable {
 
     // MARK: Threads
 
-    /// Whether a debugger holds the thread; or, in another process, whether that is stopped as a whole, which here the process itself
-    /// would have noticed by its own lateness.
+    /// Whether a debugger holds the thread; or, for another process, whether the whole process is stopped. This process would
+    /// have noticed that by its own lateness.
     func isHeld(_ tid: Int32) -> Bool {
         isRemote
             ? switchesWhileHeld(tid) != nil : TracerCheck.read(tid: tid, process: capture.process).isHeldByOthers
     }
 
-    /// Of a thread of another process that is stopped or held: how often it has given up a processor so far; nil of one that is not. 10 µs.
+    /// For a thread of another process that is stopped or held: how often it has given up a processor so far; nil if it is not.
+    /// 10 µs.
     func switchesWhileHeld(_ tid: Int32) -> UInt64? {
         guard let state = ThreadState(tid: tid, process: capture.process), state.isStopped || state.isHeldByTracer else {
             return nil
@@ -118,10 +120,10 @@ final class WatchServices: @unchecked Sendable {
 
     // MARK: Quotas
 
-    /// So old is at most, while a loop works, what is known of quotas when a stall begins.
+    /// The maximum age, while a loop works, of the quota reading when a stall begins.
     private static let throttlesAgeNanoseconds: UInt64 = 1_000_000_000
 
-    /// After a scan: reads what quotas took, if that was long ago.
+    /// After a scan: reads what quotas took, if the last reading is old.
     func refreshThrottling(at now: UInt64) {
         if let last = throttles.latest?.time, now.saturatingDifference(last) <= Self.throttlesAgeNanoseconds { return }
         if let last = throttlesTriedAt, now.saturatingDifference(last) <= Self.throttlesAgeNanoseconds { return }
@@ -138,9 +140,9 @@ final class WatchServices: @unchecked Sendable {
 
     // MARK: Start
 
-    /// The first use of a type or of a path takes memory, which the thread that stalls may have locked.
-    /// - Parameter starter: a thread that waits for this call to end, and by a lock. Captured once, so that the first real capture finds
-    ///   everything bound and cached.
+    /// The first use of a type or of a path allocates, and the thread that stalls may hold malloc's lock.
+    /// - Parameter starter: a thread that waits on a lock for this call to end. It is captured once, so that the first real
+    ///   capture finds everything bound and cached.
     func warmUp(_ starter: ThreadIdentity) {
         capture.warmUp(starter, into: scratch)
         _ = TracerCheck.read(tid: cll_gettid())
@@ -196,7 +198,7 @@ final class WatchServices: @unchecked Sendable {
 
     private func warmUpUsage(_ starter: ThreadIdentity) {
         _ = readThrottling()
-        // The groups may be seen for the first time later on.
+        // The groups may be seen for the first time later.
         var history = ThrottleHistory()
         for second in 1...3 as ClosedRange<UInt64> {
             let time = second * 1_000_000_000
