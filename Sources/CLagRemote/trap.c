@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -27,6 +28,9 @@ enum {
 
 static int has_bell;
 
+// Where a wait of this thread ends early. Its signals are blocked there.
+static __thread sigjmp_buf *early_end;
+
 static void clr_ring(int number, siginfo_t *info, void *context) {
     if (info->si_code == SI_TIMER) return;
     // Somebody has sent it to this process: it is for the thread that waits for such signals. This one gets none until it waits once more.
@@ -34,6 +38,8 @@ static void clr_ring(int number, siginfo_t *info, void *context) {
     sigaddset(&((ucontext_t *)context)->uc_sigmask, number);
     syscall(SYS_rt_sigqueueinfo, getpid(), number, info);
     errno = saved;
+    // The bell is blocked now: a wait that has not begun yet would have none. What it interrupts are system calls alone.
+    if (early_end != NULL) siglongjmp(*early_end, 1);
 }
 
 static void clr_prepare_bell(void) {
@@ -59,13 +65,24 @@ static int clr_sleep_until_trap(pid_t tid) {
     }
     const struct timespec often = {.tv_nsec = BELL_NS};
     timer_settime(bell, 0, &(struct itimerspec){.it_interval = often, .it_value = often}, NULL);
-    sigset_t one, before;
+    sigset_t one;
     sigemptyset(&one);
     sigaddset(&one, BELL);
-    pthread_sigmask(SIG_UNBLOCK, &one, &before);
     siginfo_t change = {0};
-    int error = waitid(P_PID, (id_t)tid, &change, WSTOPPED | WEXITED | WNOWAIT | __WALL) != 0 ? errno : 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    sigjmp_buf end;
+    int error;
+    if (sigsetjmp(end, 1) == 0) {
+        early_end = &end;
+        pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+        // Not the C library's, which is not to be left by a jump.
+        error = syscall(SYS_waitid, P_PID, (id_t)tid, &change, WSTOPPED | WEXITED | WNOWAIT | __WALL, NULL) != 0 ? errno : 0;
+        pthread_sigmask(SIG_BLOCK, &one, NULL);
+    } else {
+        // Where no other thread takes that signal, it comes back with the next wait.
+        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+        error = EINTR;
+    }
+    early_end = NULL;
     timer_delete(bell);
     if (error != 0) return error == EINTR ? EINTR : ESRCH;
     return change.si_code == CLD_EXITED || change.si_code == CLD_KILLED || change.si_code == CLD_DUMPED ? ESRCH : 0;

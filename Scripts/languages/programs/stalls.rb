@@ -51,8 +51,10 @@ def keep_lock
 end
 
 def wait_for_ruby
-  thread = Thread.new { keep_lock } # @stall gvl wait_for_ruby
-  Kernel.sleep 0.001 # @stall gvl wait_for_ruby
+  started = false
+  thread = Thread.new { started = true; keep_lock } # @stall gvl wait_for_ruby
+  # On a busy machine the thread may begin later.
+  Kernel.sleep 0.001 until started # @stall gvl wait_for_ruby
   thread.join # @stall gvl wait_for_ruby
 end
 
@@ -64,8 +66,9 @@ end
 def wait_for_order
   random = Random.new 1
   numbers = Array.new(800_000) { random.rand } # @stall gvl-compute wait_for_order
-  thread = Thread.new { sort_numbers numbers } # @stall gvl-compute wait_for_order
-  Kernel.sleep 0.001 # @stall gvl-compute wait_for_order
+  started = false
+  thread = Thread.new { started = true; sort_numbers numbers } # @stall gvl-compute wait_for_order
+  Kernel.sleep 0.001 until started # @stall gvl-compute wait_for_order
   thread.join # @stall gvl-compute wait_for_order
 end
 

@@ -10,6 +10,11 @@ struct LanguageFrameTable {
         let frame: LanguageFrame
         let runtime: any LanguageRuntime
         fileprivate(set) var name: LanguageFrameName?
+        fileprivate var isUnresolved = true
+        fileprivate var attempts = 0
+
+        /// Without a name, or a line in its file.
+        fileprivate var isIncomplete: Bool { name.map { $0.file != nil && $0.line == nil } ?? true }
     }
 
     private struct Key: Hashable {
@@ -19,6 +24,8 @@ struct LanguageFrameTable {
 
     /// Frames that are remembered: several hundred deep stacks.
     static let capacity = 16_384
+    /// A name that cannot be read may be there when the frame comes again: what moves objects in memory was at work.
+    static let maximumAttempts = 8
 
     private var numbers: [Key: UInt32] = [:]
     private var entries: [UInt32: Entry] = [:]
@@ -30,7 +37,13 @@ struct LanguageFrameTable {
 
     mutating func number(_ frame: LanguageFrame, of runtime: any LanguageRuntime) -> UInt32 {
         let key = Key(frame: frame, runtime: ObjectIdentifier(runtime))
-        if let known = numbers[key] { return known }
+        if let known = numbers[key] {
+            if let entry = entries[known], entry.isIncomplete, !entry.isUnresolved, entry.attempts < Self.maximumAttempts {
+                entries[known]?.isUnresolved = true
+                unresolved.append(known)
+            }
+            return known
+        }
         let number = next
         // 0 is a native frame.
         next = next == .max ? 1 : next + 1
@@ -55,10 +68,18 @@ struct LanguageFrameTable {
     /// Those whose names are to be found now.
     mutating func takeUnresolved() -> [(UInt32, Entry)] {
         defer { unresolved.removeAll(keepingCapacity: true) }
+        for number in unresolved {
+            entries[number]?.isUnresolved = false
+            entries[number]?.attempts += 1
+        }
         return unresolved.compactMap { number in entries[number].map { (number, $0) } }
     }
 
-    mutating func setName(_ name: LanguageFrameName?, of number: UInt32) { entries[number]?.name = name }
+    /// - Parameter name: nil: it could not be read, now.
+    mutating func setName(_ name: LanguageFrameName?, of number: UInt32) {
+        guard let name, entries[number]?.isIncomplete == true else { return }
+        entries[number]?.name = name
+    }
 
     /// What frames of one function share.
     func function(of number: UInt32) -> UInt64 {

@@ -10,6 +10,9 @@ struct PHPFunction: InterpretedFunction {
     private static let maximumTextBytes: UInt64 = 4096
     private static let maximumInstructions: UInt32 = 1 << 24
     private static let maximumVariantInstructions: UInt32 = 2048
+    private static let maximumVariantNames = 32
+    /// `IS_CONST`.
+    private static let constant: UInt8 = 1
     private static let closure = "{closure}"
 
     private let layout: PHPLayout
@@ -73,16 +76,45 @@ struct PHPFunction: InterpretedFunction {
         return Int(line)
     }
 
-    /// All closures of a class are called the same: of one the kinds of its instructions, wherever it stands in its file.
+    /// All closures of a class are called the same: of one how many lines it has, what its parameters are called, and which names it uses, wherever it stands in its
+    /// file. opcache's optimizer leaves these; other instructions, and variables, it drops or changes.
     func variant() -> String? {
         guard isUsers, label()?.hasSuffix(Self.closure) == true, count <= Self.maximumVariantInstructions,
-            let code = read(field(layout.functionCode), Int(count) * Int(layout.instructionBytes))
+            let code = read(field(layout.functionCode), Int(count) * Int(layout.instructionBytes)),
+            let first: UInt32 = head.number(at: Int(layout.functionFirstLine)),
+            let last: UInt32 = head.number(at: Int(layout.functionLastLine))
         else { return nil }
         var hash = StableHash()
-        for index in 0..<Int(count) {
-            hash.combine(word: UInt64(code[index * Int(layout.instructionBytes) + layout.instructionKind]))
+        hash.combine(word: UInt64(last &- first))
+        for name in parameters() + names(in: code) {
+            for byte in name.lowercased().utf8 { hash.combine(word: UInt64(byte)) }
+            hash.combine(word: 0)
         }
         return hash.text
+    }
+
+    private func parameters() -> [String] {
+        let count: UInt32 = head.number(at: Int(layout.functionParameterCount)) ?? 0
+        return (0..<min(Int(count), Self.maximumVariantNames)).map { index in
+            word(field(layout.functionParameters) &+ UInt64(index) &* layout.parameterBytes).flatMap(text) ?? ""
+        }
+    }
+
+    /// Of functions and methods that it calls, of properties and elements, in their order, where they are written down.
+    private func names(in code: [UInt8]) -> [String] {
+        var names: [String] = []
+        for index in 0..<Int(count) where names.count < Self.maximumVariantNames {
+            let place = index * Int(layout.instructionBytes)
+            guard layout.namingKinds.contains(code[place + layout.instructionKind]),
+                code[place + layout.instructionOperandKind] == Self.constant,
+                // From the instruction to a `zval`, whose first word is the text's place.
+                let distance: Int32 = code.number(at: place + layout.instructionOperand)
+            else { continue }
+            let value = field(layout.functionCode) &+ UInt64(place) &+ UInt64(bitPattern: Int64(distance))
+            guard read(value &+ layout.valueKind, 1)?.first == layout.textKind else { continue }
+            names.append(word(value).flatMap(text) ?? "")
+        }
+        return names
     }
 
     private func word(_ address: UInt64) -> UInt64? { read(address, 8)?.number(at: 0) }

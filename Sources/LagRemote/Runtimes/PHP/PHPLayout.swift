@@ -19,12 +19,22 @@ struct PHPLayout: Sendable {
     let functionName, functionClass: UInt64
     /// `zend_op_array`, a function that is written in PHP: how many instructions, which, and the file.
     let functionCount, functionCode, functionFile: UInt64
+    /// How many parameters it has, and their `zend_arg_info`, which begin with their names; its first and its last line.
+    let functionParameterCount, functionParameters, functionFirstLine, functionLastLine: UInt64
+    let parameterBytes: UInt64
     let functionBytes: Int
     /// `zend_op`, and where it has its line and its kind.
     let instructionBytes, instructionLine: UInt64
     let instructionKind: Int
+    /// Its second operand, and of what kind that is.
+    let instructionOperand, instructionOperandKind: Int
+    /// `ZEND_INIT_…`, `ZEND_FETCH_…`, `ZEND_ASSIGN_…`: kinds whose second operand is a name, of what will be called, of a property or of an element (`zend_vm_opcodes.h`).
+    let namingKinds: Set<UInt8>
     /// `zend_string`: its length and its bytes.
     let stringLength, stringBytes: UInt64
+    /// `zval`: its kind, and which is that of a text.
+    let valueKind: UInt64
+    let textKind: UInt8
     /// `zend_class_entry`: its name.
     let className: UInt64
 
@@ -48,12 +58,22 @@ struct PHPLayout: Sendable {
             functionCount: 80,
             functionCode: 88,
             functionFile: 152,
-            functionBytes: 160,
+            functionParameterCount: 32,
+            functionParameters: 40,
+            functionFirstLine: 160,
+            functionLastLine: 164,
+            parameterBytes: 32,
+            functionBytes: 168,
             instructionBytes: 32,
             instructionLine: 24,
             instructionKind: 28,
+            instructionOperand: 12,
+            instructionOperandKind: 30,
+            namingKinds: [59, 61, 69, 112, 113, 23, 24, 81, 82, 90, 91],
             stringLength: 16,
             stringBytes: 24,
+            valueKind: 8,
+            textKind: 6,
             className: 8
         )
     ]

@@ -13,16 +13,23 @@ struct V8Blocks {
     /// Where calls begin, in order.
     private let calls: [Int]
 
+    /// Where the exception of a call leads: a way that no jump shows. Places in the code.
+    struct Handler {
+        let returnAddress, target: Int
+    }
+
     /// Nil where the instructions cannot be read.
     /// - Parameters:
     ///   - start: the address of the first one.
     ///   - end: what follows are exits to the interpreter, and tables of places that jumps lead to.
-    init?(_ code: [UInt8], start: UInt64, end: Int) {
+    init?(_ code: [UInt8], start: UInt64, end: Int, handlers: [Handler] = []) {
         guard end > 0, end <= code.count else { return nil }
         var joins: [(target: Int, source: Int)] = []
         var calls: [Int] = []
         // What jumps alone lead to: it follows on the end of a way.
         var begins: Set<Int> = []
+        var targets: Set<Int> = []
+        var padding: [(place: Int, next: Int)] = []
         let isRead = code.withUnsafeBufferPointer { code in
             var place = 0
             while place < end {
@@ -34,10 +41,14 @@ struct V8Blocks {
                 case CLU_BRANCHES, CLU_JUMPS:
                     guard let target = Int(exactly: step.target).map({ next + $0 }) else { return false }
                     // A short way on stays within what V8 makes for one operation.
-                    if target <= place || step.length > Self.shortJumpBytes { joins.append((target, place)) }
+                    if target <= place || step.length > Self.shortJumpBytes {
+                        joins.append((target, place))
+                    } else {
+                        targets.insert(target)
+                    }
                     if step.way == CLU_JUMPS { begins.insert(next) }
                 case CLU_LEAVES: begins.insert(next)
-                default: break
+                default: if Self.isPadding(code[place..<next]) { padding.append((place, next)) }
                 }
                 place = next
             }
@@ -48,10 +59,24 @@ struct V8Blocks {
             guard let address: UInt64 = code.number(at: place), address >= start, address - start < UInt64(end) else { continue }
             joins.append((Int(address - start), Self.unknown))
         }
+        for handler in handlers where (0..<end).contains(handler.target) && (1...end).contains(handler.returnAddress) {
+            joins.append((handler.target, handler.returnAddress - 1))
+        }
+        targets.formUnion(joins.map(\.target))
+        // Loops begin where a cache line does: what fills it up runs only where it is led to.
+        for (place, next) in padding where !targets.contains(place) && begins.remove(place) != nil { begins.insert(next) }
+        // What leads there is not known.
+        for target in begins.subtracting(targets) { joins.append((target, Self.unknown)) }
         // What lies before goes on there.
         for target in Set(joins.map(\.target)) where !begins.contains(target) { joins.append((target, target - 1)) }
         self.joins = joins.sorted { $0.target < $1.target }
         self.calls = calls
+    }
+
+    /// `nop`, of any length, and `int3`.
+    private static func isPadding(_ instruction: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        let rest = instruction.drop { $0 == 0x66 || $0 == 0x2e }
+        return rest.first == 0x90 || rest.first == 0xcc || rest.starts(with: [0x0f, 0x1f])
     }
 
     private static let shortJumpBytes = 2

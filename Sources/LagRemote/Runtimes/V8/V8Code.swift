@@ -8,6 +8,7 @@ struct V8Code {
     /// An inlining position: where the call was, and which function was called (`src/codegen/source-position.h`).
     private static let inliningPositionBytes = 16
     private static let maximumDeoptimizationWords: Int32 = 64 * 1024
+    private static let maximumHandlerTableBytes: UInt32 = 64 * 1024
 
     private let heap: V8Heap
     private let object: UInt64
@@ -145,7 +146,9 @@ struct V8Code {
         if isReturnAddress, isExit(place) { return levels(of: entries.last { $0.code < place }.map { [$0] } ?? []) }
         guard instructionBytes <= Int(Self.maximumDistance), let bytes = heap.read(start, instructionBytes) else { return nil }
         var passed: [V8Positions.Entry] = []
-        if let blocks = V8Blocks(bytes, start: start, end: ownBytes), isReturnAddress || blocks.isDense(entries) {
+        if let blocks = V8Blocks(bytes, start: start, end: ownBytes, handlers: handlers),
+            isReturnAddress || blocks.isDense(entries)
+        {
             passed = blocks.entries(before: isReturnAddress ? place - 1 : place, of: entries)
         }
         let found = levels(of: passed)
@@ -162,6 +165,25 @@ struct V8Code {
         let exits = deoptimizationData.flatMap { heap.element($0, heap.layout.release.deoptimization.exitStart) }
         return exits.flatMap(V8Heap.small).map(Int.init).flatMap { (1...instructionBytes).contains($0) ? $0 : nil }
             ?? instructionBytes
+    }
+
+    /// Of calls that may throw within `try`: the return address, and where an exception leads, both from the first instruction on (`src/codegen/handler-table.h`).
+    private var handlers: [V8Blocks.Handler] {
+        let fields = heap.layout.release.code
+        // After the instructions there are several tables, the last of which ends with all of them.
+        guard let begin = heap.number32(object, fields.handlerTable),
+            let end = heap.number32(object, fields.instructionBytes &+ 4),
+            begin < end, end <= Self.maximumHandlerTableBytes,
+            let table = heap.read(start &+ UInt64(instructionBytes) &+ UInt64(begin), Int(end - begin))
+        else { return [] }
+        var found: [V8Blocks.Handler] = []
+        for place in stride(from: 0, through: table.count - 8, by: 8) {
+            guard let call: UInt32 = table.number(at: place), let handler: UInt32 = table.number(at: place + 4),
+                Int(call) > found.last?.returnAddress ?? 0, Int(call) <= instructionBytes
+            else { break }
+            found.append(V8Blocks.Handler(returnAddress: Int(call), target: Int(handler >> fields.handlerShift)))
+        }
+        return found
     }
 
     /// Whether the interpreter may go on at a return address: then the call is the program's, and the last position is its own. Others (for memory) may have none.

@@ -135,10 +135,21 @@ struct V8Function {
             }
             index &+= 2
         }
-        guard flags & ScopeFlags.hasInferredName != 0 else { return Self.anonymous }
-        guard let inferred = slot(index), let type = heap.type(inferred) else { return nil }
+        let inferred = flags & ScopeFlags.hasInferredName != 0 ? slot(index) : 0
+        if inferred != 0 { index &+= 1 }
+        if let start = slot(fields.position ?? index).flatMap(V8Heap.small), let name = computedName(at: Int(start)) {
+            return name
+        }
+        guard inferred != 0 else { return Self.anonymous }
+        guard let inferred, let type = heap.type(inferred) else { return nil }
         // By what it was assigned to; undefined where that was nothing.
         return type < heap.layout.strings.firstNonString ? text(inferred) : Self.anonymous
+    }
+
+    /// - Parameter start: where its parameters begin. What V8 infers of a method without a name of its own is that of what it is in.
+    private func computedName(at start: Int) -> String? {
+        guard let source = script.flatMap({ heap.field($0, heap.layout.scriptSource) }).flatMap(heap.flat) else { return nil }
+        return V8ComputedName.text(before: start, in: source, heap).flatMap { V8ComputedName.name($0[...])?.asName }
     }
 
     private var script: UInt64? {

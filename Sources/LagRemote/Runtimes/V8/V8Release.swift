@@ -27,6 +27,9 @@ struct V8Release: Sendable {
         var positions: UInt64 = 16
         var flags: UInt64 = 48
         let instructionBytes: UInt64
+        /// Where the table of exception handlers begins behind the instructions, and by how much its entries are shifted.
+        let handlerTable: UInt64
+        var handlerShift = 3
         /// Where the address of the instructions is; nil: they follow the object's header.
         var instructionStart: UInt64? = 40
         /// From the object before the instructions (`InstructionStream`, before 11.1 `Code` itself) to them.
@@ -41,6 +44,8 @@ struct V8Release: Sendable {
         var flagsAreSmall = true
         /// The scope type that is a function's.
         var functionType: UInt32 = 2
+        /// The word after the map that has where the function begins in its script; nil: it follows the name that V8 has inferred.
+        var position: UInt64?
     }
 
     /// Indices into the deoptimisation data, and the types that may be there.
@@ -70,6 +75,7 @@ struct V8Release: Sendable {
                 data: 16,
                 positions: 24,
                 instructionBytes: 40,
+                handlerTable: 60,
                 instructionStart: nil,
                 headerBytes: 128,
                 stream: nil
@@ -80,21 +86,21 @@ struct V8Release: Sendable {
             minor: 3,
             bytecodePositions: 32,
             bytecodeConstants: 16,
-            code: CodeFields(data: 16, positions: 24, instructionBytes: 56, headerBytes: 16)
+            code: CodeFields(data: 16, positions: 24, instructionBytes: 56, handlerTable: 72, headerBytes: 16)
         ),
         V8Release(
             major: 12,
             minor: 4,
             functionCode: 24,
-            code: CodeFields(instructionBytes: 52),
+            code: CodeFields(instructionBytes: 52, handlerTable: 68),
             deoptimization: DeoptimizationFields(arrayType: "TrustedFixedArray__TRUSTED_FIXED_ARRAY_TYPE")
         ),
         V8Release(
             major: 13,
             minor: 6,
             functionCode: nil,
-            code: CodeFields(flags: 52, instructionBytes: 56),
-            scope: ScopeFields(flagsAreSmall: false, functionType: 4),
+            code: CodeFields(flags: 52, instructionBytes: 56, handlerTable: 72, handlerShift: 4),
+            scope: ScopeFields(flagsAreSmall: false, functionType: 4, position: 3),
             deoptimization: DeoptimizationFields(
                 arrayType: "ProtectedFixedArray__PROTECTED_FIXED_ARRAY_TYPE",
                 literals: 3,

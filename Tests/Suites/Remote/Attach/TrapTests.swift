@@ -123,6 +123,51 @@ internal import Testing
         ended.wait()
     }
 
+    /// Of a signal that somebody has sent, the tracer's thread blocks all of its kind: it comes before the wait, which would be without its bell.
+    @Test(
+        .enabled(
+            if: access("/usr/bin/taskset", X_OK) == 0 && ProcessInfo.processInfo.activeProcessorCount > 1,
+            "no taskset, or one processor on this machine"
+        )
+    )
+    func `a wait that begins with somebody's signal is interrupted as others are`() throws {
+        let before = Self.processors
+        let one = try #require(before.split(whereSeparator: { ",-".contains($0) }).last)
+        try Self.pin(to: String(one))
+        defer { try? Self.pin(to: before) }
+        let child = try Computing()
+        let tracer = try #require(clr_tracer_create())
+        defer { clr_tracer_destroy(tracer) }
+        let thread = try #require(eventually { Self.tracers.count == 1 } ? Self.tracers.first : nil)
+        let tid = try #require(thread.split(separator: "/").last.flatMap { pid_t($0) })
+        // It goes from thread to thread until none takes it.
+        let bell = __libc_current_sigrtmax() - 1
+        var bells = sigset_t()
+        sigemptyset(&bells)
+        sigaddset(&bells, bell)
+        var mask = sigset_t()
+        pthread_sigmask(SIG_BLOCK, &bells, &mask)
+        defer {
+            var wait = timespec(tv_sec: 0, tv_nsec: 100_000_000)
+            while sigtimedwait(&bells, nil, &wait) == bell {}
+            pthread_sigmask(SIG_SETMASK, &mask, nil)
+        }
+        let isOver = DispatchSemaphore(value: 0)
+        let ended = DispatchSemaphore(value: 0)
+        let pid = child.pid
+        Thread.detachNewThread {
+            while isOver.wait(timeout: .now()) == .timedOut {
+                var change = siginfo_t()
+                _ = waitid(P_PID, id_t(pid), &change, WSTOPPED | WNOHANG)
+            }
+            ended.signal()
+        }
+        #expect(cll_tgkill(getpid(), tid, bell) == 0)
+        for _ in 0..<20 { #expect(Self.capture(pid, by: tracer, within: 5) == Int32(CLL_SIGNAL_TAKEN)) }
+        isOver.signal()
+        ended.wait()
+    }
+
     @Test func `whoever supervises a child leaves a tracer's stop to the tracer`() throws {
         let child = try Computing()
         let tracer = try #require(clr_tracer_create())

@@ -184,4 +184,25 @@ struct HostileRuntimeTests {
         let unresolved = table.takeUnresolved().count
         #expect(other != first && unresolved <= LanguageFrameTable.capacity)
     }
+
+    /// What moves objects in memory (V8's collector) may be at work when a name is looked up.
+    @Test func `a name that cannot be read is looked up when its frame comes again, some times`() throws {
+        let runtime = PerfMapRuntime(file: PerfMapFile(path: "/nonexistent", process: getpid()))
+        var table = LanguageFrameTable()
+        func comesAgain(_ code: UInt64) -> UInt32 { table.number(LanguageFrame(code: code, pc: 1), of: runtime) }
+        let (named, nameless) = (comesAgain(1), comesAgain(2))
+        #expect(table.takeUnresolved().map(\.0) == [named, nameless])
+        // While it is looked up, too.
+        #expect(comesAgain(2) == nameless && comesAgain(2) == nameless)
+        table.setName(LanguageFrameName(language: "perf", function: "checkout", file: nil, line: nil, isLibrary: nil), of: named)
+        #expect(comesAgain(1) == named)
+        #expect(table.takeUnresolved().map(\.0) == [nameless])
+        table.setName(nil, of: nameless)
+        let names = LanguageFrameTable.maximumAttempts * 2
+        #expect(
+            (0..<names).count { _ in comesAgain(2) == nameless && !table.takeUnresolved().isEmpty } == LanguageFrameTable
+                .maximumAttempts - 2
+        )
+        #expect(table[named]?.name?.function == "checkout")
+    }
 }

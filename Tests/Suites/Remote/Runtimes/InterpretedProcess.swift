@@ -22,14 +22,23 @@ final class InterpretedProcess {
     let capture: ThreadCapture
     let frames = FrameBuffer(capacity: 256, withStackPointers: true)
 
-    /// - Parameter file: the name that the program is to have.
-    init(_ interpreter: String, _ program: String, file: String, _ arguments: [String] = [], ownFile: String? = nil) throws {
+    /// - Parameters:
+    ///   - file: the name that the program is to have.
+    ///   - options: of the interpreter.
+    init(
+        _ interpreter: String,
+        _ program: String,
+        file: String,
+        _ arguments: [String] = [],
+        options: [String] = [],
+        ownFile: String? = nil
+    ) throws {
         self.ownFile = ownFile
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         try Data(program.utf8).write(to: URL(fileURLWithPath: folder + "/" + file))
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: interpreter)
-        process.arguments = [folder + "/" + file] + arguments
+        process.arguments = options + [folder + "/" + file] + arguments
         process.standardOutput = output
         process.standardInput = input
         try process.run()

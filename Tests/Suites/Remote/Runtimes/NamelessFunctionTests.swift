@@ -37,7 +37,7 @@ struct NamelessFunctionTests {
             program: """
                 $routes = [
                   "list" => function () { echo "ready\\n"; sleep(600); },
-                  "order" => function () { $number = 3; echo "ready\\n"; sleep(600); return $number; },
+                  "order" => function () { $number = rand(1, 3); echo "ready\\n"; sleep(600); return $number; },
                 ];
                 $routes[$argv[1]]();
                 """
@@ -75,5 +75,37 @@ struct NamelessFunctionTests {
         #expect(try variant(sample, sample.other, "list") == list)
         let order = try #require(try variant(sample, sample.head, "order"))
         #expect(order != list)
+    }
+
+    private static let opcache = "/usr/lib/php/20220829/opcache.so"
+
+    /// Its optimizer knows of `step`, leaves `unused` out, and finds out which function `pause` is.
+    @Test(.enabled(if: access(opcache, R_OK) == 0, "no opcache on this machine"))
+    func `a closure of PHP is the same whether opcache has optimized it or not`() throws {
+        let program = """
+            <?php
+            namespace Shop;
+            $route = function (int $number) {
+                $unused = 5; $step = 2; $end = $number + $step * 3;
+                if ($step === 3) { $end = 0; }
+                return pause($end);
+            };
+            $route(3);
+            function pause($end) {
+                $status = \\function_exists('opcache_get_status') ? \\opcache_get_status() : false;
+                echo ($GLOBALS['argv'][1] === 'optimized') === (bool) $status ? "ready\\n" : "other\\n"; \\sleep(600);
+            }
+            """
+        let options = ["-d", "opcache.enable_cli=1", "-d", "opcache.file_update_protection=0"]
+        let variants = try [("plain", []), ("optimized", options)].map { kind, options in
+            let process = try InterpretedProcess("/usr/bin/php8.2", program, file: "shop", [kind], options: options)
+            var found: String?
+            _ = eventually {
+                found = process.variants()["Shop\\{closure}"]
+                return found != nil
+            }
+            return found
+        }
+        #expect(variants[0] != nil && variants[0] == variants[1])
     }
 }

@@ -108,6 +108,33 @@ struct NodeProcessTests {
         #expect(eventually { process.variants()["<anonymous>"] == "valueOf" }, "\(process.variants())")
     }
 
+    private static let computed = """
+        const cell = new Int32Array(new SharedArrayBuffer(4));
+        const key = 'pay' + process.argv[2];
+        class Shop {
+          static async [key + 's'](shop) { return [...shop]; }
+          *[Symbol.iterator]() { yield this.orders[key](); }
+          orders = {
+            count: 1, [key]() { return this['of ' + key]; },
+            get ['of ' + key] () { console.log('ready'); Atomics.wait(cell, 0, 0, 600000); }
+          };
+        }
+        setTimeout(function run() { Shop[key + 's'](new Shop()); }, 10);
+        """
+
+    /// As it is written: what comes of it is a property of each closure.
+    @Test func `a method with a computed name has that`() throws {
+        let process = try InterpretedProcess(try #require(NodeProcess.path), Self.computed, file: "shop.js", ownFile: "/shop.js")
+        let names = ["['of ' + key]:8", "[key]:7", "[Symbol.iterator]:5", "[key + 's']:4", "run:11"]
+        let expected = names.map { $0.replacing(":", with: " (shop.js):") }
+        var found: [String] = []
+        let isThere = eventually {
+            found = process.own(process.take())
+            return found == expected
+        }
+        #expect(isThere, "\(found)")
+    }
+
     /// In the interpreter, and in code that was compiled with one function put into the other.
     @Test(arguments: [("sleep", NodeProcessTests.checkout), ("hot", NodeProcessTests.hot)])
     func `a thread that sleeps has the functions of JavaScript, with lines`(mode: String, expected: [String]) throws {
