@@ -1,4 +1,6 @@
+internal import Glibc
 internal import LagDetection
+internal import LagModel
 package import LagMonitor
 internal import LagOutput
 
@@ -28,10 +30,13 @@ package struct RemoteConfiguration: Sendable, Equatable {
 
     /// A process as its records say it.
     func context(of process: Int32) -> ProcessContext {
-        var context = ProcessContext.of(process)
+        var context = ProcessContext.current()
+        context.pid = process
+        context.processName = ProcessContext.processName(of: process) ?? "unknown"
         context.serviceName = monitor.serviceName
         context.serviceVersion = monitor.serviceVersion
-        context.readResource(isOwn: false)
+        let environment = InheritedEnvironment.bytes(of: process, observer: getpid())
+        context.add(ProcessResource(of: "\(process)", environment: environment))
         return context
     }
 

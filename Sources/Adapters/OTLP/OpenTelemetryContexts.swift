@@ -39,7 +39,7 @@ public enum OpenTelemetryContexts {
             )
         }
         var process = ProcessContext.current(serviceName: serviceName, serviceVersion: serviceVersion)
-        process.readResource(isOwn: true)
+        process.readResource()
         let message = ProcessContextWriter.message(process)
         let result = message.withUnsafeBytes { clo_context_publish($0.baseAddress, $0.count) }
         guard result != 0 else { return }

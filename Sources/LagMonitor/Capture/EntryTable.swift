@@ -8,7 +8,6 @@ internal import LagModel
 enum EntryTable {
     /// Programs of a hundred megabytes have some ten of these.
     private static let maximumBytes = 16 << 20
-    private static let minimumEntryBytes: UInt64 = 12
 
     /// How the addresses in entries are written (`DW_EH_PE_…`).
     private enum Encoding {

@@ -46,14 +46,10 @@ package struct SymbolFiles: Sendable {
     }
 
     private static func seesOtherFiles(_ process: Int32) -> Bool {
-        guard process != getpid(), let own = mounts(of: getpid()), let other = mounts(of: process) else { return false }
+        guard process != getpid(), let own = ProcFile.namespace(.mount, of: getpid()),
+            let other = ProcFile.namespace(.mount, of: process)
+        else { return false }
         return own != other
-    }
-
-    /// The number of a process's mount namespace.
-    private static func mounts(of process: Int32) -> UInt64? {
-        var status = stat()
-        return stat("/proc/\(process)/ns/mnt", &status) == 0 ? UInt64(status.st_ino) : nil
     }
 
     /// The module's own file.
@@ -165,9 +161,9 @@ package struct SymbolFiles: Sendable {
     private func parentsWithSameFiles() -> [Int32] {
         var parents: [Int32] = []
         var next = process
-        guard let mounts = Self.mounts(of: process) else { return [] }
-        while parents.count < Self.maximumParents, let parent = Self.parent(of: next),
-            Self.mounts(of: parent) == mounts
+        guard let mounts = ProcFile.namespace(.mount, of: process) else { return [] }
+        while parents.count < Self.maximumParents, let parent = ProcFile.parent(of: next),
+            ProcFile.namespace(.mount, of: parent) == mounts
         {
             parents.append(parent)
             next = parent
@@ -176,14 +172,6 @@ package struct SymbolFiles: Sendable {
     }
 
     private static let maximumParents = 16
-
-    private static func parent(of process: Int32) -> Int32? {
-        guard let status = ProcFile.text(at: "/proc/\(process)/status", limit: 4096),
-            let line = status.split(separator: "\n").first(where: { $0.hasPrefix("PPid:") }),
-            let parent = Int32(line.dropFirst(5).trimmingPrefix { $0 == "\t" || $0 == " " }), parent > 0
-        else { return nil }
-        return parent
-    }
 
     /// The kernel's mark behind a path that is no more.
     private static let deleted = " (deleted)"

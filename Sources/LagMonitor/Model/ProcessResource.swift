@@ -46,14 +46,6 @@ package struct ProcessResource: Sendable, Equatable {
         "OTEL_RESOURCE_ATTRIBUTES", "OTEL_SERVICE_NAME", "POD_NAME", "POD_NAMESPACE", "NODE_NAME",
     ]
 
-    /// The entries of an environment that say where a pod runs and nothing of the program.
-    static func podVariables(_ environment: [UInt8]) -> [UInt8] {
-        let entries = environment.split(separator: 0).filter { entry in
-            ["POD_NAME=", "POD_NAMESPACE=", "NODE_NAME="].contains { entry.starts(with: $0.utf8) }
-        }
-        return entries.flatMap { $0 + [0] }
-    }
-
     /// Those that are wanted; of two with one name the first counts, as for `getenv`.
     private static func variables(_ environment: [UInt8]) -> [String: String] {
         var found: [String: String] = [:]

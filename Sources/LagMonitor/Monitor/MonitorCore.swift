@@ -85,7 +85,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
                 serviceName: configuration.serviceName,
                 serviceVersion: configuration.serviceVersion
             )
-        if target == nil { context.readResource(isOwn: true) }
+        if target == nil { context.readResource() }
         context.labels = try configuration.checkedLabels()
         outputs = sinks.map {
             let format = ($0.format ?? configuration.format).current

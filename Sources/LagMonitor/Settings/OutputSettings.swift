@@ -23,9 +23,7 @@ public struct OutputSettings: Sendable, Equatable {
         case otlp(endpoint: String)
     }
 
-    /// The values that ``init(_:rotation:)`` accepts, in words.
-    package static var allowedDestinations: String { Destination.allowed }
-    /// The same if stdout belongs to another program.
+    /// The values that ``init(_:rotation:)`` accepts if stdout belongs to another program, in words.
     package static var allowedDestinationsBesideStdout: String { Destination.allowedBesideStdout }
 
     /// Where lines go.

@@ -14,19 +14,12 @@ extension ProcessContext {
         )
     }
 
-    /// Another process of this machine.
-    package static func of(_ process: Int32) -> ProcessContext {
-        var context = current()
-        context.pid = process
-        context.processName = processName(of: process) ?? "unknown"
-        return context
-    }
+    /// Adds what this process's environment and the kernel say of where it runs. Reads `/proc`, some 100 µs.
+    package mutating func readResource() { add(ProcessResource(of: "self")) }
 
-    /// Adds what the process's environment and the kernel say of where it runs; a service that is not named yet is the one named there.
-    /// Reads `/proc`, some 100 µs.
-    /// - Parameter isOwn: it is this process.
-    package mutating func readResource(isOwn: Bool) {
-        resource = ProcessResource(of: isOwn ? "self" : "\(pid)")
+    /// Adds where the process runs; a service that has no name yet gets the name there.
+    package mutating func add(_ resource: ProcessResource) {
+        self.resource = resource
         serviceName = serviceName ?? resource.serviceName
         serviceVersion = serviceVersion ?? resource.serviceVersion
     }

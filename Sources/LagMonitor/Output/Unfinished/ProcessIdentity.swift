@@ -1,5 +1,6 @@
 internal import CLagLinux
 internal import Glibc
+internal import LagModel
 
 /// Which process it was: a pid alone is given out again.
 struct ProcessIdentity: Sendable, Equatable {
@@ -26,10 +27,7 @@ struct ProcessIdentity: Sendable, Equatable {
         return ticks == startTicks
     }
 
-    private static var ownNamespace: UInt64 {
-        var status = stat()
-        return stat("/proc/self/ns/pid", &status) == 0 ? UInt64(status.st_ino) : 0
-    }
+    private static var ownNamespace: UInt64 { ProcFile.namespace(.process, of: getpid()) ?? 0 }
 
     private static func startTicks(of pid: Int32) -> UInt64? {
         var ticks: UInt64 = 0

@@ -1,0 +1,25 @@
+internal import Glibc
+
+extension ProcFile {
+    /// Which namespaces a process is in (namespaces(7)).
+    package enum Namespace: String {
+        case mount = "mnt"
+        case process = "pid"
+        case hostName = "uts"
+    }
+
+    /// The namespace's inode, which processes share that share the namespace; nil if the kernel denies it. 2 µs; any thread.
+    package static func namespace(_ kind: Namespace, of process: Int32) -> UInt64? {
+        var status = stat()
+        return stat("/proc/\(process)/ns/\(kind.rawValue)", &status) == 0 ? UInt64(status.st_ino) : nil
+    }
+
+    /// The process's parent; nil for one without a parent that is visible here, and for one that has exited.
+    package static func parent(of process: Int32) -> Int32? {
+        guard let status = text(at: "/proc/\(process)/status", limit: 4 << 10),
+            let line = status.split(separator: "\n").first(where: { $0.hasPrefix("PPid:") }),
+            let parent = Int32(line.dropFirst(5).drop { $0 == "\t" }), parent > 0
+        else { return nil }
+        return parent
+    }
+}
