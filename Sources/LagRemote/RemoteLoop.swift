@@ -19,6 +19,8 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     private let examiner: LoopExaminer
     private let wasConfirmed = Atomic<Bool>(false)
     private let quiet = Atomic<UInt64>(.max)
+    /// The beacon's word of the stretch of work that was last found to be in doubt; `.max`: none.
+    private let doubtful = Atomic<UInt64>(.max)
     /// The beacon's word of the stretch of work in which a client was found to wait, and since when; `.max`: there is none, or no one waits. The watchdog's.
     private let servedWord = Atomic<UInt64>(.max)
     private let servedNanoseconds = Atomic<UInt64>(.max)
@@ -82,6 +84,13 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
         }
     }
 
+    package func recordTurn() {
+        // Other threads that were never seen in their wait are pools' mostly (``QuietRule``).
+        guard !isFromMonitor, thread.tid == thread.process, table.waitPlace(at: index).epoll == nil else { return }
+        let word = clb_beacon_word(beacon.raw)
+        examiner.recordTurn(word: word) { clb_beacon_word(beacon.raw) == word }
+    }
+
     package func examine(at now: UInt64) -> LoopExamination { examine(at: now) { _ in false } }
 
     package func examine(at now: UInt64, isHandler: (_ events: UInt64?) -> Bool) -> LoopExamination {
@@ -103,6 +112,7 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
             others: { others(at: now) }
         )
         quiet.store(found.isQuiet ? word : .max, ordering: .relaxed)
+        doubtful.store(found.isDoubtful ? word : .max, ordering: .relaxed)
         if isProvisional { confirm(by: found, word: word, at: now) }
         return found
     }
@@ -119,6 +129,13 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
         }
         guard now.saturatingDifference(servedNanoseconds.load(ordering: .relaxed)) >= Self.confirmingNanoseconds else { return }
         if proof(at: now).isLoop { wasConfirmed.store(true, ordering: .relaxed) }
+    }
+
+    package var isDoubtful: Bool {
+        let (doubtful, word) = (doubtful.load(ordering: .relaxed), clb_beacon_word(beacon.raw))
+        guard doubtful != .max, doubtful != word else { return doubtful == word }
+        // It has ended without another wait.
+        return UInt8(truncatingIfNeeded: word) == LoopActivity.finished.rawValue && word >> 8 == (doubtful >> 8) &+ 1
     }
 
     package var quietWord: UInt64 { quiet.load(ordering: .relaxed) }

@@ -16,6 +16,8 @@ enum SharedLoopTableSlot {
         let loop: RemoteLoop
         /// Counted, because it is known to be a loop.
         var isConfirmed: Bool
+        /// What it is at was in doubt at the last scan.
+        var isDoubtful = false
         /// It does not count at present.
         var isPaused = false
         /// The beacon's word at the last check.

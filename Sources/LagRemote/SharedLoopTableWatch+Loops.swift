@@ -86,7 +86,11 @@ extension SharedLoopTableWatch {
 
     /// Counts a loop that is known to be one by now, with what was withheld of it. Also before its place is freed.
     func recordConfirmation(at index: UInt32) {
-        guard let watched = slots[index]?.watched, !watched.isConfirmed, watched.loop.isConfirmed else { return }
+        guard let watched = slots[index]?.watched else { return }
+        let wasDoubtful = watched.isDoubtful
+        watched.isDoubtful = watched.loop.isDoubtful
+        if wasDoubtful, !watched.isDoubtful { processes[watched.process]?.monitor.reportConfirmed() }
+        guard !watched.isConfirmed, watched.loop.isConfirmed else { return }
         watched.isConfirmed = true
         processes[watched.process]?.hasLoops = true
         loopsBegun.add(1, ordering: .relaxed)

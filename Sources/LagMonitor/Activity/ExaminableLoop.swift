@@ -4,6 +4,9 @@ package protocol ExaminableLoop: ObservableLoop {
     /// unbounded.
     func recordRest(at now: UInt64)
 
+    /// The loop is at work, and has come by its wait since the watchdog's last visit. As ``recordRest(at:)``.
+    func recordTurn()
+
     /// The loop is at the same work as at the watchdog's last visit. Some 10 µs; nothing unbounded, nothing that the thread notices.
     func examine(at now: UInt64) -> LoopExamination
 
@@ -21,6 +24,7 @@ package protocol ExaminableLoop: ObservableLoop {
 }
 
 extension ExaminableLoop {
+    package func recordTurn() {}
     package func examine(at now: UInt64, isHandler: (_ events: UInt64?) -> Bool) -> LoopExamination { examine(at: now) }
     package var waits: PublishedWaits { .rests }
     package func countSleeps() -> UInt64? { nil }
@@ -58,11 +62,20 @@ package struct LoopExamination: Sendable, Equatable {
     /// It is quiet as it is being torn down, in the end that its process was asked for: what it waits on is closed, or its thread waits for the process's own threads and
     /// children. What the thread did before kept no one waiting either, since it does not come back to the loop.
     package var isOver: Bool
+    /// What it does may be no loop's work, which is seen when it comes back to its wait.
+    package var isDoubtful: Bool
     package var work: PendingWork
 
-    package init(isQuiet: Bool = false, isResting: Bool = false, isOver: Bool = false, work: PendingWork) {
+    package init(
+        isQuiet: Bool = false,
+        isResting: Bool = false,
+        isDoubtful: Bool = false,
+        isOver: Bool = false,
+        work: PendingWork
+    ) {
         self.isQuiet = isQuiet
         self.isResting = isResting
+        self.isDoubtful = isDoubtful
         self.isOver = isOver
         self.work = work
     }

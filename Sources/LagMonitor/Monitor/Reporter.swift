@@ -85,19 +85,7 @@ final class Reporter: @unchecked Sendable {
 
     private func report(_ episode: Episode) {
         guard let watch = registry.registration(at: episode.facts.watch), let core = watch.owner as? MonitorCore else { return }
-        if let loop = watch.candidate, !loop.isConfirmed {
-            guard episode.facts.phase == .begin || episode.facts.phase == .end || episode.facts.phase == .abandoned else {
-                return
-            }
-            let record = builder.build(episode, watch, core.configuration)
-            // What the watch did not see to its end is none that is reported later.
-            let isCutOff = episode.facts.phase == .abandoned
-            if isCutOff { withheld.forget(record.id) }
-            let isKept = !isCutOff && withheld.add(record, of: loop, watch: episode.facts.watch, for: core)
-            // It counts only if the loop is one after all, as the stall does.
-            if !isKept, episode.facts.phase != .begin { registry.countDropped(at: episode.facts.watch) }
-            return
-        }
+        if let loop = watch.candidate, !loop.isConfirmed || loop.isDoubtful { return withhold(episode, watch, core, loop) }
         // They came before this one.
         deliverConfirmed()
         let record = builder.build(episode, watch, core.configuration)
@@ -109,6 +97,28 @@ final class Reporter: @unchecked Sendable {
         case .begin, .end, .abandoned: break
         }
         core.deliver(record, registry.counters(of: core))
+    }
+
+    private func withhold(
+        _ episode: Episode,
+        _ watch: WatchRegistry.Registration,
+        _ core: MonitorCore,
+        _ loop: any CandidateLoop
+    ) {
+        let phase = episode.facts.phase
+        guard phase == .begin || phase == .end || phase == .abandoned else { return }
+        let record = builder.build(episode, watch, core.configuration)
+        // What the watch did not see to its end, or what ended without a loop's wait, is none that is reported later.
+        let isCutOff = phase == .abandoned || phase == .end && loop.isDoubtful
+        if isCutOff { withheld.forget(record.id) }
+        let isKept = !isCutOff && withheld.add(record, of: loop, watch: episode.facts.watch, for: core)
+        guard !isKept, phase != .begin else { return }
+        // It counts only if the loop is one after all, as the stall does.
+        if loop.isConfirmed {
+            registry.countDismissed(at: episode.facts.watch)
+        } else {
+            registry.countDropped(at: episode.facts.watch)
+        }
     }
 
     private func deliverConfirmed() {

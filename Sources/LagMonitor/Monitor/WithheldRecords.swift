@@ -1,6 +1,6 @@
 internal import LagActivity
 
-/// Stalls of which it was not known yet whether their loop is one (``CandidateLoop``): reported when it is, forgotten when its watch ends first.
+/// Stalls of which it was not known yet whether their loop is one, or they are its (``CandidateLoop``): reported when it is, forgotten when its watch ends first.
 ///
 /// Reporter thread only.
 struct WithheldRecords {
@@ -32,7 +32,7 @@ struct WithheldRecords {
         guard !entries.isEmpty else { return [] }
         var confirmed: [(record: StallRecord, core: MonitorCore)] = []
         entries.removeAll { entry in
-            guard entry.loop.isConfirmed else { return false }
+            guard entry.loop.isConfirmed, !entry.loop.isDoubtful else { return false }
             confirmed.append((entry.record, entry.core))
             return true
         }

@@ -136,7 +136,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
             }
             // Until it was watched for that it may have gone around.
             if finder.hasMoved, !wasWatched || watchedNanoseconds > last.nanoseconds {
-                finder.recordUnwatched(until: wasWatched ? watchedNanoseconds : seen)
+                publish(finder.recordUnwatched(since: last.nanoseconds, until: wasWatched ? watchedNanoseconds : seen))
             }
             sampledStretches.refine(finder.began, mayHaveBegun: finder.mayHaveBegun)
         }

@@ -48,6 +48,9 @@ struct IterationDetector: Sendable {
     /// Or for so long, where it waits for what is a loop's rather: a handler's library that waits so comes back before.
     private static let likelierNanoseconds: UInt64 = 1_000_000_000
 
+    /// So many of the watchdog's intervals are time for a turn.
+    private static let gapIntervals: UInt64 = 2
+
     /// A stretch of work that is as long is in doubt.
     private static let doubtNanoseconds: UInt64 = 5_000_000
 
@@ -238,10 +241,18 @@ struct IterationDetector: Sendable {
         return recordIteration(ended: ended, began: .exact(last))
     }
 
-    /// Up to then it may have gone around unseen: the present stretch of work may be as young.
-    mutating func recordUnwatched(until time: UInt64) {
-        guard isAtWork, time > began.latest else { return }
+    /// It may have gone around unseen: the present stretch of work may be as young. In a gap in which there is time for a whole turn, as where this process got no
+    /// processor, that is as likely as not: one stall is not made of what may be two turns.
+    /// - Parameters:
+    ///   - previous: since then.
+    ///   - time: until then.
+    mutating func recordUnwatched(since previous: UInt64, until time: UInt64) -> Step {
+        guard isAtWork, time > began.latest else { return .nothing }
+        guard time.saturatingDifference(previous) < Self.gapIntervals * holdNanoseconds else {
+            return recordIteration(at: nil, after: previous, before: time)
+        }
         began = TimeBounds(began.earliest, likely: began.likely, time)
+        return .nothing
     }
 
     private mutating func recordIteration(ended: TimeBounds, began: TimeBounds) -> Step {

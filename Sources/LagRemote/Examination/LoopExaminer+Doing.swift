@@ -51,7 +51,7 @@ extension LoopExaminer {
                     && (isForProof
                         || isOnFirstStack(limit, &state) && !isInHandler(call, in: stretch, isServing: isServing, &state))
             )
-        case CLR_CALL_SLEEPS: .sleeping
+        case CLR_CALL_SLEEPS: object == nil && state.pause.isHandler(call.sp) ? .working : .sleeping
         default: .working
         }
     }

@@ -1,5 +1,6 @@
 internal import CLagRemote
 internal import LagActivity
+internal import LagModel
 
 extension LoopExaminer {
     /// Who may accept the connections that wait at a listening socket.
@@ -73,5 +74,14 @@ extension LoopExaminer {
         guard now >= state.otherWaiter.nanoseconds &+ gap else { return state.otherWaiter.found }
         state.otherWaiter = (clr_epoll_has_other_waiter(process.pid, tid, epoll) != 0, now)
         return state.otherWaiter.found
+    }
+}
+
+extension LoopExaminer {
+    /// Whether what another thread of the program asks the loop for may be in the loop's memory alone: libev writes to its eventfd for an `ev_async` only while the
+    /// loop waits (`evpipe_write` of `ev.c`, 4.33).
+    func mayHideWork(_ work: WaitObject.Work, _ state: inout State) -> Bool {
+        work.pending == .none && work.kind == .loop && state.object?.epoll != nil && state.libev.isLoaded
+            && ProcFile.numbers(in: "/proc/\(process.pid)/task", limit: 2).count > 1
     }
 }

@@ -31,6 +31,7 @@ package final class LoopExaminer: Sendable {
         var handlerStretch: UInt64?
         var calls: CallChainReader
         var glib: LibrarySearch
+        var libev: LibrarySearch
         /// The epoll instance that the kernel has shown the thread to wait on.
         var seenEpoll: Int32?
         /// The beacon's words of the rest in which it was read, and of the one that was recorded last.
@@ -44,6 +45,7 @@ package final class LoopExaminer: Sendable {
         var signals = WaitObject.SignalMembers()
         /// Where the process's first stack begins; 0: not known.
         var firstStack: UInt64?
+        var pause = PausePlace()
         var turns = RingTurns()
         /// Of what proofs have seen alone: the beacon's words of a loop that publishes are claims.
         var provedTurns = RingTurns()
@@ -67,7 +69,8 @@ package final class LoopExaminer: Sendable {
         self.isClaimed = isClaimed
         let calls = CallChainReader(process: process.pid, tid: tid)
         let glib = LibrarySearch(process: process.pid, name: "libglib-2.0.so")
-        state = Mutex(State(calls: calls, glib: glib, service: LoopService(of: process)))
+        let libev = LibrarySearch(process: process.pid, name: "libev.so")
+        state = Mutex(State(calls: calls, glib: glib, libev: libev, service: LoopService(of: process)))
     }
 
     /// - Parameter body: gets what the thread waits on; nil: it was never seen there.
@@ -178,6 +181,7 @@ package final class LoopExaminer: Sendable {
         return LoopExamination(
             isQuiet: isQuiet,
             isResting: isQuiet && (facts.doing == .waitingForAll || facts.doing == .waitingElsewhere),
+            isDoubtful: !isDeclared && facts.isDoubtful,
             isOver: isQuiet && (facts.doing == .ending || facts.kind == .gone && process.end.mayBeEnd(since: begin, at: now)),
             work: facts.pending
         )
@@ -251,7 +255,7 @@ package final class LoopExaminer: Sendable {
             // that ready, though no one waits for it. What another thread of the program asks for by the same eventfd looks the same.
             let isWakeUp = work.isWakeUp && state.glib.isLoaded
             let isBetween = work.kind == .gone && state.isMadeAnew
-            let pending = isWakeUp || isBetween ? .unknown : work.pending
+            let pending = isWakeUp || isBetween || mayHideWork(work, &state) ? .unknown : work.pending
             // Of a process that ends the descriptors are closed before its threads are gone: what stalled is not quiet for that.
             let isEnding = work.kind == .gone && cll_thread_is_ending(process.pid, tid) != 0
             let service = work.kind == .loop ? state.service.kind(of: state.object?.epoll, at: now) : nil
@@ -270,6 +274,7 @@ package final class LoopExaminer: Sendable {
                 )
             )
             rule.isMainThread = tid == process.pid
+            rule.isYoung = isYoung && state.object.map { $0.epoll == nil && !$0.isRing } == true
             rule.isProvisional = isProvisional && state.object?.epoll == nil
             rule.hasFetched =
                 isForProof

@@ -14,14 +14,14 @@ package import LagActivity
 /// 3. *Proof.* Where work is pending at the object and the thread is elsewhere, somebody waits, whatever the thread does. But for what is the program's own
 ///    of a set that the thread may have left.
 /// 4. *The call.* A thread that computes, sleeps, or reads a file does not wait for work. One that waits for a lock, a connection, a child
-///    or other events may. (Where it was never found in its wait, one that sleeps may be a program that polls once a round and sleeps in between.)
+///    or other events may. (Where it was never found in its wait, one that sleeps may be a program that polls once a round and sleeps in between: see ``PausePlace``.)
 /// 5. *The place.* A handler is called from the loop, so what it blocks in lies deeper in the stack than the loop's wait. A thread that sleeps further
 ///    out has left the function that waits, and rests, unless the calls of its language show that it has not (``CallChain``).
 ///    (Loops that wait further in than they call handlers exist, libuv and Asio among them, whose waits have their events on the stack: of these
 ///    the calls are compared, see ``isQuietByPlace``. Of others a block in such a call is found once work is pending.)
 package struct QuietRule: Sendable, Equatable {
     package enum Doing: Sendable, Equatable {
-        /// On a processor, or in a call that is no wait for work.
+        /// On a processor, or in a call that is no wait for work; or asleep in a handler of a loop that sleeps between its looks (``PausePlace``).
         case working
         /// Asleep in a wait for all that its loop waits for: in a loop within a handler (a modal dialog). That is a rest.
         case waitingForAll
@@ -59,6 +59,9 @@ package struct QuietRule: Sendable, Equatable {
     /// connection that it made. A start that has waited there leaves such behind, and where it was on the stack does not say whether the thread is there
     /// still. Nil: that is not known.
     package var hasClientWork: Bool? = true
+    /// All waits of a set were within some seconds. A start's are, after which the thread rests for good, and where on the stack it does says little: the function
+    /// that waited may have been called for one wait of a loop, or have had them all.
+    package var isYoung = false
     /// It is not known yet whether the thread runs a loop, and its waits are known by their place alone: a start-up's round trip looks the same. So what
     /// the kernel shows has to be a loop's object, still open.
     package var isProvisional = false
@@ -99,6 +102,15 @@ package struct QuietRule: Sendable, Equatable {
 
     /// Whether the thread has left what is taken for its loop, as far as its stack says it, and what is pending there waits for no one.
     private var hasLeft: Bool { hasClientWork == false && doing == .waiting(isFurtherOut: true) }
+
+    /// Whether it may be a start that is over: who asks the program for something waits for nothing.
+    package var isDoubtful: Bool {
+        guard isYoung, pending != .pending || hasClientWork == false else { return false }
+        return switch doing {
+        case .waiting, .sleeping: true
+        case .working, .waitingForAll, .ending, .waitingElsewhere: false
+        }
+    }
 
     /// Whether it is quiet for its place in the stack alone.
     var isQuietByPlace: Bool {

@@ -95,6 +95,22 @@ __attribute__((noinline)) static void turn_one(int turns) {
     for (int i = 0; i != turns; i += counted(turns)) poll(&one, 1, TURN_MS);
     __asm__ volatile("");
 }
+// Looks without waiting, and sleeps in between: but for the first time, when something is there.
+__attribute__((noinline)) static void turn_looks(int turns) {
+    static bool has_looked;
+    if (!has_looked) eventfd_write(event, 1);
+    for (int i = 0; i != turns; i += counted(turns)) {
+        fd_set reads;
+        FD_ZERO(&reads);
+        FD_SET(event, &reads);
+        FD_SET(ends[0], &reads);
+        struct timeval time = {.tv_sec = has_looked ? 0 : 1};
+        eventfd_t value;
+        if (select(ends[0] > event ? ends[0] + 1 : event + 1, &reads, NULL, NULL, &time) == 1) eventfd_read(event, &value);
+        has_looked = true;
+        sleep_ms(TURN_MS);
+    }
+}
 // A start's round trips to a server that answers at once.
 __attribute__((noinline)) static void ask(int questions) {
     struct pollfd one = {.fd = ends[0], .events = POLLIN};
@@ -554,6 +570,19 @@ int run_places(int count, char **arguments) {
         turn_set(FIRST_TURNS);
         deeper(2048, wait_otherwise, 3 * STALL_MS);
         turn_set(20);
+    } else if (strcmp(name, "over") == 0 || strcmp(name, "over-returns") == 0) {
+        // A start's waits, which leave something ready, then a rest for good, further in; or a loop whose handler waits as long.
+        turn_set(FIRST_TURNS);
+        if (write(ends[1], "x", 1) != 1) return 3;
+        deeper(2048, rest_in_futex, 1500);
+        if (name[4] == 0) return 0;
+        char byte;
+        if (read(ends[0], &byte, 1) != 1) return 3;
+        turn_set(20);
+    } else if (strcmp(name, "looks") == 0) {
+        turn_looks(2 * FIRST_TURNS);
+        deeper(2048, handler_that_naps, STALL_MS);
+        turn_looks(20);
     } else if (strcmp(name, "modal") == 0 || strcmp(name, "modal-stalls") == 0) {
         turn_set(FIRST_TURNS);
         deeper(2048, run_dialog, 3000);

@@ -65,6 +65,12 @@ public protocol TickingLoop: ObservableLoop {
 package protocol CandidateLoop: ObservableLoop {
     /// Whether it is known to be a loop; once true, always true. Until then nothing of it is reported or counted. Any thread.
     var isConfirmed: Bool { get }
+    /// Whether the stretch of work in which it was last seen may be none of a loop: until it comes back to its wait nothing of that is reported. Any thread.
+    var isDoubtful: Bool { get }
+}
+
+extension CandidateLoop {
+    package var isDoubtful: Bool { false }
 }
 
 /// Ticks in progress.

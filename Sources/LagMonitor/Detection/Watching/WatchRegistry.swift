@@ -237,6 +237,9 @@ package final class WatchRegistry: @unchecked Sendable {
     /// A stall that this watch has counted is lost. Reporter only.
     package func countDropped(at index: Int) { coldParts[index].dropped.add(1, ordering: .relaxed) }
 
+    /// One that it has counted turned out to be none. Reporter only.
+    package func countDismissed(at index: Int) { coldParts[index].dismissed.add(1, ordering: .relaxed) }
+
     package func owners() -> [any WatchOwner] {
         table.withLock { table in
             var owners: [any WatchOwner] = []

@@ -1,11 +1,11 @@
 internal import LagMonitor
 internal import LagRemote
 
-/// What is reported on stderr of the watch of a command: which loops are watched, and that none was found.
+/// Reports on stderr which loops of a command are watched, or that none was found.
 ///
-/// A value of one thread, which updates it every ``interval``.
+/// Used by one thread, which updates it every ``interval``.
 struct WatchReport {
-    /// A process that is watched, as a poll found it.
+    /// A watched process as a poll found it.
     struct Process {
         let id: ProcessID
         let name: String
@@ -15,35 +15,35 @@ struct WatchReport {
 
     /// The command's own process.
     struct Command {
-        /// 0: it does not run.
+        /// 0: not running.
         let pid: Int32
         let name: String
-        /// Whether a process of it may be watched in another way yet: then nothing is known of its loops.
+        /// Whether a process of it may still be watched in another way; then its loops are not known yet.
         var isUndecided = false
-        /// Whether it is a program of Go.
+        /// Whether it is a Go program.
         var isGo = false
-        /// Who has a thread that sleeps in a wait as loops have: it, or a process below it (a worker of an idle server).
+        /// The process with a thread that sleeps like a loop: the command, or a process below it (a worker of an idle server).
         var waiter: String?
         /// The patterns by which loops are selected; empty: all are.
         var selection = ""
-        /// What is not selected: loops, and processes.
+        /// The loops and processes that are not selected.
         var leftOut: [String] = []
     }
 
     static let interval: Duration = .milliseconds(500)
-    /// A command without a loop for so long is reported.
+    /// A command without a loop for this long is reported.
     static let patience: Duration = .seconds(5)
-    /// Processes that get a line each: a server may have hundreds of workers.
+    /// The number of processes that get their own line: a server may have hundreds of workers.
     static let lines = 8
     private static let namesInLine = 4
     private static let leftOutInLine = 8
 
-    /// Seen once so far: what starts many loops has them all a moment later.
+    /// Processes seen once so far: a process that starts many loops has all of them a moment later.
     private var fresh: Set<ProcessID> = []
     private var known: Set<ProcessID> = []
     private var lineCount = 0
     private var isSilenceReported = false
-    /// The command's process, and when it was first seen; another one after a restart.
+    /// The command's process, and when it was first seen; replaced after a restart.
     private var root: (pid: Int32, since: MonotonicTime)?
 
     /// - Parameter watched: the processes with a watched loop.
@@ -54,7 +54,7 @@ struct WatchReport {
             isSilenceReported = false
             lineCount = 0
         }
-        // What is to be known of it is known from then on.
+        // Its loops are known from then on.
         if command.isUndecided { root?.since = now }
         let present = Set(watched.lazy.filter { !$0.loops.isEmpty }.map(\.id))
         known.formIntersection(present)
@@ -63,7 +63,7 @@ struct WatchReport {
             known.insert(process.id)
             lineCount += 1
             if lineCount <= Self.lines { messages.append(Self.message(on: process)) }
-            if lineCount == Self.lines + 1 { messages.append("watching further processes, without a line for each") }
+            if lineCount == Self.lines + 1 { messages.append("watching more processes, not listed individually") }
         }
         fresh = present.subtracting(known)
         if present.isEmpty, !isSilenceReported, !command.isUndecided, command.pid != 0, let root,
@@ -75,14 +75,15 @@ struct WatchReport {
         return messages
     }
 
-    /// Whether that the command has no loop may be reported now.
+    /// Whether it may be reported now that the command has no loop.
     func isSilenceDue(at now: MonotonicTime) -> Bool {
         guard !isSilenceReported, let root else { return false }
         return now - root.since >= Self.patience
     }
 
-    /// Whether the processes of a command are to be listed now: each time while it starts, as a process that becomes another user's then is to be
-    /// watched from outside before its first stall; seldom afterwards, as a list costs 10 µs a process of the machine.
+    /// Whether to list the processes of a command now: at each poll while it starts, because a process that then changes its user
+    /// must be watched from outside before its first stall; rarely afterwards, because a list costs 10 µs per process of the
+    /// machine.
     static func isListDue(startedAt start: MonotonicTime, listedAt: MonotonicTime, at now: MonotonicTime) -> Bool {
         now - start < patience || now - listedAt >= patience
     }
@@ -99,14 +100,16 @@ struct WatchReport {
                 + "left out are \(list(command.leftOut, leftOutInLine))"
         }
         guard !command.isGo else { return "\(start) \(wait): it is \(GoProgram.notice)" }
-        let reason = command.waiter.map(firstWait) ?? "\(noWaits); a thread that only computes or reads is not watched"
+        let reason =
+            command.waiter.map(firstWait)
+            ?? "\(noWaits); a thread that only computes or reads, or polls with timeout 0 and sleeps in between, is not watched"
         return "\(start) \(wait): \(reason)"
     }
 
-    static let noWaits = "no thread of it waits again and again in epoll, poll or select"
-    /// An idle server's case: one wait may last for hours.
+    static let noWaits = "none of its threads waits repeatedly in epoll, poll or select"
+    /// For an idle server: one wait may last for hours.
     static func firstWait(of waiter: String) -> String {
-        "a thread of \(waiter) waits for events, and is watched as a loop when it has come back to that wait"
+        "a thread of \(waiter) waits for events; it is watched as a loop when it returns to that wait"
     }
 
     private static func list(_ names: [String], _ most: Int) -> String {
@@ -114,11 +117,11 @@ struct WatchReport {
     }
 }
 
-/// A process, which its number alone does not name.
+/// Identifies a process, because a process ID alone is not unique over time.
 struct ProcessID: Hashable {
     let pid: Int32
     /// When it began, in clock ticks since the machine started.
     let startTicks: UInt64
-    /// Another one: it became another program by exec. Nil: not known.
+    /// If it differs, the process has started another program by exec. Nil: not known.
     var image: ProgramImage?
 }

@@ -22,6 +22,9 @@ extension MonitorTests {
 
             var isConfirmed: Bool { confirmed.load(ordering: .acquiring) }
             func confirm() { confirmed.store(true, ordering: .releasing) }
+            private let doubtful = Atomic(false)
+            var isDoubtful: Bool { doubtful.load(ordering: .acquiring) }
+            func doubt(_ isDoubtful: Bool) { doubtful.store(isDoubtful, ordering: .releasing) }
         }
 
         /// One that has stalled for longer than a hang takes.
@@ -81,6 +84,23 @@ extension MonitorTests {
                 #expect(eventually { watched.monitor.statistics.reported == 1 })
                 let statistics = watched.monitor.statistics
                 #expect(statistics.stalls == 2 && statistics.dropped == 1, "\(statistics)")
+            }
+        }
+
+        @Test func `what may be none of a loop that is known is reported once it comes back`() throws {
+            try stalled { watched, candidate in
+                candidate.doubt(true)
+                candidate.confirm()
+                watched.monitor.reportConfirmed()
+                #expect(!eventually(seconds: 1) { !watched.sink.lines.isEmpty }, "\(watched.sink.lines)")
+                candidate.doubt(false)
+                watched.monitor.reportConfirmed()
+                #expect(eventually { watched.sink.records.map(\.phase) == ["end"] })
+                // One that ends in doubt was none.
+                candidate.doubt(true)
+                watched.stall(milliseconds: 500)
+                #expect(!eventually(seconds: 1) { watched.sink.lines.count > 1 }, "\(watched.sink.lines)")
+                #expect(watched.monitor.statistics.dismissed == 1, "\(watched.monitor.statistics)")
             }
         }
 

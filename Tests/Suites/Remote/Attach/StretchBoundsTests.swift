@@ -141,13 +141,21 @@ internal import Testing
 
     @Test func `what was not watched for turns may be younger`() {
         var finder = working(Self.running)
-        finder.recordUnwatched(until: 130 * Self.ms)
+        #expect(finder.recordUnwatched(since: 120 * Self.ms, until: 130 * Self.ms) == .nothing)
         #expect(finder.began == Self.bounds(105, 105, 130))
-        finder.recordUnwatched(until: 125 * Self.ms)
+        #expect(finder.recordUnwatched(since: 120 * Self.ms, until: 125 * Self.ms) == .nothing)
         #expect(finder.began == Self.bounds(105, 105, 130))
     }
 
     // MARK: Ends
+
+    @Test func `across a gap with time for a turn two turns are not joined`() {
+        var finder = working(Self.running)
+        #expect(finder.recordUnwatched(since: 130 * Self.ms, until: 229 * Self.ms) == .nothing)
+        #expect(finder.began.likely == 105 * Self.ms)
+        #expect(finder.recordUnwatched(since: 230 * Self.ms, until: 330 * Self.ms) == .iteration(330 * Self.ms))
+        #expect(finder.ended == Self.bounds(230, 280, 330) && finder.began == Self.bounds(230, 330, 330))
+    }
 
     @Test func `without records a stretch ended between two samples`() {
         var finder = working(Self.running)

@@ -47,6 +47,43 @@ struct QuietRuleTests {
         #expect(!Self.rule(.waiting(isFurtherOut: true), pending: true).isProved)
     }
 
+    @Test func `a young loop that rests while no client waits may be a start that is over`() {
+        func isDoubtful(_ doing: QuietRule.Doing, pending: Bool? = false, hasClientWork: Bool? = true, isYoung: Bool = true)
+            -> Bool
+        {
+            var rule = Self.rule(doing, pending: pending)
+            rule.isYoung = isYoung
+            rule.hasClientWork = hasClientWork
+            return rule.isDoubtful
+        }
+        for doing in [QuietRule.Doing.waiting(isFurtherOut: false), .sleeping] {
+            #expect(isDoubtful(doing) && isDoubtful(doing, pending: nil))
+            #expect(isDoubtful(doing, pending: true, hasClientWork: false))
+            #expect(!isDoubtful(doing, pending: true) && !isDoubtful(doing, pending: true, hasClientWork: nil))
+            #expect(!isDoubtful(doing, isYoung: false))
+        }
+        #expect(!isDoubtful(.working))
+    }
+
+    @Test func `a loop that sleeps between its looks has its handlers further in`() {
+        var pause = PausePlace()
+        for word in 0..<2 { pause.record(10_000, in: UInt64(word)) }
+        #expect(!pause.isHandler(9000))
+        // The same turn again.
+        pause.record(10_000, in: 1)
+        #expect(!pause.isHandler(9000))
+        pause.record(9960, in: 2)
+        #expect(pause.isHandler(9000) && !pause.isHandler(9960) && !pause.isHandler(20_000))
+        // What a handler sleeps is none, however often.
+        for word in 3..<8 { pause.record(9000, in: UInt64(word)) }
+        #expect(pause.isHandler(9000))
+        // A start's sleep was none either.
+        var other = PausePlace()
+        other.record(20_000, in: 0)
+        for word in 1..<4 { other.record(10_000, in: UInt64(word)) }
+        #expect(other.isHandler(9000) && !other.isHandler(10_000))
+    }
+
     @Test func `what waits for one party or on a closed object runs no loop`() {
         for kind in [WaitObject.Kind.peer, .gone] {
             for doing in [QuietRule.Doing.working, .waiting(isFurtherOut: false)] {

@@ -9,7 +9,7 @@ struct LoopPlacesTests {
     enum Way: String, CaseIterable, Sendable { case run, attach }
 
     /// - Parameter keepsRunqueue: with the stalls in which the thread got no processor.
-    private static func lines(
+    static func lines(
         _ name: String,
         _ way: Way,
         _ options: [String] = [],
@@ -60,7 +60,7 @@ struct LoopPlacesTests {
         return counter >= 0
     }
 
-    private static func functions(_ line: [String: Any]) -> [String] {
+    static func functions(_ line: [String: Any]) -> [String] {
         (line["frames"] as? [[String: Any]] ?? []).compactMap { $0["symbol"] as? String }
     }
 
@@ -107,11 +107,6 @@ struct LoopPlacesTests {
         )
     }
 
-    @Test func `a loop further in than a start's one wait is found, with its stall and no other`() throws {
-        let lines = try Self.lines("once-outer", .run)
-        #expect(lines.count == 1 && lines.first.map { Self.functions($0).contains("handler_that_naps") } == true, "\(lines)")
-    }
-
     @Test func `a loop on poll is the same one since the process has threads`() async throws {
         try await atOnce(Way.allCases) { way in
             let lines = try Self.lines("threaded", way)
@@ -126,20 +121,6 @@ struct LoopPlacesTests {
         let lines = try Self.lines(name, way)
         #expect(lines.count == 1 && lines.first?["pending"] as? Bool == false, "\(lines)")
         #expect(lines.first.map { Self.functions($0).contains("handler_that_waits_for_a_lock") } == true)
-    }
-
-    /// Its place may be further in than its start's, and an idle program waits there once.
-    @Test func `a loop further in than a start is no handler that waits`() throws {
-        let lines = try Self.lines("start-outer", .run)
-        #expect(lines.isEmpty, "\(lines)")
-    }
-
-    /// Within seconds of the start what waits further in may be the loop, and what waited before a start, unless it serves a connection.
-    @Test(arguments: [("serves", 1), ("calls", 0)])
-    func `a loop within a handler that serves a connection is a stall, however young`(name: String, stalls: Int) throws {
-        let lines = try Self.lines(name, .run)
-        #expect(lines.count == stalls, "\(lines)")
-        #expect(lines.allSatisfy { Self.functions($0).contains("handler_that_turns") }, "\(lines)")
     }
 
     @Test func `what a handler waits for is a stall while nothing is pending`() async throws {
