@@ -64,13 +64,11 @@ enum CompiledLibraries: CaseIterable {
     /// Whether a name is a library's in some programs, and any function's in others.
     static func mayHold(_ rawName: String) -> Bool { isPlainName(rawName, in: Set(allCases)) }
 
-    private static let symbolBytes = 24
-    private static let symbolsAPiece = 4096
     private static let maximumStringBytes: UInt64 = 64 << 20
 
     /// The languages that a file has programs' beginnings of. Reads the table once, and its names: some milliseconds for a hundred thousand symbols.
     static func languages(in file: borrowing ELFFile, table: ELFFile.Section) -> Set<CompiledLibraries> {
-        guard table.entrySize == UInt64(symbolBytes), table.link < file.sections.count else { return [] }
+        guard table.link < file.sections.count else { return [] }
         let section = file.sections[Int(table.link)]
         guard section.size <= maximumStringBytes,
             let strings = file.source.bytes(at: section.offset, count: Int(section.size))
@@ -79,20 +77,11 @@ enum CompiledLibraries: CaseIterable {
             language.starts.map { name in (language, Array(name.utf8) + [0]) }
         }
         var found: Set<CompiledLibraries> = []
-        let available = min(table.size, file.source.size.saturatingDifference(table.offset))
-        let count = Int(clamping: available / UInt64(symbolBytes))
-        for index in stride(from: 0, to: count, by: symbolsAPiece) {
-            let size = min(symbolsAPiece, count - index) * symbolBytes
-            guard let bytes = file.source.bytes(at: table.offset + UInt64(index * symbolBytes), count: size) else { break }
-            let piece = LittleEndianBytes(bytes)
-            for base in stride(from: 0, to: size, by: symbolBytes) {
-                // A function that is defined here.
-                guard bytes[bytes.startIndex + base + 4] & 0xf == 2, piece.u16(base + 6) != 0 else { continue }
-                let name = strings.dropFirst(Int(piece.u32(base)))
-                for (language, start) in starts where name.first == start[0] && name.starts(with: start) {
-                    found.insert(language)
-                }
-            }
+        file.forEachSymbol(of: table) { symbol in
+            guard symbol.isFunction else { return true }
+            let name = strings.dropFirst(Int(symbol.nameOffset))
+            for (language, start) in starts where name.first == start[0] && name.starts(with: start) { found.insert(language) }
+            return true
         }
         return found
     }

@@ -27,6 +27,8 @@ struct ELFFile: ~Copyable {
     enum SectionType {
         static let symbolTable: UInt32 = 2
         static let note: UInt32 = 7
+        /// It takes no room in the file.
+        static let noBits: UInt32 = 8
         static let dynamicSymbols: UInt32 = 11
     }
 
@@ -58,6 +60,8 @@ struct ELFFile: ~Copyable {
     let buildID: String?
     /// Where a program begins; 0: it is none.
     private let entry: UInt64
+    /// Whether its code is x86-64's.
+    let isX86: Bool
 
     /// Nil when `source` is no ELF file of the supported kind.
     init?(_ source: consuming ByteSource) {
@@ -69,6 +73,7 @@ struct ELFFile: ~Copyable {
         self.sections = sections
         self.namesIndex = Int(header.u16(62))
         self.entry = header.u64(24)
+        self.isX86 = header.u16(18) == 62
         self.source = source
     }
 
@@ -82,6 +87,9 @@ struct ELFFile: ~Copyable {
 
     /// Whether it is a program that needs no loader. (The loader itself is one.)
     var isStaticProgram: Bool { entry != 0 && sections(named: [".interp"]).isEmpty }
+
+    /// Whether it names a loader, or needs none.
+    var isProgram: Bool { entry != 0 }
 
     /// What `.gnu_debuglink` calls the file with its debug information (GDB's manual, "Separate Debug Files"); a name alone.
     var debugFileName: String? {

@@ -42,13 +42,16 @@ enum FileLocation: Equatable {
         // Swift's runtime and libraries; Rust's standard library and crates; Go's, and modules.
         "/include/c++/", "/libstdc++-v3/", "/libcxx/", "/libcxxabi/", "/swift/stdlib/", "/swift/include/", "/swift/lib/",
         "/swift-corelibs-", "/rustlib/src/",
-        "/rustc/", "/rust/deps/", "/usr/src/rustc-", "/.cargo/registry/", "/.cargo/git/", "/usr/lib/go-", "/usr/local/go/src/",
+        "/usr/src/rustc-", "/.cargo/registry/", "/.cargo/git/", "/share/cargo/registry/", "/usr/lib/go-", "/usr/local/go/src/",
         "/pkg/mod/",
         // Nim's library, of a distribution and of its own installer, and its packages.
         "/usr/lib/nim/", "/usr/local/lib/nim/", "/.choosenim/toolchains/", "/.nimble/pkgs",
         // Ours, in a program that was built with them.
         "/Sources/CLagBeacon/", "/Sources/CLagLinux/", "/Sources/CLagRemote/", "/Sources/CLagOTLP/", "/Sources/CLibunwind/",
     ]
+
+    /// Folders that Rust's releases write at the beginning of the paths of their sources and crates; further on these names are anyone's.
+    private static let sourceRoots = ["/rustc/", "/rust/deps/"]
 
     /// - Parameters:
     ///   - path: as in a memory map.
@@ -79,7 +82,7 @@ enum FileLocation: Equatable {
     static func isSystemSource(_ path: String) -> Bool {
         // Clang names what it finds by way of gcc's folder so: `/usr/bin/../lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/mutex`.
         let path = path.contains("/../") ? withoutParents(path) : path
-        return sourceFolders.contains { path.contains($0) }
+        return sourceRoots.contains(where: path.hasPrefix) || sourceFolders.contains { path.contains($0) }
     }
 
     /// Without `..`, by the text alone.

@@ -11,10 +11,12 @@ internal import LagModel
 ///     FUNC longest_match
 ///
 /// The name stands before an object's local functions. Its global ones come without: linkers lay out code in the order of the objects, so what lies between the
-/// local functions of packaged ones is packaged. gold and lld write no such names, nor do assemblers of some sources (newer GNU ld writes the object's there); Swift's compiler
+/// local functions of packaged ones is packaged. At the border of own and packaged code what functions name (``ObjectReferences``) and where objects end (``ObjectBoundaries``) says more.
+/// gold and lld write no such names, nor do assemblers of some sources (newer GNU ld writes the object's there); Swift's compiler
 /// writes its object's name itself, `Cart.swift.o`.
 struct ObjectFiles {
-    private struct Anchor {
+    /// A function, and the number of the object file that it comes from.
+    struct Anchor {
         let address: UInt64
         let file: Int
         let section: UInt16
@@ -25,20 +27,9 @@ struct ObjectFiles {
         let origin: CodeOrigin
     }
 
-    private enum Symbol {
-        static let bytes = 24
-        static let function: UInt8 = 2
-        static let file: UInt8 = 4
-        static let indirectFunction: UInt8 = 10
-        static let undefinedSection: UInt16 = 0
-    }
-
-    private static let symbolsAPiece = 4096
     /// A table of more local functions, or of more objects, is not read: the largest browsers have some hundred thousand.
     private static let maximumAnchors = 1 << 20
     private static let maximumObjects = 1 << 18
-    /// The longest names are whole paths.
-    private static let maximumNameBytes: UInt64 = 512
     /// What archives' members are called by make, libtool, ICU, SCons and CMake on other systems.
     private static let objectSuffixes = [".o", ".ao", ".lo", ".os", ".obj"]
     private static let swiftSuffixes = [".swift.o", ".swiftmodule.o"]
@@ -48,88 +39,59 @@ struct ObjectFiles {
     private static let startUpObjects: Set<String> = [
         "crtstuff.c", "crt1.o", "Scrt1.o", "rcrt1.o", "gcrt1.o", "grcrt1.o", "crti.o", "crtn.o",
     ]
+    private static let haskellSuffix = Array("_info".utf8)
     /// How many local symbols of an object are looked at for its language.
     private static let maximumLooks = 8
 
     /// In ascending order; each reaches to the next one.
-    private let stretches: [Stretch]
+    private var stretches: [Stretch]
 
-    /// Reads the table's local symbols, and the names of object files: some milliseconds for a hundred thousand symbols.
+    /// Reads the table's local symbols and the names of object files, some milliseconds for a hundred thousand symbols; where there are packaged ones, also the global
+    /// symbols, what unwinding needs, and the code of functions between own and packaged ones.
+    /// - Parameter code: the file that holds the code; the same, or the one whose separate debug file `file` is.
     /// - Returns: nil where no packaged object is in it, or it cannot be read to its end.
-    init?(in file: borrowing ELFFile, table: ELFFile.Section) {
-        guard table.entrySize == UInt64(Symbol.bytes), table.link < file.sections.count else { return nil }
-        let strings = file.sections[Int(table.link)]
-        guard Self.namesPackaged(in: file, table, strings) else { return nil }
+    init?(in file: borrowing ELFFile, table: ELFFile.Section, code: borrowing ELFFile) {
         var origins: [CodeOrigin] = []
-        var looks: [Int] = []
+        var looks = 0
         var anchors: [Anchor] = []
-        var current: Int?
         var isUnnamed = false
-        // What the file is too short for is not there.
-        let available = min(table.size, file.source.size.saturatingDifference(table.offset))
-        let count = Int(clamping: available / UInt64(Symbol.bytes))
-        search: for index in stride(from: 0, to: count, by: Self.symbolsAPiece) {
-            let size = min(Self.symbolsAPiece, count - index) * Symbol.bytes
-            guard let bytes = file.source.bytes(at: table.offset + UInt64(index * Symbol.bytes), count: size) else { return nil }
-            let piece = LittleEndianBytes(bytes)
-            for base in stride(from: 0, to: size, by: Symbol.bytes) {
-                let info = piece.u8(base + 4)
-                // All local symbols come first (System V ABI, "Symbol Table").
-                guard info >> 4 == 0 else { break search }
-                guard anchors.count < Self.maximumAnchors, origins.count < Self.maximumObjects else { return nil }
-                let kind = info & 0xf
-                if kind == Symbol.file {
-                    let name = Self.name(at: piece.u32(base), file, strings)
-                    current = origins.count
-                    isUnnamed = name.isEmpty
-                    origins.append(Self.origin(ofObject: String(decoding: name, as: UTF8.self)))
-                    looks.append(0)
-                    continue
+        let isRead = file.forEachSymbol(of: table) { symbol in
+            // All local symbols come first (System V ABI, "Symbol Table").
+            guard symbol.isLocal, anchors.count < Self.maximumAnchors, origins.count < Self.maximumObjects else { return false }
+            if symbol.isFile {
+                let name = file.name(of: symbol, in: table)
+                isUnnamed = name.isEmpty
+                origins.append(Self.origin(ofObject: String(decoding: name, as: UTF8.self)))
+                looks = 0
+            } else if let origin = origins.last, symbol.isInSection {
+                if symbol.isFunction {
+                    anchors.append(Anchor(address: symbol.address, file: origins.count - 1, section: symbol.section))
                 }
-                let section = piece.u16(base + 6)
-                guard let current, section != Symbol.undefinedSection else { continue }
-                if kind == Symbol.function || kind == Symbol.indirectFunction {
-                    anchors.append(Anchor(address: piece.u64(base + 8), file: current, section: section))
-                }
-                guard origins[current] == .packaged, looks[current] < Self.maximumLooks else { continue }
-                looks[current] += 1
-                if Self.lacksSource(Self.name(at: piece.u32(base), file, strings)) { origins[current] = .own }
+                guard origin == .packaged, looks < Self.maximumLooks else { return true }
+                looks += 1
+                if Self.lacksSource(file.name(of: symbol, in: table)) { origins[origins.count - 1] = .own }
             }
+            return true
         }
-        guard origins.contains(.packaged) else { return nil }
+        guard isRead, anchors.count < Self.maximumAnchors, origins.count < Self.maximumObjects, origins.contains(.packaged) else {
+            return nil
+        }
         // gcc's optimiser of whole programs makes objects without a name; behind the last one are functions that were global in any object.
-        if isUnnamed, let current { anchors.removeAll { $0.file == current } }
-        anchors.sort { $0.address < $1.address }
-        stretches = Self.stretches(of: anchors, origins, isUnnamed: isUnnamed)
-    }
-
-    /// Whether an object is named as a packaged one is. Most programs have none, and then nothing else of the table is read.
-    private static func namesPackaged(in file: borrowing ELFFile, _ table: ELFFile.Section, _ strings: ELFFile.Section) -> Bool {
-        let available = min(table.size, file.source.size.saturatingDifference(table.offset))
-        let count = Int(clamping: available / UInt64(Symbol.bytes))
-        var objects = 0
-        for index in stride(from: 0, to: count, by: symbolsAPiece) {
-            let size = min(symbolsAPiece, count - index) * Symbol.bytes
-            guard let bytes = file.source.bytes(at: table.offset + UInt64(index * Symbol.bytes), count: size) else {
-                return false
-            }
-            var base = 0
-            while base < size {
-                let info = bytes[base + 4]
-                guard info >> 4 == 0, objects < maximumObjects else { return false }
-                if info & 0xf == Symbol.file {
-                    objects += 1
-                    let name = Self.name(at: LittleEndianBytes(bytes).u32(base), file, strings)
-                    if origin(ofObject: String(decoding: name, as: UTF8.self)) == .packaged { return true }
-                }
-                base += Symbol.bytes
-            }
-        }
-        return false
+        let unnamed = isUnnamed ? origins.count - 1 : nil
+        if let unnamed { anchors.removeAll { $0.file == unnamed } }
+        stretches = Self.stretches(of: anchors, origins, unnamed: unnamed)
+        anchors +=
+            ObjectReferences(in: file, table: table, code: code, known: anchors, origins: origins, unnamed: unnamed) {
+                [stretches] in Self.origin(of: $0, stretches) == .between
+            }.anchors
+        anchors += Self.neighbours(of: anchors, origins, ObjectBoundaries(in: code).functions, code, unnamed: unnamed)
+        stretches = Self.stretches(of: anchors, origins, unnamed: unnamed)
     }
 
     /// Where a function comes from that begins at `address`.
-    func origin(of address: UInt64) -> CodeOrigin {
+    func origin(of address: UInt64) -> CodeOrigin { Self.origin(of: address, stretches) }
+
+    private static func origin(of address: UInt64, _ stretches: [Stretch]) -> CodeOrigin {
         var (low, high) = (0, stretches.count)
         while low < high {
             let middle = (low + high) / 2
@@ -145,7 +107,12 @@ struct ObjectFiles {
 
     /// Whether a function is of a language whose compiler writes no source's name: Swift's, Haskell's.
     private static func lacksSource(_ name: [UInt8]) -> Bool {
-        name.starts(with: "$s".utf8) || name.starts(with: "$S".utf8) || name.suffix(5).elementsEqual("_info".utf8)
+        if name.starts(with: "$s".utf8) || name.starts(with: "$S".utf8) { return true }
+        // GHC's own names are a letter and a number in base 62, `r3Ab_info`; a function of C may be `file_info`.
+        let unique = name.dropLast(haskellSuffix.count)
+        guard (3...8).contains(unique.count), name.suffix(haskellSuffix.count).elementsEqual(haskellSuffix) else { return false }
+        let lower = UInt8(ascii: "a")...UInt8(ascii: "z")
+        return unique.allSatisfy { $0 != UInt8(ascii: "_") } && unique.contains { !lower.contains($0) }
     }
 
     private static func origin(ofObject name: String) -> CodeOrigin {
@@ -156,16 +123,69 @@ struct ObjectFiles {
         return objectSuffixes.contains(where: name.hasSuffix) && !optimisedObjects.contains(name) ? .packaged : .own
     }
 
-    /// - Parameter isUnnamed: whether the last object has no name.
-    private static func stretches(of anchors: [Anchor], _ origins: [CodeOrigin], isUnnamed: Bool) -> [Stretch] {
-        // Of objects without local functions only their place in the order is known.
+    /// How many own objects before each one, and before the end, have no function whose place is known: only their place in the order is.
+    private static func unlocated(_ anchors: [Anchor], _ origins: [CodeOrigin], unnamed: Int?) -> [Int] {
         var isLocated = [Bool](repeating: false, count: origins.count)
         for anchor in anchors { isLocated[anchor.file] = true }
-        if isUnnamed { isLocated[origins.count - 1] = true }
-        var unlocated = [0]
+        if let unnamed { isLocated[unnamed] = true }
+        var counts = [0]
         for (file, origin) in origins.enumerated() {
-            unlocated.append(unlocated[file] + (origin == .own && !isLocated[file] ? 1 : 0))
+            counts.append(counts[file] + (origin == .own && !isLocated[file] ? 1 : 0))
         }
+        return counts
+    }
+
+    /// Functions of the same objects as the known ones beside them.
+    private static func neighbours(
+        of anchors: [Anchor],
+        _ origins: [CodeOrigin],
+        _ functions: [ObjectBoundaries.Function],
+        _ code: borrowing ELFFile,
+        unnamed: Int?
+    ) -> [Anchor] {
+        guard !functions.isEmpty else { return [] }
+        let known = Dictionary(anchors.map { ($0.address, $0.file) }) { first, _ in first }
+        var files = functions.map { known[$0.address] }
+        for next in functions.indices.dropFirst() where files[next] == nil && functions[next - 1].end == .goesOn {
+            files[next] = files[next - 1]
+        }
+        for place in functions.indices.dropLast().reversed() where files[place] == nil && functions[place].end == .goesOn {
+            files[place] = files[place + 1]
+        }
+        // Where each own object is known, what follows the last one's end is packaged, and so is what ends before one begins.
+        var last: Int?
+        let areOwnLocated = unlocated(anchors, origins, unnamed: unnamed).last == 0
+        for place in functions.indices where areOwnLocated {
+            guard let file = files[place] else { continue }
+            defer { last = place }
+            guard let last, let lastFile = files[last] else { continue }
+            let between = last..<place
+            switch (origins[lastFile], origins[file]) {
+            case (.own, .packaged):
+                if let end = between.first(where: { functions[$0].end == .isLast }) {
+                    for index in between where index > end { files[index] = file }
+                }
+            case (.packaged, .own):
+                if let end = between.last(where: { functions[$0].end == .isLast }) {
+                    for index in between where index <= end { files[index] = lastFile }
+                }
+            default: break
+            }
+        }
+        return functions.indices.compactMap { place in
+            guard let file = files[place], known[functions[place].address] == nil,
+                let section = code.sections.firstIndex(where: { $0.isCode && $0.contains(functions[place].address) })
+            else { return nil }
+            return Anchor(address: functions[place].address, file: file, section: UInt16(clamping: section))
+        }
+    }
+
+    /// - Parameters:
+    ///   - anchors: in any order.
+    ///   - unnamed: the last object where it has no name.
+    private static func stretches(of anchors: [Anchor], _ origins: [CodeOrigin], unnamed: Int?) -> [Stretch] {
+        let anchors = anchors.sorted { $0.address < $1.address }
+        let unlocated = unlocated(anchors, origins, unnamed: unnamed)
         func arePackaged(from first: Int, to last: Int) -> Bool { unlocated[first] == unlocated[last] }
 
         var stretches: [Stretch] = []
@@ -193,20 +213,5 @@ struct ObjectFiles {
             append(gap, from: anchor.address.saturatingSum(1))
         }
         return stretches
-    }
-
-    private static func name(
-        at offset: UInt32,
-        _ file: borrowing ELFFile,
-        _ strings: ELFFile.Section
-    ) -> [UInt8] {
-        let (place, overflow) = strings.offset.addingReportingOverflow(UInt64(offset))
-        let rest = min(
-            strings.size.saturatingDifference(UInt64(offset)),
-            file.source.size.saturatingDifference(place),
-            maximumNameBytes
-        )
-        guard !overflow, let bytes = file.source.bytes(at: place, count: Int(rest)) else { return [] }
-        return Array(bytes.prefix { $0 != 0 })
     }
 }

@@ -7,12 +7,13 @@ internal import CLagLinux
 ///     /src/shop/Sources/Jobs/Worker.swift                                   Jobs, the program's own
 ///
 /// The paths are plain text in `.debug_line`, `.debug_line_str` and `.debug_str`, so a search for a word finds them. A stripped program
-/// has none; then the list of well-known modules in ``InAppRules`` decides alone.
+/// of Swift has none; then the list of well-known modules in ``InAppRules`` decides alone.
 ///
-/// Cargo unpacks the crates of registries below `registry/src`, and programs of Rust have the paths of sources that can panic among their constants (`.rodata`), also
-/// without debug information:
+/// Cargo unpacks the crates of registries below `registry/src`, Debian's packages install theirs below `/usr/share/cargo/registry`, and programs of Rust have the paths of sources that
+/// can panic among their constants (`.rodata`), also when they are stripped:
 ///
 ///     /root/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/regex-syntax-0.6.27/src/ast/parser.rs    regex_syntax, a dependency
+///     /usr/share/cargo/registry/serde_json-1.0.87/src/de.rs                                               serde_json, a dependency
 package struct SourceModules: Sendable, Hashable {
     /// Built from a checked-out package.
     package var dependencies: Set<String>
@@ -29,7 +30,8 @@ package struct SourceModules: Sendable, Hashable {
 
     private static let lineSections: Set<String> = [".debug_line", ".debug_line_str", ".debug_str"]
     private static let constantSections: Set<String> = [".rodata"]
-    private static let registries = Array("/registry/src/".utf8)
+    /// Behind the first there is a folder of each registry, behind the second there are the crates.
+    private static let registries = [(Array("/registry/src/".utf8), 1), (Array("/share/cargo/registry/".utf8), 0)]
     private static let checkouts = Array("/checkouts/".utf8)
     private static let sources = Array("/Sources/".utf8)
     /// What the folder before it is called by SwiftPM (any scratch path that begins so) and by Xcode.
@@ -44,7 +46,7 @@ package struct SourceModules: Sendable, Hashable {
     /// No package has so many.
     private static let maximumModules = 4096
 
-    /// Reads them of an executable; none where it cannot be read or has no line tables.
+    /// Reads them of an executable; none where it cannot be read.
     init(inFile path: String) {
         self.init()
         // What Cargo installs is itself from a registry.
@@ -66,8 +68,10 @@ package struct SourceModules: Sendable, Hashable {
                 // What the end of a piece may have cut is whole in the next one.
                 let end = isLast ? count : count - Self.overlapBytes / 2
                 piece.withUnsafeBytes { bytes in
-                    Self.forEach(Self.registries, in: bytes, before: end) { _, rest in
-                        if let name = Self.crate(in: bytes[rest...]) { crates.insert(name) }
+                    for (registry, folders) in Self.registries {
+                        Self.forEach(registry, in: bytes, before: end) { _, rest in
+                            if let name = Self.crate(in: bytes[rest...], below: folders) { crates.insert(name) }
+                        }
                     }
                     guard hasLines else { return }
                     Self.forEach(Self.checkouts, in: bytes, before: end) { place, rest in
@@ -113,11 +117,11 @@ package struct SourceModules: Sendable, Hashable {
     }
 
     /// How a crate is called in names: of `index.crates.io-1949cf8c6b5b557f/sha-1-0.10.0/src/lib.rs` the second folder without its version, `sha_1`.
-    private static func crate(in path: Slice<UnsafeRawBufferPointer>) -> String? {
+    private static func crate(in path: Slice<UnsafeRawBufferPointer>, below count: Int) -> String? {
         let text = path.prefix(overlapBytes / 2).prefix { $0 >= 0x20 }
-        let folders = text.split(separator: UInt8(ascii: "/"), maxSplits: 2, omittingEmptySubsequences: false)
-        guard folders.count == 3 else { return nil }
-        let folder = Array(folders[1])
+        let folders = text.split(separator: UInt8(ascii: "/"), maxSplits: count + 1, omittingEmptySubsequences: false)
+        guard folders.count == count + 2 else { return nil }
+        let folder = Array(folders[count])
         // A version has a point, and may have hyphens behind its numbers.
         let hyphen = folder.indices.last { place in
             folder[place] == UInt8(ascii: "-") && place + 1 < folder.count

@@ -1,5 +1,3 @@
-internal import LagModel
-
 /// The C library in a program that it was linked into (`-static`): its functions lie in the program's own file, and are not the program's own.
 ///
 /// Linkers lay out code in the order of their input: what lies between the C library's first function with a name of its own and its last one
@@ -9,14 +7,7 @@ struct StaticLibrary {
     /// From its first function with a name of its own to its last one; nil: that is not known.
     private let code: ClosedRange<UInt64>?
 
-    private enum Symbol {
-        static let bytes = 24
-        static let function: UInt8 = 2
-        static let undefinedSection: UInt16 = 0
-    }
-
     private static let maximumStringBytes: UInt64 = 64 << 20
-    private static let symbolsAPiece = 4096
     /// Of all static programs of glibc and musl.
     private static let startFunction = Array("__libc_start_main".utf8)
     private static let ownPrefix = Array("__libc_".utf8)
@@ -31,7 +22,7 @@ struct StaticLibrary {
     /// Reads the table once, and its names: some milliseconds for a hundred thousand symbols.
     /// - Returns: nil where the program has no C library in it.
     init?(in file: borrowing ELFFile, table: ELFFile.Section) {
-        guard table.entrySize == UInt64(Symbol.bytes), table.link < file.sections.count else { return nil }
+        guard table.link < file.sections.count else { return nil }
         let section = file.sections[Int(table.link)]
         guard section.size <= Self.maximumStringBytes,
             let strings = file.source.bytes(at: section.offset, count: Int(section.size))
@@ -40,25 +31,16 @@ struct StaticLibrary {
         var last: UInt64 = 0
         var main: UInt64?
         var isThere = false
-        // What the file is too short for is not there.
-        let available = min(table.size, file.source.size.saturatingDifference(table.offset))
-        let count = Int(clamping: available / UInt64(Symbol.bytes))
-        for index in stride(from: 0, to: count, by: Self.symbolsAPiece) {
-            let size = min(Self.symbolsAPiece, count - index) * Symbol.bytes
-            guard let bytes = file.source.bytes(at: table.offset + UInt64(index * Symbol.bytes), count: size) else { break }
-            let piece = LittleEndianBytes(bytes)
-            for base in stride(from: 0, to: size, by: Symbol.bytes) {
-                guard piece.u8(base + 4) & 0xf == Symbol.function, piece.u16(base + 6) != Symbol.undefinedSection else {
-                    continue
-                }
-                let name = strings.dropFirst(Int(piece.u32(base))).prefix(Self.startFunction.count + 1)
-                let address = piece.u64(base + 8)
-                if name.starts(with: "main\0".utf8) { main = address }
-                if Self.innerPrefixes.contains(where: { name.starts(with: $0) }) { last = max(last, address) }
-                guard name.starts(with: Self.ownPrefix), !name.starts(with: Self.startUpPrefix) else { continue }
-                if name.starts(with: Self.startFunction), name.last == 0 { isThere = true }
-                first = min(first ?? address, address)
-            }
+        file.forEachSymbol(of: table) { symbol in
+            guard symbol.isFunction else { return true }
+            let name = strings.dropFirst(Int(symbol.nameOffset)).prefix(Self.startFunction.count + 1)
+            let address = symbol.address
+            if name.starts(with: "main\0".utf8) { main = address }
+            if Self.innerPrefixes.contains(where: { name.starts(with: $0) }) { last = max(last, address) }
+            guard name.starts(with: Self.ownPrefix), !name.starts(with: Self.startUpPrefix) else { return true }
+            if name.starts(with: Self.startFunction), name.last == 0 { isThere = true }
+            first = min(first ?? address, address)
+            return true
         }
         guard isThere, let first else { return nil }
         code = main.map { $0 < first } == true ? first...max(first, last) : nil

@@ -152,10 +152,10 @@ package struct Symbolizer: Sendable {
         if isNew, linkedCode.count >= Self.maximumLinkedCode { linkedCode = [:] }
         if !hasOwnTable, let debug = files.openDebugFile(of: file, module) {
             search(debug, ELFFile.SectionType.symbolTable, for: &rest, into: &found)
-            if isNew { linkedCode[module] = Self.linkedCode(in: debug, isStatic: file.isStaticProgram) }
+            if isNew { linkedCode[module] = Self.linkedCode(in: debug, of: file, module) }
             findLanguages(of: module, in: debug, for: found)
         } else if isNew {
-            linkedCode[module] = Self.linkedCode(in: file, isStatic: file.isStaticProgram)
+            linkedCode[module] = Self.linkedCode(in: file, of: file, module)
         }
         search(file, ELFFile.SectionType.symbolTable, for: &rest, into: &found)
         search(file, ELFFile.SectionType.dynamicSymbols, for: &rest, into: &found)
@@ -178,11 +178,21 @@ package struct Symbolizer: Sendable {
         )
     }
 
-    private static func linkedCode(in file: borrowing ELFFile, isStatic: Bool) -> LinkedCode {
-        guard let table = file.sections.first(where: { $0.type == ELFFile.SectionType.symbolTable }) else { return LinkedCode() }
+    /// - Parameters:
+    ///   - symbols: the file with the symbol table: the module's own or its debug file.
+    ///   - file: the module's.
+    private static func linkedCode(
+        in symbols: borrowing ELFFile,
+        of file: borrowing ELFFile,
+        _ module: SymbolFiles.Module
+    ) -> LinkedCode {
+        // No function of a library of the system is the program's own, whatever it was made of.
+        guard let table = symbols.sections.first(where: { $0.type == ELFFile.SectionType.symbolTable }),
+            file.isProgram || FileLocation(module.path, executable: nil) != .system
+        else { return LinkedCode() }
         return LinkedCode(
-            cLibrary: isStatic ? StaticLibrary(in: file, table: table) : nil,
-            objects: ObjectFiles(in: file, table: table)
+            cLibrary: file.isStaticProgram ? StaticLibrary(in: symbols, table: table) : nil,
+            objects: ObjectFiles(in: symbols, table: table, code: file)
         )
     }
 

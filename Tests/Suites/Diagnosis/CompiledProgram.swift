@@ -7,6 +7,8 @@ import Testing
 enum Compiler {
     static let c = find("clang")
     static let swift = find("swiftc")
+    /// GNU's linker, which the compiler of C takes for `-fuse-ld=bfd`.
+    static let gnuLinker = find("ld.bfd")
 
     private static func find(_ name: String) -> String? {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")

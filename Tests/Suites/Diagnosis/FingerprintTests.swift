@@ -337,10 +337,17 @@ struct FileLocationTests {
     @Test(arguments: [
         "/rustc/90c5/library/core/src/slice/sort.rs", "/root/.cargo/registry/src/x/ring-0.17/src/lib.rs",
         "/rust/deps/hashbrown-0.16.1/src/map.rs", "/usr/lib/nim/lib/pure/algorithm.nim",
+        "/usr/share/cargo/registry/regex-1.7.1/src/exec.rs",
     ])
     func `a library that was compiled into the program is known by its source file`(file: String) {
         let rules = InAppRules(program: ProgramFiles(executable: "/opt/shop/shop"))
         #expect(!rules.isInApp(modulePath: "/opt/shop/shop", symbol: "sort", file: file))
+    }
+
+    @Test(arguments: ["/src/rust/deps/sort.rs", "/home/me/rustc/sort.rs"])
+    func `a folder of the program's own may be called as one of Rust's releases`(file: String) {
+        let rules = InAppRules(program: ProgramFiles(executable: "/opt/shop/shop"))
+        #expect(rules.isInApp(modulePath: "/opt/shop/shop", symbol: "sort", file: file))
     }
 
     /// This suite's own program is linked with a package that SwiftPM checked out.

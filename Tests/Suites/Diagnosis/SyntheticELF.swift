@@ -22,6 +22,11 @@ struct SyntheticELF {
     var textFlags: UInt64 = 0
     /// Where the program begins; 0: it is a library.
     var entry: UInt64 = 0
+    /// From ``textAddress`` on; empty: the file has none.
+    var text: [UInt8] = []
+    /// A section `.eh_frame` at ``unwindAddress``; empty: there is none.
+    var unwind: [UInt8] = []
+    static let unwindAddress: UInt64 = 0x8000
 
     func bytes() -> [UInt8] {
         var strings: [UInt8] = [0]
@@ -40,19 +45,42 @@ struct SyntheticELF {
         let tableOffset = 64
         let stringsOffset = tableOffset + table.count
         let noteOffset = (stringsOffset + strings.count + 3) / 4 * 4
-        let sectionsOffset = (noteOffset + note.count + 7) / 8 * 8
+        let sectionNames = Array("\0.eh_frame\0".utf8)
+        let unwindOffset = (noteOffset + note.count + 7) / 8 * 8
+        let namesOffset = unwindOffset + unwind.count
+        let textOffset = namesOffset + sectionNames.count
+        let sectionsOffset = (textOffset + text.count + 7) / 8 * 8
         var file: [UInt8] = [0x7f, 0x45, 0x4c, 0x46, 2, 1, 1] + [UInt8](repeating: 0, count: 9)
         file += little(UInt16(3)) + little(UInt16(62)) + little(UInt32(1)) + little(entry) + little(UInt64(0))
         file += little(UInt64(sectionsOffset)) + little(UInt32(0)) + little(UInt16(64)) + little(UInt16(56)) + little(UInt16(0))
-        file += little(UInt16(64)) + little(UInt16(5)) + little(UInt16(0))
+        file += little(UInt16(64)) + little(UInt16(7)) + little(UInt16(6))
         file += table + strings
         file += [UInt8](repeating: 0, count: noteOffset - file.count) + note
+        file += [UInt8](repeating: 0, count: unwindOffset - file.count) + unwind + sectionNames + text
         file += [UInt8](repeating: 0, count: sectionsOffset - file.count)
         file += section(type: 0, address: 0, offset: 0, size: 0, link: 0, entry: 0)
-        file += section(type: 1, address: Self.textAddress, offset: 0, size: Self.textSize, link: 0, entry: 0, flags: textFlags)
+        file += section(
+            type: 1,
+            address: Self.textAddress,
+            offset: text.isEmpty ? 0 : UInt64(textOffset),
+            size: Self.textSize,
+            link: 0,
+            entry: 0,
+            flags: textFlags
+        )
         file += section(type: tableType, address: 0, offset: UInt64(tableOffset), size: UInt64(table.count), link: 3, entry: 24)
         file += section(type: 3, address: 0, offset: UInt64(stringsOffset), size: UInt64(strings.count), link: 0, entry: 0)
         file += section(type: 7, address: 0, offset: UInt64(noteOffset), size: UInt64(note.count), link: 0, entry: 0)
+        file += section(
+            type: 1,
+            address: Self.unwindAddress,
+            offset: UInt64(unwindOffset),
+            size: UInt64(unwind.count),
+            link: 0,
+            entry: 0,
+            name: unwind.isEmpty ? 0 : 1
+        )
+        file += section(type: 3, address: 0, offset: UInt64(namesOffset), size: UInt64(sectionNames.count), link: 0, entry: 0)
         return file
     }
 
@@ -63,11 +91,12 @@ struct SyntheticELF {
         size: UInt64,
         link: UInt32,
         entry: UInt64,
-        flags: UInt64 = 0
+        flags: UInt64 = 0,
+        name: UInt32 = 0
     )
         -> [UInt8]
     {
-        little(UInt32(0)) + little(type) + little(flags) + little(address) + little(offset) + little(size)
+        little(name) + little(type) + little(flags) + little(address) + little(offset) + little(size)
             + little(link) + little(UInt32(0)) + little(UInt64(1)) + little(entry)
     }
 

@@ -1,0 +1,78 @@
+internal import LagModel
+
+extension ELFFile {
+    /// An entry of a symbol table (elf(5), `Elf64_Sym`).
+    struct Symbol {
+        static let bytes = 24
+        private static let undefinedSection: UInt16 = 0
+        /// From here on a section's number is none: an absolute value, a common block.
+        private static let reservedSections: UInt16 = 0xff00
+
+        /// Where its name is in the table's strings.
+        let nameOffset: UInt32
+        private let info: UInt8
+        let section: UInt16
+        let address: UInt64
+        let size: UInt64
+
+        fileprivate init(_ piece: LittleEndianBytes, at base: Int) {
+            nameOffset = piece.u32(base)
+            info = piece.u8(base + 4)
+            section = piece.u16(base + 6)
+            address = piece.u64(base + 8)
+            size = piece.u64(base + 16)
+        }
+
+        var isLocal: Bool { info >> 4 == 0 }
+        /// The name of the source file that the symbols behind it are of.
+        var isFile: Bool { info & 0xf == 4 }
+        var isInSection: Bool { section != Self.undefinedSection && section < Self.reservedSections }
+        /// Defined here, also one that is chosen when the program starts.
+        var isFunction: Bool { (info & 0xf == 2 || info & 0xf == 10) && isInSection }
+        var isVariable: Bool { info & 0xf == 1 && isInSection }
+    }
+
+    private static let symbolsAPiece = 4096
+    /// The longest names are whole paths.
+    private static let maximumSymbolNameBytes: UInt64 = 512
+
+    /// Calls `body` with each symbol of a table in its order until it returns false.
+    /// - Returns: false where the table is none, or ends before it should. What the file is too short for is not there.
+    @discardableResult
+    func forEachSymbol(of table: Section, _ body: (Symbol) -> Bool) -> Bool {
+        guard table.entrySize == UInt64(Symbol.bytes), table.link < sections.count else { return false }
+        let available = min(table.size, source.size.saturatingDifference(table.offset))
+        let count = Int(clamping: available / UInt64(Symbol.bytes))
+        for index in stride(from: 0, to: count, by: Self.symbolsAPiece) {
+            let size = min(Self.symbolsAPiece, count - index) * Symbol.bytes
+            guard let bytes = source.bytes(at: table.offset + UInt64(index * Symbol.bytes), count: size) else { return false }
+            let piece = LittleEndianBytes(bytes)
+            for base in stride(from: 0, to: size, by: Symbol.bytes) where !body(Symbol(piece, at: base)) { return true }
+        }
+        return true
+    }
+
+    /// The name of a symbol; empty where it cannot be read.
+    func name(of symbol: Symbol, in table: Section) -> [UInt8] {
+        guard table.link < sections.count else { return [] }
+        let strings = sections[Int(table.link)]
+        let (place, overflow) = strings.offset.addingReportingOverflow(UInt64(symbol.nameOffset))
+        let rest = min(
+            strings.size.saturatingDifference(UInt64(symbol.nameOffset)),
+            source.size.saturatingDifference(place),
+            Self.maximumSymbolNameBytes
+        )
+        guard !overflow, let bytes = source.bytes(at: place, count: Int(rest)) else { return [] }
+        return Array(bytes.prefix { $0 != 0 })
+    }
+
+    /// The bytes of loaded code from `address`, at most `count`; none where the file does not have them (a separate debug file has none).
+    func code(at address: UInt64, count: Int) -> [UInt8] {
+        guard let section = sections.first(where: { $0.isCode && $0.type != SectionType.noBits && $0.contains(address) }) else {
+            return []
+        }
+        let distance = address - section.address
+        let (offset, overflow) = section.offset.addingReportingOverflow(distance)
+        return overflow ? [] : source.bytes(at: offset, count: min(count, Int(clamping: section.size - distance))) ?? []
+    }
+}

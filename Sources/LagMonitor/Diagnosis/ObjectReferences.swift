@@ -1,0 +1,89 @@
+internal import LagModel
+
+/// Which object files global functions come from, by what they name: a local function or variable can be named in its own object alone.
+///
+///     FILE deflate.o
+///     FUNC longest_match        local
+///     …
+///     FUNC deflate              global; holds `call longest_match`: of deflate.o, too
+///
+/// Looked for are the relative operands of x86-64 (calls, jumps, addresses) that lead to the first byte of a local symbol. Bytes that are no operand lead to one by accident alone: one
+/// in a million of a program with a thousand such symbols; functions that name objects of different origins are left out.
+struct ObjectReferences {
+    private struct Function {
+        let address: UInt64
+        let size: UInt64
+        let section: UInt16
+    }
+
+    /// Longer functions are read up to here.
+    private static let maximumFunctionBytes: UInt64 = 1 << 16
+    /// Of all functions that are read.
+    private static let maximumBytes = 16 << 20
+    private static let maximumFunctions = 1 << 16
+    private static let maximumVariables = 1 << 20
+
+    private(set) var anchors: [ObjectFiles.Anchor] = []
+
+    /// Reads the symbol table once, and the code of the functions.
+    /// - Parameters:
+    ///   - code: the file that holds the code.
+    ///   - known: local functions.
+    ///   - origins: of the object files.
+    ///   - unnamed: the object that holds what the linker made local; nil: there is none.
+    ///   - isOpen: whether it is not known whose a function is that begins at an address.
+    init(
+        in file: borrowing ELFFile,
+        table: ELFFile.Section,
+        code: borrowing ELFFile,
+        known: [ObjectFiles.Anchor],
+        origins: [CodeOrigin],
+        unnamed: Int?,
+        isOpen: (UInt64) -> Bool
+    ) {
+        guard code.isX86 else { return }
+        var targets: [UInt64: Int] = [:]
+        for anchor in known { targets[anchor.address] = anchor.file }
+        var functions: [Function] = []
+        var object = -1
+        file.forEachSymbol(of: table) { symbol in
+            if symbol.isLocal {
+                if symbol.isFile { object += 1 }
+                guard symbol.isVariable, object >= 0, object != unnamed, targets.count < Self.maximumVariables else {
+                    return true
+                }
+                targets[symbol.address] = object
+            } else if symbol.isFunction, symbol.size > 0, isOpen(symbol.address) {
+                functions.append(Function(address: symbol.address, size: symbol.size, section: symbol.section))
+            }
+            return functions.count < Self.maximumFunctions
+        }
+        var left = Self.maximumBytes
+        for function in functions where left > 0 {
+            let bytes = code.code(at: function.address, count: Int(min(function.size, Self.maximumFunctionBytes)))
+            left -= bytes.count
+            let objects = Self.targets(of: bytes, at: function.address).compactMap { targets[$0] }
+            let named = Set(objects.map { origins[$0] })
+            guard let first = objects.first, named.count == 1 else { continue }
+            anchors.append(ObjectFiles.Anchor(address: function.address, file: first, section: function.section))
+        }
+    }
+
+    /// Where relative operands lead to.
+    static func targets(of code: [UInt8], at address: UInt64) -> [UInt64] {
+        guard code.count > 4 else { return [] }
+        let bytes = LittleEndianBytes(code)
+        var targets: [UInt64] = []
+        for place in 1...(code.count - 4) {
+            let before = code[place - 1]
+            // `call`, `jmp`; a ModRM byte that means an address relative to the next instruction; `0f 8x`, a conditional jump.
+            guard
+                before == 0xe8 || before == 0xe9 || before & 0xc7 == 0x05
+                    || (before & 0xf0 == 0x80 && place > 1 && code[place - 2] == 0x0f)
+            else { continue }
+            let distance = UInt64(bitPattern: Int64(Int32(bitPattern: bytes.u32(place))))
+            targets.append(address &+ UInt64(place + 4) &+ distance)
+        }
+        return targets
+    }
+}
