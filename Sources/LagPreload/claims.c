@@ -1,12 +1,12 @@
 // How many claims candidates may have before they are known to be loops.
 #include "loop.h"
 
-// Those of threads other than the main thread.
+// The claims of threads other than the main thread.
 static uint32_t threads_claims;
 
 void loop_forget_claims(void) { __atomic_store_n(&threads_claims, 0, __ATOMIC_RELAXED); }
 
-// What may be no loop leaves half of the table to those that are. Some 0.1 µs.
+// Candidates leave half of the table to known loops. Takes some 0.1 µs.
 static int has_room(void) {
     int room = 0;
     for (uint32_t index = 0; index < CLB_LOOP_TABLE_SLOTS; index++) {
@@ -24,7 +24,7 @@ int loop_may_claim(loop_thread *thread, int rank, int purpose) {
     uint8_t *claims = claims_of(thread, rank);
     if (*claims >= LOOP_PROVISIONAL_CLAIMS || !has_room()) return 0;
     if (thread != loop_main_thread) {
-        // Jobs poll, mostly for one descriptor.
+        // Jobs poll too, mostly for one descriptor.
         if (rank == LOOP_RANK_ONE || __atomic_load_n(&threads_claims, __ATOMIC_RELAXED) >= LOOP_THREADS_CLAIMS) return 0;
         if (__atomic_fetch_add(&threads_claims, 1, __ATOMIC_RELAXED) >= LOOP_THREADS_CLAIMS) return 0;
     }
@@ -43,11 +43,11 @@ static void publish_object(const loop_thread *thread) {
     __atomic_store_n(&slot->wait_object, is_made_anew ? -thread->object : thread->object, __ATOMIC_RELAXED);
 }
 
-// A loop may make an instance for each of its waits (Python's `with selectors.DefaultSelector()` within it): while its handlers run there is none, and the next one's
-// number may be another. So how many were made in a row of which each was for one wait.
+// A loop may create an epoll instance for each of its waits (Python's `with selectors.DefaultSelector()` in the loop): while its handlers run there is
+// no instance, and the next one may have another number. So this counts consecutive instances that were each used for one wait.
 static void count_made(loop_thread *thread, int32_t object) {
     uint64_t waits = clb_beacon_word(thread->beacon) >> 8;
-    // A wait is two words. (What a handler makes for waits of its own is none of the loop's.)
+    // A wait advances the beacon by two words. (Instances that a handler creates for its own waits do not count.)
     int is_loops = thread->made == thread->object && waits - thread->made_waits == 2;
     thread->made_for_one = is_loops ? thread->made_for_one + 1 : 0;
     thread->made_waits = waits;
@@ -62,8 +62,8 @@ int loop_is_made_anew(loop_thread *thread, int32_t object, uint64_t address, uin
     return 1;
 }
 
-// A start-up's instance, which it has closed, is no loop's: what lies before the next wait does not count. (One that another thread makes for this one
-// is taken for the former.)
+// An instance that was used and closed during start-up does not belong to a loop: waits before the next one do not count. (An instance that another
+// thread creates for this thread is taken for the earlier one.)
 void loop_begin_object(int32_t object) {
     loop_thread *thread = &loop_self;
     if (thread->process == 0 || !loop_is_same_process(thread)) return;

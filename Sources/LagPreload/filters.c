@@ -1,9 +1,9 @@
-// When a program sets a filter of its own for system calls (seccomp(2)): from then on a call that it does not expect may end it. So this
-// library makes none any more: it claims no slot, and what it publishes wakes no thread. Loops that have a slot go on; lagmond finds what they
-// answer by itself, a second later at most.
+// Handles programs that set their own filter for system calls (seccomp(2)): from then on an unexpected call may kill the program. So this
+// library then makes no more system calls: it claims no slot, and wakes no thread when it publishes. Loops that have a slot continue; lagmond
+// notices their answers by polling, at most a second later.
 //
-// A filter is set by `syscall` or `prctl`, as libseccomp does; one that a program sets by an instruction of its own is not seen.
-// No header that declares the two is included: there they take any number of arguments.
+// Filters are set with `syscall` or `prctl`, as in libseccomp; a filter that a program sets with its own instruction is not detected.
+// No header that declares the two is included, because there they take any number of arguments.
 #define _GNU_SOURCE
 #include "clb_loop_table.h"
 #include "filters.h"
@@ -24,9 +24,9 @@
     __asm__(".pushsection .text\n.balign 16\n.globl " name "\n.type " name ", %function\n" name ":\n.cfi_startproc\n" instructions \
             ".cfi_endproc\n.size " name ", . - " name "\n.popsection\n")
 
-// The seventh argument is on the stack, where the caller that gives fewer has something of its own, which other threads may write to. Compilers may
-// use that place. So these two are no C: they touch nothing but registers, and go on by a jump, as a caller may be a child on its parent's
-// stack (vfork). `call_kernel` is for calls before the start, as libraries for memory make them, which must not be called back by the loader.
+// The seventh argument is on the stack. A caller that passes fewer arguments has its own data there, which other threads may write, and which compilers
+// may overwrite. So these two are not written in C: they use only registers, and continue with a jump, because a caller may be a child on its parent's
+// stack (vfork). `call_kernel` is for calls before the start, as memory libraries make them, which the loader must not call back.
 #if defined(__x86_64__)
 FUNCTION(
     "syscall",
@@ -60,7 +60,7 @@ FUNCTION(
     "1: neg w0, w0\n b filters_fail\n"
 );
 #else
-#error "how this architecture calls the kernel is not known"
+#error "unknown system call convention for this architecture"
 #endif
 
 #pragma GCC visibility push(hidden)
@@ -69,7 +69,7 @@ typedef long syscall_function(long, long, long, long, long, long, long);
 typedef int prctl_function(int, unsigned long, unsigned long, unsigned long, unsigned long);
 
 syscall_function filters_call_kernel;
-// Not on the page that a fork wipes: a child has the filter as well.
+// Not on the page that a fork wipes, because a child has the filter too.
 syscall_function *filters_real_syscall __attribute__((used)) = filters_call_kernel;
 
 __attribute__((used)) long filters_fail(int error) {
@@ -94,7 +94,7 @@ void filters_begin(void) {
     errno = saved;
 }
 
-// A child of vfork(2), which has its parent's memory, and not its filters.
+// Whether this is a child of vfork(2), which has its parent's memory but not its filters.
 static int is_within_parent(void) {
     int32_t pid = __atomic_load_n(&hot.pid, __ATOMIC_RELAXED);
     return pid != 0 && pid != (int32_t)filters_call_kernel(SYS_getpid, 0, 0, 0, 0, 0, 0);
@@ -102,11 +102,11 @@ static int is_within_parent(void) {
 
 enum { NOT_OURS, OF_THREAD, OF_PROCESS };
 
-// Before the filter is there: whose it counts for. One that the kernel refuses, as libseccomp tries what there is, is taken back; another thread's, which
-// may come in between, stays.
+// Call it before the filter is set; returns which threads it applies to. A filter that the kernel refuses (libseccomp tries what is available) is taken
+// back; a concurrent one of another thread stays.
 static int begin_filter(int is_for_all) {
     if (!clb_makes_no_calls() && is_within_parent()) return NOT_OURS;
-    // The threads that the main thread makes have its filters, too.
+    // Threads that the main thread creates inherit its filters.
     int is_threads_own = !is_for_all && hot.pid != 0 && &loop_self != loop_main_thread;
     clb_count_filters(is_threads_own, 1);
     return is_threads_own ? OF_THREAD : OF_PROCESS;
@@ -116,13 +116,13 @@ static void end_filter(int whose, int is_set) {
     if (whose != NOT_OURS && !is_set) clb_count_filters(whose == OF_THREAD, -1);
 }
 
-// What the kernel takes of both fits into registers.
+// The kernel's arguments of both calls fit into registers.
 __attribute__((used)) long filters_handle_seccomp(long number, long operation, long flags, long argument) {
     int sets = (unsigned)operation == SECCOMP_SET_MODE_STRICT || (unsigned)operation == SECCOMP_SET_MODE_FILTER;
     int is_for_all = (flags & SECCOMP_FILTER_FLAG_TSYNC) != 0;
     int whose = sets ? begin_filter(is_for_all) : NOT_OURS;
     long result = filters_real_syscall(number, operation, flags, argument, 0, 0, 0);
-    // Another number than 0 is a descriptor that was asked for, or the thread that is in the way of a filter for all.
+    // A result other than 0 is a requested descriptor, or the ID of the thread that prevents a filter for all.
     int is_descriptor = (flags & SECCOMP_FILTER_FLAG_NEW_LISTENER) != 0;
     end_filter(whose, is_for_all && !is_descriptor ? result == 0 : result >= 0);
     return result;
@@ -144,8 +144,8 @@ static __attribute__((noinline, cold)) int set_filter(unsigned long mode, unsign
 
 #pragma GCC visibility pop
 
-// What the caller did not give is what its registers hold, as it is for the C library. It may change how returns are checked: so no frame of
-// this function is beneath the call.
+// Arguments that the caller did not pass have the values of its registers, as in the C library. prctl may change how returns are checked, so no
+// frame of this function may be below the call.
 #if __has_attribute(musttail)
 #define PASS_ON __attribute__((musttail)) return
 #else

@@ -3,7 +3,7 @@
 
 #pragma GCC visibility push(hidden)
 
-// Finds what stands behind the calls that set them.
+// Resolves the next definitions of the calls that set them.
 void filters_begin(void);
 
 #pragma GCC visibility pop

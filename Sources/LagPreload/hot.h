@@ -1,7 +1,7 @@
-// What every wrapped call reads, on one page: a program comes back from the kernel with cold caches, where each further page costs some
-// nanoseconds more.
+// Data that every wrapped call reads, on one page: a program returns from the kernel with cold caches, and each further page costs some
+// nanoseconds.
 //
-// The page reads 0 after a fork (MADV_WIPEONFORK), which is how a child is distinguished from its parent; so all that is here can be made again.
+// The page reads 0 after a fork (MADV_WIPEONFORK), which distinguishes a child from its parent; so all data here can be recreated.
 #pragma once
 
 #include "real.h"
@@ -10,7 +10,7 @@
 
 #pragma GCC visibility push(hidden)
 
-// Whole pages of the library's zeroed memory, which is anonymous. The largest pages that kernels of the architecture may have.
+// Whole pages of the library's zeroed memory, which is anonymous. The largest page size that kernels of the architecture may have.
 #if defined(__aarch64__)
 enum { HOT_BYTES = 65536 };
 #else
@@ -19,11 +19,11 @@ enum { HOT_BYTES = 4096 };
 
 typedef union hot_page {
     struct {
-        // The number of the present process; 0: forked just now, or there is no table.
+        // Our number of the current process; 0: just forked, or no table.
         uint32_t process;
-        // The kernel's number of it, once there is one above.
+        // The kernel's process ID, once the number above is set.
         int32_t pid;
-        // The functions behind ours; NULL: not resolved yet.
+        // The functions that ours wrap; NULL: not resolved yet.
         void *functions[REAL_COUNT];
     };
     char bytes[HOT_BYTES];
@@ -33,7 +33,7 @@ extern hot_page hot __attribute__((aligned(HOT_BYTES)));
 
 static inline uint32_t hot_process(void) { return __atomic_load_n(&hot.process, __ATOMIC_RELAXED); }
 
-// NULL when the libraries behind this one have no such function.
+// NULL if the libraries after this one have no such function.
 static inline void *real_function(int number) {
     void *function = __atomic_load_n(&hot.functions[number], __ATOMIC_RELAXED);
     return __builtin_expect(function != 0, 1) ? function : real_resolve(number);

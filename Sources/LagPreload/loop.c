@@ -1,4 +1,4 @@
-// How a thread's loop is found, changed and ended.
+// Finds, changes and ends a thread's loop.
 #define _GNU_SOURCE
 #include "hot.h"
 #include "loop.h"
@@ -12,13 +12,13 @@
 __thread loop_thread loop_self __attribute__((tls_model("initial-exec")));
 const loop_thread *loop_main_thread;
 static uint32_t last_process;
-// Of threads that have withdrawn a claim: a wait may be in progress (this one's is in a signal handler) whose end they publish.
+// For threads that have withdrawn a claim: a wait may be in progress (this one is in a signal handler) whose end they publish.
 static clb_beacon unread_beacon;
 
 // MARK: Processes
 
 void loop_begin_process(const loop_thread *thread) {
-    // Never a number that this memory has seen: only the forking thread and `last_process` remember any.
+    // A number that this memory has never used: only the forking thread and `last_process` remember earlier ones.
     uint32_t number = (last_process > thread->process ? last_process : thread->process) + 1;
     if (number == 0) number = 1;
     last_process = number;
@@ -30,7 +30,7 @@ void loop_begin_process(const loop_thread *thread) {
 
 static void begin_thread(loop_thread *thread) {
     if (hot_process() == 0) loop_begin_process(thread);
-    // Of a process that was forked the thread that forked.
+    // In a forked process, the thread that forked.
     pid_t pid = getpid();
     if ((pid_t)syscall(SYS_gettid) == pid) loop_main_thread = thread;
     memset(thread, 0, sizeof(*thread));
@@ -42,7 +42,7 @@ static void begin_thread(loop_thread *thread) {
 
 void loop_end_thread(void *value) {
     loop_thread *thread = value;
-    // Destructors that come after this one may wait as well: from now on that does not count.
+    // Later destructors may wait as well: from now on that does not count.
     if (thread->claim != 0 && loop_is_same_process(thread)) {
         clb_beacon_publish_shared(thread->beacon, CLB_ACTIVITY_FINISHED);
         clb_loop_table_end(loop_table, thread->index, thread->claim);
@@ -83,9 +83,9 @@ static loop_thread *rest(loop_thread *thread) {
     return thread;
 }
 
-// `state` is CLB_SLOT_LIVE or CLB_SLOT_PROVISIONAL. Of a provisional claim the thread knows no place: so each of its waits is considered.
+// `state` is CLB_SLOT_LIVE or CLB_SLOT_PROVISIONAL. For a provisional claim the thread has no place, so each of its waits is examined.
 static loop_thread *claim_slot(loop_thread *thread, uint32_t state, int32_t object, int rank, uint64_t address, uint64_t sp) {
-    // Numbers are to be asked for, and lagmond to be woken.
+    // Claiming needs system calls: to query IDs, and to wake lagmond.
     int32_t index = clb_makes_no_calls()
         ? -1 : clb_loop_table_claim_slot(loop_table, CLB_LOOP_FROM_PRELOAD, getpid(), 0, clb_now_ns(), &thread->claim);
     if (index < 0) {
@@ -93,9 +93,9 @@ static loop_thread *claim_slot(loop_thread *thread, uint32_t state, int32_t obje
         return NULL;
     }
     thread->index = (uint32_t)index;
-    // The kernel gives lagmond the rest (name, stack): a program in a sandbox may not be allowed to ask for it.
+    // lagmond reads the rest (name, stack) from the kernel, because a program in a sandbox may not be allowed to query it.
     __atomic_store_n(&clb_loop_table_slot_at(loop_table, thread->index)->tid, (int32_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
-    // First: from its place on a signal handler's wait is the loop's as well.
+    // This comes first: once the place is set, a signal handler's wait counts as the loop's too.
     thread->beacon = clb_loop_table_beacon(loop_table, thread->index);
     if (state == CLB_SLOT_LIVE) write_place(thread, object, rank, address, sp);
     else publish_place(thread, object, address, sp);
@@ -113,18 +113,18 @@ static int is_other_otherwise(const loop_thread *thread, int32_t object, uint64_
     return thread->other_object == object && loop_is_called_otherwise(&thread->other, object, address, sp);
 }
 
-// Whether the thread with a claim has not come by its place for long.
+// Whether the thread with a claim has not been at its place for long.
 static int has_been_gone(const loop_thread *thread, int32_t milliseconds) {
     uint64_t last_ns = __atomic_load_n(&thread->beacon->callout_ns, __ATOMIC_RELAXED);
     return (int64_t)(clb_now_ns() - last_ns) >= (int64_t)milliseconds * 1000000;
 }
 
-// Whether the candidate has not waited while others did so often, for so long, that it is past.
+// Whether the candidate is obsolete: it has not waited while others waited often and for long.
 static int is_past(const loop_thread *thread) {
     return thread->inner_waits >= LOOP_OTHER_WAITS && (thread->claim == 0 || has_been_gone(thread, LOOP_GONE_MS));
 }
 
-// Another wait of a row, of which `waits` were before: whether at least half of them came as fast as a server's answers do. A loop rests between its waits.
+// Adds a wait to a row of `waits`: whether at least half of them came as fast as a server's answers. (A loop rests between its waits.)
 static int is_dialogue(loop_row *row, int32_t waits) {
     uint64_t now_ns = clb_now_ns();
     if (waits == 0) row->slow_waits = 0;
@@ -133,8 +133,8 @@ static int is_dialogue(loop_row *row, int32_t waits) {
     return 2 * row->slow_waits <= waits;
 }
 
-// Counts a wait that is not the loop's: how many there were in a row. A handler's own waits, of a lower rank or further in the stack, do not end
-// the row of the loop around it, unless it has none any more.
+// Counts a wait that is not the loop's; returns how many there were in a row. A handler's own waits, of a lower rank or further in the stack, do not
+// end the row of the loop around it, unless that loop no longer waits.
 static int32_t count_other(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
     int is_candidates = is_other(thread, object, address, sp);
     if (is_candidates || (rank == thread->other_rank && is_other_otherwise(thread, object, address, sp))) {
@@ -143,8 +143,8 @@ static int32_t count_other(loop_thread *thread, int32_t object, int rank, uint64
         return ++thread->other_waits;
     }
     int is_inner = rank < thread->other_rank || (rank == thread->other_rank && sp < thread->other.sp);
-    // A client's library polls its connection for each answer: that may be many times within one turn of a loop on epoll, or of one on poll that waits
-    // further out. (What waits much further out than a candidate on epoll is no handler of its.)
+    // A client library polls its connection for each answer: possibly many times within one iteration of a loop on epoll, or of one on poll that waits
+    // further out. (Code that waits much further out than a candidate on epoll is not a handler of it.)
     int is_beside = thread->other_rank == LOOP_RANK_EPOLL && (loop_is_interpreter || sp < thread->other.sp + LOOP_CLIENT_BYTES);
     int is_within = thread->other_rank == LOOP_RANK_SEVERAL && sp < thread->other.sp;
     int is_clients = rank == LOOP_RANK_ONE && (is_beside || (is_within && is_dialogue(&thread->inner, thread->inner_waits)));
@@ -169,8 +169,8 @@ static loop_thread *handle_other_place(
     loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp, int purpose
 ) {
     clb_loop_table_slot *slot = clb_loop_table_slot_at(loop_table, thread->index);
-    // Whoever waits further out has left the function that waited before: what it was in, a start or a loop within a handler, is over. (Of a loop
-    // on epoll the place says nothing, and little where the language's functions are not on this stack, or the loop's wait has a large frame of its own.)
+    // A thread that waits further out has left the function that waited before: that start-up, or loop within a handler, is over. (For a loop on epoll
+    // the place shows nothing, and little if the language's functions are not on this stack, or the loop's wait has a large frame of its own.)
     int may_last = purpose != LOOP_FOR_NOTHING;
     int is_further_out = may_last && rank >= thread->rank && thread->rank != LOOP_RANK_EPOLL && sp > thread->place.sp;
     int has_left = is_further_out && !loop_is_interpreter && !thread->is_serving;
@@ -189,9 +189,9 @@ static loop_thread *handle_other_place(
         thread->elsewhere_word = clb_beacon_word(thread->beacon);
         others = count_other(thread, object, rank, address, sp);
     }
-    // What programs wait on at their start is of a lower rank than their loop's object. So is the only descriptor of a small loop, whose handlers call a
-    // library that waits on several, again and again: they come back. (Of who has left, only an instance comes here. It stays the loop,
-    // wherever it is waited on, and a single wait may be a start's, too.)
+    // Objects that programs wait on at their start have a lower rank than their loop's object. So has the only descriptor of a small loop whose handlers
+    // repeatedly call a library that waits on several; but that loop returns. (After a thread has left its place, only an epoll instance is handled
+    // here. It stays the loop wherever it is waited on, and a single wait may also belong to a start.)
     int32_t needed = has_left ? LOOP_FEW_SET_WAITS : LOOP_WAITS;
     if (others >= needed && !thread->is_serving && is_further_out) return loop_change_place(thread, object, rank, address, sp);
     int is_likelier = rank > thread->rank && others >= needed && !thread->is_serving && has_been_gone(thread, LOOP_LIKELIER_MS);
@@ -207,9 +207,9 @@ static loop_thread *handle_other_place(
     return NULL;
 }
 
-// Whether so many waits in a row make a loop. Fewer do where the first is long ago: a loop's first stall counts, and some turn a few times in
-// their lives. Of threads other than the main thread, which are pools' mostly, only those that are watched since the first. For one descriptor a row may be
-// a dialogue with a server: X11's clients begin with dozens of round trips, of which eight take some 0.2 ms.
+// Whether this many waits in a row prove a loop. Fewer suffice if the first is long ago: a loop's first stall counts, and some loops iterate only a few
+// times in their lives. For threads other than the main thread, which mostly belong to pools, only if they are watched since the first wait. For one
+// descriptor a row may be a dialogue with a server: X11's clients begin with dozens of round trips, of which eight take some 0.2 ms.
 static int is_loop(loop_thread *thread, int32_t waits) {
     if (waits <= 0) return 0;
     int rank = thread->other_rank, is_main = thread == loop_main_thread;
@@ -221,7 +221,7 @@ static int is_loop(loop_thread *thread, int32_t waits) {
     return waits >= few && (int64_t)(thread->row.last_ns - thread->other_ns) >= (int64_t)LOOP_FEW_MS * 1000000;
 }
 
-// What was claimed for a candidate is a loop. Before the rest that ends its work: who sees that, sees a loop.
+// The claimed candidate is now a loop. Called before the rest that ends its work, so that an observer of the rest sees a loop.
 static loop_thread *confirm(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
     write_place(thread, object, rank, address, sp);
     clb_loop_table_change(loop_table, thread->index, thread->claim, CLB_SLOT_LIVE);
@@ -235,7 +235,7 @@ void loop_withdraw(loop_thread *thread) {
     thread->claim = 0;
 }
 
-// The candidate has waited so many times in a row, now on `object`; 0: this wait is within its work.
+// Handles the candidate's wait on `object`, with the number of waits in a row; 0: this wait is within its work.
 static loop_thread *handle_candidate(
     loop_thread *thread, int32_t waits, int32_t object, int rank, uint64_t address, uint64_t sp, int purpose
 ) {
@@ -246,7 +246,7 @@ static loop_thread *handle_candidate(
         return claim_slot(thread, CLB_SLOT_LIVE, object, rank, address, sp);
     }
     if (is_claimed && waits > 0) {
-        // (Of poll and select it is the same place.)
+        // (For poll and select it is the same place.)
         publish_place(thread, object, address, sp);
         return rest(thread);
     }
@@ -257,7 +257,7 @@ static loop_thread *handle_candidate(
     return claimed;
 }
 
-// Whether a candidate's handler waits, which serves the connection that it has accepted.
+// Whether a candidate's handler waits, which serves an accepted connection.
 static int is_within_service(loop_thread *thread, int32_t object, uint64_t address, uint64_t sp) {
     if (!thread->is_serving) return 0;
     int is_candidates = is_other(thread, object, address, sp) || is_other_otherwise(thread, object, address, sp);
@@ -282,10 +282,10 @@ __attribute__((noinline)) loop_thread *loop_consider(
         return rest(thread);
     }
     if (state != CLB_SLOT_FREE && state != CLB_SLOT_PROVISIONAL) return handle_other_place(thread, object, rank, address, sp, purpose);
-    // A wait that cannot last makes no loop by itself. But who has something to do at each iteration (libuv with pending immediates) waits
-    // with time-out 0 at the loop's place again and again, and in earnest only when it is idle: where a wait in earnest was, they count.
+    // A wait that cannot last does not prove a loop by itself. But a loop with work at each iteration (libuv with pending immediates) repeatedly waits
+    // with timeout 0 at its place, and waits for long only when idle: at the place of an earlier lasting wait, they count.
     if (purpose == LOOP_FOR_NOTHING && !is_other(thread, object, address, sp)) {
-        // What is accepted now has come from here, and not from the candidate.
+        // Connections accepted now come from this wait, not from the candidate.
         if (thread->inner_waits == 0) thread->inner_waits = 1;
         return NULL;
     }

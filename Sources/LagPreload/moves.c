@@ -1,14 +1,14 @@
-// A place of a wait that is reached another way than before.
+// A place of a wait that is reached with another stack pointer than before.
 #include "loop.h"
 
-// CPython from 3.11 on calls a function of C with a frame less between once the code that calls it has run some times.
+// CPython from 3.11 on calls a C function with one frame less in between after the calling code has run some times.
 int loop_is_called_otherwise(const loop_place *place, int32_t object, uint64_t address, uint64_t sp) {
     uint64_t difference = sp - place->sp + LOOP_CALL_BYTES;
     return &Py_Version != NULL && object == LOOP_OTHER_OBJECT && difference < 2 * LOOP_CALL_BYTES && loop_is_at(place, address, place->sp);
 }
 
 int32_t loop_count_moved(loop_thread *thread, uint64_t sp) {
-    // Its place was left since, or this is a third one.
+    // The thread has left its place since, or this is a third one.
     uint64_t word = clb_beacon_word(thread->beacon);
     if (thread->moved_word != word || thread->moved_sp != sp) thread->moved_waits = 0;
     thread->moved_word = word;

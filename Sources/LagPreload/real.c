@@ -11,11 +11,11 @@
 
 hot_page hot __attribute__((aligned(HOT_BYTES)));
 
-// A child that was forked in the midst of the loader's work must not ask the loader.
+// A child that was forked while the loader worked must not call the loader.
 static void *known[REAL_COUNT];
 
-// How many objects had been loaded so far when nothing was found; 0: it has not been searched for. What is not there is called
-// again and again by some programs, and only another object can bring it.
+// How many objects had been loaded when nothing was found; 0: not searched yet. Some programs repeatedly call a missing function, and only
+// another object can provide it.
 static unsigned long long searched[REAL_COUNT];
 
 #define REAL_NAME(name) [REAL_##name] = #name,
@@ -28,8 +28,8 @@ static int is_ours(void *function) {
     return dladdr(function, &found) == 0 || dladdr(&hot, &own) == 0 || found.dli_fbase == own.dli_fbase;
 }
 
-// What an object that is loaded, or one that it depends on, has by this name; NULL: nothing, or ours. The object is never
-// unloaded after that: what is known here has to stay true.
+// The symbol of this name in a loaded object or one of its dependencies; NULL: none, or ours. The object is never
+// unloaded after that, so that the pointer stays valid.
 static void *find_in(const char *file, const char *name) {
     void *object = dlopen(file, RTLD_NOLOAD | RTLD_LAZY);
     if (object == NULL) return NULL;
@@ -44,14 +44,14 @@ static int visit_first(struct dl_phdr_info *object, size_t size, void *context) 
     return 1;
 }
 
-// Objects that were loaded since the program began, those that are gone, too. 0: not known.
+// The number of objects that were loaded since the program began, including unloaded ones. 0: not known.
 static unsigned long long count_loaded(void) {
     unsigned long long count = 0;
     dl_iterate_phdr(visit_first, &count);
     return count;
 }
 
-// Some names at a time, so that an iteration is for many objects, and the stack of a thread holds them.
+// Some names at a time: each iteration handles many objects, and the names fit on the stack of a thread.
 enum { FILES_BYTES = 4096 };  // PATH_MAX
 
 typedef struct {
@@ -65,8 +65,8 @@ static int visit_object(struct dl_phdr_info *object, size_t size, void *context)
     object_search *search = context;
     if (search->index++ < search->begin) return 0;
     const char *name = object->dlpi_name;
-    // By the full name that an object has the loader finds it among those that are loaded. Another name (the kernel's own
-    // object, the program itself, whose scope was searched) it would look for in folders.
+    // The loader finds a loaded object by its full name. It would search folders for other names (the kernel's own object;
+    // the program itself, whose scope was already searched).
     size_t length = name != NULL && strchr(name, '/') != NULL ? strlen(name) + 1 : 0;
     if (length > FILES_BYTES) length = 0;
     if (length > FILES_BYTES - search->used) return 1;
@@ -76,11 +76,11 @@ static int visit_object(struct dl_phdr_info *object, size_t size, void *context)
     return 0;
 }
 
-// A plugin that was loaded for itself alone (RTLD_LOCAL), and brings a library along, calls ours all the same: the program's
-// own scope goes first. But what stands behind ours is searched for in that scope alone.
+// A plugin that was loaded with RTLD_LOCAL, with a library of its own, still calls our functions, because the program's
+// scope comes first. But the function after ours is only searched in that scope.
 static void *find_elsewhere(const char *name) {
     object_search search = {.next = 0};
-    // Not within the loader's iteration: there it must not be asked, as that holds a lock that comes after the one for this.
+    // Not within the loader's iteration, which holds a lock that must be taken after the one needed here.
     for (;;) {
         search.begin = search.next;
         search.used = 0;
@@ -97,17 +97,17 @@ static void *find_elsewhere(const char *name) {
 // MARK: Resolving
 
 static void *find(int number) {
-    // Before the search: what is loaded meanwhile is found at the next call.
+    // Before the search, so that objects loaded meanwhile are found at the next call.
     unsigned long long loaded = count_loaded();
     if (loaded != 0 && loaded == __atomic_load_n(&searched[number], __ATOMIC_RELAXED)) return NULL;
     int saved = errno;
     void *function = dlsym(RTLD_NEXT, names[number]);
-    // An object that another thread unloads in the midst of this is opened by its name, which a filter of the program's may not
+    // An object that another thread unloads meanwhile is opened by its name, which a filter of the program may not
     // allow.
     int is_everywhere = number < REAL_LIBC_COUNT || !clb_makes_no_calls();
     if (function == NULL && number > REAL_LIBURING_BEGIN && is_everywhere) function = find_elsewhere(names[number]);
     errno = saved;
-    // A filter that the kernel refuses is taken back: then the rest is searched after all.
+    // A filter that the kernel refuses is taken back; then the rest is searched after all.
     if (function == NULL && is_everywhere) __atomic_store_n(&searched[number], loaded, __ATOMIC_RELAXED);
     return function;
 }

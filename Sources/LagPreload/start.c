@@ -13,25 +13,25 @@ clb_loop_table *loop_table;
 int loop_is_active;
 int loop_is_interpreter;
 pthread_key_t loop_end_key;
-// What interpreters export whose language's calls are none on the C stack, or (CPython before 3.11) whose `select` waits far further in.
+// Exported by interpreters whose language's calls are not on the C stack, or (CPython before 3.11) whose `select` waits much further in.
 extern const int ruby_api_version[] __attribute__((weak));
 extern const char *Py_GetVersion(void) __attribute__((weak));
 extern int Perl_runops_standard(void *interpreter) __attribute__((weak));
 
-// Many programs wait once or twice and end: their slots are free again at once, not when lagmond finds that they are gone. The loop of the thread that
-// exits ends here: what it did since its last wait has come to an end. (What other libraries' destructors do afterwards is no part of it.) So it
-// does where a process ends without destructors. (A child of vfork(2) does that, with its parent's memory.)
+// Many programs wait once or twice and exit: this frees their slots at once, before lagmond notices that they are gone. The loop of the exiting thread
+// ends here, and with it the work since its last wait. (Work in later destructors of other libraries does not belong to it.) It also
+// ends if a process exits without destructors. (A child of vfork(2) does that, with its parent's memory.)
 __attribute__((destructor)) void loop_finish(void) {
     loop_thread *thread = &loop_self;
     if (thread->process == 0 || !loop_is_same_process(thread)) return;
-    // lagmond finds that a process with a filter has ended.
+    // lagmond itself notices that a process with a filter has exited.
     if (clb_makes_no_calls() || thread->pid != getpid()) return;
     if (clb_claim_state(thread->claim) == CLB_SLOT_PROVISIONAL) loop_withdraw(thread);
     else loop_end_thread(thread);
 }
 
-// Another C library loads this one, too, and ends the program when a symbol is missing: so none is needed here that musl has not.
-// But it is glibc's alone that this was tried with.
+// Other C libraries load this library too, and abort the program if a symbol is missing, so it needs no symbol that musl lacks.
+// But it was only tested with glibc.
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
 __attribute__((constructor)) static void begin(void) {

@@ -1,6 +1,6 @@
-// The wrapped calls. Each takes down where it was called from, and passes on what it was given.
+// The wrapped calls. Each records its caller's place, and passes its arguments on.
 //
-// No header that declares them is included: with some options those define the checked forms of the same names.
+// No header that declares them is included, because with some options headers define checked variants of the same names.
 #include "hot.h"
 #include "loop.h"
 
@@ -16,27 +16,27 @@ struct io_uring;
 struct io_uring_cqe;
 struct __kernel_timespec;
 
-// The stack pointer behind the return.
+// The stack pointer after the return.
 #if defined(__aarch64__)
-// As it was at the function's beginning: the frame record may lie anywhere in the frame.
+// The value at the function's start, because the frame record may be anywhere in the frame.
 #define CALLERS_STACK (uint64_t)(uintptr_t)__builtin_sponentry()
 #else
-// The frame record and the return address lie between it and the frame address.
+// The frame record and the return address are between it and the frame address.
 #define CALLERS_STACK ((uint64_t)(uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *))
 #endif
 #define PLACE (uint64_t)(uintptr_t)__builtin_return_address(0), CALLERS_STACK
 
-// The object of a wait on the epoll instance `set`. The kernel reports that no descriptor has that number.
+// The object of a wait on the epoll instance `set`. For an invalid number, the kernel reports the error.
 #define EPOLL (int32_t)((uint32_t)set + 1)
 
-// The rank of a set of so many descriptors. (How many a select is for is in memory that the kernel has not checked yet: it may be several.)
+// The rank of a set of `count` descriptors. (The descriptors of a select are in memory that the kernel has not checked yet: assumed to be several.)
 #define SET(count) ((count) > 1 ? LOOP_RANK_SEVERAL : (count) == 1 ? LOOP_RANK_ONE : LOOP_RANK_SLEEP)
 #define SELECTED(count) ((count) > 0 ? LOOP_RANK_SEVERAL : LOOP_RANK_SLEEP)
 
-// What a wait is for that may last, and has descriptors or not.
+// The purpose of a wait, by whether it may last and whether it has descriptors.
 #define PURPOSE(may_last, has_any) (!(may_last) ? LOOP_FOR_NOTHING : (has_any) ? LOOP_FOR_EVENTS : LOOP_FOR_TIME)
 
-// `missing` is what the call returns when the library behind has none.
+// `missing` is the result if the next library does not have the call.
 #define WRAP(name, type, parameters, arguments, object, rank, purpose, missing) \
     __attribute__((visibility("default"))) type name parameters { \
         type (*function) parameters = (type(*) parameters)real_function(REAL_##name); \
@@ -55,7 +55,7 @@ WRAP(
     epoll_pwait, int, (int set, struct epoll_event *events, int count, int timeout, const sigset_t *mask),
     (set, events, count, timeout, mask), EPOLL, LOOP_RANK_EPOLL, PURPOSE(timeout != 0, 1), -1
 )
-// The kernel alone reads these time-outs, and rejects an invalid address: they all count as waits that may last.
+// Only the kernel reads these timeouts, and rejects an invalid address: they all count as waits that may last.
 WRAP(
     epoll_pwait2, int,
     (int set, struct epoll_event *events, int count, const struct timespec *timeout, const sigset_t *mask),
@@ -67,7 +67,7 @@ WRAP(
     (descriptors, count, timeout, size), LOOP_OTHER_OBJECT, SET(count), PURPOSE(timeout != 0, count > 0), -1
 )
 
-// The C library reads these time-outs itself.
+// The C library itself reads these timeouts.
 static inline int lasts(const struct timespec *timeout) {
     return timeout == NULL || timeout->tv_sec != 0 || timeout->tv_nsec != 0;
 }
@@ -93,7 +93,7 @@ WRAP(
     (count, reads, writes, others, timeout, mask), LOOP_OTHER_OBJECT, SELECTED(count), PURPOSE(lasts(timeout), count > 0), -1
 )
 
-// The number of an instance is used anew when that is closed.
+// The number of an instance is reused after it is closed.
 #define WRAP_CREATE(name, parameter) \
     __attribute__((visibility("default"))) int name(int parameter) { \
         int (*function)(int) = (int (*)(int))real_function(REAL_##name); \
@@ -111,7 +111,7 @@ WRAP_CREATE(epoll_create1, flags)
 
 extern long syscall(long number, ...);
 
-// What ends a process without its destructors, as the children of a server that forks end.
+// Calls that end a process without its destructors, as for the children of a forking server.
 #define WRAP_EXIT(name) \
     __attribute__((visibility("default"), noreturn)) void name(int status) { \
         void (*function)(int) = (void (*)(int))real_function(REAL_##name); \
@@ -141,8 +141,8 @@ struct sockaddr;
 WRAP_ACCEPT(accept, (int socket, struct sockaddr *address, uint32_t *length), (socket, address, length))
 WRAP_ACCEPT(accept4, (int socket, struct sockaddr *address, uint32_t *length, int flags), (socket, address, length, flags))
 
-// liburing, where a program uses the shared one. Its calls return negative errors, and submit without waiting when they are to wait
-// for nothing. What they return is no number of events.
+// liburing, if a program uses the shared library. Its calls return negative errors, and submit without waiting if there is nothing to wait
+// for. Their result is not a number of events.
 #define WRAP_RING(name, parameters, arguments, waits, missing) \
     __attribute__((visibility("default"))) int name parameters { \
         int(*function) parameters = (int(*) parameters)real_function(REAL_##name); \
@@ -156,7 +156,7 @@ WRAP_ACCEPT(accept4, (int socket, struct sockaddr *address, uint32_t *length, in
         return result; \
     }
 
-// At full load a program takes completions without a call, and comes by its ring only to submit what it wants next.
+// At full load a program takes completions without a call, and only calls its ring to submit the next requests.
 #define WRAP_SUBMIT(name) \
     __attribute__((visibility("default"))) int name(struct io_uring *ring) { \
         int (*function)(struct io_uring *) = (int (*)(struct io_uring *))real_function(REAL_##name); \
@@ -197,7 +197,7 @@ WRAP_RING(
     io_uring_wait_cqe_timeout, (struct io_uring *ring, struct io_uring_cqe **cqe, struct __kernel_timespec *timeout),
     (ring, cqe, timeout), 1, -ENOSYS
 )
-// Where the inline functions of liburing.h lead: io_uring_wait_cqe, io_uring_wait_cqe_nr.
+// The targets of the inline functions of liburing.h: io_uring_wait_cqe, io_uring_wait_cqe_nr.
 WRAP_RING(
     __io_uring_get_cqe, (struct io_uring *ring, struct io_uring_cqe **cqe, unsigned submit, unsigned wait, sigset_t *mask),
     (ring, cqe, submit, wait, mask), wait != 0, -ENOSYS

@@ -2,31 +2,31 @@ internal import CLagBeacon
 package import LagDiagnosis
 package import LagModel
 
-/// Files, lines and inlined functions for addresses, from a kept `llvm-symbolizer`. **For the reporter thread only**: it
-/// starts a child, opens files, and waits for answers, at most ``deadline`` a batch.
+/// Files, lines and inlined functions for addresses, from a long-running `llvm-symbolizer`. **For the reporter thread only**: it
+/// starts a child, opens files, and waits for answers, at most ``deadline`` per batch.
 ///
-/// Swift and C, with and without optimisation, whatever DWARF version and compression the program knows. The module's
-/// file must carry the build-id that was asked for; where it has no line tables, the debug file of the same build-id serves.
-/// Never fails: where there is no program, no file, no line, where the child hangs or dies, the answer is empty. A child that
-/// needs longer, as for reading a big program the first time, goes on, and its answers are taken when they are there. One that
-/// fails, or says nothing for 30 s, is ended, and another is started at most three times a minute; the question at which it
-/// failed is not asked again.
+/// Supports Swift and C, with and without optimisation, and the DWARF versions and compressions that the program knows. The
+/// module's file must have the requested build ID; if it has no line tables, the debug file of the same build ID is used.
+/// Never fails: without a program, a file or a line, or if the child hangs or dies, the answer is empty. A child that
+/// needs longer, for example to read a big program the first time, continues, and its answers are used when they arrive. A child
+/// that fails, or sends nothing for 30 s, is killed, and another is started at most three times a minute; the query at which it
+/// failed is not repeated.
 ///
-/// Memory: ``cacheBytes`` here. The child is bounded to 512 MiB of its own, and ended when it has seen
-/// 32 files, or when a file that it has read is another one now. Descriptors: two, while there is a child.
+/// Memory: ``cacheBytes`` here. The child is limited to 512 MiB of its own, and ended when it has read
+/// 32 files, or when a file that it has read was replaced. Descriptors: two, while there is a child.
 ///
-/// The first batch also costs the child's start and its first reading of the program (some ten milliseconds); a query at a
-/// quiet time takes that out of the way. The end of a child raises SIGCHLD in the host, as any child's does, which is why a
-/// monitored process does not have lines unless it is asked for them.
+/// The first batch also costs the child's start and its first reading of the program (some ten milliseconds); an early query at a
+/// quiet time avoids that. The exit of the child raises SIGCHLD in the host, as for any child, so a
+/// monitored process resolves lines only if they are enabled.
 package struct LineSymbolizer: LineSource {
-    /// Memory for answers that are kept, by (build-id or path, address), unless it is set otherwise.
+    /// The default memory for cached answers, by (build ID or path, address).
     package static let defaultCacheBytes = 4 << 20
     package static let defaultDeadline = Duration.seconds(2)
-    /// A child that says nothing for so long is not reading a big file any more, it hangs.
+    /// A child that sends nothing for this long is not reading a big file but hangs.
     static let defaultSilenceNanoseconds: UInt64 = 30_000_000_000
-    /// What a batch waits for answers to an earlier one: as good as none.
+    /// How long a batch waits for answers to an earlier one: almost not at all.
     private static let lateNanoseconds: UInt64 = 10_000_000
-    /// A child keeps what it has read of each file.
+    /// Limited because a child keeps what it has read of each file.
     static let maximumFilesAChild = 32
 
     private typealias Key = SymbolCache<[ResolvedFrame]>.Key
@@ -37,13 +37,13 @@ package struct LineSymbolizer: LineSource {
         var address: UInt64 { key.address }
     }
 
-    /// A batch that the child is at.
+    /// The batch that the child is working on.
     private struct Work {
         let questions: ArraySlice<Question>
         var exchange: SymbolizerProcess.Exchange
-        /// How many of its answers are kept already.
+        /// How many of its answers are already cached.
         var taken = 0
-        /// When it was asked, or answered the last time.
+        /// When it was sent, or the last answer arrived.
         var lastAnswer: UInt64
 
         init(_ questions: ArraySlice<Question>) {
@@ -53,33 +53,33 @@ package struct LineSymbolizer: LineSource {
         }
     }
 
-    /// The program, nil when there is none.
+    /// The program; nil if there is none.
     package let program: String?
     /// How long a batch may take.
     package let deadline: Duration
-    /// Cuts waits short, from any thread.
+    /// Shortens waits, from any thread.
     package let waitLimit: SharedDeadline
     private let files: SymbolFiles
     private let demangler = Demangler()
     private var cache: SymbolCache<[ResolvedFrame]>
     private var replaced = ReplacedFiles()
     private var child: SymbolizerProcess?
-    /// What the child has not answered yet, though its time was up: nothing else is asked meanwhile.
+    /// The batch that the child has not finished in time: nothing else is queried meanwhile.
     private var work: Work?
     var silenceNanoseconds = LineSymbolizer.defaultSilenceNanoseconds
-    /// What the child has read.
+    /// The files that the child has read.
     private var childFiles: [String: FileIdentity] = [:]
     private var budget = RestartBudget()
-    /// Questions put to a child so far; shows tests that the cache works.
+    /// Queries sent to a child so far; lets tests verify the cache.
     package private(set) var questionCount = 0
 
-    /// Looks for the program and the demanglers, which takes the loader's lock: create it at start. Starts nothing.
+    /// Searches for the program and the demanglers, which takes the loader's lock: create it at start. Starts nothing.
     /// - Parameters:
     ///   - program: the path of an `llvm-symbolizer`, LLVM 11 or later; nil: see ``SymbolizerProgram/find()``.
-    ///   - debugRoots: where `.build-id` directories are, in the order of the search.
+    ///   - debugRoots: the parents of `.build-id` directories, in the order of the search.
     ///   - deadline: how long a batch may take.
     ///   - cacheBytes: memory for answers.
-    ///   - waitLimit: what can end a wait before that.
+    ///   - waitLimit: can end a wait before that.
     package init(
         program: String? = nil,
         debugRoots: [String] = [Symbolizer.debugRoot],
@@ -105,13 +105,13 @@ package struct LineSymbolizer: LineSource {
         cache = SymbolCache(byteLimit: cacheBytes)
     }
 
-    /// How many answers are kept at present.
+    /// The number of cached answers.
     package var cachedCount: Int { cache.count }
-    /// The running child's process number.
+    /// The running child's process ID.
     package var childPID: Int32? { child?.pid }
 
-    /// The levels of each query's frame, leaf first: inlined functions, and as the last one the function itself. Empty where
-    /// no line is known, and where the child needs longer: it goes on, and a later query finds the answer.
+    /// The levels of each query's frame, leaf first: inlined functions, and last the function itself. Empty if
+    /// no line is known, or if the child needs longer: then it continues, and a later query finds the answer.
     package mutating func levels(for queries: [SymbolQuery]) -> [[ResolvedFrame]] {
         if work != nil { _ = takeAnswers(until: clb_now_ns() + Self.lateNanoseconds) }
         if replaced.contains(oneOf: queries, files) { cache.removeAll() }
@@ -131,7 +131,7 @@ package struct LineSymbolizer: LineSource {
         return queries.map { answers[Key($0)] ?? [] }
     }
 
-    /// Ends the child, if there is one; the next question starts another. What is known stays known.
+    /// Ends the child, if there is one; the next query starts another. The cache stays.
     package mutating func close() {
         child?.end()
         child = nil
@@ -144,7 +144,7 @@ package struct LineSymbolizer: LineSource {
         for (module, keys) in unknown.sorted(by: { $0.key.path < $1.key.path }) {
             switch files.lineFile(of: module) {
             case .found(let file) where Self.quoted(file.path) != nil:
-                // By address: neighbours share what the child has to read.
+                // Sorted by address, because neighbours share the data that the child must read.
                 questions += keys.sorted { $0.address < $1.address }.map { Question(key: $0, file: file) }
             case .found, .withoutLines:
                 for key in keys { cache.insert([], for: key) }
@@ -170,8 +170,8 @@ package struct LineSymbolizer: LineSource {
         return answers
     }
 
-    /// Takes and keeps what the child answers.
-    /// - Returns: the answers, and of how many questions of its batch nothing else will be said.
+    /// Receives and caches the child's answers.
+    /// - Returns: the answers, and how many queries of the batch are settled.
     private mutating func takeAnswers(until end: UInt64) -> (answers: [Key: [ResolvedFrame]], settled: Int) {
         guard var work, let child else { return ([:], 0) }
         let ending = child.advance(&work.exchange, deadline: end, waitLimit)
@@ -193,7 +193,7 @@ package struct LineSymbolizer: LineSource {
         if ending == .broken || hangs {
             close()
             budget.recordFailure(at: now)
-            // What it failed at would make the next one fail.
+            // The query at which it failed would make the next child fail too.
             if let culprit = work.questions.dropFirst(settled.upperBound).first {
                 answers[culprit.key] = []
                 settled = settled.lowerBound..<settled.upperBound + 1
@@ -202,7 +202,7 @@ package struct LineSymbolizer: LineSource {
         return (kept(answers, of: work.questions.dropFirst(settled.lowerBound).prefix(settled.count)), settled.upperBound)
     }
 
-    /// As many questions as one child may see files for.
+    /// As many queries as one child may read files for.
     private static func batch(of questions: ArraySlice<Question>) -> ArraySlice<Question> {
         var seen: Set<String> = []
         return questions.prefix { question in
@@ -211,7 +211,7 @@ package struct LineSymbolizer: LineSource {
         }
     }
 
-    /// The child, or a new one where the present one may know a file by another content.
+    /// The child, or a new one if the current child may have read an older version of a file.
     private mutating func childFor(_ questions: ArraySlice<Question>) -> SymbolizerProcess? {
         let wanted = Dictionary(questions.map { ($0.file.path, $0.file.identity) }) { first, _ in first }
         let changed = wanted.contains { path, identity in childFiles[path].map { $0 != identity } ?? false }
@@ -228,7 +228,7 @@ package struct LineSymbolizer: LineSource {
         return child
     }
 
-    /// Keeps the answers, less those from a file that was replaced meanwhile: they may be of either one.
+    /// Caches the answers, except those from a file that was replaced meanwhile: they may refer to either version.
     private mutating func kept(_ answers: [Key: [ResolvedFrame]], of questions: ArraySlice<Question>) -> [Key: [ResolvedFrame]] {
         let files = Set(questions.map(\.file))
         let replaced = files.filter { FileIdentity(path: $0.path) != $0.identity }
@@ -249,7 +249,8 @@ package struct LineSymbolizer: LineSource {
             return [frame]
         }
         var levels = levelsByName(reply)
-        // gcc gives a lambda that was inlined no more of a name; what it was put into may have it: `__invoke_impl<void, routes()::<lambda()>&>`.
+        // gcc names an inlined lambda only `operator()`; its caller may have the full name: `__invoke_impl<void,
+        // routes()::<lambda()>&>`.
         for index in levels.indices.dropLast() where levels[index].name == "operator()" {
             guard let closure = levels[index + 1].name.flatMap(TemplateClosure.init(in:)) else { continue }
             levels[index].name = closure.function
@@ -281,7 +282,7 @@ package struct LineSymbolizer: LineSource {
         questions.flatMap { "\(quoted($0.file.path) ?? "") 0x\(Hexadecimal.text($0.address))\n".utf8 }
     }
 
-    /// The path as the program reads it; nil for one that it cannot.
+    /// The path, quoted for the program; nil if it cannot be quoted.
     private static func quoted(_ path: String) -> String? {
         guard !path.utf8.contains(where: { $0 < 0x20 }) else { return nil }
         return ["\"", "'"].first { !path.contains($0) }.map { $0 + path + $0 }

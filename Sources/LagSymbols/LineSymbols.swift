@@ -11,8 +11,9 @@ internal import LagDiagnosis
 /// configuration.symbols = .lines
 /// ```
 ///
-/// They come from an `llvm-symbolizer` that a monitor keeps as a child process while it runs; where there is none, frames have names alone.
+/// They come from an `llvm-symbolizer` that a monitor keeps as a child process while it runs. Without one, frames have only
+/// names.
 public enum LineSymbols {
-    /// Before the first monitor starts; further calls change nothing. Any thread.
+    /// Call it before the first monitor starts; further calls have no effect. Any thread.
     public static func enable() { LineSources.use { LineSymbolizer(files: $0) } }
 }

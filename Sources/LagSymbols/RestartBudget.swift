@@ -1,6 +1,6 @@
-/// How often a child that failed may be started anew.
+/// Limits how often a failed child is restarted.
 struct RestartBudget: Sendable {
-    /// So many failures within the window, and there is no other start until the oldest one is out of it.
+    /// After this many failures within the window, there is no restart until the oldest one is outside it.
     static let maximumFailures = 3
     static let windowNanoseconds: UInt64 = 60_000_000_000
 

@@ -5,27 +5,27 @@ internal import LagDiagnosis
 internal import LagModel
 internal import Synchronization
 
-/// A running `llvm-symbolizer` that answers questions until it is ended.
+/// A running `llvm-symbolizer` that answers queries until it is ended.
 ///
 /// The child's stdin and stdout are one socket, so that a write to a dead child is an error (`MSG_NOSIGNAL`) and never
 /// SIGPIPE in the host. It inherits no other descriptor, no blocked and no ignored signal, no environment (which could send
-/// it to a network), and it is in a process group of its own, where a terminal's Ctrl-C does not reach it. It is
-/// signalled and waited for by a descriptor of its own, never by a number that somebody else may have been given. Its end raises
-/// SIGCHLD in the host, as any child's does.
+/// it to a network), and it is in its own process group, where a terminal's Ctrl-C does not reach it. It is
+/// signalled and waited for by a pidfd, never by a process ID that may have been reused. Its exit raises
+/// SIGCHLD in the host, as for any child.
 ///
 /// One exchange at a time; others wait.
 final class SymbolizerProcess: Sendable {
-    /// What a child may allocate; files that it maps are the page cache's. The toolchain's takes about 25 MB for a program
-    /// of 24 MB.
+    /// The memory that a child may allocate; mapped files are not counted. The toolchain's symbolizer takes about 25 MB for a
+    /// program of 24 MB.
     static let maximumDataBytes: UInt64 = 512 << 20
-    /// How long a killed child may take to be gone. One that waits for a disk can take longer, and is waited for later.
+    /// How long a killed child may take to exit. One that waits for a disk can take longer, and is reaped later.
     private static let endMilliseconds: Int32 = 1000
     private static let readBytes = 64 << 10
 
     enum Ending: Sendable {
         case complete
         case timedOut
-        /// The child is gone, or says what no answer can be.
+        /// The child has exited, or sent an invalid answer.
         case broken
     }
 
@@ -38,7 +38,7 @@ final class SymbolizerProcess: Sendable {
     private let child: Mutex<Child?>
     let pid: Int32
 
-    /// Killed ones that were not gone in time.
+    /// Killed children that did not exit in time.
     private static let unreaped = Mutex<[Int32]>([])
 
     private init(pid: Int32, pidfd: Int32, socket: Int32) {
@@ -48,7 +48,7 @@ final class SymbolizerProcess: Sendable {
 
     deinit { end() }
 
-    /// Starts `program`; nil when the system refuses.
+    /// Starts `program`; nil if the system refuses.
     static func start(_ program: String) -> SymbolizerProcess? {
         reapLate()
         var ends: (Int32, Int32) = (-1, -1)
@@ -64,7 +64,8 @@ final class SymbolizerProcess: Sendable {
         }
         let pidfd = clr_pidfd_open(pid)
         guard pidfd >= 0 else {
-            // A kernel or a container without such descriptors. The child is a moment old and was not waited for.
+            // A kernel or a container without pidfds. The child was just started and not waited for, so its process ID is still
+            // valid.
             close(ends.0)
             kill(-pid, SIGKILL)
             while waitpid(pid, nil, 0) < 0, errno == EINTR {}
@@ -97,7 +98,7 @@ final class SymbolizerProcess: Sendable {
         let flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP
         posix_spawnattr_setflags(&attributes, Int16(flags))
 
-        // Names as they stand in the file: it does not know Swift's.
+        // Mangled names, because it cannot demangle Swift's.
         let words = [program, "--no-demangle", "--addresses", "--functions=linkage", "--inlines"]
         var arguments = words.map { strdup($0) } + [nil]
         var environment = [strdup("LC_ALL=C"), strdup("PATH=/usr/bin:/bin"), nil]
@@ -106,7 +107,7 @@ final class SymbolizerProcess: Sendable {
         return posix_spawn(&pid, program, &actions, &attributes, &arguments, &environment) == 0 ? pid : nil
     }
 
-    /// Questions on their way and what has come of them.
+    /// Queries in progress and their replies.
     struct Exchange: Sendable {
         fileprivate var unsent: ArraySlice<UInt8>
         fileprivate(set) var replies: SymbolizerReplies
@@ -117,13 +118,13 @@ final class SymbolizerProcess: Sendable {
         }
     }
 
-    /// How long a wait that was cut short may go on.
+    /// How long a shortened wait may still take.
     private static let pollIntervalNanoseconds: UInt64 = 10_000_000
 
-    /// Sends questions and takes replies until all are there, or until the deadline on CLOCK_MONOTONIC, or the limit.
+    /// Sends queries and receives replies until all have arrived, or until the deadline on CLOCK_MONOTONIC, or the limit.
     ///
-    /// After `.timedOut` it may be gone on with. After `.broken` the child must be ended: what it may still say belongs to no
-    /// question.
+    /// After `.timedOut` the exchange can be continued. After `.broken` the child must be ended: its further output belongs to no
+    /// query.
     func advance(_ exchange: inout Exchange, deadline: UInt64, _ limit: SharedDeadline) -> Ending {
         child.withLock { child in
             guard let socket = child?.socket else { return .broken }
@@ -132,7 +133,7 @@ final class SymbolizerProcess: Sendable {
                 let end = min(deadline, limit.nanoseconds)
                 guard now < end else { return .timedOut }
                 var poller = pollfd(fd: socket, events: Int16(exchange.unsent.isEmpty ? POLLIN : POLLIN | POLLOUT), revents: 0)
-                // Rounded up: what is due in less than a millisecond is not asked for in a tight loop.
+                // Rounded up, so that a deadline in less than a millisecond does not cause a busy loop.
                 let wait = min(end - now, Self.pollIntervalNanoseconds)
                 let ready = poll(&poller, 1, Int32((wait + 999_999) / 1_000_000))
                 if ready < 0, errno != EINTR { return .broken }
@@ -145,7 +146,7 @@ final class SymbolizerProcess: Sendable {
         }
     }
 
-    /// False when the child takes no more.
+    /// False if the child accepts no more.
     private static func send(_ unsent: inout ArraySlice<UInt8>, to socket: Int32) -> Bool {
         guard !unsent.isEmpty else { return true }
         let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
@@ -154,7 +155,7 @@ final class SymbolizerProcess: Sendable {
         return count > 0 || errno == EAGAIN || errno == EINTR
     }
 
-    /// False at the end, and when what came is no answer.
+    /// False at the end, and after an invalid answer.
     private static func receive(from socket: Int32, into replies: inout SymbolizerReplies) -> Bool {
         var count = 0
         var failure: Int32 = 0
@@ -167,11 +168,12 @@ final class SymbolizerProcess: Sendable {
         return count < 0 && (failure == EAGAIN || failure == EINTR)
     }
 
-    /// Kills the child and what it has started, and waits for it. Nothing of it is left then, unless it waits for a disk. May be called again.
+    /// Kills the child and its children, and waits for it. Nothing remains, unless the child waits for a disk. May be called
+    /// again.
     func end() {
         guard let child = child.withLock({ $0.take() }) else { return }
         close(child.socket)
-        // What a wrapper has started is in its group. Before it is waited for: until then the group's number is not reused.
+        // The children of a wrapper script are in its group. Before the wait, because until then the group's ID is not reused.
         _ = clr_pidfd_kill_group(child.pidfd, pid, SIGKILL)
         var poller = pollfd(fd: child.pidfd, events: Int16(POLLIN), revents: 0)
         while poll(&poller, 1, Self.endMilliseconds) < 0, errno == EINTR {}

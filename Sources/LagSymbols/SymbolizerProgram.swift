@@ -1,19 +1,19 @@
 internal import Glibc
 
-/// Looks for `llvm-symbolizer`.
+/// Finds `llvm-symbolizer`.
 ///
 /// Reads the environment: at start, while no other thread changes it.
 package enum SymbolizerProgram {
     private static let name = "llvm-symbolizer"
-    /// Where Debian's `llvm` packages put theirs.
+    /// The location of Debian's `llvm` packages.
     private static let versionedRoot = "/usr/lib"
 
     /// The program's absolute path: the one beside the first `swift` in PATH (it starts in half the time of Debian's),
-    /// the first in PATH, `/usr/bin`'s, or that of the newest `/usr/lib/llvm-*`. Nil when there is none.
+    /// the first in PATH, the one in `/usr/bin`, or that of the newest `/usr/lib/llvm-*`. Nil if there is none.
     package static func find() -> String? { find(in: getenv("PATH").map { String(cString: $0) } ?? "") }
 
     static func find(in searchPath: String) -> String? {
-        // A relative place depends on where the process happens to be.
+        // Relative folders depend on the working directory.
         let folders = searchPath.split(separator: ":").map(String.init).filter { $0.hasPrefix("/") }
         let toolchains = folders.lazy.compactMap { realPath("\($0)/swift") }.map(folder)
         let versioned = llvmFolders().map { "\(versionedRoot)/\($0)/bin" }
@@ -21,7 +21,7 @@ package enum SymbolizerProgram {
             .first(where: isProgram)
     }
 
-    /// Whether `path` is a file that may be executed.
+    /// Whether `path` is an executable file.
     package static func isProgram(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0

@@ -1,37 +1,37 @@
-/// Reads what `llvm-symbolizer --addresses` answers, in pieces as they come.
+/// Parses the output of `llvm-symbolizer --addresses`, in pieces as they arrive.
 ///
-/// A reply is the address in a line of its own, two lines a level (function; `file:line:column`), and an empty line (LLVM's
-/// manual, "llvm-symbolizer", output style LLVM). The address says which question it answers, so that a child that
-/// says too much or too little is found out and no answer can be given to the wrong question.
+/// A reply is a line with the address, two lines per level (function; `file:line:column`), and an empty line (LLVM's
+/// manual, "llvm-symbolizer", output style LLVM). The address identifies the query, so that a child that
+/// sends too much or too little is detected, and no answer can be assigned to the wrong query.
 struct SymbolizerReplies {
     struct Level: Equatable {
-        /// As the file has it; nil where it is not known.
+        /// As in the file; nil if not known.
         var rawName: String?
         var file: String?
         var line: Int?
         var column: Int?
-        /// The answer is that there is none.
+        /// Whether the answer reports no location.
         var hasNoLocation = false
     }
 
-    /// Longer replies are taken for nonsense. A level takes some hundred bytes.
+    /// Longer replies are rejected. A level takes some hundred bytes.
     static let maximumReplyBytes = 256 << 10
-    /// Of deeper inlining the outermost levels but the last are left out.
+    /// In deeper inlining, the outermost levels except the last are omitted.
     static let maximumLevels = 32
 
     private let addresses: [UInt64]
     private(set) var replies: [[Level]] = []
-    /// What came and is no whole reply yet.
+    /// Received bytes that are not yet a complete reply.
     private var rest: [UInt8] = []
-    /// Where in `rest` the search for an end goes on.
+    /// Where the search for an end continues in `rest`.
     private var searched = 0
 
-    /// - Parameter addresses: what was asked for, in this order.
+    /// - Parameter addresses: the queried addresses, in this order.
     init(addresses: [UInt64]) { self.addresses = addresses }
 
     var isComplete: Bool { replies.count == addresses.count }
 
-    /// Takes what came; false when that cannot be an answer.
+    /// Takes received bytes; false if they are not a valid answer.
     mutating func take(_ bytes: some Sequence<UInt8>) -> Bool {
         rest.append(contentsOf: bytes)
         var start = 0
@@ -45,7 +45,7 @@ struct SymbolizerReplies {
         return rest.count <= Self.maximumReplyBytes && !(isComplete && !rest.isEmpty)
     }
 
-    /// Where the next empty line's newline and the one before it are.
+    /// The index where the newline of the next empty line and the one before it are.
     private func endOfReply(from start: Int) -> Int? {
         var index = start
         while index + 1 < rest.count {
@@ -63,7 +63,7 @@ struct SymbolizerReplies {
         else { return false }
         var levels = stride(from: 1, to: lines.count, by: 2).map { Self.level(lines[$0], lines[$0 + 1]) }
         if levels.count > Self.maximumLevels { levels.removeSubrange(Self.maximumLevels - 1..<levels.count - 1) }
-        // Without a place it is the nearest symbol, however far away.
+        // Without a location, the name is that of the nearest symbol, however far away.
         let hasNoLocation = levels.allSatisfy(\.hasNoLocation)
         replies.append(
             levels.contains { $0.file != nil } ? levels : hasNoLocation && !levels.isEmpty ? [Level(hasNoLocation: true)] : []
@@ -79,7 +79,7 @@ struct SymbolizerReplies {
         }
         let file = parts.dropLast(2).joined(separator: ":")
         guard !file.hasSuffix(compilerGenerated), !file.isEmpty else { return level }
-        // A name alone, without a line, is that of the object file in the symbol table: nothing is known of the source.
+        // A bare name without a line is the object file from the symbol table: the source is not known.
         level.hasNoLocation = file == "??" || (line == 0 && !file.contains("/"))
         guard !level.hasNoLocation else { return level }
         level.file = file
@@ -91,6 +91,6 @@ struct SymbolizerReplies {
     }
 
     private static let newline = UInt8(ascii: "\n")
-    /// What Swift's compiler writes for code without a source; a folder may stand before it.
+    /// What Swift's compiler writes for code without a source; a folder may precede it.
     private static let compilerGenerated = "<compiler-generated>"
 }

@@ -1,13 +1,13 @@
 internal import LagModel
 
-/// Holds a value against what its field may hold.
+/// Checks a value against the content that its field allows.
 struct ContentCheck {
-    /// The bytes the value's place counts in.
+    /// The bytes that the value's position refers to.
     let text: UnsafeRawBufferPointer
 
     private static let longestExcerpt = 40
 
-    /// What is wrong with a value, behind the field's name: `is "x"; allowed: …`. Nil when nothing is.
+    /// The error of a value, to follow the field's name: `is "x"; allowed: …`. Nil if it is valid.
     func validationError(_ content: FieldContent, _ span: JSONCursor.Span) -> String? {
         switch content {
         case .schema: oneOf(["\(StallRecord.schema)"], span)
@@ -65,7 +65,7 @@ struct ContentCheck {
         UnsafeBufferPointer(rebasing: text.bindMemory(to: UInt8.self)[span.offset..<span.offset + span.count])
     }
 
-    /// The first problem of an array's elements, with the element's place.
+    /// The first problem of an array's elements, with the element's index.
     private func elements(
         _ span: JSONCursor.Span,
         _ allowed: String,
@@ -103,7 +103,7 @@ struct ContentCheck {
         return found ?? rules.first { $0.isRequired && !seen.contains("\($0.name)") }.map { ".\($0.name) is missing" }
     }
 
-    /// An object of texts with names of labels. Later versions may allow more of them.
+    /// An object of strings whose names are label names. Later versions may allow more names.
     private func labels(_ span: JSONCursor.Span) -> String? {
         let allowed = "an object of strings"
         guard span.kind == .object else { return wrong(span, allowed) }
@@ -122,7 +122,7 @@ struct ContentCheck {
         return found
     }
 
-    /// An object of texts, with any names.
+    /// An object of strings, with any names.
     private func attributes(_ span: JSONCursor.Span) -> String? {
         guard span.kind == .object else { return wrong(span, "an object of strings") }
         var cursor = JSONCursor(UnsafeRawBufferPointer(bytes(span)))
@@ -180,7 +180,7 @@ struct ContentCheck {
 }
 
 extension JSONCursor.Span {
-    /// The same place, counted from elsewhere.
+    /// The same position, relative to another start.
     fileprivate func moved(by offset: Int) -> JSONCursor.Span {
         JSONCursor.Span(offset: self.offset + offset, count: count, hasEscapes: hasEscapes, kind: kind)
     }

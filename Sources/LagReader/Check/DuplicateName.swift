@@ -1,10 +1,10 @@
-/// A name that an object of a JSON text has twice. RFC 8259 leaves to each reader which of the values it takes, so two readers of one
-/// line may see two stalls.
+/// Finds a duplicate name in an object of a JSON text. RFC 8259 lets each reader choose one of the values, so two readers of one
+/// line may see two different stalls.
 package enum DuplicateName {
     private static let longestExcerpt = 40
 
-    /// The first one, with the way to it: `lock_owner.frames[0].pc`. Nil: no object has a name twice.
-    /// - Parameter text: a JSON text, which ``JSONCursor`` has taken: its depth is bounded.
+    /// The path of the first one: `lock_owner.frames[0].pc`. Nil: no duplicates.
+    /// - Parameter text: a JSON text that ``JSONCursor`` has accepted, so its depth is bounded.
     package static func first(in text: UnsafeRawBufferPointer) -> String? {
         var cursor = JSONCursor(text)
         cursor.skipSpaces()
@@ -15,7 +15,7 @@ package enum DuplicateName {
         var found: String?
         switch cursor.byte {
         case UInt8(ascii: "{"):
-            // By their bytes: a String takes two ways to write one letter for the same.
+            // By their bytes: a String compares equal for two encodings of one letter.
             var names: Set<[UInt8]> = []
             _ = cursor.members { cursor, name, hasEscapes in
                 let bytes = hasEscapes ? JSONString.bytes(name) : Array(name)

@@ -1,16 +1,16 @@
 internal import LagModel
 
-/// Holds lines against the schema: every field of ``FieldTable``, and what fields say together. Unknown fields are
-/// allowed: the schema may grow. One thread.
+/// Checks lines against the schema: every field of ``FieldTable``, and relations between fields. Unknown fields are
+/// allowed because the schema may grow. One thread.
 package struct LineCheck: ~Copyable {
     private var scanner = LineScanner()
 
-    /// Each of four numbers has three digits of a millisecond.
+    /// The rounding error: each of four numbers has three fractional digits of a millisecond.
     private static let roundingNanoseconds: UInt64 = 4000
 
     package init() {}
 
-    /// What is wrong with a line, each with the name of the field; empty when nothing is.
+    /// The errors of a line, each with the name of the field; empty if there are none.
     package mutating func validationErrors(in line: UnsafeRawBufferPointer) -> [String] {
         if let failure = scanner.scan(line) { return ["not a JSON object: \(failure)"] }
         if scanner.span(.schema) == nil, let format = scanner.otherFormat {
@@ -35,7 +35,7 @@ package struct LineCheck: ~Copyable {
         return validationErrors
     }
 
-    /// An event that is not known may come with a later version; what all lines have is asked of it.
+    /// A later version may add events; an unknown event needs only the fields that all lines have.
     private borrowing func event(_ validationErrors: inout [String]) -> LineEvent? {
         guard let name = scanner.text(.event) else {
             validationErrors.append(scanner.span(.event) == nil ? "event is missing" : "event is not a string")
@@ -75,7 +75,7 @@ package struct LineCheck: ~Copyable {
         }
     }
 
-    /// What readers stumble over: text that is no UTF-8, `\u0000`, half of a surrogate pair.
+    /// Text that breaks readers: invalid UTF-8, `\u0000`, half of a surrogate pair.
     private borrowing func textErrors(_ line: UnsafeRawBufferPointer) -> [String] {
         var validationErrors: [String] = []
         if String(validating: line, as: UTF8.self) == nil { validationErrors.append("invalid UTF-8") }
@@ -100,7 +100,7 @@ package struct LineCheck: ~Copyable {
         return validationErrors
     }
 
-    /// The code unit of the `\uXXXX` at a place; nil when there is no such escape.
+    /// The code unit of the `\uXXXX` at a position; nil if there is no such escape.
     private static func unit(in line: UnsafeRawBufferPointer, at place: Int) -> UInt32? {
         guard place + 6 <= line.count, line[place] == UInt8(ascii: "\\"), line[place + 1] == UInt8(ascii: "u") else { return nil }
         return line[place + 2..<place + 6].reduce(0) { $0 << 4 | UInt32(Hexadecimal.value($1) ?? 0) }

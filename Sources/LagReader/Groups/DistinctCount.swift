@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// How many different things there were: exactly up to ``exactLimit``, beyond it by HyperLogLog (Flajolet et al. 2007) with 1024
+/// Counts distinct values: exactly up to ``exactLimit``, above it by HyperLogLog (Flajolet et al. 2007) with 1024
 /// registers, whose standard error is 3.3 %.
 package struct DistinctCount: Sendable {
     package static let exactLimit = 64
@@ -14,7 +14,7 @@ package struct DistinctCount: Sendable {
 
     package mutating func add(_ hash: UInt64) {
         guard registers.isEmpty else { return register(hash) }
-        // Most often it is the one before.
+        // Usually it is the previous one.
         var low = 0
         var high = hashes.count
         while low < high {
@@ -47,7 +47,7 @@ package struct DistinctCount: Sendable {
         let sum = registers.reduce(0.0) { $0 + 1 / Double(UInt64(1) << UInt64($1)) }
         let raw = 0.7213 / (1 + 1.079 / size) * size * size / sum
         let empty = registers.count { $0 == 0 }
-        // Small counts are estimated better by how many registers are still empty.
+        // For small counts, the number of empty registers gives a better estimate.
         if raw <= 2.5 * size, empty > 0 { return Int((size * log(size / Double(empty))).rounded()) }
         return Int(raw.rounded())
     }

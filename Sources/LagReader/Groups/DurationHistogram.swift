@@ -1,15 +1,15 @@
 internal import LagModel
 
-/// How often which duration came, in buckets that grow with the value: a percentile is off by at most ``relativeError``.
+/// A histogram of durations, with buckets that grow with the value: the error of a percentile is at most ``relativeError``.
 ///
-/// After HdrHistogram (Gil Tene): each octave of microseconds has 128 buckets, below 256 µs every microsecond has its own. Unlike it
-/// the buckets are kept only where something is, so that a hundred thousand groups fit in memory: 8 bytes for each bucket in use, and
-/// 4 for each in the range once they are many.
+/// After HdrHistogram (Gil Tene): each octave of microseconds has 128 buckets, below 256 µs every microsecond has its own. Unlike
+/// it, this keeps only non-empty buckets, so that a hundred thousand groups fit in memory: 8 bytes for each bucket in use, or,
+/// once there are many, 4 for each in the range.
 package struct DurationHistogram: Sendable {
     /// Half a bucket's width: a percentile is given as the bucket's middle.
     package static let relativeError = 1.0 / 256
     private static let bucketBits = 7
-    /// From here on a window over all buckets in the range is smaller, and faster.
+    /// Above this, an array of all buckets in the range is smaller and faster.
     private static let maximumPairs = 48
 
     private struct Pair: Sendable {
@@ -18,7 +18,7 @@ package struct DurationHistogram: Sendable {
     }
 
     package private(set) var count: UInt64 = 0
-    /// In the order of the buckets, until they are too many.
+    /// Sorted by bucket, until there are too many.
     private var pairs: ContiguousArray<Pair> = []
     private var window: ContiguousArray<UInt32> = []
     private var windowStart = 0
@@ -32,7 +32,7 @@ package struct DurationHistogram: Sendable {
         for (index, times) in other.window.enumerated() where times > 0 { add(bucket: other.windowStart + index, times: times) }
     }
 
-    /// The duration that so large a part of all does not exceed, 0…1; 0 when there is none.
+    /// The duration that a share (0…1) of all does not exceed; 0 if there are none.
     package func nanoseconds(atShare share: Double) -> UInt64 {
         let wanted = max(1, UInt64((share * Double(count)).rounded(.up)))
         var sum: UInt64 = 0
@@ -71,7 +71,7 @@ package struct DurationHistogram: Sendable {
     private mutating func addToWindow(_ bucket: Int, _ times: UInt32) {
         if window.isEmpty { windowStart = bucket }
         if bucket < windowStart {
-            // To the octave's start, so that it does not move for each new least value.
+            // From the octave's start, so that it does not move for each new minimum.
             let start = bucket & ~((1 << Self.bucketBits) - 1)
             window.insert(contentsOf: repeatElement(0, count: windowStart - start), at: 0)
             windowStart = start
@@ -81,14 +81,14 @@ package struct DurationHistogram: Sendable {
         window[index] = window[index].saturatingSum(times)
     }
 
-    /// The bucket of a number of microseconds: the place of its highest bit, and the seven bits below that.
+    /// The bucket of a number of microseconds: the position of its highest bit, and the seven bits below it.
     private static func bucket(_ microseconds: UInt64) -> Int {
         guard microseconds >= 1 << bucketBits else { return Int(microseconds) }
         let shift = 63 - bucketBits - microseconds.leadingZeroBitCount
         return (shift + 1) << bucketBits + Int(microseconds >> UInt64(shift)) & ((1 << bucketBits) - 1)
     }
 
-    /// The middle of the highest bucket is above what can be counted.
+    /// Saturates, because the middle of the highest bucket does not fit.
     private static func nanoseconds(_ bucket: Int) -> UInt64 {
         let (product, isTooMuch) = middle(bucket).multipliedReportingOverflow(by: 1000)
         return isTooMuch ? .max : product

@@ -1,12 +1,12 @@
 internal import LagModel
 
-/// What makes stalls belong together; by its name on the command line: `fingerprint`, `label:team`.
+/// The criterion for grouping stalls, by its name on the command line: `fingerprint`, `label:team`.
 package enum GroupKey: RawRepresentable, Hashable, CaseIterable, Sendable {
     case fingerprint, culprit, cause, loop, process, service, target, host, incident, request
     /// The value of the operator's label of that name.
     case label(String)
 
-    /// Without the labels, which are the operator's.
+    /// Without labels, because the operator chooses their names.
     package static let allCases: [GroupKey] = [
         .fingerprint, .culprit, .cause, .loop, .process, .service, .target, .host, .incident, .request,
     ]

@@ -1,15 +1,15 @@
 internal import Glibc
 
-/// Groups by their key, a bounded number of them: what comes when it is full goes into one group for the rest.
+/// Groups by key, with a bounded number: when the table is full, new keys are counted in one group for the rest.
 package struct GroupTable: Sendable {
-    /// With what a group needs (about 0.3 KB for a few stalls, 6 KB for many), this many fit in the memory that is promised.
+    /// This many fit in the documented memory (a group needs about 0.3 KB for a few stalls, 6 KB for many).
     package static let maximumGroups = 65_536
 
-    /// Longer keys, culprits and fingerprints are cut to this: lines of a hostile writer shall not fill the memory.
+    /// Longer keys, culprits and fingerprints are truncated, so that lines of a hostile writer cannot fill the memory.
     package static let maximumTextBytes = 512
 
     package private(set) var groups: ContiguousArray<StallGroup> = []
-    /// What found no place.
+    /// The group for keys that did not fit.
     package private(set) var rest = StallGroup(key: [])
     private var hashes: ContiguousArray<UInt64> = []
     /// Index into ``groups`` plus one; 0: free.
@@ -17,8 +17,8 @@ package struct GroupTable: Sendable {
 
     package init() {}
 
-    /// Changes the group of a key, made when it is new.
-    /// - Returns: its index in ``groups``; -1: it is in ``rest``.
+    /// Changes the group of a key, created if it is new.
+    /// - Returns: its index in ``groups``; -1: ``rest``.
     @discardableResult @inline(__always)
     mutating func update(_ key: UnsafeBufferPointer<UInt8>, _ body: (inout StallGroup) -> Void) -> Int {
         let index = index(of: key.cut(Self.maximumTextBytes))
@@ -26,13 +26,13 @@ package struct GroupTable: Sendable {
         return index
     }
 
-    /// - Returns: for each of the other's groups its index here; -1: it went into ``rest``.
+    /// - Returns: for each group of the other, its index here; -1: ``rest``.
     @discardableResult package mutating func add(_ other: GroupTable) -> [Int] {
         rest.add(other.rest)
         return other.groups.map { group in group.key.withUnsafeBufferPointer { update($0) { $0.add(group) } } }
     }
 
-    /// -1 when there is no place.
+    /// -1 if the table is full.
     private mutating func index(of key: UnsafeBufferPointer<UInt8>) -> Int {
         let hash = ByteHash.hash(key)
         var slot = Int(truncatingIfNeeded: hash) & (slots.count - 1)
@@ -67,12 +67,12 @@ package struct GroupTable: Sendable {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// So many bytes at most, and no part of a character at the end.
+    /// At most `maximum` bytes, without a partial character at the end.
     @inline(__always) func cut(_ maximum: Int) -> Self { count <= maximum ? self : cutAtCharacter(maximum) }
 
     private func cutAtCharacter(_ maximum: Int) -> Self {
         var end = maximum
-        // A character has three bytes after its first at most.
+        // A character has at most three bytes after its first.
         while end > maximum - 3, self[end] & 0xc0 == 0x80 { end -= 1 }
         return Self(rebasing: self[..<end])
     }

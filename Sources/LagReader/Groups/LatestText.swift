@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// What a field said last, by the stalls' times, and whether it ever said something else. The order of reading makes no difference: of two
-/// of the same time the one that is first as text stays.
+/// The latest value of a field, by the stalls' times, and whether it ever had another value. The result does not depend on the
+/// order of reading: of two values with the same time, the alphabetically first stays.
 package struct LatestText: Sendable {
     package private(set) var text: [UInt8] = []
-    /// Of lines that have the field at all.
+    /// Whether lines with the field had different values.
     package private(set) var hasOthers = false
     private var time = Int64.min
 

@@ -1,27 +1,27 @@
-/// What lines there were, beside those that are counted.
+/// Counts lines that are not counted as stalls.
 package struct LineTally: Sendable, Equatable {
     package var lines: UInt64 = 0
-    /// No JSON, or too long.
+    /// Not JSON, or too long.
     package var damaged: UInt64 = 0
-    /// Ours, without what a stall must have.
+    /// Our lines without fields that a stall requires.
     package var incomplete: UInt64 = 0
-    /// JSON of other programs.
+    /// JSON lines of other programs.
     package private(set) var foreign: UInt64 = 0
-    /// Of formats that are not read.
+    /// Lines in formats that are not read.
     package private(set) var otherFormats: [OtherFormat: UInt64] = [:]
-    /// Of stalls that were counted by another line.
+    /// Lines of stalls that another line already counted.
     package var repeated: UInt64 = 0
-    /// Of stalls outside the times and names that were asked for.
+    /// Lines of stalls outside the requested times and names.
     package var outside: UInt64 = 0
 
     package init() {}
 
     package var otherFormatCount: UInt64 { otherFormats.values.reduce(0, +) }
 
-    /// Whether there was nothing but lines that are not read, some of them ours.
+    /// Whether there were only lines that are not read, some of them ours.
     package var isUnread: Bool { otherFormatCount > 0 && otherFormatCount + foreign + damaged + incomplete == lines }
 
-    /// A line that is JSON and no record in the native format.
+    /// Counts a JSON line that is not a record in the native format.
     package mutating func addForeign(_ line: borrowing LineScanner) {
         if let format = line.otherFormat { otherFormats[format, default: 0] += 1 } else { foreign += 1 }
     }

@@ -1,12 +1,12 @@
 internal import Glibc
 internal import LagModel
 
-/// What is known of stalls that belong together. The order in which they are added makes no difference.
+/// Statistics of the stalls of a group. The result does not depend on the order in which they are added.
 package struct StallGroup: Sendable {
-    /// The causes in the order of the schema; `unknown` also for words that this version does not know.
+    /// The causes in the order of the schema; causes that this version does not know count as `unknown`.
     package static let causes = StallRecord.Cause.allCases.map(\.rawValue)
 
-    /// What they have in common.
+    /// The common key of the stalls.
     package let key: [UInt8]
     package private(set) var count: UInt64 = 0
     package private(set) var totalNanoseconds: UInt64 = 0
@@ -16,14 +16,14 @@ package struct StallGroup: Sendable {
     package private(set) var causes = [UInt64](repeating: 0, count: Self.causes.count)
     package private(set) var firstTime = Int64.max
     package private(set) var lastTime = Int64.min
-    /// Of the last stall that has one, as with the others here.
+    /// The culprit of the latest stall that has one; likewise for the fields below.
     package private(set) var culprit = LatestText()
     package private(set) var fingerprint = LatestText()
     package private(set) var process = LatestText()
     package private(set) var service = LatestText()
-    /// Of stalls that go on, or whose end was lost.
+    /// The number of stalls that are in progress, or whose end was lost.
     package internal(set) var openCount: UInt64 = 0
-    /// Stalls without a line of their own, which a limit held back; they are in no other figure.
+    /// Stalls without their own line, which a limit suppressed; no other figure includes them.
     package private(set) var heldBackCount: UInt64 = 0
     package private(set) var heldBackNanoseconds: UInt64 = 0
 
@@ -31,10 +31,10 @@ package struct StallGroup: Sendable {
 
     package init(key: [UInt8]) { self.key = key }
 
-    /// What decides the rank: all the time that is known of.
+    /// The rank: the total known time.
     package var weight: UInt64 { totalNanoseconds.saturatingSum(heldBackNanoseconds) }
 
-    /// The duration that so large a part of them does not exceed, 0…1.
+    /// The duration that a share (0…1) of the stalls does not exceed.
     package func nanoseconds(atShare share: Double) -> UInt64 { min(worstNanoseconds, durations.nanoseconds(atShare: share)) }
 
     /// The most frequent cause.
@@ -84,7 +84,7 @@ package struct StallGroup: Sendable {
         heldBackNanoseconds = heldBackNanoseconds.saturatingSum(other.heldBackNanoseconds)
     }
 
-    /// Where a cause is in ``causes``.
+    /// The index of a cause in ``causes``.
     package static func causeIndex(_ line: borrowing LineScanner) -> Int {
         let index = line.withText(.cause) { text in
             causeNames.firstIndex {

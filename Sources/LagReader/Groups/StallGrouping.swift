@@ -1,8 +1,9 @@
 internal import LagModel
 
-/// Groups the stalls of lines, each stall once. One thread; those of several threads share a deduplicator, and are added up at the end.
+/// Groups the stalls of lines, each stall once. One thread; instances of several threads share a deduplicator, and are merged at
+/// the end.
 package struct StallGrouping: ~Copyable, LineConsumer {
-    /// What was found. The same in any order of reading.
+    /// The result. It does not depend on the order of reading.
     package struct Aggregate: Sendable {
         package var table = GroupTable()
         package var tally = LineTally()
@@ -15,17 +16,17 @@ package struct StallGrouping: ~Copyable, LineConsumer {
         }
     }
 
-    /// What else is known of a line while it is in the scanner.
+    /// Further information about the line in the scanner.
     package enum Observation: Sendable {
         /// A stall that counts, in the group at this index of the table; -1: in the rest.
         case stall(group: Int, time: Int64, nanoseconds: UInt64, isOpen: Bool)
-        /// A line about other lines, each time that it comes.
+        /// A line that reports on other lines, each time that it appears.
         case notice
     }
 
     private let key: GroupKey
     private let observe: ((borrowing LineScanner, Observation) -> Void)?
-    /// By the stall's start, in nanoseconds since 1970.
+    /// The selected range of the stalls' start times, in nanoseconds since 1970.
     private let times: Range<Int64>
     private let filter: StallFilter
     private let deduplicator: StallDeduplicator
@@ -33,8 +34,8 @@ package struct StallGrouping: ~Copyable, LineConsumer {
     private var aggregate = Aggregate()
 
     /// - Parameters:
-    ///   - filter: which stalls count.
-    ///   - observe: called for each stall that counts, for those who need more of it than its group.
+    ///   - filter: selects the stalls that count.
+    ///   - observe: called for each stall that counts, for callers that need more than its group.
     package init(
         by key: GroupKey,
         times: Range<Int64> = .min ..< .max,
@@ -62,7 +63,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
                 aggregate.tally.repeated += 1
                 return
             }
-            // After the deduplicator, which must know all lines of a stall: they need not have the same time.
+            // After the deduplicator, which must see all lines of a stall, because their times may differ.
             guard let time = scanner.time(.time), isWanted(at: time) else {
                 aggregate.tally.outside += 1
                 return
@@ -86,7 +87,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
         aggregate.tally.damaged += 1
     }
 
-    /// What there is so far; stalls that go on are in it.
+    /// The result so far, including stalls in progress.
     package borrowing func snapshot() -> Aggregate {
         var other = StallGrouping(by: key, times: times, filter: filter, deduplicator: deduplicator)
         other.takeOpenLines()
@@ -95,7 +96,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
         return snapshot
     }
 
-    /// Counts the stalls whose end has not come. Once, when everything is read.
+    /// Counts the stalls without an end line. Call it once, when everything is read.
     package mutating func takeOpenLines() {
         for line in deduplicator.openLines() {
             line.withUnsafeBytes { bytes in
@@ -128,13 +129,13 @@ package struct StallGrouping: ~Copyable, LineConsumer {
 
     private mutating func countHeldBack(time: Int64) {
         guard let count = scanner.count(.suppressed), let total = scanner.nanoseconds(.total) else { return }
-        // Those of many fingerprints have none of their own.
+        // Lines about many fingerprints have no fingerprint.
         Self.withKey(key, scanner) { key in
             aggregate.table.update(key) { $0.addHeldBack(count: count, nanoseconds: total, lastTime: time) }
         }
     }
 
-    /// What the line does not say is the empty key.
+    /// A missing field gives the empty key.
     private static func withKey(
         _ key: GroupKey,
         _ scanner: borrowing LineScanner,
@@ -147,7 +148,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
         } else if scanner.withText(key.field, body) != nil {
             return
         }
-        // A stall that has nothing to do with others is an incident by itself.
+        // A stall without related stalls is its own incident.
         if key == .incident, scanner.withText(.id, body) != nil { return }
         body(UnsafeBufferPointer(start: nil, count: 0))
     }

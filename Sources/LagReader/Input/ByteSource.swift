@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// Bytes that come one after the other. One thread at a time.
+/// A sequential source of bytes. One thread at a time.
 package protocol ByteSource: AnyObject {
-    /// Fills `buffer` from its start, as far as bytes are there.
+    /// Fills `buffer` from its start with the available bytes.
     /// - Returns: how many; 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(InputError) -> Int
 }
 
-/// A regular file's bytes from a place on; many may read one file at the same time.
+/// A regular file's bytes from an offset; several threads may read one file at the same time.
 package final class RangeSource: ByteSource {
     private let file: InputFile
     private let progress: ReadProgress?
@@ -33,7 +33,7 @@ package final class RangeSource: ByteSource {
         }
     }
 
-    /// Opened with the first reading.
+    /// Opened at the first read.
     private func descriptor() throws(InputError) -> Int32 {
         if let opened { return opened.descriptor }
         let file = try file.opened()
@@ -69,7 +69,7 @@ package final class StreamSource: ByteSource {
                 progress?.add(count)
                 return count
             }
-            // Somebody may have made stdin non-blocking.
+            // Another process may have made stdin non-blocking.
             if errno == EAGAIN {
                 var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
                 _ = poll(&entry, 1, -1)

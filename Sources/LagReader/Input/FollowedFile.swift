@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// A file that grows, is emptied or replaced, as logs are: what `tail -F` does. One thread at a time.
+/// Follows a file that grows, is truncated or replaced, like `tail -F`. One thread at a time.
 ///
-/// A file that is missing is waited for. One that got shorter is read from its start (a file that was emptied and has grown beyond
-/// its former length between two polls cannot be distinguished from one that only grew). When another file has the path, the old one is read to its end,
-/// twice with a poll between, for its writer may not know yet; then the new one from its start.
+/// A missing file is waited for. A file that became shorter is read from its start. (A file that was truncated and grew beyond
+/// its former length between two polls looks like one that only grew.) When another file has the path, the old one is first read
+/// to its end, twice with a poll in between, because its writer may not have switched yet; then the new one from its start.
 package final class FollowedFile {
     package let path: String
     private var descriptor: Int32 = -1
@@ -13,7 +13,7 @@ package final class FollowedFile {
     private var isSkipping = false
     private var wasReplaced = false
     private let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
-    /// What was last wrong; reported once.
+    /// The last error; reported once.
     package private(set) var inputError: InputError?
 
     package init(path: String) { self.path = path }
@@ -23,7 +23,7 @@ package final class FollowedFile {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Hands on the lines that have come since the last call.
+    /// Passes on the lines that were added since the last call.
     /// - Returns: whether there were bytes.
     package func readNew(_ take: (LineReader.Piece) -> Void) -> Bool {
         guard descriptor >= 0 || openFile() else { return false }
@@ -38,7 +38,7 @@ package final class FollowedFile {
         var named = stat()
         let isReplaced = stat(path, &named) != 0 || named.st_ino != own.st_ino || named.st_dev != own.st_dev
         if isReplaced, wasReplaced {
-            // What stands without a newline at the end of a file that is not written any more is a line.
+            // Text without a newline at the end of a file that is no longer written is a line.
             if !isSkipping { partial.withUnsafeBytes { hand($0, take) } }
             close(descriptor)
             descriptor = -1
@@ -49,7 +49,7 @@ package final class FollowedFile {
         return hasRead
     }
 
-    /// Why the file that is open cannot be followed.
+    /// Why the open file cannot be followed.
     private func refusal() -> InputError? {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -60,7 +60,7 @@ package final class FollowedFile {
         return InputError(refused: path, "gzip, which cannot be followed; allowed to follow: files of plain lines")
     }
 
-    /// Opens it, if it is there, and says why it cannot be followed: what is no regular file, and gzip.
+    /// Opens the file, if it exists, and returns why it cannot be followed: it is not a regular file, or it is gzip.
     package func openFirst() -> InputError? {
         guard descriptor < 0, !openFile(), let inputError else { return nil }
         return inputError.isRefusal ? inputError : nil

@@ -1,7 +1,7 @@
 internal import CZlib
 
 extension Gzip {
-    /// gzip of some bytes, in one piece; the same for the same bytes. Nil when there is no memory for it.
+    /// Compresses bytes with gzip, in one piece; deterministic. Nil if out of memory.
     package static func compressed(_ bytes: [UInt8]) -> [UInt8]? {
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         defer { stream.deallocate() }

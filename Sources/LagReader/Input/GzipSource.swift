@@ -1,17 +1,17 @@
 internal import CZlib
 
-/// What is fixed in gzip (RFC 1952).
+/// Constants of gzip (RFC 1952).
 package enum Gzip {
     static let magic: [UInt8] = [0x1f, 0x8b]
 }
 
-/// Undoes gzip, one member after the other: files that were compressed in parts and joined are whole.
+/// Decompresses gzip, one member after the other, so that files work that were compressed in parts and joined.
 ///
-/// Data that are cut short or damaged give what comes before the damage, then the error. Zeros after the last member are padding
-/// (tapes, some archivers); anything else there is reported. Memory: 64 KiB and zlib's window of 32 KiB.
+/// Truncated or damaged data give the bytes before the damage, then the error. Zeros after the last member are padding
+/// (tapes, some archivers); anything else there is an error. Memory: 64 KiB and zlib's window of 32 KiB.
 package final class GzipSource: ByteSource {
     private static let inputBytes = 64 << 10
-    /// Either of gzip's and zlib's heads, and the largest window (zlib.h, `inflateInit2`).
+    /// gzip's header, and the largest window (zlib.h, `inflateInit2`).
     private static let windowBitsForGzip: Int32 = 15 + 16
 
     private enum State {
@@ -22,7 +22,7 @@ package final class GzipSource: ByteSource {
     private let upstream: any ByteSource
     private let name: String
     private let input = UnsafeMutableRawBufferPointer.allocate(byteCount: inputBytes, alignment: 16)
-    /// Has an address of its own: zlib's state points back at it, and refuses another one.
+    /// Needs a stable address: zlib's state points back at it, and rejects another one.
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var state = State.betweenMembers
     private var members = 0
@@ -54,7 +54,7 @@ package final class GzipSource: ByteSource {
             }
         }
         let count = room - Int(stream.pointee.avail_out)
-        // What could be had first; the error with the next call.
+        // First the decompressed bytes; the error with the next call.
         if count == 0, case .failed(let inputError) = state {
             state = .ended
             throw inputError
@@ -62,7 +62,7 @@ package final class GzipSource: ByteSource {
         return count
     }
 
-    /// One call of zlib. False when there is no more.
+    /// One call of zlib. False at the end.
     private func step() throws(InputError) -> Bool {
         switch state {
         case .ended, .failed: return false

@@ -1,29 +1,29 @@
 internal import Glibc
 internal import Synchronization
 
-/// What is read: a file, or stdin. It says what it holds by its first bytes, never by its name. Any thread.
+/// An input: a file, or stdin. Its first bytes determine its format, never its name. Any thread.
 package final class InputFile: Sendable {
     package enum Content: Sendable, Equatable {
-        /// Lines in a regular file, which can be read from any place.
+        /// Lines in a regular file, which can be read from any offset.
         case plain(bytes: UInt64)
         case gzip
-        /// Lines that come one after the other: a pipe, a terminal, a socket.
+        /// A sequential stream of lines: a pipe, a terminal, a socket.
         case stream
     }
 
     /// `stdin`, or the path.
     package let name: String
     package let content: Content
-    /// How many bytes there are to read, compressed or not; nil for a stream.
+    /// The number of bytes to read, compressed or not; nil for a stream.
     package let bytes: UInt64?
-    /// Where a plain file's bytes begin: stdin may have been read before.
+    /// Where a plain file's bytes begin: part of stdin may already have been read.
     package let start: UInt64
-    /// Of what cannot be opened a second time, stdin and pipes; nil for a file, which is open only while it is read.
+    /// The open descriptor of stdin or a pipe, which cannot be reopened; nil for a file, which is open only while it is read.
     private let kept: OpenFile?
     private let shared = Mutex(Shared())
     private let device: dev_t
     private let inode: ino_t
-    /// What was read from a stream to recognise its format.
+    /// The bytes that were read from a stream to recognise its format.
     let head: [UInt8]
 
     private struct Shared {
@@ -33,8 +33,8 @@ package final class InputFile: Sendable {
     /// The name of stdin on the command line.
     package static let stdin = "-"
 
-    /// Looks at a file, `-` for stdin. Waits for the first bytes of a stream.
-    /// - Throws: ``InputError`` when it cannot be opened or read, or is a folder.
+    /// Examines a file, `-` for stdin. Waits for the first bytes of a stream.
+    /// - Throws: ``InputError`` if it cannot be opened or read, or is a folder.
     package init(_ path: String) throws(InputError) {
         let isStdin = path == Self.stdin
         name = isStdin ? "stdin" : path
@@ -66,8 +66,8 @@ package final class InputFile: Sendable {
         }
     }
 
-    /// The file, open as long as somebody keeps what this returns; all who read it at one time share it.
-    /// - Throws: ``InputError`` when it cannot be opened any more, or the path leads to another file by now.
+    /// The open file; it stays open while the result is retained, and concurrent readers share it.
+    /// - Throws: ``InputError`` if it can no longer be opened, or the path now refers to another file.
     func opened() throws(InputError) -> OpenFile {
         if let kept { return kept }
         return try shared.withLock { shared throws(InputError) in
@@ -85,7 +85,7 @@ package final class InputFile: Sendable {
         }
     }
 
-    /// Its lines' bytes from the start, decompressed. Once for a stream.
+    /// The bytes of its lines from the start, decompressed. Only once for a stream.
     package func source(progress: ReadProgress? = nil) -> any ByteSource {
         switch content {
         case .plain: RangeSource(file: self, from: start, progress: progress)
@@ -95,7 +95,7 @@ package final class InputFile: Sendable {
         }
     }
 
-    /// So many bytes, or what there is; nil for an error, given by `errno`.
+    /// Reads `count` bytes, or fewer at the end; nil after an error, see `errno`.
     private static func readFully(_ descriptor: Int32, count: Int, from place: UInt64?) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0
@@ -116,9 +116,9 @@ package final class InputFile: Sendable {
 
 /// Why a file, or the rest of it, could not be read.
 package struct InputError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// Whether the file's bytes are damaged, and not the way to them.
+    /// Whether the file's contents are damaged, in contrast to an error of access.
     package let isDamage: Bool
-    /// Whether it is there, and not of a kind that can be read so.
+    /// Whether it exists but is of a kind that cannot be read in this way.
     package let isRefusal: Bool
     package let description: String
 
@@ -128,7 +128,7 @@ package struct InputError: Error, Sendable, Equatable, CustomStringConvertible {
         description = "\(what) \(name): \(String(cString: strerror(code)))"
     }
 
-    /// - Parameter why: what it is, and what is allowed.
+    /// - Parameter why: what the file is, and what is allowed.
     package init(refused name: String, _ why: String) {
         isDamage = false
         isRefusal = true

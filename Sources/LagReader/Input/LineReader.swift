@@ -1,23 +1,23 @@
 internal import Glibc
 
-/// Cuts bytes into lines, in a buffer of fixed size: a line that is longer than allowed is reported, and not kept. One thread.
+/// Splits bytes into lines, in a buffer of fixed size: an overlong line is reported, and not kept. One thread.
 package final class LineReader {
-    /// What a line may have: as much as the writer may be set to.
+    /// The maximum of a line: the largest limit that the writer can be set to.
     package static let maximumLineBytes = 1 << 20
-    /// Small enough to stay in a processor's second cache.
+    /// Small enough to fit in a processor's L2 cache.
     private static let blockBytes = 256 << 10
 
     package enum Piece {
-        /// Without its newline; good during the call. Blank lines do not come.
+        /// A line without its newline; valid during the call. Blank lines are skipped.
         case line(UnsafeRawBufferPointer)
         /// A line of more than ``maximumLineBytes``.
         case overlong
     }
 
-    /// Of the piece that is taken: from 1, counted from where the reading began.
+    /// The number of the current piece: from 1, counted from where the reading began.
     package private(set) var lineNumber = 0
     private var isStopped = false
-    /// Whether the last line had no newline, because it is the end.
+    /// Whether the last line had no newline, because the input ended.
     package private(set) var isUnterminated = false
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: maximumLineBytes + blockBytes, alignment: 64)
 
@@ -25,13 +25,13 @@ package final class LineReader {
 
     deinit { buffer.deallocate() }
 
-    /// Hands on the lines that begin in a part of the input.
+    /// Passes on the lines that begin in a part of the input.
     /// - Parameters:
-    ///   - part: bytes counted in `source`'s own place; a line that begins before its end is read whole. When the part does not
+    ///   - part: a range of offsets in `source`; a line that begins before its end is read completely. If the part does not
     ///     begin at the start of the input, `source` begins one byte before it: a line begins there if that byte is a newline.
-    ///   - isInside: whether the part begins somewhere within the input.
-    ///   - afterRead: called when the lines of what came at once were handed on.
-    /// - Throws: what `source` throws; the lines before are handed on.
+    ///   - isInside: whether the part begins within the input.
+    ///   - afterRead: called after the lines of each read were passed on.
+    /// - Throws: errors of `source`; the lines before were passed on.
     package func read(
         _ source: any ByteSource,
         part: Range<UInt64> = 0..<UInt64.max,
@@ -86,10 +86,10 @@ package final class LineReader {
         }
     }
 
-    /// Ends the reading that goes on: from within what it calls.
+    /// Ends the reading in progress; call it from a callback.
     package func stop() { isStopped = true }
 
-    /// Whether a line has nothing but spaces, tabs and the CR of a line's end.
+    /// Whether a line has only spaces, tabs and the CR of a line end.
     static func isBlank(_ line: UnsafeRawBufferPointer) -> Bool { line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0d } }
 
     private func deliver(_ start: Int, _ end: Int, _ take: (Piece) -> Void) {

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A descriptor that is closed with its last user; stdin is left open. Any thread.
+/// A descriptor that is closed with its last user; stdin stays open. Any thread.
 final class OpenFile: Sendable {
     let descriptor: Int32
 

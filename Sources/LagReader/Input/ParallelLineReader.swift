@@ -2,20 +2,20 @@ internal import Dispatch
 internal import Glibc
 internal import Synchronization
 
-/// What is done with lines. Each reading thread has one of its own; what they found is put together at the end.
+/// Consumes lines. Each reading thread has its own consumer; the results are merged at the end.
 package protocol LineConsumer: ~Copyable, SendableMetatype {
     associatedtype Aggregate: Sendable
 
-    /// A line without its newline; it is good during the call. Blank lines do not come.
+    /// A line without its newline; valid during the call. Blank lines are skipped.
     mutating func take(_ line: UnsafeRawBufferPointer)
     /// A line that was too long to be kept.
     mutating func takeOverlong()
     consuming func finish() -> Aggregate
 }
 
-/// Reads the lines of several files with several threads; the order of the lines is not kept.
+/// Reads the lines of several files with several threads; the order of lines is not preserved.
 package struct ParallelLineReader: Sendable {
-    /// A part of a file that a thread takes at once.
+    /// The size of the part of a file that a thread takes at once.
     private static let partBytes: UInt64 = 8 << 20
 
     private struct Part {
@@ -24,7 +24,8 @@ package struct ParallelLineReader: Sendable {
         let range: Range<UInt64>?
     }
 
-    /// The parts of all files, in the order of the files: not one by one, for a sparse file may claim to have millions of gigabytes.
+    /// The parts of all files, in the order of the files; computed on demand, because a sparse file may claim millions of
+    /// gigabytes.
     private struct Files {
         private var files: [(file: InputFile, parts: Int)] = []
         private(set) var count = 0
@@ -43,8 +44,9 @@ package struct ParallelLineReader: Sendable {
         }
 
         /// - Parameters:
-        ///   - number: of the part.
-        ///   - place: of its file, and how many parts are before that; at first (0, 0). Numbers grow from call to call.
+        ///   - number: the number of the part.
+        ///   - place: the index of its file, and the number of parts before that file; initially (0, 0). Numbers grow from call
+        ///     to call.
         func part(_ number: Int, from place: inout (index: Int, before: Int)) -> Part? {
             while place.index < files.count, number - place.before >= files[place.index].parts {
                 place = (place.index + 1, place.before + files[place.index].parts)
@@ -54,7 +56,7 @@ package struct ParallelLineReader: Sendable {
             guard case .plain = file.content else { return Part(file: file, range: nil) }
             let index = number - place.before
             let begin = file.start + UInt64(index) * ParallelLineReader.partBytes
-            // What is appended meanwhile belongs to the last one.
+            // Data that is appended meanwhile belongs to the last part.
             return Part(file: file, range: begin..<(index + 1 == parts ? UInt64.max : begin + ParallelLineReader.partBytes))
         }
     }
@@ -63,15 +65,15 @@ package struct ParallelLineReader: Sendable {
     private let workers: Int
     private let progress: ReadProgress
 
-    /// - Parameter workers: how many threads at most; there are never more than parts.
+    /// - Parameter workers: the maximum number of threads; never more than there are parts.
     package init(_ files: [InputFile], workers: Int, progress: ReadProgress? = nil) {
         self.files = Files(files)
         self.workers = max(1, min(workers, self.files.count))
         self.progress = progress ?? ReadProgress(total: 0)
     }
 
-    /// Reads everything, and returns when that is done.
-    /// - Parameter make: a consumer for a thread; called in that thread.
+    /// Reads everything, then returns.
+    /// - Parameter make: creates a consumer for a thread; called in that thread.
     package func run<Consumer: LineConsumer & ~Copyable>(
         _ make: @Sendable () -> Consumer
     ) -> (aggregates: [Consumer.Aggregate], inputErrors: [InputError]) {
@@ -81,7 +83,8 @@ package struct ParallelLineReader: Sendable {
             var consumer = make()
             let lineReader = LineReader()
             var inputErrors: [InputError] = []
-            // Parts are given out in the order of the files, so a file stays open from its first part to its last, whatever becomes of its name.
+            // Parts are assigned in the order of the files, so a file stays open from its first to its last part, even if it is
+            // renamed.
             var current: (file: InputFile, opened: OpenFile)?
             var place = (index: 0, before: 0)
             while let part = files.part(next.add(1, ordering: .relaxed).oldValue, from: &place) {

@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// How far reading has come; written by the readers, read by whoever shows it. Any thread.
+/// The progress of reading, updated by the readers. Any thread.
 package final class ReadProgress: Sendable {
-    /// Bytes there are, as far as known.
+    /// The total number of bytes, as far as known.
     package let total: UInt64
     private let done = Atomic<UInt64>(0)
 

@@ -1,10 +1,10 @@
 internal import Glibc
 internal import LagModel
 
-/// Finds the field of a name: one access to a small table, and one comparison. No counted references on the way.
+/// Finds the field of a name with one access to a small table and one comparison. No reference counting.
 struct FieldNames: ~Copyable {
     private struct Entry {
-        /// Nil: nothing is here. A static string's, so it stays.
+        /// Nil: an empty slot. Points to a static string, so it stays valid.
         let name: UnsafePointer<UInt8>?
         let count: Int
         let field: StallField
@@ -30,7 +30,7 @@ struct FieldNames: ~Copyable {
     @inline(__always) borrowing func field(named name: UnsafeBufferPointer<UInt8>) -> StallField? {
         guard let first = name.baseAddress, !name.isEmpty else { return nil }
         var slot = Self.slot(name)
-        // It ends: there are more slots than names.
+        // This loop ends because there are more slots than names.
         while let known = entries[slot].name {
             if entries[slot].count == name.count, memcmp(known, first, name.count) == 0 { return entries[slot].field }
             slot = (slot + 1) % Self.slots

@@ -1,5 +1,5 @@
 extension JSONCursor {
-    /// Steps over a value, and returns where it is and what; nil after a failure.
+    /// Steps over a value, and returns its position and kind; nil after a failure.
     @inline(__always) package mutating func value(depth: Int = 0) -> Span? {
         let first = position
         let kind: Kind
@@ -17,8 +17,8 @@ extension JSONCursor {
         return Span(offset: first - start, count: position - first, hasEscapes: false, kind: kind)
     }
 
-    /// The members of an object, one after the other, from the opening brace on: `body` gets the name as it is written, and whether
-    /// it has escapes, and has to step over the value. False after a failure, or when there is no object.
+    /// Iterates over the members of an object, from the opening brace: `body` gets the name as written, and whether
+    /// it has escapes, and must step over the value. False after a failure, or if it is not an object.
     @inline(__always) package mutating func members(
         _ body: (inout JSONCursor, UnsafeBufferPointer<UInt8>, Bool) -> Bool
     ) -> Bool {
@@ -40,7 +40,7 @@ extension JSONCursor {
         }
     }
 
-    /// The elements of an array, one after the other; `body` has to step over each.
+    /// Iterates over the elements of an array; `body` must step over each.
     @inline(__always) package mutating func elements(_ body: (inout JSONCursor) -> Bool) -> Bool {
         guard skip("[") else { return fail("expected an array") }
         skipSpaces()
@@ -62,7 +62,7 @@ extension JSONCursor {
         case UInt8(ascii: "{"):
             guard depth < Self.maximumDepth else { return fail("nested too deeply") }
             return members { cursor, _, _ in
-                // The most frequent kind without another call.
+                // Handles the most frequent kind without another call.
                 cursor.byte == UInt8(ascii: "\"") ? cursor.string() != nil : cursor.skipValue(depth: depth + 1)
             }
         case UInt8(ascii: "["):
@@ -75,7 +75,7 @@ extension JSONCursor {
         }
     }
 
-    /// Whether nothing but spaces follows.
+    /// Whether only spaces follow.
     package mutating func isAtEndOfText() -> Bool {
         skipSpaces()
         return isAtEnd ? true : fail("unexpected text after the end")

@@ -1,14 +1,15 @@
 internal import LagModel
 
-/// Goes through one JSON text (RFC 8259) from left to right and says where its parts are; nothing is built or copied.
+/// Parses one JSON text (RFC 8259) from left to right and reports the positions of its parts, without building or copying
+/// anything.
 ///
-/// Every byte of the grammar is checked, values that are stepped over included, so what ends without a ``failure`` is a JSON text.
-/// Whether strings are UTF-8 is not checked. The bytes must stay where they are as long as the cursor is used. One thread.
+/// It checks the grammar of every byte, including skipped values, so a text without a ``failure`` is JSON.
+/// It does not check strings for valid UTF-8. The bytes must not move while the cursor is used. One thread.
 package struct JSONCursor {
-    /// Deeper texts are refused: the stack of the one who reads is bounded.
+    /// Deeper texts are rejected, because the reader's stack is bounded.
     package static let maximumDepth = 128
 
-    /// What is wrong, and after how many bytes.
+    /// The error, and its byte offset.
     package struct Failure: Error, Equatable, Sendable, CustomStringConvertible {
         package let reason: String
         package let offset: Int
@@ -26,12 +27,12 @@ package struct JSONCursor {
         /// From the text's start.
         package let offset: Int
         package let count: Int
-        /// Whether it is a string that holds a backslash; of strings the span is without the quotes.
+        /// Whether it is a string with a backslash; the span of a string excludes the quotes.
         package let hasEscapes: Bool
         package let kind: Kind
     }
 
-    /// What a value is, by its first byte.
+    /// The kind of a value, determined by its first byte.
     package enum Kind: UInt8, Sendable {
         case object, array, string, number, boolean, null
     }
@@ -41,30 +42,30 @@ package struct JSONCursor {
     var position: UnsafePointer<UInt8>
     private var reason: StaticString?
     private var failedAt: UnsafePointer<UInt8>?
-    /// Of the string that was read last.
+    /// For the string that was read last.
     private(set) var stringHadEscapes = false
 
     /// - Parameter bytes: the text. An empty one has no value.
     package init(_ bytes: UnsafeRawBufferPointer) {
-        // An empty buffer may have no address; then nothing is read.
+        // An empty buffer may have no address; it is never read.
         let base = bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1)!
         start = base.assumingMemoryBound(to: UInt8.self)
         end = start + bytes.count
         position = start
     }
 
-    /// What stopped it; nil while all is well.
+    /// The error that stopped it; nil while there is none.
     package var failure: Failure? {
         guard let reason else { return nil }
         return Failure(reason: "\(reason)", offset: (failedAt ?? position) - start)
     }
 
-    /// Bytes before this place.
+    /// The number of bytes before the current position.
     package var offset: Int { position - start }
 
     @inline(__always) var isAtEnd: Bool { position == end }
 
-    /// The byte here; 0, which nothing allows, at the end.
+    /// The current byte; at the end 0, which the grammar never allows.
     @inline(__always) package var byte: UInt8 { position < end ? position.pointee : 0 }
 
     @inline(never) mutating func fail(_ why: StaticString) -> Bool {
@@ -89,7 +90,7 @@ package struct JSONCursor {
         return true
     }
 
-    /// Steps over a string, and returns where it is, without its quotes; nil after a failure.
+    /// Steps over a string, and returns its bytes without the quotes; nil after a failure.
     @inline(__always) mutating func string() -> UnsafeBufferPointer<UInt8>? {
         guard skip("\"") else {
             _ = fail("expected a string")
@@ -116,13 +117,13 @@ package struct JSONCursor {
     @inline(__always) private static var backslashes: SIMD16<UInt8> { SIMD16(repeating: 0x5c) }
     @inline(__always) private static var spaces: SIMD16<UInt8> { SIMD16(repeating: 0x20) }
 
-    /// To the next quote, backslash or control character.
+    /// Skips to the next quote, backslash or control character.
     @inline(__always) private mutating func skipPlain() {
         while end - position >= 16 {
             let block = UnsafeRawPointer(position).loadUnaligned(as: SIMD16<UInt8>.self)
-            // Vectors on both sides: the forms that take a scalar go through the lanes one by one.
+            // Both operands are vectors, because the operators with a scalar process the lanes one by one.
             let isSpecial = (block .== Self.quotes) .| (block .== Self.backslashes) .| (block .< Self.spaces)
-            // A lane of a mask is all ones or all zeros, so the first lane that is set is the first byte that is not zero.
+            // A lane of a mask is all ones or all zeros, so the first set lane is the first non-zero byte.
             let lanes = unsafeBitCast(isSpecial, to: SIMD2<UInt64>.self)
             if lanes[0] != 0 {
                 position += UInt64(littleEndian: lanes[0]).trailingZeroBitCount >> 3

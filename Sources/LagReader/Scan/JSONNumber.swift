@@ -1,8 +1,8 @@
-/// The values of JSON numbers, whose grammar was checked before.
+/// The values of JSON numbers with already checked grammar.
 package enum JSONNumber {
     private static let nanosecondsPerMillisecond: UInt64 = 1_000_000
 
-    /// Milliseconds as nanoseconds, what is below cut off; what is too long to count is `UInt64.max`, a negative number nil.
+    /// Converts milliseconds to nanoseconds, rounded down; `UInt64.max` on overflow, nil for a negative number.
     package static func nanoseconds(ofMilliseconds text: UnsafeBufferPointer<UInt8>) -> UInt64? {
         var whole: UInt64 = 0
         var fraction: UInt64 = 0
@@ -15,7 +15,7 @@ package enum JSONNumber {
                     unit /= 10
                     fraction += digit * unit
                 } else {
-                    // Beyond it the product below would not fit.
+                    // Larger values would overflow the product below.
                     guard whole < 1_000_000_000_000 else { return slowNanoseconds(text) }
                     whole = whole &* 10 &+ digit
                 }
@@ -28,13 +28,13 @@ package enum JSONNumber {
         return whole &* nanosecondsPerMillisecond &+ fraction
     }
 
-    /// With an exponent, a sign, or many digits.
+    /// For numbers with an exponent, a sign, or many digits.
     private static func slowNanoseconds(_ text: UnsafeBufferPointer<UInt8>) -> UInt64? {
         guard let number = double(text), number >= 0 else { return nil }
         return UInt64(exactly: (number * Double(nanosecondsPerMillisecond)).rounded(.down)) ?? .max
     }
 
-    /// A whole number without fraction and exponent; nil for any other, and for one beyond 2^64.
+    /// A whole number without fraction and exponent; nil for any other, and for 2^64 or more.
     package static func count(_ text: UnsafeBufferPointer<UInt8>) -> UInt64? {
         guard !text.isEmpty else { return nil }
         var number: UInt64 = 0
@@ -49,7 +49,7 @@ package enum JSONNumber {
         return number
     }
 
-    /// Nil when it is not finite.
+    /// Nil if it is not finite.
     package static func double(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
         guard let number = Double(String(decoding: text, as: UTF8.self)), number.isFinite else { return nil }
         return number

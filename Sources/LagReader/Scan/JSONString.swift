@@ -1,10 +1,10 @@
 internal import LagModel
 
-/// The text that is in a JSON string.
+/// Decodes JSON strings.
 package enum JSONString {
     /// - Parameters:
-    ///   - content: between the quotes, its grammar checked before.
-    /// - Returns: the text; what is no UTF-8 and a lone surrogate become U+FFFD.
+    ///   - content: the bytes between the quotes, with already checked grammar.
+    /// - Returns: the text; invalid UTF-8 and lone surrogates become U+FFFD.
     package static func text(_ content: UnsafeBufferPointer<UInt8>, hasEscapes: Bool) -> String {
         guard hasEscapes else { return String(decoding: content, as: UTF8.self) }
         return String(decoding: bytes(content), as: UTF8.self)
@@ -37,7 +37,7 @@ package enum JSONString {
         return bytes
     }
 
-    /// The scalar of `\uXXXX`, or of a pair of surrogates; `index` is behind the `u`, and afterwards behind what was used.
+    /// The scalar of `\uXXXX`, or of a surrogate pair; `index` is after the `u`, and on return after the consumed bytes.
     private static func scalar(in content: UnsafeBufferPointer<UInt8>, after index: inout Int) -> Unicode.Scalar {
         guard let first = unit(in: content, at: index) else {
             index = content.count

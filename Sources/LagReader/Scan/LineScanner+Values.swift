@@ -2,7 +2,7 @@ internal import Glibc
 package import LagModel
 
 extension LineScanner {
-    /// The bytes of a string, escapes undone, handed to `body`; nil when there is no such string.
+    /// Passes the unescaped bytes of a string to `body`; nil if there is no such string.
     package borrowing func withText<Result>(
         _ field: StallField,
         _ body: (UnsafeBufferPointer<UInt8>) -> Result
@@ -12,19 +12,19 @@ extension LineScanner {
         return JSONString.bytes(bytes(of: span)).withUnsafeBufferPointer(body)
     }
 
-    /// A field's value, as whatever it is asked for.
+    /// A field's value, to be read as any type.
     package borrowing func value(_ field: StallField) -> LineValue? { span(field).map { LineValue(bytes, $0) } }
 
-    /// A string's text; nil when there is none.
+    /// A string's text; nil if there is none.
     package borrowing func text(_ field: StallField) -> String? { value(field)?.text }
 
-    /// The bytes of a label's value, escapes undone, handed to `body`; nil where the line has no such label.
+    /// Passes the unescaped bytes of a label's value to `body`; nil if the line has no such label.
     package borrowing func withLabel<Result>(
         _ name: String,
         _ body: (UnsafeBufferPointer<UInt8>) -> Result
     ) -> Result? {
         var found: (span: JSONCursor.Span, object: UnsafeBufferPointer<UInt8>)?
-        // Of a member that comes twice the last counts.
+        // If a member is duplicated, the last counts.
         forEachLabel { member, hasEscapes, span, object in
             let isMeant = hasEscapes ? JSONString.text(member, hasEscapes: true) == name : member.elementsEqual(name.utf8)
             if isMeant { found = (span, object) }
@@ -35,7 +35,7 @@ extension LineScanner {
         return JSONString.bytes(text).withUnsafeBufferPointer(body)
     }
 
-    /// The bytes of the name of what was running, escapes undone, handed to `body`; nil where the line does not say.
+    /// Passes the unescaped bytes of the running request's name to `body`; nil if the line has none.
     package borrowing func withRequestName<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result? {
         guard let span = span(.request), span.kind == .object else { return nil }
         let object = bytes(of: span)
@@ -52,7 +52,7 @@ extension LineScanner {
         return JSONString.bytes(text).withUnsafeBufferPointer(body)
     }
 
-    /// The labels of the line; members that are no labels are left out.
+    /// The labels of the line; invalid labels are omitted.
     package borrowing func labels() -> RecordLabels {
         var values: [String: String] = [:]
         forEachLabel { name, hasEscapes, span, object in
@@ -63,7 +63,8 @@ extension LineScanner {
         return RecordLabels(claimed: values)
     }
 
-    /// - Parameter body: gets a member's name, whether that has escapes, where in the object its value is, and the object.
+    /// - Parameter body: gets a member's name, whether the name has escapes, the position of its value in the object, and the
+    ///   object.
     private borrowing func forEachLabel(
         _ body: (UnsafeBufferPointer<UInt8>, Bool, JSONCursor.Span, UnsafeBufferPointer<UInt8>) -> Void
     ) {
@@ -83,22 +84,22 @@ extension LineScanner {
         return true
     }
 
-    /// Whether a string is that word.
+    /// Whether a string field has this value.
     package borrowing func has(_ field: StallField, _ word: StaticString) -> Bool {
         withText(field) { text in
             text.count == word.utf8CodeUnitCount && memcmp(text.baseAddress!, word.utf8Start, text.count) == 0
         } ?? false
     }
 
-    /// A number of milliseconds in nanoseconds; nil when there is none, or a negative one.
+    /// A number of milliseconds, in nanoseconds; nil if there is none or it is negative.
     package borrowing func nanoseconds(_ field: StallField) -> UInt64? { value(field)?.milliseconds }
 
-    /// A whole number that is not negative.
+    /// A non-negative whole number.
     package borrowing func count(_ field: StallField) -> UInt64? { value(field)?.count }
 
     package borrowing func number(_ field: StallField) -> Double? { value(field)?.number }
 
-    /// A time in nanoseconds since 1970; nil when there is none.
+    /// A time in nanoseconds since 1970; nil if there is none.
     package borrowing func time(_ field: StallField) -> Int64? {
         withText(field) { UTCTime.nanoseconds($0) } ?? nil
     }

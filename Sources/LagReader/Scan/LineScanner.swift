@@ -1,10 +1,10 @@
 package import LagModel
 
-/// Reads one line after the other: a single pass says whether it is JSON, and where its known fields are; what a field holds is
-/// decoded when it is asked for.
+/// Scans one line after the other: a single pass checks that it is JSON, and finds its known fields; a field's value is
+/// decoded on demand.
 ///
-/// Right for every JSON text: any order of members, spaces, escapes in names, values nested to ``JSONCursor/maximumDepth``. Of a
-/// member that comes twice the last counts. One thread; the line must stay where it is until the next one.
+/// Correct for every JSON text: any order of members, spaces, escapes in names, values nested to ``JSONCursor/maximumDepth``. If
+/// a member is duplicated, the last counts. One thread; the line must not move until the next one is scanned.
 package struct LineScanner: ~Copyable {
     private let names = FieldNames()
     private let spans: UnsafeMutablePointer<JSONCursor.Span>
@@ -19,8 +19,8 @@ package struct LineScanner: ~Copyable {
 
     deinit { spans.deallocate() }
 
-    /// Looks at a line, without its newline.
-    /// - Returns: nil when it is a JSON object, else what is wrong.
+    /// Scans a line, without its newline.
+    /// - Returns: nil if it is a JSON object, otherwise the error.
     package mutating func scan(_ line: UnsafeRawBufferPointer) -> JSONCursor.Failure? {
         self.line = line
         present = 0
@@ -31,7 +31,7 @@ package struct LineScanner: ~Copyable {
             guard let field else { return cursor.skipValue(depth: 1) }
             guard let span = cursor.value(depth: 1) else { return false }
             spans[Int(field.rawValue)] = span
-            // A null says nothing.
+            // A null counts as absent.
             if span.kind == .null { present &= ~(1 << UInt128(field.rawValue)) } else { present |= 1 << UInt128(field.rawValue) }
             return true
         }
@@ -46,12 +46,12 @@ package struct LineScanner: ~Copyable {
         JSONString.bytes(name).withUnsafeBufferPointer { names.field(named: $0) }
     }
 
-    /// Where a field's value is; nil when the line has none, or null.
+    /// The position of a field's value; nil if the line has none, or null.
     @inline(__always) package borrowing func span(_ field: StallField) -> JSONCursor.Span? {
         present & (1 << UInt128(field.rawValue)) == 0 ? nil : spans[Int(field.rawValue)]
     }
 
-    /// The bytes of a field's value as they stand in the line, of a string without the quotes.
+    /// The bytes of a field's value as written in the line; for a string, without the quotes.
     @inline(__always) package borrowing func bytes(of span: JSONCursor.Span) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(
             start: line.baseAddress?.assumingMemoryBound(to: UInt8.self).advanced(by: span.offset),
@@ -59,7 +59,7 @@ package struct LineScanner: ~Copyable {
         )
     }
 
-    /// Whose line it is that is none in the native format; nil: another program's.
+    /// Our other format, for a line that is not in the native format; nil: another program's line.
     package var otherFormat: OtherFormat? { OtherFormat(line) }
 
     /// The whole line.

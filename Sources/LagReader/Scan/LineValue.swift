@@ -1,11 +1,11 @@
 package import LagModel
 
-/// A value within a line, whose grammar was checked before. What is asked for as something that it is not is nil.
+/// A value in a line with already checked grammar. Reading it as the wrong type gives nil.
 package struct LineValue {
     private let bytes: UnsafeBufferPointer<UInt8>
     private let span: JSONCursor.Span
 
-    /// - Parameter line: the text that the span counts in; it has to stay.
+    /// - Parameter line: the text that the span refers to; it must stay valid.
     package init(_ line: UnsafeRawBufferPointer, _ span: JSONCursor.Span) {
         bytes = UnsafeBufferPointer(rebasing: line.bindMemory(to: UInt8.self)[span.offset..<span.offset + span.count])
         self.span = span
@@ -18,7 +18,7 @@ package struct LineValue {
     package var number: Double? { span.kind == .number ? JSONNumber.double(bytes) : nil }
     package var flag: Bool? { span.kind == .boolean ? bytes.first == UInt8(ascii: "t") : nil }
 
-    /// A whole number that may be negative.
+    /// A whole number, possibly negative.
     var integer: Int64? {
         guard span.kind == .number else { return nil }
         return Int64(String(decoding: bytes, as: UTF8.self))
@@ -32,7 +32,7 @@ package struct LineValue {
         return UInt64(text.dropFirst(2), radix: 16)
     }
 
-    /// An array's elements, each as `read` has it; those of another form are left out.
+    /// An array's elements, converted by `read`; elements of another type are omitted.
     package func elements<Element>(_ read: (LineValue) -> Element?) -> [Element] {
         guard span.kind == .array else { return [] }
         let text = UnsafeRawBufferPointer(bytes)
@@ -46,7 +46,7 @@ package struct LineValue {
         return elements
     }
 
-    /// An object's members, one after the other; false when it is no object.
+    /// Iterates over an object's members; false if it is not an object.
     @discardableResult
     func members(_ take: (String, LineValue) -> Void) -> Bool {
         guard span.kind == .object else { return false }
@@ -62,7 +62,7 @@ package struct LineValue {
 }
 
 extension LineValue {
-    /// What a field of that content has; nil for a value of another form.
+    /// The value for a field with this content; nil for a value of another type.
     package func fieldValue(_ content: FieldContent) -> FieldValue? {
         switch content {
         case .schema, .event, .oneOf, .word, .text, .path, .fingerprint, .stackHash, .bootID, .traceID: text.map { .text($0) }
@@ -84,7 +84,7 @@ extension LineValue {
         case .requests: .requests(elements(\.request))
         case .attributes: .attributes(attributes)
         case .task: runningTask.map { .task($0) }
-        // The labels are the context's.
+        // The labels belong to the context.
         case .threadIDs, .sampleTree, .labels: nil
         }
     }

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// A format that lagmond writes for other readers (`output.format`), and does not read itself.
+/// A format that lagmond writes for other readers (`output.format`), but does not read itself.
 package enum OtherFormat: String, Sendable, CaseIterable {
     case otlp, sentry, ecs
 
-    /// What every line of it has, as our writers put it: within a text the quotes would be escaped. A Sentry event has ECS's as well, so that comes
-    /// last.
+    /// Bytes that every line of the format contains, as our writers format them; in a string the quotes would be escaped. A
+    /// Sentry event also contains the sign of ECS, so ECS is checked last.
     private var sign: StaticString {
         switch self {
         case .otlp: #""scope":{"name":"lagmonitor"}"#
@@ -14,7 +14,7 @@ package enum OtherFormat: String, Sendable, CaseIterable {
         }
     }
 
-    /// Nil: none of these.
+    /// Nil: none of these formats.
     init?(_ line: UnsafeRawBufferPointer) {
         guard let format = Self.allCases.first(where: { Self.contains($0.sign, line) }) else { return nil }
         self = format

@@ -1,9 +1,9 @@
 package import LagModel
 
-/// Text of RFC 3339 read back, by Howard Hinnant's `days_from_civil`.
+/// Parses text of RFC 3339, with Howard Hinnant's `days_from_civil`.
 extension UTCTime {
     /// Nanoseconds since 1970 of `2026-11-21T18:07:56.654466405Z`: any number of fractional digits, `Z` or an offset. Nil for
-    /// anything else, and outside 1678…2261, which 64 bits do not reach.
+    /// anything else, and outside 1678…2261, the range of 64 bits.
     package static func nanoseconds(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
         guard text.count >= 20, text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"),
             text[10] | 0x20 == UInt8(ascii: "t") || text[10] == UInt8(ascii: " "), text[13] == UInt8(ascii: ":"),
@@ -36,7 +36,7 @@ extension UTCTime {
         return text.withUTF8 { nanoseconds($0) }
     }
 
-    /// Seconds east of UTC of what ends a time; nil when it is no end.
+    /// The offset at the end of a time, in seconds east of UTC; nil if it is invalid.
     private static func offset(_ text: UnsafeBufferPointer<UInt8>, at index: Int) -> Int64? {
         guard index < text.count else { return nil }
         let sign = text[index]

@@ -1,5 +1,5 @@
-/// A fast 64-bit hash of bytes, seeded by chance at each start, so that lines that collide cannot be prepared: multiply and
-/// fold eight bytes at a time, after wyhash (Wang Yi, public domain). For tables in memory, never for a file.
+/// A fast 64-bit hash of bytes, with a random seed at each start, so that colliding lines cannot be prepared: multiply and
+/// fold eight bytes at a time, after wyhash (Wang Yi, public domain). Only for tables in memory, never for a file.
 package enum ByteHash {
     private static let seed = UInt64.random(in: .min ... .max)
     private static let first: UInt64 = 0xa076_1d64_78bd_642f
@@ -9,7 +9,7 @@ package enum ByteHash {
         fixed(bytes, seed: seed ^ more)
     }
 
-    /// The same at each start: for estimates, which would differ otherwise.
+    /// The same at each start, for estimates, which would otherwise vary.
     package static func fixed(_ bytes: UnsafeBufferPointer<UInt8>, seed: UInt64 = 0) -> UInt64 {
         var hash = seed ^ first
         var rest = UnsafeRawBufferPointer(bytes)
@@ -19,7 +19,7 @@ package enum ByteHash {
         }
         var last = UInt64(bytes.count) << 56
         for byte in rest { last = last << 8 ^ UInt64(byte) }
-        // Twice: of a few bytes alone, one leaves patterns in the high bits.
+        // Twice, because for few bytes a single fold leaves patterns in the high bits.
         return fold(fold(hash ^ last ^ UInt64(bytes.count), first) ^ second, second)
     }
 

@@ -1,21 +1,21 @@
 package import LagModel
 
-/// What a line is for those who count stalls.
+/// The kind of a line, for counting stalls.
 package enum LineKind: Sendable, Equatable {
     /// A stall, by its phase.
     case begin, end, abandoned
-    /// A line about records that a limit held back.
+    /// A line about records that a limit suppressed.
     case suppressed
-    /// Another line of ours: about losses, or stalls that come again.
+    /// Another of our lines: about losses, or recurring stalls.
     case notice
-    /// JSON, and not ours.
+    /// JSON, but not ours.
     case foreign
-    /// Ours, and without what a stall must have; with the name of that.
+    /// Ours, but without a field that a stall requires; with that field.
     case incomplete(StallField)
 }
 
 extension LineScanner {
-    /// What the line is that was scanned last.
+    /// The kind of the line that was scanned last.
     package borrowing func kind() -> LineKind {
         guard let schema = span(.schema), schema.kind == .string else { return .foreign }
         guard has(.schema, StallRecord.schema) else { return .foreign }
@@ -37,13 +37,13 @@ extension LineScanner {
     /// The key of the stall in a ``StallDeduplicator``.
     package borrowing func idHash() -> UInt64 { withText(.id) { ByteHash.hash($0) } ?? 0 }
 
-    /// Whether a line of this kind counts now: what is reported twice, or will be reported to its end, does not.
+    /// Whether a line of this kind counts now. Duplicates do not, nor do lines of stalls that will be reported with their end.
     package borrowing func isCounted(_ kind: LineKind, by deduplicator: StallDeduplicator) -> Bool {
         switch kind {
         case .begin, .end, .abandoned:
             deduplicator.admit(idHash(), isBegin: kind == .begin, line: bytes) == .count
         case .suppressed:
-            // They have no id; a process writes one of each fingerprint at a time.
+            // They have no id; a process writes one per fingerprint at a time.
             deduplicator.admit(noticeHash(), isBegin: false, line: bytes) == .count
         case .notice, .foreign, .incomplete: false
         }

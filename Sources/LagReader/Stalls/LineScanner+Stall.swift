@@ -1,8 +1,8 @@
 internal import LagModel
 
 extension LineScanner {
-    /// The whole stall of the line that was scanned last; nil when it is no stall's, or lacks what a stall must have.
-    /// Cost: an allocation for most texts.
+    /// The complete stall of the line that was scanned last; nil if it is not a stall's line, or lacks a required field.
+    /// Cost: an allocation for most strings.
     package borrowing func stall() -> ParsedStall? {
         var stall = ParsedStall()
         switch kind() {
@@ -45,14 +45,14 @@ extension LineScanner {
     }
 }
 
-/// Reads an array of samples, whose grammar was checked before. Elements of another form are left out.
+/// Reads an array of samples with already checked grammar. Elements of another type are omitted.
 enum SampleReader {
     static func samples(_ text: UnsafeRawBufferPointer) -> [ParsedStall.Sample] {
         var cursor = JSONCursor(text)
         return samples(&cursor, text)
     }
 
-    /// As deep as the scanner let the line be.
+    /// The scanner has bounded the depth.
     private static func samples(_ cursor: inout JSONCursor, _ text: UnsafeRawBufferPointer) -> [ParsedStall.Sample] {
         var samples: [ParsedStall.Sample] = []
         _ = cursor.elements { cursor in

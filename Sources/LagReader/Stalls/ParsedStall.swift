@@ -1,6 +1,6 @@
 package import LagModel
 
-/// A stall as it is in a line, for those who need more of it than figures. What the line does not say is nil or empty.
+/// A stall as it is in a line, for callers that need more than figures. Missing fields are nil or empty.
 package struct ParsedStall: Sendable {
     package var id = ""
     /// When it began, in nanoseconds since 1970.
@@ -17,7 +17,7 @@ package struct ParsedStall: Sendable {
     package var processName = ""
     package var serviceName: String?
     package var serviceVersion: String?
-    /// The operator's.
+    /// The operator's labels.
     package var labels = RecordLabels.none
     package var pid: Int64 = 0
     package var threadID: Int64 = 0
@@ -30,14 +30,14 @@ package struct ParsedStall: Sendable {
     package var capture = ""
     package var samples: UInt64 = 0
     package var samplesMatched: UInt64 = 0
-    /// How deep the stack was; more than ``frames`` when the line had no room for all.
+    /// The depth of the stack; more than the count of ``frames`` if not all fit in the line.
     package var framesTotal: UInt64 = 0
     /// Leaf first.
     package var frames: [StallRecord.Frame] = []
     /// All samples of the thread, merged; empty when the line has none.
     package var sampleTree: [Sample] = []
 
-    /// A run of calls that samples have in common.
+    /// A chain of calls that samples share.
     package struct Sample: Sendable, Hashable {
         package var nanoseconds: UInt64 = 0
         package var samples: UInt64 = 0

@@ -1,24 +1,25 @@
 internal import Synchronization
 
-/// Sees to it that a stall counts once, however many lines report it: `begin` and `end`, and lines that a shipper sent twice.
+/// Ensures that a stall counts once, however many lines report it: `begin` and `end`, and lines that a shipper sent twice.
 ///
-/// - Of a stall that is over, a 64-bit hash of its id is kept: of the last 2 to 4 million ids (exactly: two generations of
-///   ``idsPerGeneration`` each, the older one forgotten as a whole), at most 64 MiB. A line that comes twice with more stalls in
+/// - For an ended stall, a 64-bit hash of its id is kept: for the last 2 to 4 million ids (exactly: two generations of
+///   ``idsPerGeneration`` each, the older one forgotten as a whole), at most 64 MiB. A duplicate line with more stalls in
 ///   between is counted twice.
-/// - A `begin` line is kept until its `end` comes, ``maximumOpenLines`` of them and ``maximumOpenBytes`` at most; one more is
-///   counted as it stands. Those that are left at the end, ``openLines()``, are of stalls that go on, or whose end was lost.
+/// - A `begin` line is kept until its `end` line arrives, at most ``maximumOpenLines`` and ``maximumOpenBytes``; further ones are
+///   counted immediately. The lines that remain at the end, ``openLines()``, belong to stalls in progress, or whose end was lost.
 ///
-/// Two ids that share a hash are taken for one stall: below one in a million for a run of four million. Any thread.
+/// Two ids with the same hash count as one stall: the probability is below one in a million for a run of four million. Any
+/// thread.
 package final class StallDeduplicator: Sendable {
     package static let idsPerGeneration = 2 << 20
     package static let maximumOpenLines = 4096
     package static let maximumOpenBytes = 32 << 20
-    /// So that threads seldom meet.
+    /// To reduce contention between threads.
     private static let shards = 64
 
     package enum Decision: Sendable {
         case count
-        /// Reported before, or to be reported when its end has come.
+        /// Already reported, or to be reported with its end.
         case ignore
     }
 
@@ -27,23 +28,23 @@ package final class StallDeduplicator: Sendable {
         var open: [UInt64: [UInt8]] = [:]
     }
 
-    /// A box: a mutex cannot stand in an array.
+    /// A box, because an array cannot contain a mutex.
     private final class Box: Sendable {
         let shard = Mutex(Shard())
     }
 
     private let boxes = (0..<shards).map { _ in Box() }
 
-    // Of all shards: ids that come by chance do not fill them evenly.
+    // For all shards together, because random ids do not fill them evenly.
     private let openLineCount = Atomic<Int>(0)
     private let openBytes = Atomic<Int>(0)
 
     package init() {}
 
     /// - Parameters:
-    ///   - hash: of the stall's id.
-    ///   - isBegin: whether the line is of a stall that goes on.
-    ///   - line: is copied when it has to be kept.
+    ///   - hash: the hash of the stall's id.
+    ///   - isBegin: whether the line belongs to a stall in progress.
+    ///   - line: copied if it must be kept.
     package func admit(_ hash: UInt64, isBegin: Bool, line: UnsafeRawBufferPointer) -> Decision {
         boxes[Int(hash >> 58)].shard.withLock { shard in
             guard isBegin else {
@@ -61,7 +62,7 @@ package final class StallDeduplicator: Sendable {
         }
     }
 
-    /// Room for one more line.
+    /// Reserves space for one more line.
     private func reserve(_ bytes: Int) -> Bool {
         let lines = openLineCount.add(1, ordering: .relaxed).newValue
         let sum = openBytes.add(bytes, ordering: .relaxed).newValue
@@ -75,11 +76,11 @@ package final class StallDeduplicator: Sendable {
         openBytes.subtract(bytes, ordering: .relaxed)
     }
 
-    /// The `begin` lines whose end has not come.
+    /// The `begin` lines without an end line.
     package func openLines() -> [[UInt8]] { boxes.flatMap { $0.shard.withLock { Array($0.open.values) } } }
 }
 
-/// A set of hashes that forgets the oldest: two tables, and when the younger one is full it becomes the older.
+/// A set of hashes that forgets the oldest: two tables; when the younger one is full, it becomes the older.
 struct HashGenerations: Sendable {
     private static let leastSlots = 256
 
@@ -93,7 +94,7 @@ struct HashGenerations: Sendable {
         young = ContiguousArray(repeating: 0, count: Self.leastSlots)
     }
 
-    /// False when it was there.
+    /// False if it was already present.
     mutating func insert(_ hash: UInt64) -> Bool {
         let hash = hash == 0 ? 1 : hash
         if Self.find(hash, in: old) >= 0 { return false }
@@ -122,7 +123,7 @@ struct HashGenerations: Sendable {
         young = larger
     }
 
-    /// The slot of a hash, or `-1 - slot` of where it would be; in an empty table, which has no slot, -1.
+    /// The slot of a hash, or `-1 - slot` of its insertion slot; -1 in an empty table, which has no slot.
     private static func find(_ hash: UInt64, in table: ContiguousArray<UInt64>) -> Int {
         guard !table.isEmpty else { return -1 }
         var slot = Int(truncatingIfNeeded: hash) & (table.count - 1)

@@ -1,10 +1,10 @@
 internal import LagModel
 
-/// The stalls of several inputs, one after the other and each once: for a report, an export. Memory: a deduplicator, a line.
+/// Streams the stalls of several inputs, each once, for a report or an export. Memory: a deduplicator and a line.
 ///
-/// Of a stall that has `begin` and `end` the end comes; those whose end does not come follow last.
+/// For a stall with `begin` and `end`, it delivers the end; stalls without an end follow last.
 package struct StallStream: ~Copyable {
-    /// Of all that was read so far.
+    /// For everything that was read so far.
     package private(set) var tally = LineTally()
     package private(set) var inputErrors: [InputError] = []
     private let times: Range<Int64>
@@ -12,14 +12,14 @@ package struct StallStream: ~Copyable {
     private let deduplicator = StallDeduplicator()
     private var scanner = LineScanner()
 
-    /// - Parameter times: by the stall's start, in nanoseconds since 1970.
+    /// - Parameter times: the range of start times, in nanoseconds since 1970.
     package init(times: Range<Int64> = .min ..< .max, filter: StallFilter = StallFilter()) {
         self.times = times
         self.filter = filter
     }
 
-    /// Hands on the stalls of an input, until `take` says false.
-    /// - Parameter afterRead: called when the stalls of what came at once were handed on.
+    /// Passes on the stalls of an input, until `take` returns false.
+    /// - Parameter afterRead: called after the stalls of each read were passed on.
     package mutating func read(
         _ file: InputFile,
         progress: ReadProgress? = nil,
@@ -41,7 +41,7 @@ package struct StallStream: ~Copyable {
         }
     }
 
-    /// Hands on the stalls whose end has not come: once, after everything is read.
+    /// Passes on the stalls without an end. Call it once, after everything is read.
     package mutating func readOpen(_ take: (ParsedStall) -> Bool) {
         var open: [ParsedStall] = []
         for line in deduplicator.openLines() {
@@ -66,7 +66,7 @@ package struct StallStream: ~Copyable {
                 tally.repeated += 1
                 return true
             }
-            // After the deduplicator, which must know all lines of a stall: they need not have the same time.
+            // After the deduplicator, which must see all lines of a stall, because their times may differ.
             guard let time = scanner.time(.time), times.contains(time), filter.includes(scanner), let stall = scanner.stall()
             else {
                 return true

@@ -1,4 +1,4 @@
-/// Takes what a loop publishes, and keeps nothing: no watchdog reads it.
+/// Accepts what a loop publishes, but stores nothing, because no watchdog reads it.
 public final class ActivityBeacon: Sendable {
     public init() {}
 

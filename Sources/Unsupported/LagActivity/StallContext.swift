@@ -1,4 +1,4 @@
-/// Runs `body`. On Linux it also says what it works at.
+/// Runs `body`. On Linux it also publishes what the code works on.
 public func withStallContext<Result: ~Copyable, Failure: Error>(
     name: @autoclosure () -> String,
     _ attributes: @autoclosure () -> StallAttributes = [:],
@@ -6,7 +6,7 @@ public func withStallContext<Result: ~Copyable, Failure: Error>(
     _ body: () throws(Failure) -> Result
 ) throws(Failure) -> Result { try body() }
 
-/// Runs `body`. On Linux it also says what it works at.
+/// Runs `body`. On Linux it also publishes what the code works on.
 public func withStallContext<Result, Failure: Error>(
     name: @autoclosure () -> String,
     _ attributes: @autoclosure () -> StallAttributes = [:],

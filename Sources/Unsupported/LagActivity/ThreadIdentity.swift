@@ -1,4 +1,4 @@
-/// A thread. Nothing asks for one here, so each is thread 0, which is none.
+/// A thread. Not used here, so each is the invalid thread 0.
 public struct ThreadIdentity: Sendable, Equatable {
     public let tid: Int32
     public let process: Int32

@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension ProcessContext {
-    /// The calling process, as far as Foundation says what it is; the boot id is zeros.
+    /// The calling process, as far as Foundation describes it; the boot ID is zeros.
     public static func current(serviceName: String? = nil, serviceVersion: String? = nil) -> ProcessContext {
         let process = ProcessInfo.processInfo
         return ProcessContext(

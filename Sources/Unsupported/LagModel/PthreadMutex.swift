@@ -1,7 +1,7 @@
 internal import Dispatch
 
-/// A value guarded by a lock: what Dispatch has on every platform, in place of a pthread mutex.
-// Sendable without a check: the value is reached with the semaphore taken alone.
+/// A value guarded by a lock: a semaphore of Dispatch, which exists on every platform, instead of a pthread mutex.
+// Unchecked: the value is only accessed while holding the semaphore.
 package final class PthreadMutex<Value>: @unchecked Sendable {
     private let semaphore = DispatchSemaphore(value: 1)
     private var value: Value

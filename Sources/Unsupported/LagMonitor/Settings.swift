@@ -1,6 +1,6 @@
 internal import LagOutput
 
-// The bounds of what is not there: a configuration is checked as on Linux.
+// The bounds of missing features, so that a configuration is checked as on Linux.
 extension StallRules {
     static let maximumFunctions = 4
 }

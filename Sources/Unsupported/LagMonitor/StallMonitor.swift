@@ -5,13 +5,13 @@ internal import LagModel
 @_exported public import LagOutput
 @_exported public import LagRunLoop
 
-// Whoever cross-compiles on another system would get a monitor that finds nothing, and not know it.
+// Cross-compiling on another system would otherwise silently give a monitor that finds nothing.
 #if os(Linux) && !LAGMONITOR_UNSUPPORTED
     #error("built on another system: set LAGMONITOR_UNSUPPORTED to 0 to find stalls, or to 1 for a package that does nothing")
 #endif
 
-/// A monitor that finds nothing: stalls are found on Linux with glibc alone. It starts and stops, checks its configuration, and says once
-/// that it does nothing.
+/// A monitor that finds nothing: stalls are only found on Linux with glibc. It starts and stops, checks its configuration, and
+/// reports once that it does nothing.
 public final class StallMonitor: Sendable {
     /// Whether this build can find stalls. False: not on this platform.
     public static let isSupported = false
@@ -31,14 +31,14 @@ public final class StallMonitor: Sendable {
 
     public var isRunning: Bool { running.withLock { $0 } }
 
-    /// - Throws: ``StallMonitorError/invalidConfiguration(key:value:allowed:)``, as where stalls are found.
+    /// - Throws: ``StallMonitorError/invalidConfiguration(key:value:allowed:)``, as on Linux.
     public func start() throws(StallMonitorError) {
         try configuration.validate()
         Self.warn()
         running.withLock { $0 = true }
     }
 
-    /// One line on stderr, once in a process.
+    /// Writes one line to stderr, once per process.
     static func warn() {
         let isFirst = hasWarned.withLock { hasWarned in
             defer { hasWarned = true }
@@ -54,7 +54,7 @@ public final class StallMonitor: Sendable {
         subscriptions.finish()
     }
 
-    /// - Throws: ``StallMonitorError/notRunning``, and what the rules' check throws.
+    /// - Throws: ``StallMonitorError/notRunning``, and errors in the rules.
     public func watch(
         _ loop: any ObservableLoop,
         named name: String? = nil,
@@ -64,7 +64,7 @@ public final class StallMonitor: Sendable {
         guard isRunning else { throw .notRunning }
     }
 
-    /// - Throws: what the rules' check throws.
+    /// - Throws: errors in the rules.
     package func watchFromStart(_ loop: any ObservableLoop, rules: StallRules) throws(StallMonitorError) { try rules.validate() }
 
     public func pause(_ loop: (any ObservableLoop)? = nil) {}
@@ -104,7 +104,7 @@ public final class StallMonitor: Sendable {
 }
 
 extension StallMonitor {
-    /// Nil. Says that nothing is monitored, if `LAGMONITOR_OUTPUT_PATH` asks for it.
+    /// Nil. Reports that nothing is monitored if `LAGMONITOR_OUTPUT_PATH` is set.
     @discardableResult
     public static func startFromEnvironment(watching loops: [any ObservableLoop] = [ObservedRunLoop.main]) -> StallMonitor? {
         let path = ProcessInfo.processInfo.environment[SettingKey.output.environmentName] ?? ""
@@ -113,7 +113,7 @@ extension StallMonitor {
     }
 }
 
-/// What ``StallMonitor/onStall(queue:_:)`` gives. Nothing is delivered.
+/// The result of ``StallMonitor/onStall(queue:_:)``. Nothing is delivered.
 public final class StallHandler: Sendable {
     public static let capacity = 256
 

@@ -1,7 +1,7 @@
 internal import Dispatch
 public import LagRunLoop
 
-/// An executor on a serial dispatch queue: jobs run, in the order they come, and are not watched.
+/// An executor on a serial dispatch queue: jobs run in order, and are not watched.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class RunLoopExecutor: SerialExecutor, TaskExecutor {
     private let queue: DispatchQueue
@@ -25,6 +25,6 @@ public final class RunLoopExecutor: SerialExecutor, TaskExecutor {
 
     public func checkIsolated() { dispatchPrecondition(condition: .onQueue(queue)) }
 
-    /// Nil: Dispatch does not say.
+    /// Nil: Dispatch does not provide it.
     public func isIsolatingCurrentContext() -> Bool? { nil }
 }

@@ -1,7 +1,7 @@
 public import LagOutput
 
 public enum Delivery {
-    /// Enables nothing: settings may name all formats and destinations, and none of them gets a line.
+    /// No effect: settings may name all formats and destinations, but no lines are written.
     public static func enable() {}
 }
 

@@ -1,6 +1,6 @@
 public import LagOutput
 
-/// What is written to it goes to the other sink as it is.
+/// Passes lines to the other sink unchanged.
 public final class FormattedSink: RecordSink {
     private let sink: any RecordSink
     public let format: RecordFormat?

@@ -1,7 +1,7 @@
 internal import LagMonitorDelivery
 public import LagOutput
 
-/// Makes no request.
+/// Sends no requests.
 public final class OTLPSink: RecordSink {
     public static let capacity = 512
 

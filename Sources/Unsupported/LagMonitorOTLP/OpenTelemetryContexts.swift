@@ -3,6 +3,6 @@ public enum OpenTelemetryContexts {
         public let description: String
     }
 
-    /// Publishes nothing: threads are found by what Linux has.
+    /// Publishes nothing: finding threads needs features of Linux.
     public static func publish(serviceName: String? = nil, serviceVersion: String? = nil) throws(Refusal) {}
 }

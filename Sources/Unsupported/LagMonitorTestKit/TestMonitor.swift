@@ -2,7 +2,7 @@ public import Dispatch
 internal import LagModel
 public import LagMonitor
 
-/// A test monitor that finds nothing: the detector that it drives is for Linux. A test that expects records runs where
+/// A test monitor that finds nothing: its detector is for Linux. Run tests that expect records only if
 /// ``StallMonitor/isSupported``.
 public final class TestMonitor: StallSource {
     public let labels: [String: String]
@@ -62,7 +62,7 @@ public final class TestMonitor: StallSource {
     public func stop() { subscriptions.finish() }
 }
 
-/// A loop that does what a test says, unseen.
+/// A loop that does what a test scripts, unwatched.
 public final class ScriptedLoop: PingableLoop, Sendable {
     public let name: String
     public let beacon = ActivityBeacon()

@@ -1,4 +1,4 @@
-/// None is made: no line is written in any format.
+/// Never created: no line is written in any format.
 package protocol LineLayout: Sendable {}
 
 package enum DeliveryParts {

@@ -1,7 +1,7 @@
 extension SinkError {
-    /// What a sink says to who writes to it: it opens nothing, no monitor writes to it, and a line of somebody else is refused, not lost.
+    /// The error of a write to a sink: it opens nothing, no monitor writes to it, and other lines are rejected instead of lost.
     package static func notSupported(_ name: String) -> SinkError {
-        SinkError(.cannotOpen, path: name, detail: "sinks of LagMonitor are supported on Linux alone")
+        SinkError(.cannotOpen, path: name, detail: "sinks of LagMonitor are supported only on Linux")
     }
 
     var codeText: String { "errno \(code)" }

@@ -1,6 +1,6 @@
-/// A thread on a run loop, which there is on Linux alone.
+/// A thread on a run loop, which exists only on Linux.
 public final class KeepAliveThread: Sendable {
-    static let notSupported = RunLoopError.invalidArgument("threads on an ObservedRunLoop are supported on Linux alone")
+    static let notSupported = RunLoopError.invalidArgument("threads on an ObservedRunLoop are supported only on Linux")
 
     public let loop: ObservedRunLoop
     public let name: String

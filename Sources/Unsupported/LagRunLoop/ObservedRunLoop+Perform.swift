@@ -1,4 +1,4 @@
-/// What names submitted work, so that it can be cancelled.
+/// Names submitted work, so that it can be cancelled.
 public struct PerformKey: Sendable, Hashable, ExpressibleByStringLiteral {
     let target: ObjectIdentifier?
     let name: String?
@@ -10,7 +10,7 @@ public struct PerformKey: Sendable, Hashable, ExpressibleByStringLiteral {
     public init(stringLiteral name: String) { self.init(name) }
 }
 
-// Work is not taken, and each call says so as for a loop that has ended.
+// Work is not accepted: each call fails as for a loop that has ended.
 extension ObservedRunLoop {
     public func performNow<Value>(_ work: () throws -> Value) rethrows -> Value { try work() }
 

@@ -1,7 +1,7 @@
 public import LagActivity
 
-/// A run loop that has ended with its thread, which is what this package has elsewhere than on Linux: it takes no work and says so, as
-/// every ended loop does, and its runs return at once.
+/// The run loop on platforms other than Linux: it behaves like a loop that has ended with its thread. It accepts no work, and reports
+/// that; its runs return at once.
 public final class ObservedRunLoop: PingableLoop, TickingLoop, CustomStringConvertible {
     public let name: String
     public let beacon = ActivityBeacon()
@@ -13,7 +13,7 @@ public final class ObservedRunLoop: PingableLoop, TickingLoop, CustomStringConve
     public static let defaultModeOnly: [RunLoopMode] = [.default]
     public static let commonModesOnly: [RunLoopMode] = [.common]
 
-    /// Of whatever thread, ``main``: no loop runs on any.
+    /// ``main`` on every thread: no loop runs on any thread.
     public static var current: ObservedRunLoop { main }
 
     /// Nil.

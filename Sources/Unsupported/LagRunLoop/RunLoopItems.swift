@@ -1,6 +1,6 @@
 public import LagActivity
 
-// What can be given to a loop. No loop takes any of these here (``ObservedRunLoop/add(_:to:)`` is false), so none is ever called.
+// Items for a loop. No loop accepts them here (``ObservedRunLoop/add(_:to:)`` is false), so none is ever called.
 
 public final class RunLoopObserver: Sendable {
     public typealias Handler = @Sendable (RunLoopObserver, LoopActivity) -> Void

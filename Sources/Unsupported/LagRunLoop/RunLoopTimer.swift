@@ -1,7 +1,7 @@
 public import LagActivity
 internal import LagModel
 
-/// A timer for a loop. No loop takes it here, so it never fires.
+/// A timer for a loop. No loop accepts it here, so it never fires.
 public final class RunLoopTimer: Sendable {
     public typealias Handler = @Sendable (RunLoopTimer) -> Void
 
@@ -51,7 +51,7 @@ public final class RunLoopTimer: Sendable {
     @discardableResult public func invalidate() -> Bool { false }
 }
 
-/// Stands for an object without keeping it alive.
+/// A proxy for an object that does not keep it alive.
 public final class WeakProxy<Target: AnyObject & Sendable>: Sendable {
     public weak let target: Target?
 

@@ -1,4 +1,4 @@
-/// Files and lines in records, of which there are none here.
+/// Files and lines in records; not available here.
 public enum LineSymbols {
     /// Does nothing.
     public static func enable() {}
