@@ -1,4 +1,4 @@
-/// What a file of machine code knows about addresses.
+/// What information a file of machine code has about addresses.
 ///
 /// Any thread; reads some kilobytes.
 package struct BinarySummary: Sendable, Hashable {
@@ -9,7 +9,7 @@ package struct BinarySummary: Sendable, Hashable {
     /// The names of all functions (`.symtab`), not just of the exported ones.
     package let hasSymbols: Bool
 
-    /// Nil when there is no ELF file with a build-id at `path` that we may read.
+    /// Nil if there is no readable ELF file with a build-id at `path`.
     package init?(path: String) {
         guard let source = ByteSource(path: path), let file = ELFFile(source), let id = file.buildID else { return nil }
         buildID = id

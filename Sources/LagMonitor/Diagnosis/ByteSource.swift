@@ -1,22 +1,21 @@
 internal import CLagLinux
 internal import Glibc
 
-/// Bytes at offsets: a file, or an image in memory. Every read is checked against the size; nothing read is trusted.
+/// Bytes at offsets: a file, or an image in memory. Every read is checked against the size; what is read is not trusted.
 ///
-/// A file is read with `pread` and not mapped: a mapped file that somebody truncates meanwhile raises SIGBUS, which
-/// would be the monitor killing its host. From the page cache the copy costs little (a symbol table of a megabyte, a
-/// third of a millisecond).
+/// A file is read with `pread` and not mapped: if a mapped file is truncated meanwhile, SIGBUS is raised, and the monitor would
+/// kill its host. From the page cache the copy costs little (a symbol table of a megabyte, a third of a millisecond).
 struct ByteSource: ~Copyable {
     /// -1 for an image in memory.
     private let descriptor: Int32
     private let image: UnsafeRawBufferPointer
     let size: UInt64
-    /// Which state of which file this is; nil for an image in memory.
+    /// Identifies the file and its state; nil for an image in memory.
     let identity: FileIdentity?
 
-    /// Opens a regular file; nil when there is none that we may read.
+    /// Opens a regular file; nil if there is none that may be read.
     init?(path: String) {
-        // Non-blocking: a path that leads to a pipe must not hold us.
+        // Non-blocking: a path that leads to a pipe must not block.
         let descriptor = cll_spare_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { return nil }
         var status = stat()
@@ -30,7 +29,7 @@ struct ByteSource: ~Copyable {
         identity = FileIdentity(status)
     }
 
-    /// Memory that stays readable as long as this source lives.
+    /// Memory that stays readable as long as this source exists.
     init(memory: UnsafeRawBufferPointer) {
         descriptor = -1
         image = memory
@@ -40,7 +39,7 @@ struct ByteSource: ~Copyable {
 
     deinit { if descriptor >= 0 { cll_spare_close(descriptor) } }
 
-    /// Fills `buffer` from `offset`; false when not all of it is there.
+    /// Fills `buffer` from `offset`; false if not all of it is available.
     func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) -> Bool {
         let (end, overflow) = offset.addingReportingOverflow(UInt64(buffer.count))
         guard !overflow, end <= size, end <= UInt64(Int64.max) else { return false }
@@ -59,7 +58,7 @@ struct ByteSource: ~Copyable {
         return true
     }
 
-    /// `count` bytes from `offset`; nil when not all of them are there.
+    /// `count` bytes from `offset`; nil if not all of them are available.
     func bytes(at offset: UInt64, count: Int) -> [UInt8]? {
         guard count >= 0, UInt64(count) <= size else { return nil }
         var isComplete = false

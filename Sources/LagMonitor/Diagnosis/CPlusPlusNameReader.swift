@@ -1,10 +1,10 @@
-/// Reads names as `__cxa_demangle` prints them, libstdc++'s and LLVM's.
+/// Reads names as `__cxa_demangle` prints them, from libstdc++ and LLVM.
 enum CPlusPlusNameReader {
     private static let droppedPrefixes: [StaticString] = [
         "non-virtual thunk to ", "virtual thunk to ", "covariant return thunk to ", "invocation function for block in ",
     ]
 
-    /// Of more than one character, the longer ones first.
+    /// Operators of more than one character, the longer ones first.
     private static let operators: [StaticString] = [
         "<=>", "->*", "<<=", ">>=", "->", "++", "--", "&&", "||", "==", "!=", "<=", ">=", "<<", ">>", "+=", "-=", "*=", "/=",
         "%=",
@@ -13,14 +13,14 @@ enum CPlusPlusNameReader {
 
     static func simplified(_ name: ArraySlice<UInt8>) -> [UInt8] { read(name).path }
 
-    /// What the simplified name leaves out and functions of one name are told apart by: the arguments of templates, and which lambda of its function
-    /// it is (the Itanium ABI counts them within the function that they are in). Nil: there is nothing of it.
+    /// What the simplified name leaves out but distinguishes functions of one name: template arguments, and which lambda of its
+    /// function it is (the Itanium ABI numbers lambdas within their function). Nil if there is none of these.
     static func variant(_ name: String) -> String? {
         let variant = read(Array(name.utf8)[...]).variant
         return variant.isEmpty ? nil : String(decoding: variant, as: UTF8.self)
     }
 
-    /// The first lambda that is named in a variant, with the functions it is in, lambdas among them: `routes()::{lambda()#2}`.
+    /// The first lambda in a variant, including its enclosing functions and lambdas: `routes()::{lambda()#2}`.
     static func closure(in variant: String) -> String? {
         let text = Array(variant.utf8)
         guard let first = text.indices.first(where: { NameCursor(text[$0...]).isAtLambda }) else { return nil }
@@ -89,22 +89,23 @@ enum CPlusPlusNameReader {
             case UInt8(ascii: "("):
                 cursor.skipParentheses()
                 if path.isEmpty || path.elementsEqual("decltype".utf8) {
-                    // Of the type that is returned: `decltype(auto) f<int>(int)`; one with the name in it: `void (*f<int>(int))(char)`.
+                    // From a return type: `decltype(auto) f<int>(int)`; or from one that encloses the name: `void
+                    // (*f<int>(int))(char)`.
                     path.removeAll()
                     if cursor.isAt("(") || cursor.isAt("[") { cursor.position = begin + 1 }
                     continue
                 }
                 _ = cursor.skip(" const")
-                // Arguments end the name, except those of a function that something is local to.
+                // Arguments end the name, except those of a function with a local entity.
                 if !cursor.isAt("::") { return (path, variant) }
             case UInt8(ascii: " "):
-                // What stood before was a return type: kept words are only those of an operator.
+                // What came before was a return type: only an operator's words are kept.
                 cursor.position += 1
                 guard !cursor.isAt("[") else { continue }
                 path.removeAll()
                 variant.removeAll()
             case UInt8(ascii: "*"), UInt8(ascii: "&"):
-                // Of a type that is returned, too.
+                // Also for a return type.
                 cursor.position += 1
                 path.removeAll()
                 variant.removeAll()
@@ -142,11 +143,11 @@ enum CPlusPlusNameReader {
                 }
             }
         } else {
-            // The arguments of a template may follow at once: `operator==<char>`.
+            // A template's arguments may follow directly: `operator==<char>`.
             let begin = ahead.position
             if !operators.contains(where: { ahead.skip($0) }) { ahead.position += 1 }
             path += ahead.text[begin..<ahead.position]
-            // Before template arguments the printers put a space.
+            // The printers put a space before template arguments.
             if ahead.isAt(" <") { ahead.position += 1 }
         }
         cursor = ahead
@@ -155,7 +156,7 @@ enum CPlusPlusNameReader {
 }
 
 extension NameCursor {
-    /// Of libstdc++'s printer, or of gcc's debug information.
+    /// In libstdc++'s printed form, or in gcc's debug information.
     fileprivate var isAtLambda: Bool { isAt("{lambda") || isAt("<lambda(") }
 
     fileprivate mutating func skipLambda() {

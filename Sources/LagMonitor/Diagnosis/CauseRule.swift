@@ -1,13 +1,14 @@
 package import LagModel
 
-/// From what was measured and seen during a stall to its cause: the stall's time is divided among the causes, and the largest share
-/// names it.
+/// Derives a stall's cause from its measurements and samples: the stall's time is divided among the causes, and the largest share
+/// is the cause.
 ///
-/// Measured is how long the thread was on a processor, waited for one, and slept; seen is, in some samples, what it did. So the
-/// measured times are divided by what was seen: the time asleep among the waits that were seen, the time on a processor among
-/// computing and system calls. What of the kernel's own share no system call explains is page faults, if there were enough of them.
+/// Measured is how long the thread was on a processor, waited for one, and slept. Samples show what it did at some moments. So
+/// the measured times are divided according to the samples: the time asleep among the sampled waits, the time on a processor
+/// among computing and system calls. Kernel time that no system call explains is attributed to page faults, if there were enough
+/// of them.
 ///
-/// Pure. Nothing here knows names of functions.
+/// Pure. It does not depend on the names of functions.
 package struct CauseRule: Sendable {
     /// What a sample found the thread doing.
     package enum SampledState: Sendable, Equatable, CaseIterable {
@@ -21,32 +22,34 @@ package struct CauseRule: Sendable {
         case faulting
     }
 
-    /// How long the stall lasted, in nanoseconds as all times here.
+    /// How long the stall lasted, in nanoseconds like all times here.
     package var duration: UInt64
-    /// The measured times; nil where they are not known.
+    /// The measured times; nil if they are not known.
     package var cpu: UInt64?
     package var runDelay: UInt64?
     package var blocked: UInt64?
     /// Time in the kernel, a part of `cpu`.
     package var system: UInt64?
     package var faults: UInt64?
-    /// Whether samples could find a running thread in the kernel; otherwise what page faults do not explain of the kernel's time is system calls'.
+    /// Whether samples could find a running thread in the kernel; otherwise kernel time that page faults do not explain is
+    /// attributed to system calls.
     package var seesKernel = true
-    /// Whether a fault may be one of 2 MiB in any program. One that asks for such pages, and cannot be seen in the kernel, has its faults called system calls.
+    /// Whether a fault may be of 2 MiB in any program. If a program requests such pages and cannot be sampled in the kernel, its
+    /// faults are attributed to system calls.
     package var hasHugePages = true
     /// How much of the stall the samples cover, by what they found.
     package var seen: [SampledState: UInt64] = [:]
 
-    /// A page fault takes so long at most without input: 2 MiB to be zeroed, on a slow machine.
+    /// The longest time of a page fault without input: 2 MiB to be zeroed, on a slow machine.
     private static let longestFault: UInt64 = 1_000_000
-    /// One of 4 KiB.
+    /// The longest time of a 4 KiB fault.
     private static let smallFault: UInt64 = 20_000
-    /// The kernel reports its share of the time in hundredths of a second: two readings are wrong by so much.
+    /// The kernel reports its share of the time in hundredths of a second: the error of two readings.
     private static let systemTimeError: UInt64 = 20_000_000
 
     package init(duration: UInt64) { self.duration = duration }
 
-    /// The stall's time by causes; sums to about the duration.
+    /// The stall's time by causes; the sum is about the duration.
     package var shares: [StallRecord.Cause: UInt64] {
         var shares: [StallRecord.Cause: UInt64] = [:]
         guard let cpu, let blocked else {
@@ -60,8 +63,8 @@ package struct CauseRule: Sendable {
             shares[Self.cause(of: sampledState), default: 0] += part(weight(of: [sampledState]), of: weightAsleep, blocked)
         }
         if weightAsleep == 0 { shares[.unknown] = blocked }
-        // On a busy machine, signals were seen to find a computing thread right behind a system call far more often than the calls'
-        // time would explain; but no call takes more than the kernel's time.
+        // On a busy machine, signals found a computing thread right after a system call far more often than the calls' time would
+        // explain; but no call takes more than the kernel's time.
         let mostWorking = min(cpu, system.map { $0.saturatingSum(Self.systemTimeError) } ?? cpu)
         let working = min(
             part(weight(of: [.runningInSystemCall]), of: weight(of: [.runningInSystemCall, .computing]), cpu),
@@ -80,7 +83,7 @@ package struct CauseRule: Sendable {
 
     package var cause: StallRecord.Cause {
         let shares = shares
-        // In the order of the cases, so that equal shares have one answer.
+        // In the order of the cases, so that equal shares always give the same answer.
         var best = StallRecord.Cause.unknown
         var most: UInt64 = 0
         for cause in StallRecord.Cause.allCases where shares[cause, default: 0] > most {

@@ -1,7 +1,8 @@
-/// Functions that collect a language's garbage, by the simplified names that its runtime's file has for them: while one is on the stack the thread does nothing
-/// else.
+/// Functions that collect a language's garbage, by the simplified names in its runtime's file: while one is on the stack, the
+/// thread does nothing else.
 ///
-/// V8: `src/heap/heap.cc`; PHP: `Zend/zend_gc.c`. (CPython's state says it, see ``CaptureOutcome``; Go's collector has threads of its own.)
+/// V8: `src/heap/heap.cc`; PHP: `Zend/zend_gc.c`. (For CPython its state shows it, see ``CaptureOutcome``; Go's collector has
+/// threads of its own.)
 package enum CollectorFunction {
     private static let prefixes = PrefixSet([
         "v8::internal::Heap::CollectGarbage", "v8::internal::Heap::CollectAllGarbage",

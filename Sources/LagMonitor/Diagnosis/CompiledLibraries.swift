@@ -1,13 +1,13 @@
 internal import LagModel
 
-/// A language whose compilers link its library into each program: known by the names that the symbol table has for its functions.
+/// A language whose compilers link its library into each program: recognised by the names of its functions in the symbol table.
 ///
-/// Some of these begin as those of any program may (`system__load` of C, `caml_weight`): they count only in a file that has what every program of the language
-/// has.
+/// Some of these have prefixes that any program's functions may have (`system__load` of C, `caml_weight`): they count only in a
+/// file that has the start function of the language's programs.
 enum CompiledLibraries: CaseIterable {
     case d, ocaml, ada, pascal, nim
 
-    /// Names that no other language's compiler makes.
+    /// Names that no other language's compiler generates.
     private static let names = PrefixSet([
         // druntime and Phobos.
         "_D4core", "_D3std", "_D2rt", "_D2gc", "_D6object",
@@ -21,7 +21,7 @@ enum CompiledLibraries: CaseIterable {
     private static let plainNames: [(CompiledLibraries, PrefixSet)] = [
         (.d, PrefixSet(["_d_", "_aa", "gc_"])), (.ocaml, PrefixSet(["caml_", "unix_"])), (.pascal, PrefixSet(["fpc_", "FPC_"])),
         (.ada, PrefixSet(["ada__", "gnat__", "interfaces__", "system__"])),
-        // Of Nim's what is exported: of its memory, texts and errors, of `strutils`, `parseutils` and `os`.
+        // Nim's exported names: of its memory, texts and errors, of `strutils`, `parseutils` and `os`.
         (
             .nim,
             PrefixSet([
@@ -33,7 +33,8 @@ enum CompiledLibraries: CaseIterable {
         ),
     ]
 
-    /// Of all other functions Nim's compiler writes the module behind the name, with its folder: `sort__pureZalgorithm_12`, `load__shop_7`.
+    /// For all other functions, Nim's compiler writes the module after the name, with its folder: `sort__pureZalgorithm_12`,
+    /// `load__shop_7`.
     private static let nimModules = ["__system_", "__systemZ", "__pureZ", "__stdZ"]
 
     private static func isPlainName(_ rawName: String, in languages: Set<CompiledLibraries>) -> Bool {
@@ -44,10 +45,11 @@ enum CompiledLibraries: CaseIterable {
         }
     }
 
-    /// The function that a program of the language begins with: of druntime, of OCaml's runtime, of what GNAT's binder makes, of Free Pascal, of what Nim's compiler makes.
+    /// The function with which a program of the language begins: from druntime, OCaml's runtime, GNAT's binder, Free Pascal,
+    /// Nim's compiler.
     private var starts: [String] {
         switch self {
-        // A library with its own runtime has no program's beginning.
+        // A library with its own runtime does not have a program's start function.
         case .d: ["_Dmain", "rt_init"]
         case .ocaml: ["caml_start_program"]
         case .ada: ["adainit"]
@@ -56,7 +58,7 @@ enum CompiledLibraries: CaseIterable {
         }
     }
 
-    /// - Parameter languages: those that the file is written in, as far as a name depends on that (``mayHold(_:)``).
+    /// - Parameter languages: the languages of the file, as far as a name depends on that (``mayHold(_:)``).
     static func holds(_ rawName: String, in languages: Set<CompiledLibraries>) -> Bool {
         names.holdsPrefix(of: rawName) || isPlainName(rawName, in: languages)
     }
@@ -66,7 +68,8 @@ enum CompiledLibraries: CaseIterable {
 
     private static let maximumStringBytes: UInt64 = 64 << 20
 
-    /// The languages that a file has programs' beginnings of. Reads the table once, and its names: some milliseconds for a hundred thousand symbols.
+    /// The languages whose start functions a file contains. Reads the table and its names once: some milliseconds for a hundred
+    /// thousand symbols.
     static func languages(in file: borrowing ELFFile, table: ELFFile.Section) -> Set<CompiledLibraries> {
         guard table.link < file.sections.count else { return [] }
         let section = file.sections[Int(table.link)]

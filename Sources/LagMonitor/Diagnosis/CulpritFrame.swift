@@ -1,26 +1,28 @@
-/// A frame as the search for the culprit sees it.
+/// A frame for the culprit search.
 package struct CulpritFrame: Sendable, Hashable {
-    /// The simplified name; nil or empty when there is none.
+    /// The simplified name; nil or empty if there is none.
     package var symbol: String?
-    /// What names it where there is no symbol: file and offset of the function, of the frame itself where its beginning is not known.
+    /// Its name if there is no symbol: the file and the function's offset, or the frame's own offset if the function's start is
+    /// not known.
     package var place: String
     /// By ``InAppRules``.
     package var inApp: Bool
-    /// Code of the C library, the loader or a language's runtime: whatever a program does ends there.
+    /// Code of the C library, the loader or a language's runtime: most of what a program does ends there.
     package var isRuntime: Bool
-    /// Code of an interpreter, or of what compiles at run time: it works for a function of its language, and where that has no name it is not to blame.
+    /// Code of an interpreter or a JIT compiler: it works for a function of its language, and is not to blame if that function
+    /// has no name.
     package var isInterpreter: Bool
-    /// A function of a language whose name could not be had any more: another one than what it works for may be to blame.
+    /// A function of a language whose name could no longer be read: it may be to blame instead of a named one.
     package var isNameLost: Bool
-    /// A lambda that is known by the library's template alone which calls it: no frame is its own.
+    /// A lambda that is known only from the library template that calls it: it has no frame of its own.
     package var isFromTemplate: Bool
-    /// The program's own or a library's that was linked into it.
+    /// The program's own, or a library's that was linked into it.
     package var isDoubtful: Bool
-    /// Compiled code without a line: what the compiler has put into it has no frame.
+    /// Compiled code without a line: functions inlined into it have no frame.
     package var hidesInlined: Bool
-    /// Whether it is known at which line it is.
+    /// Whether its line is known.
     package var hasLine: Bool
-    /// The loop's own code, or what called that: on its stack while it waits, too.
+    /// The loop's own code, or its callers: it is also on the loop's stack while it waits.
     package var isLoopCode: Bool
 
     package init(
@@ -49,7 +51,7 @@ package struct CulpritFrame: Sendable, Hashable {
         self.hasLine = hasLine
     }
 
-    /// What two frames of one function share: the symbol or, without one, the place.
+    /// What two frames of one function have in common: the symbol or, without one, the place.
     package var function: String {
         if let symbol, !symbol.isEmpty { return symbol }
         return place
@@ -58,9 +60,9 @@ package struct CulpritFrame: Sendable, Hashable {
 
 /// One sample of the stalled thread, or several equal ones.
 package struct CulpritStack: Sendable, Hashable {
-    /// The time of the stall that the samples cover in all.
+    /// The time of the stall that the samples cover in total.
     package var weightNanoseconds: UInt64
-    /// Leaf first; empty when the sample has no stack.
+    /// Leaf first; empty if the sample has no stack.
     package var frames: [CulpritFrame]
     /// Whether the walk reached the thread's first frame.
     package var isComplete: Bool

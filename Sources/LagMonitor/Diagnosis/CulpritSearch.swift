@@ -1,6 +1,6 @@
-/// Who covers how much, for ``Culprit``.
+/// Computes how much each function covers, for ``Culprit``.
 struct CulpritSearch {
-    /// A blamed function and which kind of frame it is.
+    /// A blamed function and its kind of frame.
     struct Blamed {
         let function: String
         /// How likely a function of its kind is to blame.
@@ -11,7 +11,7 @@ struct CulpritSearch {
     struct Group {
         let first: Int
         var heaviest: Int
-        /// Whether that one has a line for the function that was asked for.
+        /// Whether that one has a line for the requested function.
         var hasLine: Bool
         var weight: Double
         var samples: UInt64
@@ -35,11 +35,11 @@ struct CulpritSearch {
 
     private let stacks: [CulpritStack]
     private let roles: [[FrameRole]]
-    /// Doubles hold nanoseconds exactly for 104 days.
+    /// Doubles represent nanoseconds exactly for 104 days.
     private let weights: [Double]
-    /// Of all samples.
+    /// The weight of all samples.
     let totalWeight: Double
-    /// Of the samples with a stack.
+    /// The weight of the samples with a stack.
     let stackWeight: Double
     private var coverage: [String: Double] = [:]
 
@@ -57,7 +57,7 @@ struct CulpritSearch {
             }
             return Self.withImportedModules(roles, of: stack)
         }
-        // Samples without a weight count alike.
+        // Samples without a weight count equally.
         let areWeighted = stacks.contains { $0.weightNanoseconds > 0 && !$0.frames.isEmpty }
         weights = stacks.map { Double(areWeighted ? $0.weightNanoseconds : $0.samples) }
         totalWeight = weights.reduce(0, +)
@@ -67,7 +67,8 @@ struct CulpritSearch {
         }
     }
 
-    /// A file of Python that a function of the program imports is no entry of the program: its code runs as that of any other function.
+    /// A Python file that a function of the program imports is not an entry of the program: its code runs like any other
+    /// function's.
     private static func withImportedModules(_ roles: [FrameRole], of stack: CulpritStack) -> [FrameRole] {
         guard let importer = roles.indices.last(where: { roles[$0] == .code && stack.frames[$0].inApp }) else { return roles }
         var roles = roles
@@ -77,7 +78,7 @@ struct CulpritSearch {
         return roles
     }
 
-    /// The function to blame; nil when there are only thunks.
+    /// The function to blame; nil if there are only thunks.
     func blamed() -> Blamed? {
         for kind in Kind.allCases {
             if let function = nearestToTheLeaf(of: kind, amongCovering: true, in: Array(stacks.indices)) {
@@ -95,9 +96,9 @@ struct CulpritSearch {
     }
 
     private func blamed(_ function: String, as kind: Kind) -> Blamed {
-        // What runs a language's callbacks is its runtime's, too.
+        // What runs a language's callbacks belongs to its runtime, too.
         let frames = stacks.lazy.flatMap(\.frames).filter { $0.function == function }
-        // A template's argument says who made it; another one may have been put into the same code.
+        // A template's argument shows its creator; other code may have been merged into it.
         let certain = frames.contains { !$0.isFromTemplate } ? 1 : Factor.fromTemplate
         let own = frames.contains { !$0.isDoubtful } ? certain : Factor.doubtful
         let factor =
@@ -105,7 +106,7 @@ struct CulpritSearch {
         return Blamed(function: function, factor: factor)
     }
 
-    /// Stacks with the same functions, each counted where it is nearest to the leaf; only those that hold `function`.
+    /// Stacks with the same functions, each counted where it is nearest to the leaf; only those that contain `function`.
     func groups(holding function: String?) -> [Group] {
         var groups: [[String]: Group] = [:]
         for (index, stack) in stacks.enumerated() where !stack.frames.isEmpty {
@@ -172,13 +173,14 @@ struct CulpritSearch {
         return nearest.max { ($0.value.weight, -$0.value.first) < ($1.value.weight, -$1.value.first) }?.key
     }
 
-    /// Whether a function of a language has called it, whose name is not known: that one is to blame, and not the C library.
+    /// Whether it was called by a language's function whose name is not known: then that function is to blame, and not the C
+    /// library.
     private func isInterpreted(_ position: Int, of index: Int) -> Bool {
-        // What is further out than a function with a name was not called by it for that.
+        // A function further out than one with a name did not call it directly.
         stacks[index].frames[position...].first { $0.isInterpreter || $0.inApp || !$0.isRuntime }?.isInterpreter ?? false
     }
 
-    /// Whether it only leads to what has no name.
+    /// Whether it only leads to code without a name.
     private func runsInterpreter(_ position: Int, of index: Int) -> Bool {
         stacks[index].frames[..<position].contains(where: \.isInterpreter)
     }

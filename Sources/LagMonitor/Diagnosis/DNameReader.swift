@@ -1,12 +1,12 @@
 /// Reads the path in a mangled name of D: `_D4shop6reportFZv` is `shop.report`, `_D3std4sort__T4sortTAiZQkFQfZv` `std.sort.sort`.
 ///
-/// What types the function and its template have is left out, and what follows a template. Source: "Name Mangling" of the language's ABI
-/// (https://dlang.org/spec/abi.html).
+/// The types of the function and its template are left out, and so is what follows a template. Source: "Name Mangling" of the
+/// language's ABI (https://dlang.org/spec/abi.html).
 enum DNameReader {
     private static let maximumParts = 64
     private static let templates: [StaticString] = ["__T", "__U"]
 
-    /// Nil where it is no such name.
+    /// Nil if it is not such a name.
     static func path(of name: String) -> String? {
         let bytes = Array(name.utf8)
         var cursor = NameCursor(bytes[...])
@@ -30,7 +30,7 @@ enum DNameReader {
         return parts.isEmpty ? nil : parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ".")
     }
 
-    /// A length, and so many characters.
+    /// A length, then that many characters.
     private static func identifier(_ cursor: inout NameCursor) -> ArraySlice<UInt8>? {
         var end = cursor
         var length = 0
@@ -43,7 +43,7 @@ enum DNameReader {
         return cursor.text[end.position..<cursor.position]
     }
 
-    /// `Q` and how far back the same one was: in base 26, the last digit in lower case.
+    /// `Q` and the distance back to the same identifier: in base 26, the last digit in lower case.
     private static func earlierIdentifier(_ cursor: inout NameCursor) -> ArraySlice<UInt8>? {
         let place = cursor.position
         guard cursor.skip("Q") else { return nil }
@@ -64,7 +64,7 @@ enum DNameReader {
         return nil
     }
 
-    /// What is nested in a function has its type before its own name: `F`, attributes, arguments, `Z`.
+    /// An entity nested in a function has the function's type before its own name: `F`, attributes, arguments, `Z`.
     private static func skipFunctionWithoutArguments(_ cursor: inout NameCursor) {
         var end = cursor
         guard end.skip("F") else { return }

@@ -1,24 +1,25 @@
 internal import CLagLinux
 internal import Glibc
 
-/// Readable names for the names of symbol tables, by the demanglers that the process already has.
+/// Demangles the names of symbol tables, with the demanglers that the process already has.
 package struct Demangler: Sendable {
-    /// Longer names are left as they are: the demanglers' time and depth grow with them.
+    /// Longer names are not demangled: the demanglers' time and depth grow with them.
     private static let maximumMangledBytes = 8192
-    /// libstdc++'s demangler takes no longer ones; of these the path is read here.
+    /// libstdc++'s demangler does not accept longer names; for these, only the path is read here.
     private static let maximumCPlusPlusBytes = 1024
 
     private let cxaDemangle: cll_cxa_demangle?
 
-    /// Looks for a C++ demangler, under the loader's lock, and calls both once, so that no later call has to bind a
-    /// symbol. At start, not while a thread may hang in the loader.
+    /// Looks up a C++ demangler, under the loader's lock, and calls both demanglers once, so that no later call has to bind a
+    /// symbol. Call it at start, not while a thread may hang in the loader.
     package init() {
         cxaDemangle = cll_find_cxa_demangle()
         _ = demangle("$sSi")
         _ = demangle("_Z1fv")
     }
 
-    /// The demangled name (of a very long one of C++ its path) and its language; the name itself where it is mangled in no way we know.
+    /// The demangled name (only the path of a very long C++ name) and its language; the name itself if its mangling is not
+    /// supported.
     package func demangle(_ rawName: String) -> (name: String, language: SymbolLanguage) {
         if rawName.utf8.count > Self.maximumCPlusPlusBytes, let path = ItaniumPathReader.path(of: rawName) {
             return (path, .cPlusPlus)
@@ -45,12 +46,13 @@ package struct Demangler: Sendable {
 
     private func cPlusPlus(_ mangled: String) -> String? {
         guard let cxaDemangle else { return nil }
-        // What LLVM adds to a name that several units of a program share when it optimises the whole: no part of the mangling.
+        // LLVM adds this to a name that several units of a program share under whole-program optimisation: not a part of the
+        // mangling.
         let mangled = mangled.firstRange(of: ".llvm.").map { String(mangled[..<$0.lowerBound]) } ?? mangled
         return mangled.withCString { Self.taking(cxaDemangle($0, nil, nil, nil)) }
     }
 
-    /// A string of a demangler, whose memory is ours to free.
+    /// A string of a demangler, which must be freed here.
     private static func taking(_ text: UnsafeMutablePointer<CChar>?) -> String? {
         guard let text else { return nil }
         defer { free(text) }
@@ -58,7 +60,7 @@ package struct Demangler: Sendable {
     }
 }
 
-/// Which rules a readable name follows.
+/// The language whose rules a demangled name follows.
 package enum SymbolLanguage: Sendable {
     case swift
     case cPlusPlus

@@ -2,11 +2,11 @@ internal import LagModel
 
 /// The parts of an ELF file that symbols need: sections and the build-id. 64-bit little-endian only (x86-64, aarch64).
 ///
-/// Formats: System V ABI, chapters 4 and 5 ("Object Files", "Program Loading"), and elf(5). The file may be anything,
-/// truncated or hostile: every offset and count is checked and every list is bounded.
+/// Formats: System V ABI, chapters 4 and 5 ("Object Files", "Program Loading"), and elf(5). The file may be anything, truncated
+/// or hostile: every offset and count is checked and every list is bounded.
 struct ELFFile: ~Copyable {
     struct Section {
-        /// Where its name is in the table of section names.
+        /// The offset of its name in the table of section names.
         let nameOffset: UInt32
         let type: UInt32
         let flags: UInt64
@@ -16,10 +16,10 @@ struct ELFFile: ~Copyable {
         let link: UInt32
         let entrySize: UInt64
 
-        /// Whether it holds machine code (`SHF_EXECINSTR`).
+        /// Whether it contains machine code (`SHF_EXECINSTR`).
         var isCode: Bool { flags & 4 != 0 }
 
-        /// Whether the loaded section holds `address`.
+        /// Whether the loaded section contains `address`.
         func contains(_ address: UInt64) -> Bool { address >= self.address && address - self.address < size }
     }
 
@@ -42,28 +42,28 @@ struct ELFFile: ~Copyable {
 
     /// More sections than this are not read: the largest Swift binaries have some hundred.
     private static let maximumSections = 65_536
-    /// Notes are short; a longer stretch is not searched.
+    /// Notes are short; a longer range is not searched.
     private static let maximumNoteBytes: UInt64 = 65_536
-    /// Linkers write two or three. A file may name as many as it has headers, all of them of that length.
+    /// Linkers write two or three. A file may declare as many as it has headers, all of that length.
     private static let maximumNotes = 64
-    /// NAME_MAX of Linux, and what follows the name.
+    /// NAME_MAX of Linux, and the data after the name.
     private static let maximumFileNameBytes: UInt64 = 264
     private static let maximumNameTableBytes: UInt64 = 1 << 20
-    /// Of a section's name; without a bound, damage could make every name as long as the table.
+    /// The limit of a section's name; without it, damage could make every name as long as the table.
     private static let maximumNameBytes = 64
 
     let source: ByteSource
     let sections: [Section]
     /// The index of the section with the sections' names.
     private let namesIndex: Int
-    /// Lower-case hex; nil when the file has none.
+    /// Lower-case hex; nil if the file has none.
     let buildID: String?
-    /// Where a program begins; 0: it is none.
+    /// The entry point of a program; 0: it is not a program.
     private let entry: UInt64
     /// Whether its code is x86-64's.
     let isX86: Bool
 
-    /// Nil when `source` is no ELF file of the supported kind.
+    /// Nil if `source` is not an ELF file of the supported kind.
     init?(_ source: consuming ByteSource) {
         guard let header = source.bytes(at: 0, count: Layout.headerBytes).map(LittleEndianBytes.init) else { return nil }
         // Magic, 64-bit, little-endian.
@@ -77,7 +77,7 @@ struct ELFFile: ~Copyable {
         self.source = source
     }
 
-    /// The names of all sections; none where their table is damaged or longer than any linker writes.
+    /// The names of all sections; none if their table is damaged or longer than any linker writes.
     func sectionNames() -> Set<String> { Set(namedSections().map(\.name)) }
 
     /// The sections with one of these names.
@@ -91,7 +91,8 @@ struct ELFFile: ~Copyable {
     /// Whether it names a loader, or needs none.
     var isProgram: Bool { entry != 0 }
 
-    /// What `.gnu_debuglink` calls the file with its debug information (GDB's manual, "Separate Debug Files"); a name alone.
+    /// The name in `.gnu_debuglink` of the file with its debug information (GDB's manual, "Separate Debug Files"); without a
+    /// folder.
     var debugFileName: String? {
         guard let section = sections(named: [".gnu_debuglink"]).first,
             let bytes = source.bytes(at: section.offset, count: Int(clamping: min(section.size, Self.maximumFileNameBytes)))
@@ -143,7 +144,7 @@ struct ELFFile: ~Copyable {
         _ header: LittleEndianBytes,
         _ sections: [Section]
     ) -> String? {
-        // Sections first: in a separate debug file the segments' offsets lead nowhere.
+        // Sections first: in a separate debug file the segments' offsets are not valid.
         for section in sections.lazy.filter({ $0.type == SectionType.note }).prefix(maximumNotes) {
             if let id = buildID(in: source, at: section.offset, size: section.size) { return id }
         }
@@ -167,7 +168,7 @@ struct ELFFile: ~Copyable {
             let nameBytes = Int(notes.u32(position))
             let contentBytes = Int(notes.u32(position + 4))
             let type = notes.u32(position + 8)
-            // Both are padded to four bytes; both came from 32 bits, so the sums cannot overflow.
+            // Both are padded to four bytes; both come from 32 bits, so the sums cannot overflow.
             let content = position + 12 + (nameBytes + 3) / 4 * 4
             let next = content + (contentBytes + 3) / 4 * 4
             guard content + contentBytes <= notes.count else { return nil }

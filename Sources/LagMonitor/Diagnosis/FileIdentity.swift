@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Identifies a file and its state: whether a path still leads to what was read.
+/// Identifies a file and its state: whether a path still leads to the file that was read.
 package struct FileIdentity: Sendable, Hashable {
     private let device: UInt64
     private let inode: UInt64
@@ -16,7 +16,7 @@ package struct FileIdentity: Sendable, Hashable {
         modifiedNanoseconds = status.st_mtim.tv_nsec
     }
 
-    /// What `path` leads to now; nil for nothing.
+    /// The file to which `path` leads now; nil if there is none.
     package init?(path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

@@ -1,23 +1,24 @@
 package import LagModel
 
-/// What groups stalls: a hash of what was called, and one of the exact stack.
+/// Groups stalls: a hash of the called functions, and one of the exact stack.
 ///
-/// Neither holds a duration, a cause (but where there is no stack) or anything of the host or the process: both are the same under
-/// address randomisation and on every host that runs the same files. Any thread.
+/// Neither contains a duration, a cause (except without a stack) or anything about the host or the process: both are the same
+/// under address randomisation and on every host that runs the same files. Any thread.
 package struct Fingerprint: Sendable, Hashable {
-    /// Distinct in-app symbols that make a fingerprint.
+    /// Number of distinct in-app symbols in a fingerprint.
     package static let depth = 5
 
     /// `v1:` and sixteen hex digits, over the leaf-most ``depth`` in-app symbols.
     ///
-    /// Symbols of one name that are known to be different functions (``StallRecord/Frame/variant``) count as different
-    /// ones, and a lambda that was put into a library's template as if it had a frame. A symbol counts once, where it is nearest to the leaf: so recursion of any period and depth gives the same
-    /// fingerprint. A frame without a symbol counts as build-id and offset of its function. A stack without any in-app frame is
-    /// taken by its leaf-most frames of any kind, and a stall without a stack by the words in its place. Where a language's runtime knows
-    /// frames, those count, and native ones of the program's own that they call; other native ones differ with every build of the runtime.
+    /// Symbols of one name that are known to be different functions (``StallRecord/Frame/variant``) count as different ones. A
+    /// lambda that was inlined into a library's template counts as if it had a frame. A symbol counts once, where it is nearest
+    /// to the leaf, so recursion of any period and depth gives the same fingerprint. A frame without a symbol counts as build-id
+    /// and offset of its function. For a stack without any in-app frame, its leaf-most frames of any kind count; for a stall
+    /// without a stack, the words in its place. If a language's runtime knows frames, those count, and the program's own native
+    /// frames that they call; other native frames differ with every build of the runtime.
     ///
-    /// Of the frames that are left by all this, those that cover most of the stall count, unless none does: what else was on the stack when a sample
-    /// was taken is chance, and would give the next stall of the same place another fingerprint.
+    /// Of the frames that remain, those that cover most of the stall count, unless none does: the others on the stack at the time
+    /// of a sample are chance, and would give the next stall at the same place another fingerprint.
     package let text: String
     /// Sixteen hex digits over build-id and offset of all frames.
     package let stackHash: String
@@ -25,8 +26,8 @@ package struct Fingerprint: Sendable, Hashable {
     private typealias Weighed = (frame: StallRecord.Frame, covers: Bool)
 
     /// - Parameters:
-    ///   - frames: leaf first; `covers` says whether the stacks that hold the function make up more than half of the stall.
-    ///   - words: what is hashed where there is no stack.
+    ///   - frames: leaf first; `covers` is whether the stacks that contain the function make up more than half of the stall.
+    ///   - words: what is hashed if there is no stack.
     package init(frames: [(frame: StallRecord.Frame, covers: Bool)], orElse words: String = "") {
         let counted = Self.counted(frames)
         // Which of the merged functions gives its name may change with every build.
@@ -53,7 +54,7 @@ package struct Fingerprint: Sendable, Hashable {
         stackHash = exact.text
     }
 
-    /// What is further out than all frames of a language started its runtime.
+    /// Frames further out than all frames of a language started its runtime.
     private static func counted(_ frames: [Weighed]) -> [Weighed] {
         func isOfLanguage(_ frame: StallRecord.Frame) -> Bool { frame.language != nil && frame.symbol?.isEmpty == false }
         guard let outermost = frames.lastIndex(where: { isOfLanguage($0.frame) }) else { return frames }
@@ -64,21 +65,22 @@ package struct Fingerprint: Sendable, Hashable {
 }
 
 extension StallRecord.Frame {
-    /// A lambda of the program's for which this library's template was made: the compiler has put the one into the other.
+    /// A lambda of the program for which this library template was instantiated: the compiler has inlined the lambda into the
+    /// template.
     package var closure: String? {
         inApp == true || language != nil ? nil : variant.flatMap(TemplateClosure.init(in:))?.text
     }
 
-    /// Its symbol and variant, or else where the function begins.
+    /// Its symbol and variant, otherwise the function's start.
     fileprivate var functionOrPlace: String {
         guard let symbol, !symbol.isEmpty else { return stablePlace(functionOffset ?? offsetOrLine) }
         return symbol + (variant ?? "")
     }
 
-    /// Where it is in its module; of a language's frame, the line in its source file.
+    /// Its place in its module; for a language's frame, the line in its source file.
     fileprivate var offsetOrLine: UInt64? { language == nil ? offset : line.map { UInt64(clamping: $0) } }
 
-    /// Build-id and offset; without a build-id the file's base name instead.
+    /// Build-id and offset; without a build-id, the file's base name instead.
     fileprivate func stablePlace(_ offset: UInt64?) -> String {
         let id = buildID.flatMap { $0.isEmpty ? nil : $0.lowercased() }
         let name = id ?? (language == nil ? module : file).map(ModuleName.base) ?? "?"

@@ -2,28 +2,28 @@ package import LagModel
 
 /// Names for frames, and on request their lines and inlined functions. **For the reporter thread only.**
 ///
-/// Without a ``LineSource`` it opens no child and costs what ``Symbolizer`` costs.
+/// Without a ``LineSource`` it starts no child and costs what ``Symbolizer`` costs.
 package struct FrameResolver: Sendable {
     private var symbolizer: Symbolizer
     private var lines: (any LineSource)?
 
-    /// Finds the demanglers, which takes the loader's lock: create it at start.
+    /// Looks up the demanglers, which takes the loader's lock: create it at start.
     /// - Parameters:
     ///   - symbolizer: for the names.
-    ///   - lines: for files, lines and inlined functions; nil for names alone.
+    ///   - lines: for files, lines and inlined functions; nil: only names.
     package init(symbolizer: Symbolizer = Symbolizer(), lines: (any LineSource)? = nil) {
         self.symbolizer = symbolizer
         self.lines = lines
     }
 
-    /// Cuts waits for lines short, from any thread; nil where there are no lines to wait for.
+    /// Cuts waits for lines short, from any thread; nil if there are no lines to wait for.
     package var waitLimit: SharedDeadline? { lines?.waitLimit }
 
-    /// The levels of each query's frame, leaf first: inlined functions, and as the last one the function itself, whose name
-    /// is the symbol table's with and without lines. Empty where nothing is known.
+    /// The levels of each query's frame, leaf first: inlined functions, and as the last one the function itself, whose name comes
+    /// from the symbol table with or without lines. Empty if nothing is known.
     ///
-    /// Fingerprints are made of the last levels alone: the others come and go with lines and optimisation.
-    /// - Parameter withLines: whether lines are wanted, where there is a symbolizer that knows them.
+    /// Fingerprints use only the last levels: the others depend on lines and optimisation.
+    /// - Parameter withLines: whether lines are requested, if a symbolizer knows them.
     package mutating func frames(for queries: [SymbolQuery], withLines: Bool = true) -> [[ResolvedFrame]] {
         let symbols = symbolizer.resolve(queries)
         guard withLines, let levels = lines?.levels(for: queries) else {
@@ -32,7 +32,7 @@ package struct FrameResolver: Sendable {
         return zip(symbols, levels).map(Self.merged)
     }
 
-    /// Ends the child that knows the lines, if there is one; the next query that needs it starts another.
+    /// Ends the child that looks up lines, if there is one; the next query that needs it starts another.
     package mutating func close() { lines?.close() }
 
     private static func merged(_ symbol: ResolvedSymbol?, _ levels: [ResolvedFrame]) -> [ResolvedFrame] {

@@ -1,19 +1,19 @@
-/// What part a frame plays in its stack, by its simplified name: not every frame can be to blame.
+/// The role of a frame in its stack, by its simplified name: not every frame can be to blame.
 package enum FrameRole: Sendable {
-    /// A function that somebody wrote.
+    /// A function that a person wrote.
     case code
-    /// Code without a symbol: a stub of the linker (`.plt`), stripped code, code made at run time. Or with the symbol of another function:
-    /// the compiler or the linker merged functions with the same machine code.
+    /// Code without a symbol: a stub of the linker (`.plt`), stripped code, code generated at run time. Or code with the symbol
+    /// of another function, if the compiler or the linker merged functions with the same machine code.
     case unnamed
     /// The first function of a thread or of the program: everything the thread does is below it.
     case entry
-    /// What runs other people's callbacks: run loops, queues, executors, the start of threads.
+    /// What runs callbacks of other code: run loops, queues, executors, the start of threads.
     case machinery
-    /// Code that the compiler made to pass a call on or to copy a value.
+    /// Compiler-generated code that forwards a call or copies a value.
     case thunk
 
     private static let entryNames: Set<String> = ["main", "async_Main", "_Dmain"]
-    /// `static App.Program.main()`, `override func main()` of a thread, what `@main` makes of it.
+    /// `static App.Program.main()`, `override func main()` of a thread, and what `@main` generates.
     private static let entrySuffixes = [".main", ".$main"]
     /// The code of a file of Python, outside of functions.
     private static let modulePrefix = "<module> ("
@@ -27,7 +27,7 @@ package enum FrameRole: Sendable {
         "swift_job_run", "swift_task_", "swift::runJobInEstablishedExecutorContext", "swift::ProcessOutOfLineJob",
         "NIOPosix.SelectableEventLoop.", "g_main_", "uv_run", "uv__run_", "event_base_loop",
     ])
-    /// The same of C, whose names a program's own functions may have.
+    /// The same for C; a program's own functions may have these names.
     private static let plainMachineryPrefixes = PrefixSet(["clb_", "cll_", "clu_", "__libc_start_"])
     private static let machineryNames: Set<String> = [
         "_start", "start_thread", "clone", "clone3", "__clone", "__clone3", "thread_start", "__thread_start",
@@ -37,7 +37,7 @@ package enum FrameRole: Sendable {
         "reabstraction thunk", "outlined ", "key path getter for ", "key path setter for ", "key path index ",
         "type metadata ", "generic type metadata ", "objectdestroy", "block_copy_helper", "block_destroy_helper", "__swift_",
     ])
-    /// Words of the demangler between what the compiler made and the type that it made it for.
+    /// Words of the demangler between the kind of generated code and the type for which it was generated.
     private static let thunkPhrases = [
         " value witness for ", " accessor for ", " lookup function for ", " instantiation function for ",
         " completion function for ",
@@ -70,21 +70,23 @@ package enum FrameRole: Sendable {
         }
     }
 
-    /// All that gcc's debug information has of a lambda that was inlined where it was written: it says less than the function around it.
+    /// The only name in gcc's debug information of a lambda that was inlined where it was written: the function around it is more
+    /// informative.
     private static let scopeless = "operator()"
 
-    /// Of a function that was merged with others of the same machine code: its name is that of one of them.
+    /// For a function that was merged with others of the same machine code: its name is that of one of them.
     static let mergedPrefix = "merged "
 
-    /// Whether it is the code of a file of Python, outside of functions: the program's entry, or what one of its functions imports.
+    /// Whether it is the code of a Python file, outside functions: the program's entry, or a file that one of its functions
+    /// imports.
     static func isModule(_ symbol: String?) -> Bool { symbol?.hasPrefix(modulePrefix) == true }
 
-    /// Whether the compiler made the code by itself.
+    /// Whether the compiler generated the code.
     package static func isThunk(_ symbol: String) -> Bool {
         var symbol = symbol[...]
         while symbol.hasPrefix(mergedPrefix) { symbol = symbol.dropFirst(mergedPrefix.count) }
         if thunkPrefixes.holdsPrefix(of: symbol) { return true }
-        // Cheaper than looking for the phrases in every name.
+        // Cheaper than searching every name for the phrases.
         guard symbol.utf8.contains(UInt8(ascii: " ")) else { return false }
         return thunkPhrases.contains { symbol.contains($0) }
     }

@@ -1,12 +1,15 @@
-/// Which frames are the program's own. In this order:
+/// Decides which frames are the program's own. In this order:
 ///
 /// 1. the user's prefixes;
-/// 2. where the file lies (``FileLocation``): the executable (unless it is an interpreter by its name and place) and what lies beside it are the program's, system,
-///    toolchain and package folders never are, other folders are;
+/// 2. the file's location (``FileLocation``): the executable (unless its name and place are those of an interpreter) and the
+///    files beside it are the program's; system, toolchain and package folders never are; other folders are;
 /// 3. the file's name, for libraries of the system and the toolchain wherever they were copied;
-/// 4. whether it is the C library's in a static program (``StaticLibrary``), a language's own (``CompiledLibraries``) or from a packaged library's object file (``ObjectFiles``), and the source file, where it is known: headers of the system and what was checked out as a dependency are not (``SourceModules``);
-/// 5. the symbol, for system code and packages that were linked into the program: what the program's own debug information says of its module
-///    (of a name without one: that it has a source file, which is none of those), then lists of well-known ones.
+/// 4. whether it belongs to the C library in a static program (``StaticLibrary``), to a language (``CompiledLibraries``) or to a
+///    packaged library's object file (``ObjectFiles``); and the source file, if it is known: system headers and checked-out
+///    dependencies are not the program's (``SourceModules``);
+/// 5. the symbol, for system code and packages that were linked into the program: first the program's own debug information about
+///    the symbol's module (or, for a name without a module, a source file that is none of the above), then lists of well-known
+///    names.
 ///
 /// Any thread; some microseconds a frame.
 package struct InAppRules: Sendable, Hashable {
@@ -25,8 +28,8 @@ package struct InAppRules: Sendable, Hashable {
         "libmono-", "libmonosgen-", "libmonoboehm-",
     ]
 
-    /// Beginnings of names of system code that is linked into the program: the Swift libraries when they are linked
-    /// statically, generic code of theirs, and our own modules.
+    /// Prefixes of the names of system code that is linked into the program: statically linked Swift libraries, generic code from
+    /// them, and our own modules.
     package static let systemSymbols = [
         "Swift.", "_Concurrency.", "_StringProcessing.", "_RegexParser.", "Synchronization.", "Foundation.",
         "FoundationEssentials.", "FoundationInternationalization.", "FoundationNetworking.", "Dispatch.", "Glibc.",
@@ -38,21 +41,22 @@ package struct InAppRules: Sendable, Hashable {
         "LagMonitorTestKit.",
     ]
 
-    /// The same of names that a program's own functions and namespaces may have as well: these have a source file, which is no library's.
+    /// The same for names that a program's own functions and namespaces may have as well; those have a source file that is not a
+    /// library's.
     package static let sharedNames = [
         "swift_", "_swift_", "__swift_", "_dispatch_", "__CFRunLoop", "__CFRUNLOOP_IS_", "CFRunLoopRun", "swift::", "std::",
         "__gnu_cxx::", "__cxxabiv1::",
-        // Start-up code, and our own modules of C.
+        // Start-up code, and our own C modules.
         "_start", "__libc_", "clb_", "cll_", "clu_",
-        // What C++ runs on, where it is linked in (`-static-libstdc++ -static-libgcc`).
+        // The C++ runtime, if it is linked in (`-static-libstdc++ -static-libgcc`).
         "__cxa_", "__gxx_personality_", "__dynamic_cast", "operator new", "operator delete", "_Unwind_", "uw_frame_state_for",
         "uw_update_context", "uw_init_context", "uw_install_context", "execute_cfa_program", "read_encoded_value_with_base",
         "linear_search_fdes", "classify_object_over_fdes", "get_cie_encoding",
-        // What calls a program's function, or waits: `dispatch_orders` is anyone's.
+        // Functions that call a program's function, or wait. (Any program may have a name such as `dispatch_orders`.)
         "dispatch_async", "dispatch_sync", "dispatch_after", "dispatch_apply", "dispatch_barrier_", "dispatch_block_",
         "dispatch_group_", "dispatch_main", "dispatch_once", "dispatch_queue_", "dispatch_semaphore_", "dispatch_source_",
         "dispatch_data_", "dispatch_io_", "dispatch_workloop_", "dispatch_release", "dispatch_resume", "dispatch_activate",
-        // Rust's libraries, and what they are made of; a namespace `core` is anyone's.
+        // Rust's libraries, and their dependencies. (Any program may have a namespace `core`.)
         "hashbrown::", "addr2line::", "gimli::", "rustc_demangle::", "compiler_builtins::",
         "core::alloc::", "core::ascii::", "core::borrow::", "core::clone::", "core::core_arch::", "core::default::",
         "core::error::", "core::f32::", "core::f64::", "core::ffi::", "core::net::", "core::panic::", "alloc::ffi::",
@@ -64,7 +68,7 @@ package struct InAppRules: Sendable, Hashable {
         "alloc::string::", "alloc::sync::", "alloc::task::", "alloc::vec::",
     ]
 
-    /// The same of C++, compiled into the program: templates and inline functions. In Rust such names are crates.
+    /// The same for C++ code that is compiled into the program: templates and inline functions. In Rust such names are crates.
     package static let templateNames = [
         "boost::", "tbb::", "oneapi::tbb::", "fmt::v", "spdlog::", "asio::detail::", "Eigen::", "absl::", "folly::", "nlohmann::",
         "rapidjson::", "simdjson::", "google::protobuf::", "grpc::", "pybind11::", "websocketpp::", "moodycamel::", "QtPrivate::",
@@ -75,8 +79,8 @@ package struct InAppRules: Sendable, Hashable {
         "CryptoPP::", "Poco::", "pqxx::", "pugi::", "YAML::", "leveldb::", "rocksdb::", "re2::", "zmq::", "Xapian::",
     ]
 
-    /// The same of the packages that servers are built on, which are always linked in. Some have names that a program's own module may have: what
-    /// the program's debug information says goes before this list.
+    /// The same for packages that servers are built on, which are always linked in. A program's own module may have some of these
+    /// names: its debug information takes precedence over this list.
     package static let packageSymbols = [
         "NIOCore.", "_NIOBase64.", "_NIODataStructures.", "NIOPosix.", "NIOConcurrencyHelpers.", "NIOEmbedded.",
         "NIOFoundationCompat.", "_NIOFileSystem.", "NIOFileSystem.", "NIOTLS.", "NIOSSL.", "NIOHTTP1.", "NIOHTTP2.", "NIOHPACK.",
@@ -98,7 +102,7 @@ package struct InAppRules: Sendable, Hashable {
         "DistributedCluster.", "MQTTNIO.", "SwiftSoup.", "Alamofire.",
     ]
 
-    /// The same of interpreters, which other libraries call.
+    /// The same for interpreters, which other libraries call.
     private static let interpreters = [
         "libpython2", "libpython3", "libruby.so", "libruby-", "libperl.so", "libphp.so", "libphp5", "libphp7", "libphp8",
         "liblua.so", "liblua5", "libluajit", "libtcl8", "libtcl9", "libguile-",
@@ -111,11 +115,11 @@ package struct InAppRules: Sendable, Hashable {
     private static let templateNamePrefixes = PrefixSet(templateNames)
     private static let packageSymbolPrefixes = PrefixSet(packageSymbols)
 
-    /// Beginnings of paths, of base names or of symbols that are the program's own although the rules say otherwise.
+    /// Prefixes of paths, of base names or of symbols that are the program's own although the rules decide otherwise.
     package var inAppPrefixes: [String]
-    /// Beginnings of paths, of base names or of symbols that are not the program's own, in addition to the rules.
+    /// Prefixes of paths, of base names or of symbols that are not the program's own, in addition to the rules.
     package var notInAppPrefixes: [String]
-    /// The program that the frames are of.
+    /// The program of the frames.
     package var program: ProgramFiles
 
     package init(
@@ -128,13 +132,14 @@ package struct InAppRules: Sendable, Hashable {
         self.notInAppPrefixes = notInAppPrefixes.filter { !$0.isEmpty }
     }
 
-    /// Whether a frame is the program's own. ``inAppPrefixes`` win over ``notInAppPrefixes``, both over the rules.
+    /// Whether a frame is the program's own. ``inAppPrefixes`` take precedence over ``notInAppPrefixes``, and both over the
+    /// rules.
     /// - Parameters:
-    ///   - modulePath: the file; without one (code made at run time) only the symbol decides.
+    ///   - modulePath: the file; without one (code generated at run time) only the symbol decides.
     ///   - symbol: the simplified name.
-    ///   - file: the source file, where it is known.
-    ///   - isOfLibrary: whether it is the C library's, a language's or a packaged library's, in the same file.
-    ///   - isRust: whether the name is one of Rust's.
+    ///   - file: the source file, if it is known.
+    ///   - isOfLibrary: whether it belongs to the C library, a language or a packaged library in the same file.
+    ///   - isRust: whether the name is a Rust name.
     package func isInApp(
         modulePath: String?,
         symbol: String?,
@@ -147,7 +152,7 @@ package struct InAppRules: Sendable, Hashable {
         let names = names(modulePath, symbol)
         if Self.matches(names, inAppPrefixes) { return true }
         if isOfLibrary || Self.matches(names, notInAppPrefixes) { return false }
-        // What the compiler made by itself: it is in no source file, and the next compiler makes something else.
+        // Compiler-generated code: it is in no source file, and another compiler generates something else.
         if let symbol, FrameRole.isThunk(symbol) { return false }
         guard let modulePath, let base else {
             return owner.map { isProgramSymbol($0, hasSource: false, isRust: isRust) } ?? false
@@ -164,12 +169,12 @@ package struct InAppRules: Sendable, Hashable {
         return owner.map { isProgramSymbol($0, hasSource: file?.isEmpty == false, isRust: isRust) } ?? true
     }
 
-    /// Whether ``inAppPrefixes`` say that a frame is the program's own.
+    /// Whether ``inAppPrefixes`` match a frame.
     package func isNamedOwn(modulePath: String, symbol: String?) -> Bool {
         Self.matches(names(modulePath, symbol), inAppPrefixes)
     }
 
-    /// What prefixes may name of a frame; its module as the record names it, too.
+    /// The names of a frame that prefixes may match; also its module's name in the record.
     private func names(_ modulePath: String?, _ symbol: String?) -> [String] {
         [modulePath, modulePath.map(ModuleName.base), modulePath.map(program.name(ofModule:)), symbol.map(Self.owner)].compactMap
         { $0 }
@@ -183,16 +188,17 @@ package struct InAppRules: Sendable, Hashable {
             || FileLocation.isInterpreter(base)
     }
 
-    /// Whether a file is an interpreter, or the library that has one.
+    /// Whether a file is an interpreter, or the library that contains one.
     package static func isInterpreter(modulePath: String?) -> Bool {
         guard let base = modulePath.map(ModuleName.base) else { return false }
         return FileLocation.isInterpreter(base) || interpreterLibraries.holdsPrefix(of: base)
     }
 
-    /// Whether a name is the C++ or Rust library's or a toolchain's, or one that a program's own function may have as well.
+    /// Whether a name belongs to the C++ or Rust library or a toolchain, or is one that a program's own function may have as
+    /// well.
     static func isShared(_ name: String, isRust: Bool = false) -> Bool {
         let path = RustNameReader.path(in: name)
-        // What a module of Swift is called by has its name before a point: `swift_shop.checkout`.
+        // A name of a Swift module has the module before a point: `swift_shop.checkout`.
         return (sharedNamePrefixes.holdsPrefix(of: path) || (!isRust && templateNamePrefixes.holdsPrefix(of: path)))
             && !isOfSwiftModule(name)
     }
@@ -215,9 +221,9 @@ package struct InAppRules: Sendable, Hashable {
         names.contains { name in prefixes.contains { name.hasPrefix($0) } }
     }
 
-    /// The function or type that code belongs to: of `closure in default argument of App.f`, `App.f`.
+    /// The function or type to which code belongs: for `closure in default argument of App.f`, `App.f`.
     static func owner(_ symbol: String) -> String {
-        // Most names hold no space, and the search compares characters.
+        // Most names contain no space, and the search compares characters.
         guard symbol.utf8.contains(UInt8(ascii: " ")) else { return symbol }
         var rest = symbol.hasPrefix(FrameRole.mergedPrefix) ? symbol.dropFirst(FrameRole.mergedPrefix.count) : Substring(symbol)
         for word in [" in ", " of ", " for "] {
@@ -229,7 +235,7 @@ package struct InAppRules: Sendable, Hashable {
 
 /// Names of files.
 enum ModuleName {
-    /// What follows the last slash, without the kernel's mark of a deleted file.
+    /// The text after the last slash, without the kernel's mark of a deleted file.
     static func base(_ path: String) -> String {
         var name = withoutMark(path)
         if let slash = name.utf8.lastIndex(of: UInt8(ascii: "/")) { name = name[name.utf8.index(after: slash)...] }

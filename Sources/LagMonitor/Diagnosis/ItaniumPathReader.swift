@@ -1,10 +1,10 @@
 internal import LagModel
 
-/// Reads the path of a C++ function from its mangled name, without arguments of templates and functions: for names that are too long for the demangler,
-/// `std::__unguarded_linear_insert` of `_ZSt25__unguarded_linear_insertIN9__gnu_cxx…`.
+/// Reads the path of a C++ function from its mangled name, without template and function arguments: for names that are too long
+/// for the demangler, `std::__unguarded_linear_insert` from `_ZSt25__unguarded_linear_insertIN9__gnu_cxx…`.
 ///
-/// The grammar is that of the Itanium C++ ABI, "Mangling". Of expressions only a function's address is read: a name that holds another one before its path ends has none here. Time in proportion
-/// to the name, its depth is bounded.
+/// The grammar is that of the Itanium C++ ABI, "Mangling". Of expressions, only a function's address is supported: a name that
+/// contains another expression before the end of its path returns nil. Time in proportion to the name; its depth is bounded.
 struct ItaniumPathReader {
     private static let maximumDepth = 128
 
@@ -25,13 +25,13 @@ struct ItaniumPathReader {
     private var path: [UInt8] = []
     /// Where the path's last component begins.
     private var last = 0
-    /// In what is only passed over.
+    /// Within something that is only skipped.
     private var skipping = 0
     private var depth = 0
 
     private init(_ text: ArraySlice<UInt8>) { cursor = NameCursor(text) }
 
-    /// Nil where it cannot be read.
+    /// Nil if it cannot be read.
     static func path(of mangled: String) -> String? {
         var reader = ItaniumPathReader(Array(mangled.utf8)[...])
         guard reader.cursor.skip("_Z"), reader.name(), !reader.path.isEmpty else { return nil }
@@ -58,7 +58,7 @@ struct ItaniumPathReader {
         return body(&self)
     }
 
-    /// Passes over what `body` reads until an `E`.
+    /// Skips what `body` reads until an `E`.
     private mutating func passingToEnd(_ body: (inout Self) -> Bool) -> Bool {
         passing { reader in
             while !reader.cursor.skip("E") {
@@ -97,7 +97,7 @@ struct ItaniumPathReader {
         return true
     }
 
-    /// Of a function's own types and lambdas: the function, and what is in it.
+    /// For a function's own types and lambdas: the function, and the entity in it.
     private mutating func local() -> Bool {
         guard depth < Self.maximumDepth else { return false }
         depth += 1
@@ -168,7 +168,7 @@ struct ItaniumPathReader {
         guard cursor.skip("Ul"), passingToEnd({ $0.type() }) else { return false }
         let begin = cursor.position
         guard number(endingIn: "_") else { return false }
-        // The first one has none.
+        // The first one has no number.
         let digits = cursor.text[begin..<cursor.position - 1]
         let count = UInt64(String(decoding: digits, as: UTF8.self)).map { $0.saturatingSum(2) } ?? 1
         append("{lambda#\(count)}".utf8)
@@ -195,7 +195,7 @@ struct ItaniumPathReader {
             if skipping == 0, text.utf8CodeUnitCount > 3 { last = path.count - text.utf8CodeUnitCount + 5 }
             return true
         }
-        // What it stands for is not kept.
+        // What it refers to is not kept.
         guard skipping > 0, cursor.skip("S") else { return false }
         return number(endingIn: "_")
     }
@@ -241,7 +241,7 @@ struct ItaniumPathReader {
         switch byte {
         case UInt8(ascii: "P"), UInt8(ascii: "R"), UInt8(ascii: "O"), UInt8(ascii: "K"), UInt8(ascii: "V"), UInt8(ascii: "r"),
             UInt8(ascii: "C"), UInt8(ascii: "G"):
-            // Behind the arguments of a function type `R` and `O` are the function's.
+            // After the arguments of a function type, `R` and `O` belong to the function.
             return cursor.isAt("E") || type()
         case UInt8(ascii: "M"): return type() && type()
         case UInt8(ascii: "F"):
@@ -257,7 +257,7 @@ struct ItaniumPathReader {
         }
     }
 
-    /// A class by `S…`; only `std` itself is no class.
+    /// A class by `S…`; only `std` itself is not a class.
     private mutating func named() -> Bool {
         let isStandard = cursor.isAt("St")
         guard standardOrSubstitution(), !isStandard || component() else { return false }

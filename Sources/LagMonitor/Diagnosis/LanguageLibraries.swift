@@ -1,7 +1,7 @@
-/// Which source files of languages are dependencies, by where they lie: a language's own library, the runtime's inner files, what a package
-/// manager installed.
+/// Which source files of languages are dependencies, by their location: a language's own library, the runtime's internal files,
+/// packages installed by a package manager.
 enum LanguageLibraries {
-    /// Of a language: folders of its packages, wherever they lie; its libraries below its installation.
+    /// For each language: folders of its packages, wherever they are; its libraries below its installation.
     private static let folders: [String: [String]] = [
         // pip, Debian, virtual environments, eggs; in folders of standard libraries, `…/lib/python3.11/asyncio/events.py`, a version follows.
         "python": [
@@ -21,14 +21,15 @@ enum LanguageLibraries {
             "/usr/local/share/perl/", "/lib/perl5/", "/site_perl/", "/vendor_perl/", "/perlbrew/perls/",
         ],
     ]
-    /// Names that its runtime gives to what is in no file.
+    /// Names that a runtime gives to code that is in no file.
     private static let beginnings: [String: [String]] = [
         "python": ["<frozen ", "<__array_function__"],
         "javascript": ["node:", "internal/", "evalmachine."],
         "ruby": ["<internal:"],
     ]
 
-    /// - Parameter language: whose file it is: a folder that has packages of one language is any folder of a program in another one.
+    /// - Parameter language: the file's language: a folder that contains packages of one language may be an ordinary folder in a
+    ///   program of another.
     static func holds(_ file: String, language: String?) -> Bool {
         guard let language else { return false }
         // `node_modules/…`, as bundlers name it.
@@ -39,11 +40,12 @@ enum LanguageLibraries {
 }
 
 extension InAppRules {
-    /// Whether a frame that a language's runtime knows is the program's own; nil: that is not known. ``inAppPrefixes`` win over ``notInAppPrefixes``, both over the rules.
+    /// Whether a frame that a language's runtime knows is the program's own; nil: not known. ``inAppPrefixes`` take precedence
+    /// over ``notInAppPrefixes``, and both over the rules.
     /// - Parameters:
-    ///   - file: the source file; without one only the runtime's word decides.
-    ///   - language: that of the frame.
-    ///   - isLibrary: whether it is code of a library, where the runtime says so.
+    ///   - file: the source file; without one only `isLibrary` decides.
+    ///   - language: the frame's language.
+    ///   - isLibrary: whether it is code of a library, if the runtime reports that.
     package func isInApp(languageFile file: String?, symbol: String, language: String?, isLibrary: Bool?) -> Bool? {
         let names = [file, file.map(ModuleName.base), symbol].compactMap { $0 }
         if Self.matches(names, inAppPrefixes) { return true }

@@ -1,8 +1,8 @@
 package import LagModel
 
-// What a thread waits for in a futex, by the functions it went through: every lock sleeps in the same system call.
+// What a thread waits for in a futex, by the functions on its stack: every lock sleeps in the same system call.
 extension StallRecord.LockKind {
-    /// Beginnings of names in glibc, libdispatch and Swift's runtime.
+    /// Prefixes of names in glibc, libdispatch and Swift's runtime.
     private static let names: [(prefix: String, what: StallRecord.LockKind)] = [
         ("pthread_mutex_", .mutex), ("__pthread_mutex_", .mutex), ("___pthread_mutex_", .mutex),
         ("pthread_rwlock_", .readWrite), ("__pthread_rwlock_", .readWrite), ("___pthread_rwlock_", .readWrite),
@@ -21,17 +21,17 @@ extension StallRecord.LockKind {
         ("__cxa_guard_acquire", .owned),
     ]
 
-    /// Functions that wait for a time alone, and do it by a condition that is never met: HotSpot's, whether Java's frames are known or not.
+    /// Functions that only wait for a time, by a condition that is never met: HotSpot's, whether or not Java's frames are known.
     private static let sleeps = ["JVM_Sleep", "java.lang.Thread.sleep"]
 
     /// Whether it sleeps for a time, in what looks like a lock.
-    /// - Parameter symbols: as of ``of(_:)``.
+    /// - Parameter symbols: as for ``of(_:)``.
     package static func isSleep(_ symbols: some Sequence<String?>) -> Bool {
         symbols.contains { symbol in symbol.map { sleeps.contains(where: $0.hasPrefix) } ?? false }
     }
 
-    /// - Parameter symbols: the simplified names from the leaf up to the program's own code; nil where there is none.
-    /// - Returns: what the name nearest to the leaf says that says something.
+    /// - Parameter symbols: the simplified names from the leaf up to the program's own code; nil for a frame without one.
+    /// - Returns: the kind by the matching name that is nearest to the leaf.
     package static func of(_ symbols: some Sequence<String?>) -> StallRecord.LockKind? {
         for symbol in symbols {
             guard let symbol else { continue }

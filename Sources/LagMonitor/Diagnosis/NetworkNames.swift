@@ -1,10 +1,10 @@
 internal import LagModel
 
-/// What the kernel's tables of sockets (`/proc/net/tcp` and its like) say of a socket: `tcp 127.0.0.1:8080`,
-/// `tcp 192.0.2.7:443 (connecting)`, `udp 127.0.0.53:53`, `unix /run/app.sock`.
+/// Names of sockets from the kernel's tables (`/proc/net/tcp` and similar): `tcp 127.0.0.1:8080`, `tcp 192.0.2.7:443
+/// (connecting)`, `udp 127.0.0.53:53`, `unix /run/app.sock`.
 ///
-/// A connected socket is named by where it leads. One that leads nowhere is named by its own address, with `(listening)` or
-/// `(local)` behind it. Formats: `Documentation/networking/proc_net_tcp.rst` of the kernel, and proc(5).
+/// A connected socket is named by its peer. A socket without a peer is named by its own address, followed by `(listening)` or
+/// `(local)`. Formats: `Documentation/networking/proc_net_tcp.rst` of the kernel, and proc(5).
 ///
 /// Pure; any thread. Takes time in proportion to the text.
 package enum NetworkNames {
@@ -21,7 +21,7 @@ package enum NetworkNames {
         }
     }
 
-    /// Whether the column with the inode says `inode`; without taking the line apart, for most lines are about other sockets.
+    /// Whether the column with the inode contains `inode`. Does not parse the line, because most lines are about other sockets.
     private static func isAbout(_ inode: UInt64, _ line: some Collection<UInt8>, column wanted: Int) -> Bool {
         var column = -1
         var isInColumn = false
@@ -44,12 +44,12 @@ package enum NetworkNames {
         return column == wanted && number == inode
     }
 
-    /// The name of the socket with `inode`, if `line` is the one about it; nil for any other line, and for a damaged one.
+    /// The name of the socket with `inode`, if `line` is about it; nil for any other line, and for a damaged one.
     package static func socket(inode: UInt64, in table: Table, line: some Collection<UInt8>) -> String? {
         table == .unix ? unix(inode, line) : internet(inode, table, line)
     }
 
-    /// Columns: number, own address, the other's, state, queues, timer, retransmissions, user, time-out, inode.
+    /// Columns: number, own address, peer address, state, queues, timer, retransmissions, user, time-out, inode.
     private static func internet(_ inode: UInt64, _ table: Table, _ line: some Collection<UInt8>) -> String? {
         guard isAbout(inode, line, column: 9) else { return nil }
         let columns = line.split(separator: UInt8(ascii: " "), maxSplits: 4)
@@ -58,7 +58,7 @@ package enum NetworkNames {
         }
         let address = other.isUnspecified ? own : other
         let name = address.text(transport: table.transport)
-        // A datagram socket's states are borrowed from TCP: connected or not.
+        // A datagram socket uses TCP's states: connected or not.
         guard table == .tcp || table == .tcp6 else { return other.isUnspecified ? "\(name) (local)" : name }
         guard state != TCPState.established else { return name }
         return "\(name) (\(TCPState.names[state] ?? (other.isUnspecified ? "local" : "state \(state)")))"
@@ -67,7 +67,7 @@ package enum NetworkNames {
     /// Columns: address in the kernel, references, protocol, flags, type, state, inode, path.
     private static func unix(_ inode: UInt64, _ line: some Collection<UInt8>) -> String? {
         guard isAbout(inode, line, column: 6) else { return nil }
-        // The path is the rest of the line: it may hold spaces, and begin with one.
+        // The path is the rest of the line: it may contain spaces, and begin with one.
         var rest = Array(line)[...]
         for _ in 0..<7 {
             rest = rest.drop { $0 == UInt8(ascii: " ") }
@@ -101,7 +101,7 @@ package enum NetworkNames {
         return number
     }
 
-    /// `include/net/tcp_states.h`, in the words of people.
+    /// `include/net/tcp_states.h`, in words for readers.
     private enum TCPState {
         static let established: UInt64 = 1
         static let names: [UInt64: String] = [

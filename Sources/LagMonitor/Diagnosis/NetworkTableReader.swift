@@ -1,20 +1,20 @@
 internal import Glibc
 
-/// Looks a socket up in the kernel's tables. **For the reporter thread only**: it opens files, and the kernel takes locks of its
+/// Looks up a socket in the kernel's tables. **For the reporter thread only**: it opens files, and the kernel takes locks of its
 /// network while it writes the tables.
 ///
-/// Bounded: of each table at most ``maximumTableBytes`` are read. Nothing is kept.
+/// Bounded: at most ``maximumTableBytes`` of each table are read. Nothing is kept.
 package struct NetworkTableReader: Sendable {
-    /// Some 27,000 sockets; a busier host costs the reporter no more than this.
+    /// Some 27,000 sockets; this limits the reporter's cost on a busier host.
     package static let maximumTableBytes = 4 << 20
     private static let bytesARead = 1 << 15
 
     private let folder: String
 
-    /// - Parameter folder: where the tables are; those of the network namespace that this process is in.
+    /// - Parameter folder: the folder of the tables; by default those of this process's network namespace.
     package init(folder: String = "/proc/self/net") { self.folder = folder }
 
-    /// The name of the socket with `inode`, as ``NetworkNames`` says; nil when no table has it or none can be read.
+    /// The name of the socket with `inode`, from ``NetworkNames``; nil if no table has it or none can be read.
     package func socket(inode: UInt64) -> String? {
         for table in NetworkNames.Table.allCases {
             if let name = search(table, for: inode) { return name }

@@ -1,9 +1,10 @@
 internal import LagModel
 
-/// Which of a file's functions come from the object files of packaged libraries (`libz.a`) that were linked into it.
+/// Finds the functions of a file that come from the object files of packaged libraries (`libz.a`) that were linked into it.
 ///
-/// Compilers put the source's name into an object file (`STT_FILE` in elf(5)). Distributions strip the objects of their static libraries (Debian's `dh_strip`,
-/// Fedora's `brp-strip-static-archive`: `strip -g`), and with the debug information that name goes, too. GNU ld then writes the object's own name:
+/// Compilers write the source's name into an object file (`STT_FILE` in elf(5)). Distributions strip the objects of their static
+/// libraries (Debian's `dh_strip`, Fedora's `brp-strip-static-archive`: `strip -g`), which removes that name with the debug
+/// information. GNU ld then writes the object's own name:
 ///
 ///     FILE shop.c        compiled for this program
 ///     FUNC checkout
@@ -27,23 +28,23 @@ struct ObjectFiles {
         let origin: CodeOrigin
     }
 
-    /// A table of more local functions, or of more objects, is not read: the largest browsers have some hundred thousand.
+    /// A table with more local functions, or with more objects, is not read: the largest browsers have some hundred thousand.
     private static let maximumAnchors = 1 << 20
     private static let maximumObjects = 1 << 18
-    /// What archives' members are called by make, libtool, ICU, SCons and CMake on other systems.
+    /// Suffixes of archive members from make, libtool, ICU, SCons and CMake on other systems.
     private static let objectSuffixes = [".o", ".ao", ".lo", ".os", ".obj"]
     private static let swiftSuffixes = [".swift.o", ".swiftmodule.o"]
-    /// Objects of the linker's own optimiser, which are of all sources.
+    /// Objects of the linker's own optimiser, which combine all sources.
     private static let optimisedObjects: Set<String> = ["ld-temp.o", "lto.o"]
     /// Start-up code, which is linked around everything.
     private static let startUpObjects: Set<String> = [
         "crtstuff.c", "crt1.o", "Scrt1.o", "rcrt1.o", "gcrt1.o", "grcrt1.o", "crti.o", "crtn.o",
     ]
     private static let haskellSuffix = Array("_info".utf8)
-    /// How many local symbols of an object are looked at for its language.
+    /// How many local symbols of an object are examined for its language.
     private static let maximumLooks = 8
 
-    /// In ascending order; each reaches to the next one.
+    /// In ascending order; each extends to the next one.
     private var stretches: [Stretch]
 
     /// Reads the table's local symbols and the names of object files, some milliseconds for a hundred thousand symbols; where there are packaged ones, also the global
@@ -76,7 +77,8 @@ struct ObjectFiles {
         guard isRead, anchors.count < Self.maximumAnchors, origins.count < Self.maximumObjects, origins.contains(.packaged) else {
             return nil
         }
-        // gcc's optimiser of whole programs makes objects without a name; behind the last one are functions that were global in any object.
+        // gcc's whole-program optimiser creates objects without a name; after the last one come functions that were global in any
+        // object.
         let unnamed = isUnnamed ? origins.count - 1 : nil
         if let unnamed { anchors.removeAll { $0.file == unnamed } }
         stretches = Self.stretches(of: anchors, origins, unnamed: unnamed)
@@ -88,7 +90,7 @@ struct ObjectFiles {
         stretches = Self.stretches(of: anchors, origins, unnamed: unnamed)
     }
 
-    /// Where a function comes from that begins at `address`.
+    /// The origin of a function that begins at `address`.
     func origin(of address: UInt64) -> CodeOrigin { Self.origin(of: address, stretches) }
 
     private static func origin(of address: UInt64, _ stretches: [Stretch]) -> CodeOrigin {
@@ -100,12 +102,13 @@ struct ObjectFiles {
         return low > 0 ? stretches[low - 1].origin : .unknown
     }
 
-    /// Whether a name may be of a language whose compilers write the source's name: those of OCaml, Swift and some of D's and Rust's do not always.
+    /// Whether a name may belong to a language whose compilers write the source's name: those of OCaml, Swift and some of D's and
+    /// Rust's do not always.
     static func saysOrigin(of rawName: String) -> Bool {
         rawName != "main" && !["$s", "$S", "_$s", "caml", "_D", "_R"].contains(where: rawName.hasPrefix)
     }
 
-    /// Whether a function is of a language whose compiler writes no source's name: Swift's, Haskell's.
+    /// Whether a function belongs to a language whose compiler writes no source name: Swift, Haskell.
     private static func lacksSource(_ name: [UInt8]) -> Bool {
         if name.starts(with: "$s".utf8) || name.starts(with: "$S".utf8) { return true }
         // GHC's own names are a letter and a number in base 62, `r3Ab_info`; a function of C may be `file_info`.
@@ -116,7 +119,7 @@ struct ObjectFiles {
     }
 
     private static func origin(ofObject name: String) -> CodeOrigin {
-        // With its folder: one that was linked by itself, and no member of an archive.
+        // With its folder: an object that was linked directly, not a member of an archive.
         let baseName = name.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(name[name.index(after: $0)...]) }
         if startUpObjects.contains(baseName ?? name) { return .unknown }
         if baseName != nil || swiftSuffixes.contains(where: name.hasSuffix) { return .own }
@@ -200,7 +203,8 @@ struct ObjectFiles {
             let gap: CodeOrigin =
                 switch (origin, next.map { origins[$0.file] }) {
                 case (.packaged, .packaged?):
-                    // The files' order is that of their first sections: code that is seldom run comes before all other. At a section's end others may lie.
+                    // The files are in the order of their first sections: rarely executed code comes before all other. Others may
+                    // be at a section's end.
                     next.map {
                         $0.section == anchor.section
                             && arePackaged(from: min($0.file, anchor.file), to: max($0.file, anchor.file))

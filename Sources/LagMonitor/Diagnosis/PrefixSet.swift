@@ -1,5 +1,5 @@
-/// Prefixes of names, indexed by their first byte: a frame is compared with some dozens of them, and Swift's
-/// `hasPrefix` compares characters, not bytes.
+/// Prefixes of names, indexed by their first byte: a frame is compared with some dozens of them, and Swift's `hasPrefix` compares
+/// characters, not bytes.
 struct PrefixSet: Sendable {
     private let byFirstByte: [[[UInt8]]]
 

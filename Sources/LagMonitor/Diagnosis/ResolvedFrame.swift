@@ -1,22 +1,23 @@
-/// One level of a frame: the function itself, or one that the compiler put into it at this place.
+/// One level of a frame: the function itself, or one that the compiler inlined into it at this place.
 package struct ResolvedFrame: Sendable, Hashable {
-    /// The full name, demangled where it could be; nil where only the place is known.
+    /// The full name, demangled if possible; nil if only the place is known.
     package var name: String?
-    /// The short stable name that ``SymbolSimplifier`` makes of it.
+    /// The short stable name from ``SymbolSimplifier``.
     package var simplified: String?
-    /// The name as the file has it, when it is not ``name``.
+    /// The name in the file, if it differs from ``name``.
     package var mangled: String?
-    /// Bytes from the function's first one to the query's `offset`; nil for an inlined level.
+    /// Bytes from the function's start to the query's `offset`; nil for an inlined level.
     package var symbolOffset: UInt64?
-    /// The source file, as the compiler wrote it down.
+    /// The source file, as the compiler recorded it.
     package var file: String?
-    /// Counted from 1; nil where the compiler made the code itself.
+    /// Counted from 1; nil for compiler-generated code.
     package var line: Int?
-    /// Counted from 1; nil where it is not known.
+    /// Counted from 1; nil if it is not known.
     package var column: Int?
-    /// The function was put into the next level's one; false for the last level.
+    /// The function was inlined into that of the next level; false for the last level.
     package var isInlined: Bool
-    /// The module's line tables were read, and leave this code out: it was compiled elsewhere, as what a static program has of its libraries is.
+    /// The module's line tables were read, but do not contain this code: it was compiled elsewhere, like a static program's
+    /// libraries.
     package var lacksLines = false
     /// ``ResolvedSymbol/isFolded``.
     package var isFolded = false
@@ -45,8 +46,8 @@ package struct ResolvedFrame: Sendable, Hashable {
         self.isInlined = isInlined
     }
 
-    /// What tells it from other functions of its simplified name. Of Swift that name says which closure it is, and what a function was specialised
-    /// for comes and goes with the optimiser.
+    /// What distinguishes it from other functions of its simplified name. In Swift that name contains the closure's number, and a
+    /// function's specialisation depends on the optimiser.
     package var variant: String? {
         guard let name, let mangled, mangled.hasPrefix("_Z") else { return nil }
         return CPlusPlusNameReader.variant(name)
@@ -54,10 +55,11 @@ package struct ResolvedFrame: Sendable, Hashable {
 
     package var isRust: Bool { mangled.map(RustNameReader.isRust) ?? false }
 
-    /// Whether neither a line nor the language says whose code it is (``ObjectFiles/saysOrigin(of:)``).
+    /// Whether neither a line nor the language shows the code's origin (``ObjectFiles/saysOrigin(of:)``).
     package var hasUnknownSource: Bool { file == nil && (mangled ?? name).map(ObjectFiles.saysOrigin) ?? false }
 
-    /// Whether Swift's compiler made it to pass a call on: to a closure with what that captured, to a protocol's or a class's method.
+    /// Whether Swift's compiler generated it to forward a call: to a closure with its captures, or to a protocol's or a class's
+    /// method.
     package var isForwarder: Bool { !isInlined && name.map(SwiftNameReader.isForwarder) ?? false }
 
     /// A name without a place.
@@ -73,7 +75,7 @@ package struct ResolvedFrame: Sendable, Hashable {
         origin = symbol.origin
     }
 
-    /// What it is called in a record. Of a program's own functions that were folded into one, the name says so.
+    /// Its name in a record. If a program's own functions were folded into one, the name shows that.
     package func symbol(inApp: Bool) -> String? {
         isFolded && inApp ? simplified.map { FrameRole.mergedPrefix + $0 } : simplified
     }

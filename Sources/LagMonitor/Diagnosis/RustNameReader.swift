@@ -1,9 +1,9 @@
-/// Reads names of Rust in its first mangling, as a demangler of C++ prints them: a path of the Itanium ABI whose last part is a hash.
+/// Reads Rust names in the first mangling, as a C++ demangler prints them: a path of the Itanium ABI whose last part is a hash.
 ///
 ///     shop::resize::h47fc215f55c201d9                                                     shop::resize
 ///     _$LT$shop..Cart$u20$as$u20$core..fmt..Display$GT$::fmt::h0123456789abcdef           <shop::Cart as core::fmt::Display>::fmt
 ///
-/// The hash is another one with each version of the package and of the compiler. Source: `compiler/rustc_symbol_mangling/src/legacy.rs`.
+/// The hash changes with each version of the package and of the compiler. Source: `compiler/rustc_symbol_mangling/src/legacy.rs`.
 enum RustNameReader {
     private static let hashDigits = 16
     private static let escapes: [(StaticString, StaticString)] = [
@@ -11,7 +11,7 @@ enum RustNameReader {
         ("..", "::"),
     ]
 
-    /// Nil where it is no such name.
+    /// Nil if it is not such a name.
     static func simplified(_ name: [UInt8]) -> [UInt8]? {
         let hash = name.suffix(hashDigits)
         let path = name.dropLast(hash.count)
@@ -37,7 +37,7 @@ enum RustNameReader {
         return text
     }
 
-    /// `$u20$`: what is printed in ASCII.
+    /// `$u20$`: characters that are printed in ASCII.
     private static func character(_ cursor: inout NameCursor) -> UInt8? {
         var ahead = cursor
         guard ahead.skip("$u") else { return nil }
@@ -52,10 +52,10 @@ enum RustNameReader {
         return code
     }
 
-    /// Whether a name in a symbol table is one of Rust's, in either mangling.
+    /// Whether a name in a symbol table is a Rust name, in either mangling.
     static func isRust(_ rawName: String) -> Bool {
         if rawName.hasPrefix("_R") { return true }
-        // `…17h47fc215f55c201d9E`, and what LLVM puts behind it.
+        // `…17h47fc215f55c201d9E`, followed by LLVM's addition.
         let name = rawName.firstRange(of: ".llvm.").map { rawName[..<$0.lowerBound] } ?? rawName[...]
         let end = Array(name.utf8.suffix(hashDigits + 4))
         return name.hasPrefix("_ZN") && end.count == hashDigits + 4 && end.starts(with: "17h".utf8)
@@ -63,14 +63,14 @@ enum RustNameReader {
             && end[3...].dropLast().allSatisfy("0123456789abcdef".utf8.contains)
     }
 
-    /// The crate that a function is of.
+    /// The crate of a function.
     static func crate(of name: String) -> String {
         let path = path(in: name)
         return path.firstRange(of: "::").map { String(path[..<$0.lowerBound]) } ?? path
     }
 
-    /// Whose code it is: of a method of a type `<shop::Cart as core::fmt::Display>::fmt` the type's path, and where the type is a parameter of the code's own,
-    /// the trait's. Other names are themselves.
+    /// The path that shows the origin: for a method of a type, `<shop::Cart as core::fmt::Display>::fmt`, the type's path; if the
+    /// type is a generic parameter, the trait's path. Other names are unchanged.
     static func path(in name: String) -> String {
         guard name.hasPrefix("<") else { return name }
         let parts = name.split(separator: " as ", maxSplits: 1)

@@ -1,12 +1,13 @@
-/// Reads names of Rust in its second mangling ("v0"), in which its standard library comes since 1.95, to the path that ``RustNameReader`` makes of the first:
+/// Reads Rust names in the second mangling ("v0"), which its standard library uses since 1.95, and produces the same paths as
+/// ``RustNameReader`` does for the first:
 ///
 ///     _RNvNtNtCsjrHSEGnQ3l9_3std6thread9functions5sleep                          std::thread::functions::sleep
 ///     _RNvXs1m_NtCs…_5alloc6stringNtB6_13FromUtf8ErrorNtNtCs…_4core3fmt5Debug3fmt  <alloc::string::FromUtf8Error as core::fmt::Debug>::fmt
 ///
-/// Without generic arguments, as these come and go with the optimiser. Source: Rust RFC 2603 and "v0 Symbol Format" of the rustc book. A name may be anything: what
-/// is read of it, its depth and the text are bounded.
+/// Generic arguments are left out, because they depend on the optimiser. Source: Rust RFC 2603 and "v0 Symbol Format" of the
+/// rustc book. A name may be anything: the amount read, its depth and the text are bounded.
 struct RustPathReader {
-    /// More is taken for damage; repetitions refer to what was read before, and could be nested.
+    /// More steps are treated as damage; repetitions refer to what was read before, and could be nested.
     private static let maximumSteps = 4096
     private static let maximumDepth = 64
     private static let maximumTextBytes = 2048
@@ -26,11 +27,11 @@ struct RustPathReader {
     private var text: [UInt8] = []
     private var steps = 0
     private var depth = 0
-    /// What is read without being shown.
+    /// Nesting of parts that are read without being shown.
     private var hidden = 0
     private var isDamaged = false
 
-    /// Nil where it is no such name.
+    /// Nil if it is not such a name.
     static func path(of name: String) -> String? {
         let bytes = Array(name.utf8)
         guard bytes.starts(with: "_R"), bytes.count > 3 else { return nil }
@@ -38,7 +39,7 @@ struct RustPathReader {
         // A later version of the mangling has a number here.
         guard let first = reader.cursor.peek(), "NMXYI".utf8.contains(first) else { return nil }
         reader.path()
-        // What follows is the crate that wanted it, or a compiler's addition.
+        // What follows is the instantiating crate, or a compiler's addition.
         guard !reader.isDamaged, !reader.text.isEmpty, reader.cursor.peek().map({ "CNMXYIB.$".utf8.contains($0) }) ?? true else {
             return nil
         }
@@ -101,7 +102,7 @@ struct RustPathReader {
         }
     }
 
-    /// Of an inherent method its type alone. A type of the language's own has no crate but that of the method: `alloc::str::<impl str>`.
+    /// For an inherent method, only its type. A built-in type has no crate except that of the method: `alloc::str::<impl str>`.
     private mutating func inherent() {
         let begin = text.count
         if cursor.skip("s") { hiding { $0.number() } }
@@ -129,7 +130,7 @@ struct RustPathReader {
         show("::")
         let start = text.count
         identifier()
-        // What has no name: a capital letter says what it is.
+        // A part without a name: a capital letter shows its kind.
         guard hidden == 0, text.count == start else { return }
         switch space {
         case UInt8(ascii: "C"): show("{{closure}}")
@@ -138,7 +139,7 @@ struct RustPathReader {
         }
     }
 
-    /// Where an implementation stands: its type says more.
+    /// The place of an implementation: its type is more informative.
     private mutating func implementation() {
         hiding { reader in
             if reader.cursor.skip("s") { reader.number() }
@@ -228,7 +229,7 @@ struct RustPathReader {
         if cursor.skip("L") { number() } else { isDamaged = true }
     }
 
-    /// A number, character or truth value; of the others, which few names have, nothing is read.
+    /// A number, character or truth value; other constants, which few names contain, are not read.
     private mutating func constant() {
         if cursor.skip("p") { return }
         if cursor.skip("B") { return repeated { $0.constant() } }
@@ -239,10 +240,10 @@ struct RustPathReader {
         while let byte = next(), byte != UInt8(ascii: "_") {}
     }
 
-    /// Reads once more what stands at an earlier place.
+    /// Reads again what is at an earlier place.
     private mutating func repeated(_ body: (inout RustPathReader) -> Void) {
         let place = number()
-        // Places are counted from behind `_R`.
+        // Places are counted from after `_R`.
         guard let place, place < cursor.position - cursor.text.startIndex else {
             isDamaged = true
             return
@@ -253,7 +254,7 @@ struct RustPathReader {
         cursor.position = end
     }
 
-    /// A number of base 62 with `_` behind it, of which `_` alone is 0.
+    /// A number in base 62 followed by `_`; `_` alone is 0.
     @discardableResult
     private mutating func number() -> Int? {
         if cursor.skip("_") { return 0 }
@@ -269,7 +270,7 @@ struct RustPathReader {
                 isDamaged = true
                 return nil
             }
-            // A hash of a crate has 64 bits; that it wraps round does not matter.
+            // A crate's hash has 64 bits; overflow does not matter.
             value = (value &* 62 &+ Int(digit)) & (Int.max >> 1)
         }
         return nil
@@ -281,7 +282,7 @@ struct RustPathReader {
     }
 
     private mutating func word() {
-        // Letters outside of ASCII stay encoded (RFC 3492).
+        // Letters outside ASCII stay encoded (RFC 3492).
         _ = cursor.skip("u")
         var count = 0
         guard let first = cursor.peek(), (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else {

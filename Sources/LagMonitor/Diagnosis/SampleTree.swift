@@ -1,13 +1,13 @@
 package import LagModel
 
-/// The merged call tree of all samples of a stalled thread: who called what, for how long.
+/// The merged call tree of all samples of a stalled thread: which function called which, for how long.
 ///
 /// Pure; any thread. Takes time in proportion to the number of frames, memory to the number of different ones.
 package struct SampleTree: Sendable, Equatable {
-    /// Of a stack, at most this many frames nearest to the leaf are in the tree.
+    /// At most this many frames of a stack, nearest to the leaf, are in the tree.
     package static let maximumDepth = 512
 
-    /// The heaviest first. More than one where stacks do not begin with the same function.
+    /// The heaviest first. There are several if stacks do not begin with the same function.
     package let roots: [StallRecord.SampleNode]
     /// The weight of all stacks.
     package let weightNanoseconds: UInt64
@@ -26,7 +26,7 @@ package struct SampleTree: Sendable, Equatable {
     }
 }
 
-/// A tree with a function a node, while stacks are added.
+/// The tree with one function a node, while stacks are added.
 private struct SampleTrie {
     private struct Entry {
         let function: String
@@ -35,7 +35,7 @@ private struct SampleTrie {
         var children: [String: Int] = [:]
     }
 
-    /// The first stands above all roots.
+    /// The first entry is the parent of all roots.
     private var entries = [Entry(function: "")]
 
     var weightNanoseconds: UInt64 { entries[0].weightNanoseconds }
@@ -72,8 +72,8 @@ private struct SampleTrie {
         return sorted.map(node)
     }
 
-    /// The node that begins at `index` and goes on as long as nothing parts from it. So the depth of calls here is that of the
-    /// forks, of which there are fewer than stacks.
+    /// The node that begins at `index` and extends to the next fork. So the recursion depth here is the number of forks, which is
+    /// smaller than the number of stacks.
     private func node(_ index: Int) -> StallRecord.SampleNode {
         var last = index
         var frames = [entries[index].function]

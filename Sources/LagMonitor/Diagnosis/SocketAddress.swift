@@ -1,14 +1,14 @@
 internal import LagModel
 
-/// Where a socket leads, as text: `127.0.0.1:8080`, `[2001:db8::1]:443`, `/run/app.sock`.
+/// The peer or own address of a socket, as text: `127.0.0.1:8080`, `[2001:db8::1]:443`, `/run/app.sock`.
 ///
-/// Any thread. IPv6 as RFC 5952 has it, in brackets before a port (section 6).
+/// Any thread. IPv6 in the form of RFC 5952, in brackets before a port (section 6).
 package struct SocketAddress: Sendable, Hashable {
     /// The address without a protocol.
     package let text: String
-    /// Whether there is no address and no port in it: what a socket has that is bound or connected to nothing.
+    /// Whether it has neither an address nor a port: the socket is not bound or connected.
     package let isUnspecified: Bool
-    /// Whether it is a name of the socket family `unix`, for which ``text`` is a path, a name after `@`, or `(unnamed)`.
+    /// Whether it is a name of the socket family `unix`: then ``text`` is a path, a name after `@`, or `(unnamed)`.
     package let isUnix: Bool
 
     /// Families of `socket(2)`, as Linux numbers them.
@@ -27,8 +27,8 @@ package struct SocketAddress: Sendable, Hashable {
     }
 
     /// - Parameters:
-    ///   - ip: 4 or 16 bytes in the order of the network; nil comes back for any other number.
-    ///   - scope: the index of the interface that a link-local address is on; 0 when there is none.
+    ///   - ip: 4 or 16 bytes in network order; nil for any other number.
+    ///   - scope: the interface index of a link-local address; 0 if there is none.
     package init?(ip: some Collection<UInt8>, port: UInt16, scope: UInt32 = 0) {
         let ip = Array(ip)
         let isUnspecified = port == 0 && ip.allSatisfy { $0 == 0 }
@@ -41,8 +41,8 @@ package struct SocketAddress: Sendable, Hashable {
         }
     }
 
-    /// A name of the family `unix`, as `sun_path` holds it: a path up to the first NUL, or a name of its own after a leading
-    /// NUL, which is written as `@` as the kernel does (unix(7)); empty for a socket without a name.
+    /// A name of the family `unix`, as in `sun_path`: a path up to the first NUL, or an abstract name after a leading NUL, which
+    /// is written as `@` as the kernel does (unix(7)); empty for a socket without a name.
     package init(unixPath: some Collection<UInt8>) {
         let path: [UInt8]
         if unixPath.first == 0 {
@@ -58,8 +58,8 @@ package struct SocketAddress: Sendable, Hashable {
         )
     }
 
-    /// What a `sockaddr` in memory says; nil when it is too short for its family, or of a family that is not known here.
-    /// - Parameter sockaddr: as many bytes as the call was given, at most 128 of which matter (`sockaddr_storage`).
+    /// From a `sockaddr` in memory; nil if it is too short for its family, or if the family is not supported.
+    /// - Parameter sockaddr: the bytes passed to the call, at most 128 of which matter (`sockaddr_storage`).
     package init?(sockaddr: some Collection<UInt8>) {
         let bytes = LittleEndianBytes(Array(sockaddr.prefix(128)))
         guard bytes.count >= 2 else { return nil }
@@ -70,7 +70,7 @@ package struct SocketAddress: Sendable, Hashable {
             guard bytes.count >= 8 else { return nil }
             self.init(ip: bytes.bytes[4..<8], port: port)
         case Family.ipv6:
-            // The scope is missing in the form of RFC 2133, which the kernel still takes.
+            // The form of RFC 2133, which the kernel still accepts, lacks the scope.
             guard bytes.count >= 24 else { return nil }
             self.init(ip: bytes.bytes[8..<24], port: port, scope: bytes.u32(24))
         case Family.netlink: self.init(text: "netlink")
@@ -82,7 +82,7 @@ package struct SocketAddress: Sendable, Hashable {
     }
 
     /// With the protocol before it: `tcp 127.0.0.1:8080`, `unix /run/app.sock`.
-    /// - Parameter transport: `tcp`, `udp`; nil where it is not known, and then an Internet address stands alone.
+    /// - Parameter transport: `tcp`, `udp`; nil: not known, and then the text is only the Internet address.
     package func text(transport: String?) -> String {
         if isUnix { return "unix \(text)" }
         return transport.map { "\($0) \(text)" } ?? text
@@ -90,8 +90,8 @@ package struct SocketAddress: Sendable, Hashable {
 
     private static func ipv4(_ ip: ArraySlice<UInt8>) -> String { ip.map { "\($0)" }.joined(separator: ".") }
 
-    /// RFC 5952, sections 4 and 5: lower-case digits without leading zeros; the longest run of two or more zero fields, of
-    /// equal ones the first, as `::`; an address that is mapped from IPv4 with its last part as that.
+    /// RFC 5952, sections 4 and 5: lower-case digits without leading zeros; the longest run of two or more zero fields (the first
+    /// of equal ones) as `::`; the last part of an IPv4-mapped address in IPv4 form.
     private static func ipv6(_ ip: [UInt8]) -> String {
         if ip[..<10].allSatisfy({ $0 == 0 }), ip[10] == 0xff, ip[11] == 0xff { return "::ffff:\(ipv4(ip[12...]))" }
         let fields = stride(from: 0, to: 16, by: 2).map { (at: Int) -> UInt16 in UInt16(ip[at]) << 8 | UInt16(ip[at + 1]) }

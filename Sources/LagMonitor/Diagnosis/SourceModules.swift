@@ -1,6 +1,7 @@
 internal import CLagLinux
 
-/// Whose a program's modules are: SwiftPM and Xcode check packages out below `checkouts`, and the line tables name every source file.
+/// The origin of a program's modules: SwiftPM and Xcode check packages out below `checkouts`, and the line tables contain the
+/// name of every source file.
 ///
 ///     /src/shop/.build/checkouts/swift-nio/Sources/NIOCore/Channel.swift    NIOCore, a dependency
 ///     /src/shop/.build/checkouts/GRDB.swift/GRDB/Core/Database.swift        GRDB, a dependency
@@ -19,7 +20,7 @@ package struct SourceModules: Sendable, Hashable {
     package var dependencies: Set<String>
     /// Built from a folder of `Sources` elsewhere.
     package var own: Set<String>
-    /// Dependencies of a program of Rust.
+    /// Dependencies of a Rust program.
     package var crates: Set<String>
 
     package init(dependencies: Set<String> = [], own: Set<String> = [], crates: Set<String> = []) {
@@ -34,27 +35,27 @@ package struct SourceModules: Sendable, Hashable {
     private static let registries = [(Array("/registry/src/".utf8), 1), (Array("/share/cargo/registry/".utf8), 0)]
     private static let checkouts = Array("/checkouts/".utf8)
     private static let sources = Array("/Sources/".utf8)
-    /// What the folder before it is called by SwiftPM (any scratch path that begins so) and by Xcode.
+    /// The name of the folder before it, for SwiftPM (any scratch path that begins like this) and for Xcode.
     private static let parents = [".build", "SourcePackages"]
     /// Folders between a package and its modules.
     private static let sourceFolders: Set<String> = ["Sources", "Source", "src", "srcs", "Plugins", "Tests"]
-    /// More text is not searched: the largest server that we know has 60 MB.
+    /// More text is not searched: the largest known server has 60 MB.
     private static let maximumBytes: UInt64 = 256 << 20
     private static let pieceBytes = 1 << 20
-    /// A path that goes on in the next piece is found there.
+    /// A path that continues in the next piece is found there.
     private static let overlapBytes = 1024
-    /// No package has so many.
+    /// No package has this many.
     private static let maximumModules = 4096
 
     /// Reads them of an executable; none where it cannot be read.
     init(inFile path: String) {
         self.init()
-        // What Cargo installs is itself from a registry.
+        // What Cargo installs comes from a registry itself.
         let program = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.index(after: $0)...]) } ?? path
         defer { crates.remove(String(program.map { $0 == "-" ? "_" : $0 })) }
         guard let source = ByteSource(path: path), let file = ELFFile(source) else { return }
         var left = Self.maximumBytes
-        // Among constants any path may stand; those of crates are nothing else.
+        // Constants may contain any path; those of crates cannot be anything else.
         let sections =
             file.sections(named: Self.lineSections).map { (section: $0, hasLines: true) }
             + file.sections(named: Self.constantSections).map { (section: $0, hasLines: false) }
@@ -65,7 +66,7 @@ package struct SourceModules: Sendable, Hashable {
                 let count = Int(min(UInt64(Self.pieceBytes), section.size - offset))
                 guard let piece = file.source.bytes(at: section.offset + offset, count: count) else { break }
                 let isLast = offset + UInt64(count) >= section.size
-                // What the end of a piece may have cut is whole in the next one.
+                // What the end of a piece may have cut is complete in the next one.
                 let end = isLast ? count : count - Self.overlapBytes / 2
                 piece.withUnsafeBytes { bytes in
                     for (registry, folders) in Self.registries {
@@ -89,7 +90,7 @@ package struct SourceModules: Sendable, Hashable {
         }
     }
 
-    /// Where a word begins and what follows it, for each in `bytes`.
+    /// The position of each occurrence of a word in `bytes`, and what follows it.
     private static func forEach(_ word: [UInt8], in bytes: UnsafeRawBufferPointer, before end: Int, _ body: (Int, Int) -> Void) {
         guard let start = bytes.baseAddress else { return }
         var position = 0
@@ -103,9 +104,9 @@ package struct SourceModules: Sendable, Hashable {
         }
     }
 
-    /// Whether a path that is cut here lies in a checked-out package.
+    /// Whether a path that is cut here is in a checked-out package.
     private static func isCheckedOut(_ path: Slice<UnsafeRawBufferPointer>) -> Bool {
-        // A control character ends the path before it in a line table.
+        // In a line table, a control character ends the path before it.
         let path = path.suffix(overlapBytes / 2).reversed().prefix { $0 >= 0x20 }.reversed()
         return String(decoding: path, as: UTF8.self).contains("/checkouts/")
     }
@@ -116,13 +117,14 @@ package struct SourceModules: Sendable, Hashable {
         return name.isEmpty ? nil : String(decoding: name, as: UTF8.self)
     }
 
-    /// How a crate is called in names: of `index.crates.io-1949cf8c6b5b557f/sha-1-0.10.0/src/lib.rs` the second folder without its version, `sha_1`.
+    /// The name of a crate in symbols: of `index.crates.io-1949cf8c6b5b557f/sha-1-0.10.0/src/lib.rs` the second folder without
+    /// its version, `sha_1`.
     private static func crate(in path: Slice<UnsafeRawBufferPointer>, below count: Int) -> String? {
         let text = path.prefix(overlapBytes / 2).prefix { $0 >= 0x20 }
         let folders = text.split(separator: UInt8(ascii: "/"), maxSplits: count + 1, omittingEmptySubsequences: false)
         guard folders.count == count + 2 else { return nil }
         let folder = Array(folders[count])
-        // A version has a point, and may have hyphens behind its numbers.
+        // A version contains a point, and may have hyphens after its numbers.
         let hyphen = folder.indices.last { place in
             folder[place] == UInt8(ascii: "-") && place + 1 < folder.count
                 && (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(folder[place + 1])
@@ -132,7 +134,7 @@ package struct SourceModules: Sendable, Hashable {
         return String(decoding: folder[..<hyphen].map { $0 == UInt8(ascii: "-") ? UInt8(ascii: "_") : $0 }, as: UTF8.self)
     }
 
-    /// Whether a source file was checked out as a dependency. It recognises C code, whose names have no module.
+    /// Whether a source file was checked out as a dependency. This finds C code, whose names have no module.
     static func holdsSource(_ path: String) -> Bool {
         var path = path
         return path.withUTF8 { text in
@@ -149,7 +151,7 @@ package struct SourceModules: Sendable, Hashable {
         }
     }
 
-    /// Whether a path ends in the folder that a build tool checks packages out in.
+    /// Whether a path ends in the folder into which a build tool checks out packages.
     private static func isScratchFolder(_ path: Slice<UnsafeRawBufferPointer>) -> Bool {
         let component = path.suffix(64).reversed().prefix { $0 != UInt8(ascii: "/") && $0 != 0 }
         let name = String(decoding: component.reversed(), as: UTF8.self)
@@ -161,7 +163,7 @@ package struct SourceModules: Sendable, Hashable {
         var components: [String] = []
         var component: [UInt8] = []
         for byte in path.prefix(overlapBytes / 2) {
-            // A control character ends a path in a line table.
+            // In a line table, a control character ends a path.
             guard byte >= 0x20 else { break }
             if byte == UInt8(ascii: "/") {
                 components.append(String(decoding: component, as: UTF8.self))

@@ -1,26 +1,29 @@
-/// The C library in a program that it was linked into (`-static`): its functions lie in the program's own file, and are not the program's own.
+/// The C library in a program into which it was linked (`-static`): its functions are in the program's own file, but are not the
+/// program's own.
 ///
-/// Linkers lay out code in the order of their input: what lies between the C library's first function with a name of its own and its last one
-/// is its code, also what has a name that any program may use (`msort_with_tmp`, `fork`). Around that, where the mathematical library and libraries of the program's own may be, and all over where `main` lies
-/// further back, as lld puts what it has optimised as a whole, only names count: C reserves those that begin with two underscores (C11, 7.1.3).
+/// Linkers lay out code in the order of their input. So code between the C library's first function with an unmistakable name and
+/// its last one belongs to it, even if any program may use the function's name (`msort_with_tmp`, `fork`). Around that range,
+/// where the mathematical library and the program's own libraries may be, only names count. They count everywhere if `main` comes
+/// after the range, as lld lays out a program with whole-program optimisation. C reserves names that begin with two underscores
+/// (C11, 7.1.3).
 struct StaticLibrary {
-    /// From its first function with a name of its own to its last one; nil: that is not known.
+    /// From its first function with an unmistakable name to its last one; nil: not known.
     private let code: ClosedRange<UInt64>?
 
     private static let maximumStringBytes: UInt64 = 64 << 20
-    /// Of all static programs of glibc and musl.
+    /// In all static programs of glibc and musl.
     private static let startFunction = Array("__libc_start_main".utf8)
     private static let ownPrefix = Array("__libc_".utf8)
-    /// Of its functions, which no other library has.
+    /// Names of its functions that no other library has.
     private static let innerPrefixes = ["__libc_", "_IO_", "_dl_", "_nl_"].map { Array($0.utf8) }
-    /// Start-up code, which is linked first, has it as well.
+    /// Start-up code, which is linked first, has this prefix as well.
     private static let startUpPrefix = Array("__libc_csu_".utf8)
     private static let reservedPrefixes = ["__", "_IO_", "_dl_", "_nl_"]
-    /// What Fortran puts into the names of a module's functions: `__shop_MOD_load`.
+    /// A part of the names of a Fortran module's functions: `__shop_MOD_load`.
     private static let moduleMark = "_MOD_"
 
-    /// Reads the table once, and its names: some milliseconds for a hundred thousand symbols.
-    /// - Returns: nil where the program has no C library in it.
+    /// Reads the table and its names once: some milliseconds for a hundred thousand symbols.
+    /// - Returns: nil if the program does not contain a C library.
     init?(in file: borrowing ELFFile, table: ELFFile.Section) {
         guard table.link < file.sections.count else { return nil }
         let section = file.sections[Int(table.link)]
@@ -46,10 +49,10 @@ struct StaticLibrary {
         code = main.map { $0 < first } == true ? first...max(first, last) : nil
     }
 
-    /// Whether a function is its code.
+    /// Whether a function belongs to it.
     /// - Parameters:
-    ///   - address: the function's first one.
-    ///   - names: all that it has in the symbol table.
+    ///   - address: the start of the function.
+    ///   - names: all its names in the symbol table.
     func holds(_ address: UInt64, names: [String]) -> Bool {
         if code?.contains(address) == true { return true }
         return names.contains { name in

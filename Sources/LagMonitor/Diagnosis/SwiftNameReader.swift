@@ -1,8 +1,8 @@
 /// Reads names as `swift_demangle` prints them.
 ///
-/// The forms are those of `NodePrinter.cpp` of the Swift compiler (release 6.3), as far as names of code have them.
+/// The forms are those of `NodePrinter.cpp` of the Swift compiler (release 6.3), as far as they appear in names of code.
 enum SwiftNameReader {
-    /// What a name may begin with and says nothing about which function it is. Some are followed by `<…> of `.
+    /// Prefixes of a name that do not identify the function. Some are followed by `<…> of `.
     private static let droppedPrefixes: [StaticString] = [
         "static ", "class ", "specialized ", "implicit ", "@objc ", "@nonobjc ",
         "partial apply forwarder for ", "partial apply for ", "curry thunk of ", "dispatch thunk of ",
@@ -17,13 +17,13 @@ enum SwiftNameReader {
         "function signature specialization ", "inlined generic function ",
     ]
 
-    /// Those of them that stand for code which does nothing but call what they are followed by, and one that names no function.
+    /// Those of them that mark code which only calls the function named after them, and one that names no function.
     private static let forwarders: [StaticString] = [
         "partial apply forwarder for ", "partial apply for ", "curry thunk of ", "dispatch thunk of ", "protocol witness for ",
         "protocol self-conformance witness for ", "vtable thunk for ", "override thunk of ", "reabstraction thunk",
     ]
 
-    /// Whether the compiler made the code of this name to pass a call on.
+    /// Whether the compiler generated the code of this name to forward a call.
     static func isForwarder(_ name: String) -> Bool {
         var cursor = NameCursor(Array(name.utf8)[...])
         repeat {
@@ -35,7 +35,7 @@ enum SwiftNameReader {
     static func simplified(_ name: ArraySlice<UInt8>) -> [UInt8] {
         var cursor = NameCursor(name)
         while dropPrefix(&cursor) {}
-        // The name is that of one of several functions: to be seen.
+        // The name is that of one of several merged functions: this must stay visible.
         if cursor.skip("merged ") {
             while cursor.skip("merged ") {}
             return Array("merged ".utf8) + simplified(cursor.rest)
@@ -49,7 +49,7 @@ enum SwiftNameReader {
         return join(split(cursor.rest))
     }
 
-    /// Moves over one prefix that says nothing; false when there is none.
+    /// Moves past one prefix that can be dropped; false if there is none.
     private static func dropPrefix(_ cursor: inout NameCursor) -> Bool {
         for prefix in droppedPrefixes where cursor.skip(prefix) { return true }
         for prefix in specializations where cursor.isAt(prefix) {
@@ -75,7 +75,7 @@ enum SwiftNameReader {
         return true
     }
 
-    /// Words such as `default argument 0 of ` and `one-time initialization function for `, their last space included.
+    /// Phrases such as `default argument 0 of ` and `one-time initialization function for `, including their last space.
     private static func leadingPhrase(_ cursor: NameCursor) -> [UInt8]? {
         var ahead = cursor
         guard let first = ahead.peek(), (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first) else { return nil }
@@ -92,7 +92,7 @@ enum SwiftNameReader {
         return nil
     }
 
-    /// The parts between ` in `, outside of any bracket: what lies in what, the innermost first.
+    /// The parts separated by ` in ` outside brackets: nested scopes, the innermost first.
     private static func split(_ name: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
         var parts: [ArraySlice<UInt8>] = []
         var start = name.startIndex
@@ -125,7 +125,7 @@ enum SwiftNameReader {
 
     private static func join(_ parts: [ArraySlice<UInt8>]) -> [UInt8] {
         var names: [[UInt8]] = []
-        // The numbers of closures in one another, the innermost first.
+        // The numbers of nested closures, the innermost first.
         var closures: [ArraySlice<UInt8>] = []
         for part in parts {
             if part.starts(with: "conformance ") {
@@ -152,9 +152,9 @@ enum SwiftNameReader {
         return ahead.skip("closure #") ? ahead.rest.prefix(while: isDigit) : nil
     }
 
-    /// `closure` for the first one of a declaration, `closure #2` for the second, `closure #2.3` for the third one in that: each of a list of
-    /// handlers is a function of its own. The first closure in a closure is not distinguished from it: such nesting changes more often than what
-    /// they do.
+    /// `closure` for the first closure of a declaration, `closure #2` for the second, `closure #2.3` for the third closure in the
+    /// second: each of a list of handlers is a separate function. The first closure in a closure is not distinguished from the
+    /// outer one: such nesting changes more often than the closures' work.
     private static func closure(_ numbers: [ArraySlice<UInt8>]) -> [UInt8] {
         let path = numbers.drop { $0.elementsEqual("1".utf8) }.reversed()
         return Array("closure".utf8) + (path.isEmpty ? [] : Array(" #".utf8) + path.joined(separator: ".".utf8))
@@ -168,7 +168,7 @@ enum SwiftNameReader {
         return phrase.filter { !isDigit($0) }.collapsingSpaces + entity(inner.rest)
     }
 
-    /// The type's own name for a requirement: `App.Shape.draw` of `App.Drawable.draw` and `App.Shape : App.Drawable`.
+    /// The type's own name for a requirement: `App.Shape.draw` from `App.Drawable.draw` and `App.Shape : App.Drawable`.
     private static func witness(_ requirement: [UInt8], conformance: ArraySlice<UInt8>) -> [UInt8] {
         let type = entity(conformance)
         guard let colon = conformance.indices.first(where: { conformance[$0...].starts(with: " : ") }) else { return requirement }
@@ -191,12 +191,12 @@ enum SwiftNameReader {
             cursor.position += 1
             path.append(UInt8(ascii: "."))
         }
-        // The code is in the module of the extension, whoever's the type is.
+        // The code is in the module of the extension, in whatever module the type is.
         if let owner, let dot = path.firstIndex(of: UInt8(ascii: ".")) { return owner + path[dot...] }
         return path
     }
 
-    /// Moves over `(extension in App):`; `App`.
+    /// Moves past `(extension in App):`; returns `App`.
     private static func extensionOwner(_ cursor: inout NameCursor) -> [UInt8]? {
         guard cursor.skip("(extension in ") else { return nil }
         let start = cursor.position
@@ -227,7 +227,7 @@ enum SwiftNameReader {
             return
         }
         if cursor.peek() == UInt8(ascii: "`") {
-            // A raw identifier may hold anything but the quote.
+            // A raw identifier may contain anything except the quote.
             repeat { takeByte(&cursor, into: &path) } while !cursor.isAtEnd && cursor.peek() != UInt8(ascii: "`")
             if !cursor.isAtEnd { takeByte(&cursor, into: &path) }
             return
@@ -240,13 +240,13 @@ enum SwiftNameReader {
         cursor.position += 1
     }
 
-    /// How long the operator is that begins here: a run of operator characters before its fixity or its private mark.
+    /// The length of the operator that begins here: a run of operator characters before its fixity or its private mark.
     private static func operatorLength(_ cursor: NameCursor) -> Int? {
         var ahead = cursor
         while let byte = ahead.peek(), isOperatorByte(byte) { ahead.position += 1 }
         guard ahead.position > cursor.position else { return nil }
         guard ahead.isAt(" infix") || ahead.isAt(" prefix") || ahead.isAt(" postfix") || ahead.isAt(" in _") else { return nil }
-        // The dot before an operator parts it from its type.
+        // The dot before an operator separates it from its type.
         let isInType = cursor.peek() == UInt8(ascii: ".") && (cursor.peek(-1).map(isNameByte) ?? false)
         return isInType ? nil : ahead.position - cursor.position
     }
@@ -262,7 +262,7 @@ enum SwiftNameReader {
 }
 
 extension [UInt8] {
-    /// Two spaces in a row as one.
+    /// With two consecutive spaces replaced by one.
     fileprivate var collapsingSpaces: [UInt8] {
         reduce(into: []) { text, byte in
             if byte != UInt8(ascii: " ") || text.last != UInt8(ascii: " ") { text.append(byte) }

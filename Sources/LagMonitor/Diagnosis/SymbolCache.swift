@@ -1,10 +1,10 @@
-/// Answers that are kept, within a bound of bytes and of entries.
+/// Cached answers, with limits for bytes and entries.
 ///
-/// Two generations: what is asked for moves to the younger one; when that is full it becomes the older one, and what was
-/// in the older one is forgotten. So what is in use stays, and no entry needs a place in a list.
+/// Two generations: an entry that is used moves to the younger one. When that is full, it becomes the older one, and the content
+/// of the older one is dropped. So entries in use stay, and no entry needs a place in a list.
 package struct SymbolCache<Value: SymbolCacheValue>: Sendable {
     package struct Key: Hashable, Sendable {
-        /// The build-id; for a module without one its path.
+        /// The build-id; for a module without one, its path.
         package let module: String
         package let address: UInt64
 
@@ -19,7 +19,7 @@ package struct SymbolCache<Value: SymbolCacheValue>: Sendable {
         }
     }
 
-    /// What an entry takes beside its strings: key, value, and the spare room of a dictionary that has just grown.
+    /// What an entry takes in addition to its strings: key, value, and the spare space of a dictionary that has just grown.
     private static var entryBytes: Int { 3 * (MemoryLayout<Key>.stride + MemoryLayout<Value>.stride) }
 
     private let generationBytes: Int
@@ -42,7 +42,7 @@ package struct SymbolCache<Value: SymbolCacheValue>: Sendable {
         (young, old, youngBytes) = ([:], [:], 0)
     }
 
-    /// The answer that is kept for `key`.
+    /// The cached answer for `key`.
     package mutating func value(for key: Key) -> Value? {
         if let value = young[key] { return value }
         guard let value = old.removeValue(forKey: key) else { return nil }
@@ -50,7 +50,7 @@ package struct SymbolCache<Value: SymbolCacheValue>: Sendable {
         return value
     }
 
-    /// Keeps `value`; one that alone would fill a generation is not kept.
+    /// Caches `value`; a value that alone would fill a generation is not kept.
     package mutating func insert(_ value: Value, for key: Key) {
         let bytes = Self.entryBytes + key.module.utf8.count + value.heapBytes
         guard bytes <= generationBytes else { return }
@@ -66,11 +66,11 @@ package struct SymbolCache<Value: SymbolCacheValue>: Sendable {
 
 /// A value whose memory can be counted.
 package protocol SymbolCacheValue: Sendable {
-    /// Bytes outside of the value itself: those of its strings and arrays.
+    /// Bytes outside the value itself: those of its strings and arrays.
     var heapBytes: Int { get }
 }
 
 extension String {
-    /// What the text takes on the heap: a header of 32 bytes, and nothing where it fits into the value.
+    /// How much heap the text takes: a header of 32 bytes plus the text; nothing if it fits into the value.
     var heapBytes: Int { utf8.count > 15 ? utf8.count + 32 : 0 }
 }

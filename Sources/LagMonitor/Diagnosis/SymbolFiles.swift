@@ -2,12 +2,12 @@ internal import CLagLinux
 internal import Glibc
 internal import LagModel
 
-/// Finds the files that know about a module: its own, and the debug file of the same build-id. Believes nothing that does
-/// not carry the build-id that was asked for.
+/// Finds the files with a module's symbols: its own, and the debug file of the same build-id. Uses no file that does not have the
+/// requested build-id.
 package struct SymbolFiles: Sendable {
     package struct Module: Hashable, Sendable {
         package let path: String
-        /// Empty when it is not known: then the path alone is believed, unless the kernel marks it as deleted.
+        /// Empty if it is not known: then the path alone is trusted, unless the kernel marks it as deleted.
         let buildID: String
 
         package init(_ query: SymbolQuery) {
@@ -24,21 +24,21 @@ package struct SymbolFiles: Sendable {
 
     package enum LineSearch: Sendable {
         case found(LineFile)
-        /// The module's file is there, and nothing knows its lines.
+        /// The module's file exists, but no file has its lines.
         case withoutLines
-        /// The module's file cannot be had, or is another one.
+        /// The module's file is not available, or is another one.
         case missing
     }
 
     /// Where debug files are (the layout of GDB's manual, "Separate Debug Files"), in the order of the search.
     let debugRoots: [String]
-    /// Whose modules they are.
+    /// The process of the modules.
     private let process: Int32
-    /// Where that process's paths begin; empty: they are this one's.
+    /// The root of that process's paths; empty: the same as for this process.
     private let root: String
 
     /// - Parameters:
-    ///   - process: whose modules they are. It may see other files than this one: in a container.
+    ///   - process: the process of the modules. It may see other files than this one, in a container.
     package init(debugRoots: [String] = [Symbolizer.debugRoot], process: Int32 = getpid()) {
         self.debugRoots = debugRoots
         self.process = process
@@ -62,12 +62,12 @@ package struct SymbolFiles: Sendable {
         return nil
     }
 
-    /// Which file is at the module's path now.
+    /// The file that is at the module's path now.
     func identity(of module: Module) -> FileIdentity? {
         nearPlaces(of: module).first.flatMap(FileIdentity.init(path:))
     }
 
-    /// Where the entries of unwind tables are in the module, by ELF virtual addresses.
+    /// The range of the unwind entries in the module, as ELF virtual addresses.
     package func unwindEntries(of module: Module) -> Range<UInt64>? {
         guard let section = open(module)?.sections(named: [".eh_frame"]).first, section.address > 0 else { return nil }
         let (end, overflow) = section.address.addingReportingOverflow(section.size)
@@ -80,7 +80,7 @@ package struct SymbolFiles: Sendable {
         return file
     }
 
-    /// The separate debug file of a module whose own file is there.
+    /// The separate debug file of a module whose own file exists.
     func openDebugFile(of file: borrowing ELFFile, _ module: Module) -> ELFFile? {
         guard let place = nearPlaces(of: module).first else { return nil }
         for path in debugPaths(of: file, at: place) {
@@ -94,7 +94,7 @@ package struct SymbolFiles: Sendable {
         return nil
     }
 
-    /// The file to ask for the lines of `module`.
+    /// The file with the lines of `module`.
     package func lineFile(of module: Module) -> LineSearch {
         for places in [nearPlaces, farPlaces] {
             for place in places(module) {
@@ -121,10 +121,10 @@ package struct SymbolFiles: Sendable {
     /// DWARF's line tables, plain and in the compressed form of older compilers.
     static let lineSections: Set<String> = [".debug_line", ".zdebug_line"]
 
-    /// By the build-id, then by the name that the module's own file has for it: beside it and below the roots.
+    /// By the build-id, then by the name that the module's own file contains: beside it and below the roots.
     private func debugPaths(of file: borrowing ELFFile, at place: String) -> [String] {
         guard let id = file.buildID, id.utf8.count > 2 else { return [] }
-        // Packages with debug files are where the program is, or where its observer is.
+        // Packages with debug files are installed beside the program, or beside its observer.
         let roots = root.isEmpty ? debugRoots : debugRoots.map { root + $0 } + debugRoots
         let byID = roots.map { "\($0)/.build-id/\(id.prefix(2))/\(id.dropFirst(2)).debug" }
         guard let name = file.debugFileName, let end = place.lastIndex(of: "/") else { return byID }
@@ -133,16 +133,17 @@ package struct SymbolFiles: Sendable {
             + roots.map { "\($0)\(folder.trimmingPrefix(root))/\(name)" }
     }
 
-    /// Where the module's file is, as a rule: its path; of a program that was deleted (a service is in that state after an upgrade) what the kernel keeps as long as it
-    /// is mapped. By number, so that a child finds the same one.
+    /// The usual places of the module's file: its path; for a deleted program (a service is in that state after an upgrade) what
+    /// the kernel keeps as long as it is mapped. By process id, so that a child finds the same one.
     private func nearPlaces(of module: Module) -> [String] {
         guard module.path.hasPrefix("/") else { return [module.path] }
         guard module.path.hasSuffix(Self.deleted) else { return [root + module.path] }
         return module.buildID.isEmpty ? [] : [program]
     }
 
-    /// Where else it may be read, by its build-id alone: a process in a container that has changed its root (chroot) does not have the files below that which the kernel
-    /// names; a parent may, or this process. And for who may see it (CAP_CHECKPOINT_RESTORE) the mapping's file, deleted or not.
+    /// Other places where it may be read, by its build-id only. A process in a container that has changed its root (chroot) does
+    /// not have the kernel's paths below that root; a parent may, or this process. With the permission (CAP_CHECKPOINT_RESTORE)
+    /// also the mapping's file, deleted or not.
     private func farPlaces(of module: Module) -> [String] {
         guard module.path.hasPrefix("/") else { return [] }
         var places: [String] = []
@@ -157,7 +158,7 @@ package struct SymbolFiles: Sendable {
 
     private var program: String { "/proc/\(process)/exe" }
 
-    /// The process's parents, nearest first, as far as they are in its mount namespace.
+    /// The process's parents, nearest first, if they are in its mount namespace.
     private func parentsWithSameFiles() -> [Int32] {
         var parents: [Int32] = []
         var next = process
@@ -173,7 +174,7 @@ package struct SymbolFiles: Sendable {
 
     private static let maximumParents = 16
 
-    /// The kernel's mark behind a path that is no more.
+    /// The kernel's mark after a path that no longer exists.
     private static let deleted = " (deleted)"
 
     private static func source(_ path: String) -> ByteSource? {
@@ -181,7 +182,7 @@ package struct SymbolFiles: Sendable {
             guard let image = VDSOImage.bytes else { return nil }
             return ByteSource(memory: image)
         }
-        // A relative path means nothing here, and a deleted file is not at its path.
+        // A relative path cannot be resolved here, and a deleted file is not at its path.
         guard path.hasPrefix("/"), !path.hasSuffix(deleted) else { return nil }
         return ByteSource(path: path)
     }

@@ -1,13 +1,13 @@
-/// An address to find a name for.
+/// An address whose name is requested.
 package struct SymbolQuery: Sendable, Hashable {
     /// The file's path as the memory map names it; `[vdso]` is the kernel's image in this process.
     package var modulePath: String
-    /// The build-id of what is mapped, hex; empty when it is not known.
+    /// The build-id of the mapped file, hex; empty if it is not known.
     package var buildID: String
-    /// The ELF virtual address: the address in the process less the load bias.
+    /// The ELF virtual address: the address in the process minus the load bias.
     package var offset: UInt64
-    /// The address is the one *after* a call: the call itself is looked up, for a call at a function's very end (to a
-    /// function that never returns) has its return address in the next function.
+    /// The address is the one *after* a call, so the call itself is looked up: if a call is at a function's very end (to a
+    /// function that never returns), its return address is in the next function.
     package var isReturnAddress: Bool
 
     package init(modulePath: String, buildID: String, offset: UInt64, isReturnAddress: Bool) {
@@ -21,33 +21,34 @@ package struct SymbolQuery: Sendable, Hashable {
     var lookupAddress: UInt64 { isReturnAddress && offset > 0 ? offset - 1 : offset }
 }
 
-/// The function an address lies in.
+/// The function that contains an address.
 package struct ResolvedSymbol: Sendable, Hashable {
-    /// The full name, demangled where it could be.
+    /// The full name, demangled if possible.
     package var name: String
-    /// The short stable name that ``SymbolSimplifier`` makes of it: no arguments, no `->`.
+    /// The short stable name from ``SymbolSimplifier``: no arguments, no `->`.
     package var simplified: String
-    /// The name in the symbol table, when it is not ``name``.
+    /// The name in the symbol table, if it differs from ``name``.
     package var mangled: String?
-    /// Bytes from the function's first one to the query's `offset`.
+    /// Bytes from the function's start to the query's `offset`.
     package var symbolOffset: UInt64
-    /// Functions of other names have the same code, as identical ones that the linker has folded (`--icf`) or the compiler has made one of. Which of
-    /// them was called is not known.
+    /// Functions of other names have the same code: identical functions that the linker has folded (`--icf`) or the compiler has
+    /// merged. It is not known which of them was called.
     package var isFolded = false
-    /// It is the C library's, in a program that was linked with it (``StaticLibrary``), or its language's (``CompiledLibraries``).
+    /// It belongs to the C library, in a program into which that was linked (``StaticLibrary``), or to its language's library
+    /// (``CompiledLibraries``).
     package var isOfRuntime = false
-    /// Whose object file it comes from.
+    /// The origin of its object file.
     package var origin = CodeOrigin.unknown
 }
 
-/// Whose object file a function was linked from (``ObjectFiles``).
+/// The origin of the object file from which a function was linked (``ObjectFiles``).
 package enum CodeOrigin: Sendable {
-    /// One that has its source's name: compiled for this program.
+    /// An object with its source's name: compiled for this program.
     case own
     /// One of a packaged library.
     case packaged
-    /// One or the other: it lies between such.
+    /// One or the other: it is between such objects.
     case between
-    /// Nothing says so.
+    /// Not known.
     case unknown
 }

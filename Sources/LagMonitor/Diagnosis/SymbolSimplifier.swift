@@ -1,8 +1,8 @@
-/// Short, stable names of functions: no arguments, generics, return types, numbers of closures, and never `->`, at which
-/// flame-graph tools split (an operator that holds it, `-->`, is written with an arrow character).
+/// Short, stable names of functions: no arguments, generics, return types, closure numbers, and never `->`, at which flame-graph
+/// tools split (an operator that contains it, `-->`, is written with an arrow character).
 ///
-/// Any thread. The input is what a demangler gives; anything else comes back with little or no change. Never fails, and takes
-/// time in proportion to the name.
+/// Any thread. The input is a demangler's output; other text is returned with little or no change. Never fails; takes time in
+/// proportion to the name.
 package enum SymbolSimplifier {
     /// `App.Worker.render` of `App.Worker.render<A>(A, fast: Swift.Bool) throws -> ()`.
     /// - Parameter name: the demangled name; for ``SymbolLanguage/c`` the name in the symbol table.
@@ -18,7 +18,7 @@ package enum SymbolSimplifier {
         return harmless(short)
     }
 
-    /// What compilers put a number behind: gcc's and LLVM's clones, parts and functions made local, and bodies of OpenMP's regions.
+    /// Marks before a compiler's number: gcc's and LLVM's clones, parts and functions made local, and bodies of OpenMP's regions.
     private static let numberedMarks: [StaticString] = [
         "part", "__part", "isra", "constprop", "cold", "llvm", "__uniq", "lto_priv", "localalias", "simdclone", "specialized",
         "_omp_fn", "omp_outlined", "omp_outlined_debug__",
@@ -27,9 +27,9 @@ package enum SymbolSimplifier {
         "cold", "localalias", "omp_outlined", "omp_outlined_debug__", "resolver", "default", "",
     ]
 
-    /// Without the version (`malloc@@GLIBC_2.2.5`), without what compilers add to parts and clones (`run.cold`,
-    /// `run.part.0`, `run.llvm.123`), and without the mark of a part of an async function that has a C name (`async_MainTQ0_`).
-    /// Other dots are the name's own: `main.price` of Go and Zig, `camlShop.price_270` of OCaml.
+    /// Without the version (`malloc@@GLIBC_2.2.5`), without compilers' additions to parts and clones (`run.cold`, `run.part.0`,
+    /// `run.llvm.123`), and without the mark of a part of an async function that has a C name (`async_MainTQ0_`). Other dots
+    /// belong to the name: `main.price` of Go and Zig, `camlShop.price_270` of OCaml.
     private static func plainC(_ name: [UInt8]) -> [UInt8] {
         var rest = name[..<(name.dropFirst().firstIndex(of: UInt8(ascii: "@")) ?? name.endIndex)]
         while let (word, shorter) = cut(rest) {
@@ -46,7 +46,7 @@ package enum SymbolSimplifier {
         return withoutResumeMark(Array(rest))
     }
 
-    /// What follows the last dot, and what stands before it.
+    /// The text after the last dot, and the text before it.
     private static func cut(_ name: ArraySlice<UInt8>) -> (word: ArraySlice<UInt8>, rest: ArraySlice<UInt8>)? {
         guard let dot = name.dropFirst().lastIndex(of: UInt8(ascii: ".")) else { return nil }
         return (name[(dot + 1)...], name[..<dot])
@@ -63,7 +63,7 @@ package enum SymbolSimplifier {
         return Array(rest[..<(mark - 1)])
     }
 
-    /// Without what readers of folded stacks split at: `->` and `;`.
+    /// Without the separators of folded stacks: `->` and `;`.
     private static func harmless(_ name: [UInt8]) -> String {
         var text: [UInt8] = []
         text.reserveCapacity(name.count)
@@ -79,7 +79,7 @@ package enum SymbolSimplifier {
     }
 }
 
-/// A place in a demangled name, with the few movements that both languages need.
+/// A position in a demangled name, with the few movements that both languages need.
 struct NameCursor {
     let text: ArraySlice<UInt8>
     var position: Int
@@ -90,7 +90,7 @@ struct NameCursor {
     }
 
     var isAtEnd: Bool { position >= text.endIndex }
-    /// What is behind it; nothing where a movement led beyond the end.
+    /// The text from the position on; empty if a movement led beyond the end.
     var rest: ArraySlice<UInt8> { text[min(position, text.endIndex)...] }
 
     func peek(_ distance: Int = 0) -> UInt8? {
@@ -100,15 +100,15 @@ struct NameCursor {
 
     func isAt(_ word: StaticString) -> Bool { rest.starts(with: word) }
 
-    /// Moves over `word` if it is next.
+    /// Moves past `word` if it is next.
     mutating func skip(_ word: StaticString) -> Bool {
         guard isAt(word) else { return false }
         position += word.utf8CodeUnitCount
         return true
     }
 
-    /// Moves over a bracketed stretch that begins here, to its matching end or to the end of the text. The `>` of an arrow
-    /// closes nothing, nor does one in parentheses: `enable_if<((4)>(1))>`.
+    /// Moves past brackets that begin here, to their matching end or to the end of the text. The `>` of an arrow does not close
+    /// them, nor does one in parentheses: `enable_if<((4)>(1))>`.
     mutating func skipBrackets(_ open: UInt8, _ close: UInt8) {
         var depth = 0
         while let byte = peek() {

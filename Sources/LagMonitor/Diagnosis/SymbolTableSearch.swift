@@ -1,13 +1,15 @@
 internal import LagModel
 
-/// Finds the functions that hold some addresses in one pass over a symbol table; keeps no table.
+/// Finds the functions that contain some addresses in one pass over a symbol table; keeps no table.
 ///
-/// Cost: the table's bytes are read once (24 a symbol), with a binary search among the wanted addresses for each; names only of what was found in the end.
+/// Cost: the table's bytes are read once (24 a symbol), with a binary search among the requested addresses for each; names are
+/// read only for the final results.
 struct SymbolTableSearch {
     struct Found {
         let address: UInt64
         let rawName: [UInt8]
-        /// The names of other functions of the same size that begin there: aliases, or what a linker has folded into one.
+        /// The names of other functions of the same size that begin there: aliases, or functions that a linker has folded into
+        /// one.
         let otherNames: [[UInt8]]
         /// The function's first address.
         let start: UInt64
@@ -28,15 +30,15 @@ struct SymbolTableSearch {
         let section: UInt16
         let isLocal: Bool
         let size: UInt64
-        /// Of functions that begin at one address each may have a name.
+        /// Each function that begins at one address may have a name.
         var nameOffsets: [UInt32]
-        /// Local names of the same, where there are others.
+        /// Local names of the same function, if there are others.
         var lesserNameOffsets: [UInt32] = []
 
         var allNameOffsets: [UInt32] { nameOffsets + lesserNameOffsets }
     }
 
-    /// A symbol of the table; whether its name may be one of a function's is read when it matters, once.
+    /// A symbol of the table; whether its name may be a function's name is checked once, when it matters.
     private struct Entry {
         let start: UInt64
         let section: UInt16
@@ -48,9 +50,9 @@ struct SymbolTableSearch {
 
     /// Symbols are read in pieces of this many.
     private static let symbolsAPiece = 2048
-    /// Compilers make two or three; damage and malice any number.
+    /// Compilers create two or three; a damaged or malicious file may contain any number.
     private static let maximumNames = 8
-    /// A longer name is taken for damage. Swift's longest are some thousands of bytes.
+    /// A longer name is treated as damage. Swift's longest names have some thousands of bytes.
     private static let maximumNameBytes = 32_768
 
     private let addresses: [UInt64]
@@ -67,13 +69,13 @@ struct SymbolTableSearch {
         lastStart = Array(repeating: nil, count: addresses.count)
     }
 
-    /// Looks through one table of `file`. Returns what was found; damage ends the search early.
+    /// Searches one table of `file`. Returns the results; damage ends the search early.
     mutating func search(_ file: borrowing ELFFile, table: ELFFile.Section) -> [Found] {
         guard table.entrySize == UInt64(Symbol.bytes) else { return [] }
         guard table.link < file.sections.count else { return [] }
         let strings = file.sections[Int(table.link)]
         let entryBytes = Int(table.entrySize)
-        // What the file is too short for is not there; the rest is still good.
+        // The file may be too short for the table; the part that exists is still usable.
         let available = min(table.size, file.source.size.saturatingDifference(table.offset))
         let count = Int(clamping: available / UInt64(entryBytes))
 
@@ -112,7 +114,7 @@ struct SymbolTableSearch {
             switch type {
             case Symbol.function, Symbol.indirectFunction: break
             case Symbol.noType where size > 0: break
-            // A function in assembler without `.type`; what is local may be a label in one.
+            // An assembler function without `.type`; a local symbol may be a label in one.
             case Symbol.noType where !isLocal && Int(section) < file.sections.count:
                 guard file.sections[Int(section)].isCode, file.sections[Int(section)].contains(start) else { continue }
             default: continue
@@ -123,7 +125,7 @@ struct SymbolTableSearch {
             lastStart[first] = max(lastStart[first] ?? 0, start)
             var entry = Entry(start: start, section: section, isLocal: isLocal, size: size, nameOffset: piece.u32(base))
             if size == 0 {
-                // It reaches to the next function. A table of exported ones alone does not say where that is.
+                // It extends to the next function. A table with only exported ones does not show where that is.
                 guard !isPartial else { continue }
                 offer(&entry, file, strings, current: &unsized[first])
                 continue
@@ -168,7 +170,7 @@ struct SymbolTableSearch {
         }
     }
 
-    /// Whether a name begins there that is not a mark.
+    /// Whether a name that is not a mapping mark begins there.
     private static func isNamed(_ offset: UInt32, _ file: borrowing ELFFile, _ strings: ELFFile.Section) -> Bool {
         let rest = strings.size.saturatingDifference(UInt64(offset))
         let (place, overflow) = strings.offset.addingReportingOverflow(UInt64(offset))
@@ -186,7 +188,7 @@ struct SymbolTableSearch {
             if let start = lastStart[index] { nearestStart = start }
             if let candidate = unsized[index] { nearestUnsized = candidate }
             var candidate = sized[index]
-            // Without a size it reaches to the next function, at most to the end of its section.
+            // Without a size it extends to the next function, at most to the end of its section.
             if candidate == nil, let last = nearestUnsized, last.start == nearestStart, Int(last.section) < file.sections.count,
                 file.sections[Int(last.section)].contains(last.start), file.sections[Int(last.section)].contains(address)
             {
@@ -203,7 +205,7 @@ struct SymbolTableSearch {
         return found
     }
 
-    /// Its plainest name, empty where none can be read, and its others. A label without a size is no other function.
+    /// Its plainest name, empty if none can be read, and its other names. A label without a size is not another function.
     private static func names(of candidate: Candidate, _ file: borrowing ELFFile, _ strings: ELFFile.Section)
         -> (plainest: [UInt8], others: [[UInt8]])
     {
@@ -243,15 +245,15 @@ struct SymbolTableSearch {
         return nil
     }
 
-    /// `$x`, `$d`, `$a`, `$t`, alone or followed by a dot: marks of the ARM ABI between code and data, no functions
-    /// (ELF for the Arm 64-bit Architecture, "Mapping symbols").
+    /// `$x`, `$d`, `$a`, `$t`, alone or followed by a dot: marks of the ARM ABI between code and data, not functions (ELF for the
+    /// Arm 64-bit Architecture, "Mapping symbols").
     static func isMappingSymbol(_ name: [UInt8]) -> Bool {
         guard name.count >= 2, name[0] == UInt8(ascii: "$"), "xdat".utf8.contains(name[1]) else { return false }
         return name.count == 2 || name[2] == UInt8(ascii: ".")
     }
 
-    /// Of several names for one function: fewer leading underscores, no dotted or versioned suffix, shorter, then by bytes, so that the
-    /// choice does not depend on the table's order.
+    /// Chooses among several names of one function: fewer leading underscores, no dotted or versioned suffix, shorter, then by
+    /// bytes, so that the choice does not depend on the table's order.
     private static func isPlainer(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         let leftRank = decoration(left)
         let rightRank = decoration(right)

@@ -1,20 +1,20 @@
 /// Names for addresses, from the symbol tables of the modules' own files. **For the reporter thread only**: it opens files
 /// and allocates.
 ///
-/// A name is never invented: the file must carry the build-id that was asked for; a file that is missing, replaced or
-/// damaged gives none. With an empty build-id in the query the path alone is believed, unless the kernel
-/// marks it as deleted; this process's own program is found, by its build-id, when it was deleted or replaced.
+/// A name is never invented: the file must have the requested build-id; a missing, replaced or damaged file gives none. If the
+/// query's build-id is empty, the path alone is trusted, unless the kernel marks it as deleted. If this process's own program was
+/// deleted or replaced, it is found by its build-id.
 ///
-/// No table is kept. A batch costs one pass over each module's symbols for all addresses not seen before (about
-/// 20 ns a symbol); answers are kept by (build-id or path, address), at most ``cacheLimit`` of them and ``cacheBytes``; those
-/// not asked for longest go first. "No symbol" is kept, too, except for files that could not be opened.
+/// No table is kept. A batch costs one pass over each module's symbols for all new addresses (about 20 ns a symbol). Answers are
+/// cached by (build-id or path, address), at most ``cacheLimit`` of them and ``cacheBytes``; the least recently used are evicted
+/// first. "No symbol" is cached, too, except for files that could not be opened.
 ///
-/// Where the file has no `.symtab` (it is stripped), a separate debug file of the same build-id is looked for
-/// (`.build-id/xx/yyyy.debug`, the layout of GDB's manual, "Separate Debug Files"), then `.dynsym` serves.
+/// If the file has no `.symtab` (it is stripped), a separate debug file of the same build-id is looked up
+/// (`.build-id/xx/yyyy.debug`, the layout of GDB's manual, "Separate Debug Files"); otherwise `.dynsym` is used.
 package struct Symbolizer: Sendable {
-    /// Answers that are kept.
+    /// The maximum number of cached answers.
     package static let cacheLimit = 8192
-    /// Memory for them, keys and the tables' spare room counted.
+    /// Their memory, including keys and the tables' spare space.
     package static let cacheBytes = 4 << 20
     /// Where Debian's packages put debug files.
     package static let debugRoot = "/usr/lib/debug"
@@ -34,33 +34,33 @@ package struct Symbolizer: Sendable {
     private let files: SymbolFiles
     private var cache: SymbolCache<Entry>
     private var replaced = ReplacedFiles()
-    /// What is linked into a module besides its own code.
+    /// Other code that is linked into a module.
     private struct LinkedCode {
-        /// Of a program without a loader.
+        /// In a program without a loader.
         var cLibrary: StaticLibrary?
         var objects: ObjectFiles?
-        /// Nil until a name needs it, which says something in some languages only.
+        /// Nil until a name needs it, which is the case only in some languages.
         var languages: Set<CompiledLibraries>?
     }
-    /// Of the modules that were asked for.
+    /// For the modules of past queries.
     private var linkedCode: [SymbolFiles.Module: LinkedCode] = [:]
     private static let maximumLinkedCode = 256
-    /// Passes over symbol tables so far; shows tests that the cache works.
+    /// The number of passes over symbol tables; shows tests that the cache works.
     package private(set) var tablePasses = 0
 
-    /// Finds the demanglers, which takes the loader's lock: create it at start.
+    /// Looks up the demanglers, which takes the loader's lock: create it at start.
     package init() { self.init(debugRoots: [Self.debugRoot]) }
 
     /// - Parameters:
     ///   - debugRoot: where `.build-id` directories are.
-    ///   - cacheLimit: how many answers are kept; at least 2.
+    ///   - cacheLimit: how many answers are cached; at least 2.
     package init(debugRoot: String, cacheLimit: Int = Symbolizer.cacheLimit) {
         self.init(debugRoots: [debugRoot], cacheLimit: cacheLimit)
     }
 
     /// - Parameters:
-    ///   - debugRoots: where `.build-id` directories are, in the order of the search.
-    ///   - cacheLimit: how many answers are kept; at least 2.
+    ///   - debugRoots: where `.build-id` directories are, in search order.
+    ///   - cacheLimit: how many answers are cached; at least 2.
     package init(debugRoots: [String], cacheLimit: Int = Symbolizer.cacheLimit) {
         self.init(files: SymbolFiles(debugRoots: debugRoots), cacheLimit: cacheLimit)
     }
@@ -70,10 +70,10 @@ package struct Symbolizer: Sendable {
         cache = SymbolCache(byteLimit: Self.cacheBytes, countLimit: cacheLimit)
     }
 
-    /// How many answers are kept at present.
+    /// How many answers are cached now.
     package var cachedCount: Int { cache.count }
 
-    /// The answers in the order of the queries; nil where there is no symbol.
+    /// The answers in the order of the queries; nil if there is no symbol.
     package mutating func resolve(_ queries: [SymbolQuery]) -> [ResolvedSymbol?] {
         if replaced.contains(oneOf: queries, files) {
             cache.removeAll()
@@ -129,8 +129,8 @@ package struct Symbolizer: Sendable {
         return symbol
     }
 
-    /// Whether two names are those of one function: constructors and clones have the same one here, and C libraries call `read` also `__read`, `__libc_read` and
-    /// `_IO_new_read`.
+    /// Whether two names belong to one function: constructors and clones have the same simplified name, and C libraries also call
+    /// `read` `__read`, `__libc_read` and `_IO_new_read`.
     static func areAliases(_ left: String, _ right: String) -> Bool {
         let names = [left, right].map { $0.utf8.drop { $0 == UInt8(ascii: "_") } }
         if names[0].elementsEqual(names[1]) { return true }
@@ -139,7 +139,7 @@ package struct Symbolizer: Sendable {
             && long.utf8.dropLast(short.count).last == UInt8(ascii: "_")
     }
 
-    /// What the tables of `module` say; nil when its file cannot be had or is another one.
+    /// The results from the tables of `module`; nil if its file is not available or is another one.
     private mutating func search(
         _ module: SymbolFiles.Module,
         for addresses: [UInt64]
@@ -163,7 +163,7 @@ package struct Symbolizer: Sendable {
         return found
     }
 
-    /// Where a name needs it, once for each module.
+    /// Only when a name needs it, once for each module.
     private mutating func findLanguages(
         of module: SymbolFiles.Module,
         in file: borrowing ELFFile,

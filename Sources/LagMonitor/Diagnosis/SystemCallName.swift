@@ -1,15 +1,14 @@
-/// Names of the kernel's system calls by number, as `strace` and the manual pages write them.
+/// Names of the kernel's system calls by number, as in `strace` and the manual pages.
 ///
-/// Sources: `asm/unistd_64.h` for x86-64 (amd64) and `asm-generic/unistd.h` for aarch64 (arm64), of Linux 6.1, and the
-/// kernel's `syscall.tbl` for those since; numbers are never given out again. Any thread; one look into a table, which the
-/// first call makes.
+/// Sources: `asm/unistd_64.h` for x86-64 (amd64) and `asm-generic/unistd.h` for aarch64 (arm64), of Linux 6.1, and the kernel's
+/// `syscall.tbl` for later ones; numbers are never reused. Any thread; one look-up in a table, which the first call creates.
 package enum SystemCallName {
-    /// Whose numbers are meant.
+    /// The architecture of the numbers.
     package enum Architecture: Sendable, CaseIterable {
         case amd64
         case arm64
 
-        /// The one that this code was compiled for.
+        /// The architecture for which this code was compiled.
         #if arch(arm64)
             package static let current = Architecture.arm64
         #else
@@ -17,7 +16,7 @@ package enum SystemCallName {
         #endif
     }
 
-    /// The name of system call `number`; nil when it has none here.
+    /// The name of system call `number`; nil if it has none on this architecture.
     package static func name(_ number: Int64, on architecture: Architecture = .current) -> String? {
         names[architecture]?[number]
     }
@@ -29,7 +28,7 @@ package enum SystemCallName {
         .amd64: numbered(amd64 + common), .arm64: numbered(arm64 + common),
     ]
 
-    /// Consecutive numbers, their names parted by single spaces.
+    /// Consecutive numbers, with their names separated by single spaces.
     private struct Run {
         let first: Int64
         let names: String

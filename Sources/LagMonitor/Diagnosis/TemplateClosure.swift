@@ -1,23 +1,26 @@
-/// A lambda of C++ for which a library's template was made: `routes()::{lambda()#2}` of
-/// `std::_Function_handler<void (), routes()::{lambda()#2}>::_M_invoke`. The compiler puts the one into the other, so that no frame is the lambda's.
+/// A C++ lambda for which a library's template was instantiated: `routes()::{lambda()#2}` of `std::_Function_handler<void (),
+/// routes()::{lambda()#2}>::_M_invoke`. The compiler inlines the lambda into the template, so that no frame belongs to the
+/// lambda.
 package struct TemplateClosure: Sendable, Hashable {
-    /// With the functions that it is in.
+    /// Including its enclosing functions.
     package let text: String
 
-    /// - Parameter name: a name or a part of one, as `__cxa_demangle` prints it, or as gcc has it in its debug information (`routes()::<lambda()>`).
-    /// - Returns: the first one that is named in it, and within one the innermost; nil for one of a library's, and for none.
+    /// - Parameter name: a name or a part of one, as printed by `__cxa_demangle`, or as in gcc's debug information
+    ///   (`routes()::<lambda()>`).
+    /// - Returns: the first lambda in the name, and of nested ones the innermost; nil for a library's lambda, and if there is
+    ///   none.
     package init?(in name: String) {
         guard let found = CPlusPlusNameReader.closure(in: name), !InAppRules.isShared(found) else { return nil }
         text = found
     }
 
-    /// Its function, as a frame's name has it.
+    /// Its function, in the form of a frame's name.
     package var function: String { text + "::operator()" }
 
     /// The simplified name of ``function``.
     package var symbol: String { Self.simplified(function) }
 
-    /// The simplified name of the function that it was written in.
+    /// The simplified name of the function in which it was written.
     package var owner: String {
         let bytes = Array(text.utf8)
         let last = bytes.indices.last {
@@ -26,8 +29,8 @@ package struct TemplateClosure: Sendable, Hashable {
         return Self.simplified(String(decoding: bytes[..<(last ?? 0)], as: UTF8.self))
     }
 
-    /// Functions of libraries that do nothing but call what they were made for. Another one that was made for a lambda, as a map for how it compares, may not
-    /// have called it.
+    /// Library functions that only call the lambda for which they were instantiated. Another function instantiated for a lambda,
+    /// for example a map's with the lambda as its comparison, may not have called it.
     private static let callers: Set<String> = [
         "_M_invoke", "_M_run", "__invoke", "__invoke_impl", "__invoke_r", "__call", "invoke", "impl", "operator()", "do_complete",
         "complete",

@@ -3,8 +3,8 @@ internal import LagModel
 
 /// The kernel's shared object in this process: code without a file.
 enum VDSOImage {
-    /// The image from its ELF header to the end of its section headers, which are its last part; nil when there is
-    /// none. Mapped for the life of the process.
+    /// The image from its ELF header to the end of its section headers, which are its last part; nil if there is none. Mapped for
+    /// the life of the process.
     static var bytes: UnsafeRawBufferPointer? {
         guard let start = cll_vdso_image() else { return nil }
         let header = LittleEndianBytes([UInt8](UnsafeRawBufferPointer(start: start, count: 64)))
