@@ -2,15 +2,15 @@ import CLagLinux
 import Glibc
 import Testing
 
-/// Real threads in known stalls, each in a process of its own.
+/// Real threads in known stalls, each in its own process.
 @Suite struct CaptureTests {
-    /// Whether the kernel lets a process sample itself. The time for it is over, so where it is permitted nothing else is wrong.
+    /// Whether the kernel lets a process sample itself. The deadline has passed, so a permitted call times out.
     private static let canSample: Bool = {
         var (nowhere, place) = (cll_snapshot(), Int32(0))
         return cll_perf_sample(cll_gettid(), 0, 0, &nowhere, 0, &place) == ETIMEDOUT
     }()
 
-    /// A sleeping thread is read without its noticing, from the leaf to the thread's first frame.
+    /// A sleeping thread is read without disturbing it, from the leaf to the thread's first frame.
     @Test(
         arguments: [
             ("sleep", "sleepUndisturbed"), ("read", "readUndisturbed"), ("poll", "pollUndisturbed"),
@@ -19,19 +19,19 @@ import Testing
             ("stack-end-sleeping", "sleepUndisturbed"),
         ]
     )
-    func `sleeping thread is read passively and completely`(scenario: String, function: String) throws {
+    func `a sleeping thread is captured passively with a complete stack`(scenario: String, function: String) throws {
         let run = try ProbeRun(scenario)
         #expect(run.status == 0)
         #expect(run["method"] == "passive")
         #expect(run["failure"] == "-")
         #expect(run["end"] == "complete")
-        #expect(run["undisturbed"] == "yes", "the thread's wait was cut short or failed")
+        #expect(run["undisturbed"] == "yes", "the thread's wait was interrupted or failed")
         #expect(run.index(of: function) != nil, "\(run.frames)")
         #expect(try #require(run.index(of: function)) <= 4, "the stalling function is near the leaf: \(run.frames)")
         if scenario != "stack-end-sleeping" { #expect(run.frames.last?.hasPrefix("clone") == true, "\(run.frames)") }
     }
 
-    @Test func `frames of code without frame pointers between Swift frames`() throws {
+    @Test func `frames without frame pointers between Swift frames are unwound`() throws {
         let run = try ProbeRun("frameless")
         #expect(run["end"] == "complete")
         #expect(run["undisturbed"] == "yes")
@@ -42,8 +42,8 @@ import Testing
         #expect(run.frames.last?.hasPrefix("clone") == true)
     }
 
-    /// What was passed over could be the culprit, and frames further out hold together better.
-    @Test func `frames of optimised functions with frame pointers below one without are all there`() throws {
+    /// A skipped frame could be the culprit. Skipping frames can look plausible, because the outer frames fit together better.
+    @Test func `no frame is lost in optimised code where one function lacks a frame pointer`() throws {
         let run = try ProbeRun("scheduled-prologue")
         #expect(run["end"] == "complete" && run["method"] == "passive")
         let sleep = try #require(run.index(of: "fixture_scheduled_sleep"))
@@ -55,14 +55,14 @@ import Testing
         )
     }
 
-    @Test func `an earlier call that lies in a frame which grew is no caller`() throws {
+    @Test func `a stale return address in a frame that grew is not reported as a caller`() throws {
         let run = try ProbeRun("grown-frame")
         #expect(run["end"] == "complete" && run["method"] == "passive")
         #expect(run.index(of: "fixture_present_caller") != nil, "\(run.frames)")
         #expect(run.index(of: "fixture_earlier_caller") == nil, "\(run.frames)")
     }
 
-    @Test func `the caller of code without unwind information is there`() throws {
+    @Test func `the caller of code without unwind information is found`() throws {
         let run = try ProbeRun("timed-semaphore")
         #expect(run["end"] == "complete" && run["method"] == "passive")
         #expect(run["undisturbed"] == "yes")
@@ -72,9 +72,9 @@ import Testing
     }
 
     #if arch(x86_64)
-        /// No tables cover such code: frame records lead through it, one frame a function, and the tables go on in the code that called it.
+        /// No unwind tables cover this code: its frames are found by frame records, those of its caller by unwind tables again.
         @Test(arguments: [("generated-running", "signal"), ("generated-sleeping", "passive"), ("generated-later", "passive")])
-        func `frames of code made at run time lead back to the tables`(scenario: String, method: String) throws {
+        func `run-time generated code is unwound to its caller`(scenario: String, method: String) throws {
             let run = try ProbeRun(scenario)
             #expect(run["method"] == method && run["end"] == "complete", "\(run.lines)")
             #expect(run["recovered"] == "yes" && run["undisturbed"] == "yes", "\(run.lines)")
@@ -89,9 +89,9 @@ import Testing
             #expect(run.frames.last?.hasPrefix("clone") == true, "\(run.frames)")
         }
 
-        /// The code's end says where its return address is, and the call before that address that it is one.
+        /// Its last instructions show where the return address is; a call instruction before that address confirms it.
         @Test(arguments: ["leaf", "pushing", "moving", "aligning", "keeping", "at-run-time"])
-        func `code written by hand is left by what it does before it returns`(kind: String) throws {
+        func `handwritten assembly is unwound by the instructions before its return`(kind: String) throws {
             let run = try ProbeRun("handwritten-\(kind)")
             #expect(run["method"] == "signal" && run["end"] == "complete", "\(run.lines)")
             #expect(run.frames.first == (kind == "at-run-time" ? "?" : "fixture_handwritten_\(kind)"), "\(run.frames)")
@@ -99,16 +99,16 @@ import Testing
             #expect(run.frames.last?.hasPrefix("clone") == true, "\(run.frames)")
         }
 
-        /// Asleep, the frame pointer is not known.
-        @Test func `code written by hand that sleeps is left by the call of it`() throws {
+        /// The frame pointer of a sleeping thread is not known.
+        @Test func `handwritten assembly that sleeps is unwound by the call instruction of its caller`() throws {
             let run = try ProbeRun("handwritten-read")
             #expect(run["method"] == "passive" && run["end"] == "complete", "\(run.lines)")
             #expect(run.frames.first == "fixture_handwritten_read" && run.index(of: "fixture_read_by_hand") == 1, "\(run.frames)")
         }
 
-        /// Also where a function was called for it, which goes on in it.
+        /// Also if the caller called another function that continues in the handwritten one.
         @Test(arguments: [("called", "directly"), ("chosen", "choice"), ("behind-stub", "stub")])
-        func `code written by hand may use its callers frame pointer for something else`(kind: String, caller: String) throws {
+        func `handwritten assembly that overwrites the frame pointer is unwound`(kind: String, caller: String) throws {
             let run = try ProbeRun("handwritten-\(kind)")
             #expect(run["end"] == "complete" && run.frames.first == "fixture_handwritten_pushing", "\(run.lines)")
             #expect(run.index(of: "fixture_call_handwritten_\(caller)") == 1, "\(run.frames)")
@@ -116,9 +116,9 @@ import Testing
         }
     #endif
 
-    /// fsync alternates between running and waiting in the kernel. On a fast disk it may do so at every look: then the record says
-    /// that, and the next look is another chance.
-    @Test func `syncing thread is captured without disturbing it`() throws {
+    /// fsync alternates between running and waiting in the kernel. On a fast disk the thread may move in every attempt of a run:
+    /// then the record says so, and another run is tried.
+    @Test func `a thread in fsync is captured without being disturbed`() throws {
         var isCaptured = false
         for _ in 0..<5 where !isCaptured {
             let run = try ProbeRun("fsync")
@@ -129,20 +129,20 @@ import Testing
         #expect(isCaptured)
     }
 
-    @Test func `thread that sleeps and runs by turns is never interrupted`() throws {
+    @Test func `a thread that alternates between sleeping and running is never interrupted`() throws {
         let run = try ProbeRun("alternating")
-        #expect(run["undisturbed"] == "yes", "a sleep was cut short")
-        // Usually it is found asleep. Put aside by the scheduler while it computes, it may be asked by a signal.
+        #expect(run["undisturbed"] == "yes", "a sleep was interrupted")
+        // Usually it is found asleep. If the scheduler preempted it while it computed, a signal may be sent to it.
         #expect(run.index(of: "alternateUntilReleased") != nil || run["failure"] == "thread_kept_moving", "\(run.lines)")
     }
 
-    @Test func `a stall cuts one call short at most`() throws {
+    @Test func `each stall interrupts at most one system call`() throws {
         let run = try ProbeRun("cut-call")
         let cuts = (1...2).map { run["cuts-\($0)"].flatMap { Int($0) } ?? -1 }
         #expect(run.status == 0 && (0...1).contains(cuts[0]) && (0...1).contains(cuts[1] - cuts[0]), "\(run.lines)")
     }
 
-    @Test func `running thread is read by a signal`() throws {
+    @Test func `a running thread is captured by a signal`() throws {
         let run = try ProbeRun("spin")
         #expect(run["method"] == "signal")
         #expect(run["end"] == "complete")
@@ -150,8 +150,8 @@ import Testing
         #expect(run.frames.last?.hasPrefix("clone") == true)
     }
 
-    /// Needs a kernel that lets a process sample itself; elsewhere the record says why there is no stack.
-    @Test func `running thread that blocks every signal is sampled`() throws {
+    /// Needs a kernel that lets a process sample itself; otherwise the record gives the reason why it has no stack.
+    @Test func `a running thread that blocks every signal is sampled by the kernel`() throws {
         let run = try ProbeRun("blocked-signals-running")
         #expect(run.status == 0)
         guard Self.canSample else {
@@ -166,9 +166,9 @@ import Testing
     }
 
     @Test(arguments: ["handler-sleeping", "handler-running", "alternate-stack"])
-    func `stall inside a signal handler shows both sides of the signal`(scenario: String) throws {
+    func `the stack of a stall in a signal handler includes the interrupted code`(scenario: String) throws {
         let run = try ProbeRun(scenario)
-        // Where the stack of a handler ends is not known, and the kernel's frame of a signal may lie on what is below: no signal goes there.
+        // The end of a handler's stack is unknown. The kernel's signal frame could overwrite memory below it: no signal is sent.
         guard scenario == "handler-sleeping" || Self.canSample else { return #expect(run["failure"] == "stack_unknown") }
         #expect(
             run["end"] == "complete" && run["method"] == (scenario == "handler-sleeping" ? "passive" : "perf_event"),
@@ -181,9 +181,9 @@ import Testing
         #expect(handler < trampoline && trampoline < interrupted)
     }
 
-    /// Where the handler jumped to, no call stands before the return address.
+    /// At the handler's jump target, no call instruction precedes the return address.
     @Test(arguments: ["jumping-handler", "jumping-handler-alternate"])
-    func `a handler that ends in a jump hides no stack`(scenario: String) throws {
+    func `a signal handler that ends in a jump does not truncate the stack`(scenario: String) throws {
         let run = try ProbeRun(scenario)
         #expect(run["end"] == "complete", "\(run.lines)")
         #expect(run["undisturbed"] == "yes")
@@ -193,15 +193,15 @@ import Testing
         #expect(sleeping < trampoline && trampoline < interrupted)
     }
 
-    @Test func `no signal goes to a thread at the end of its stack`() throws {
+    @Test func `a thread whose stack is nearly full gets no signal`() throws {
         let run = try ProbeRun("stack-end-running")
-        #expect(run.status == 0, "the process died")
+        #expect(run.status == 0, "the process crashed")
         #expect(run["method"] == (Self.canSample ? "perf_event" : "none"))
         #expect(Self.canSample || run["failure"] == "stack_nearly_full")
     }
 
     @Test(.enabled(if: Self.mayLockMemory, "needs the permission to lock memory"))
-    func `memory that is locked hides no stack`() throws {
+    func `locked memory does not prevent sampling a thread`() throws {
         let run = try ProbeRun("locked-memory")
         guard Self.canSample else { return #expect(run["failure"] == "stack_nearly_full") }
         #expect(run["method"] == "perf_event", "\(run.lines)")
@@ -214,7 +214,7 @@ import Testing
     }
 
     @Test(arguments: ["profiled-before", "profiled-after"])
-    func `host that owns SIGPROF keeps it and is captured by another signal`(scenario: String) throws {
+    func `a program that uses SIGPROF keeps it and is captured by another signal`(scenario: String) throws {
         let run = try ProbeRun(scenario)
         #expect(run["method"] == "signal")
         #expect(run.index(of: "spinUntilReleased") != nil)
@@ -222,20 +222,20 @@ import Testing
         #expect(run["foreign"] == "0", "ours do not")
     }
 
-    @Test func `profiler that chains to us does not end the process`() throws {
+    @Test func `a profiler whose handler chains to ours does not kill the process`() throws {
         let run = try ProbeRun("profiler-chains")
         #expect(run.status == 0)
         #expect(run["alive"] == "yes" && run["alive-after"] == "yes")
     }
 
-    @Test func `threads that end meanwhile do no harm`() throws {
+    @Test func `threads that exit during a capture do no harm`() throws {
         let run = try ProbeRun("exiting")
         #expect(run.status == 0)
         #expect(run["undisturbed"] == "yes")
         #expect(run.lines.contains { $0.hasPrefix("outcome=") })
     }
 
-    @Test func `host keeps its unwinder`() throws {
+    @Test func `the program keeps its own unwinder`() throws {
         let run = try ProbeRun("host-unwinder")
         #expect(run["exceptions"] == "yes")
         #expect(run["backtrace"] == "yes")
@@ -245,42 +245,44 @@ import Testing
         }
     }
 
-    @Test func `deep recursion is counted beyond what is kept`() throws {
+    @Test func `frames of a deep recursion beyond the buffer are counted`() throws {
         let run = try ProbeRun("deep")
         #expect(run.frames.count == 256)
         #expect(try #require(Int(run["total"] ?? "")) > 1500)
-        // The innermost and, between the last of them and the thread's beginning, the outermost.
+        // The innermost frames, then the outermost ones up to the thread's start.
         #expect(run.frames[150].contains("recurse") && run.frames[210].contains("recurse"), "\(run.frames)")
         #expect(run.frames.suffix(4).contains { $0.contains("start_thread") }, "\(run.frames.suffix(8))")
         #expect(run["end"] == "complete")
     }
 
-    @Test func `signal that is still pending is discarded at the end`() throws {
+    @Test func `a capture signal still pending at removal is discarded`() throws {
         let run = try ProbeRun("removal-with-pending-signal")
         #expect(run.status == 0, "the pending signal's default action ended the process")
         #expect(run["timed-out"] == "yes")
     }
 
-    @Test func `a signal whose sender was lost is not passed on`() throws {
+    @Test func `a capture signal without sender information is not passed on`() throws {
         let run = try ProbeRun("lost-sender")
         #expect(run.status == 0, "the signal's default action ended the process")
         #expect(["signal_timed_out", "not_permitted"].contains(run["failure"] ?? ""))
     }
 
-    @Test func `answer of a thread that could not give it at once is still taken`() throws {
+    @Test func `a late answer from a thread is still accepted`() throws {
         let run = try ProbeRun("late-answer")
         #expect(run["owed"] == "yes")
         #expect(run["answered"] == "yes")
     }
 
-    /// Neither capture nor watchdog needs malloc's or the loader's lock; the lines come when the lock is free again.
+    /// Neither capture nor watchdog needs the lock of malloc or the loader. The record is written when the lock is free.
     @Test(
         arguments: [
             ("malloc-lock", ["malloc_stats", "fixture_malloc_stats"]),
             ("dlopen", ["stalling_constructor", "call_init", "dlopen", "StallingLibrary.open"]),
         ]
     )
-    func `stall while holding a lock of the runtime`(scenario: String, expected: [String]) throws {
+    func `a stall that holds the lock of malloc or the loader is captured and reported`(scenario: String, expected: [String])
+        throws
+    {
         let run = try ProbeRun(scenario)
         #expect(run.status == 0)
         #expect(run["lock-held"] == "yes", "the scenario did not hold the lock")

@@ -6,11 +6,11 @@ import Synchronization
 import Testing
 
 struct LockChainTests {
-    /// Mutexes of glibc, whose owners are in their memory.
+    /// Mutexes of glibc, which store their owners in memory.
     private final class Convoy: Sendable {
         private static let workers = 200
         private static let heldNanoseconds: UInt64 = 400_000
-        // Unchecked: a mutex is made for several threads, and its address never changes.
+        // Unchecked: a mutex may be used by several threads, and its address never changes.
         nonisolated(unsafe) private let jobs = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         nonisolated(unsafe) private let state = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         private let waiting = Atomic<Int32>(0)
@@ -35,8 +35,8 @@ struct LockChainTests {
             thread.start()
         }
 
-        /// One thread holds `state` and waits for `jobs`. Each worker has given `jobs` away before it waits for `state`: no deadlock at any time.
-        /// - Returns: how often the chain was followed, and how often it was said to be a cycle.
+        /// One thread holds `state` and waits for `jobs`. Each worker releases `jobs` before it waits for `state`: no deadlock.
+        /// - Returns: how often the chain was followed, and how often it was reported as a cycle.
         func run() -> (followed: Int, cycles: Int) {
             pthread_mutex_lock(jobs)
             for _ in 0..<Self.workers {
@@ -75,7 +75,7 @@ struct LockChainTests {
         }
     }
 
-    @Test func `a lock that was given away before its owner waits makes no deadlock`() {
+    @Test func `a lock released before its owner waits is not reported as a deadlock`() {
         let result = Convoy().run()
         #expect(result.followed > 50)
         #expect(result.cycles == 0, "\(result)")

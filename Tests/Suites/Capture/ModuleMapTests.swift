@@ -11,7 +11,7 @@ struct ModuleMapTests {
         let offset: Int
         let path: String
 
-        /// The C library's code; nil: there is none.
+        /// The C library's code; nil if there is none.
         init?(ofLibraryIn maps: String) {
             for line in maps.split(separator: "\n") where line.contains(" r-xp ") && line.contains("/libc.so") {
                 let fields = line.split(separator: " ", maxSplits: 5)
@@ -27,8 +27,8 @@ struct ModuleMapTests {
     }
 
     /// As V8 maps its builtins a second time.
-    @Test func `code of a module that is mapped once more leads to the module's`() throws {
-        // Reading a file as a whole ends at the first piece that is short, as those of long maps are.
+    @Test func `code of a module that is mapped a second time is resolved to the module`() throws {
+        // Reading a whole file stops at the first short read, and reads of long maps are short.
         let pieces = try #require(FileHandle(forReadingAtPath: "/proc/self/maps"))
         var maps = ""
         while let piece = try pieces.read(upToCount: 4096), !piece.isEmpty { maps += String(decoding: piece, as: UTF8.self) }
@@ -45,7 +45,7 @@ struct ModuleMapTests {
         let start = UInt64(UInt(bitPattern: memory))
         let generation = map.generation
         map.refresh()
-        // Who knows of copies is to ask again.
+        // Users of the copies must read them again.
         #expect(map.generation != generation)
         #expect(!before.contains(start..<start + 4096))
         let copy = try #require(map.copies(of: module).first { $0.range == start..<start + 4096 })
@@ -62,7 +62,7 @@ struct ModuleMapTests {
         #expect(map.generation != withCopy && !map.copies(of: module).contains { $0.range == copy.range })
     }
 
-    @Test func `of more mappings than there is room for those of code are known`() throws {
+    @Test func `code mappings are known even if there are more mappings than fit`() throws {
         let (page, pages) = (4096, 50_000)
         let memory = try #require(mmap(nil, pages * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
         #expect(memory != MAP_FAILED)
@@ -74,12 +74,12 @@ struct ModuleMapTests {
         #expect(large.refresh())
         #expect(large.present.map(\.start) == small.present.map(\.start))
         #expect(large.table.range_count == small.table.range_count)
-        // The next one may wait, and loses nothing.
+        // A further refresh may be deferred, and loses nothing.
         large.refresh()
         #expect(large.present.count == small.present.count)
     }
 
-    @Test func `walks have the mappings read seldom, however often they ask`() throws {
+    @Test func `stack walks reread the mappings at a limited rate`() throws {
         let map = try #require(ModuleMap())
         #expect(map.refreshForWalk())
         #expect(map.nextForWalk > 0)
@@ -91,8 +91,8 @@ struct ModuleMapTests {
         #expect(map.refreshForWalk())
     }
 
-    /// lld maps the first page of a small file for its code as well.
-    @Test func `a small file that begins twice in memory is one module`() throws {
+    /// lld maps the first page of a small file a second time, for its code.
+    @Test func `a small file whose first page is mapped twice is one module`() throws {
         let folder = NSTemporaryDirectory() + "module-map-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -114,7 +114,7 @@ struct ModuleMapTests {
         #expect(map.index(of: place) == modules[0].index)
     }
 
-    /// A folder for a library's sources, gone afterwards.
+    /// A folder for a library's sources, removed afterwards.
     private static func inFolder(_ name: String, _ body: (String) throws -> Void) throws {
         let folder = NSTemporaryDirectory() + name
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -133,8 +133,8 @@ struct ModuleMapTests {
         try #require(compiler.terminationStatus == 0)
     }
 
-    /// A library that is written anew and loaded again has the same address, path and inode.
-    @Test(arguments: ["sha1", "none"]) func `a file that was written anew is another module`(id: String) throws {
+    /// A library that is rewritten and loaded again has the same address, path and inode.
+    @Test(arguments: ["sha1", "none"]) func `a rewritten file is another module`(id: String) throws {
         try Self.inFolder("module-map-\(UUID().uuidString)") { folder in
             let versions = ["int run(void) { return 1; }", "int run(void) { return 2; } int walk(int n) { return n * 7 + 5; }"]
             var contents: [Data] = []
@@ -142,7 +142,7 @@ struct ModuleMapTests {
                 try Self.compile(source, to: folder + "/version.so", ["-Wl,--build-id=\(id)"])
                 contents.append(try Data(contentsOf: URL(fileURLWithPath: folder + "/version.so")))
             }
-            // Room for the whole, of which the file's first page is mapped.
+            // Reserves address space for the whole library; only the file's first page is mapped.
             let memory = try #require(mmap(nil, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
             defer { munmap(memory, 1 << 20) }
             let file = open(folder + "/plug.so", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -165,7 +165,7 @@ struct ModuleMapTests {
         }
     }
 
-    @Test func `a long path is kept as a whole`() throws {
+    @Test func `a long path is not truncated`() throws {
         let parts = ["module-map-\(UUID().uuidString)"] + [String](repeating: String(repeating: "d", count: 90), count: 3)
         try Self.inFolder(parts.joined(separator: "/")) { folder in
             try Self.compile("int far_place(void) { return 7; }", to: folder + "/far.so")

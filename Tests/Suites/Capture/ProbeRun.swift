@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// One run of the probe program: what it printed, a line a fact.
+/// One run of the probe program and its output, one fact per line.
 struct ProbeRun {
     let status: Int32
     let lines: [String]
 
-    /// Longest a scenario may take; they take about a second.
+    /// The longest time that a scenario may take; they take about a second.
     private static let limit: TimeInterval = 60
 
     init(_ scenario: String) throws {
@@ -34,7 +34,7 @@ struct ProbeRun {
     /// Leaf first.
     var frames: [String] { lines.filter { $0.hasPrefix("frame=") }.map { String($0.dropFirst(6)) } }
 
-    /// The place of the first frame whose name contains `part`.
+    /// The index of the first frame whose name contains `part`.
     func index(of part: String) -> Int? { frames.firstIndex { $0.contains(part) } }
 
     /// The stall record that the scenario's monitor wrote.

@@ -5,9 +5,9 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Whether a sample says that a thread is in the kernel. Needs a fifth of a processor.
+/// Whether a sample reports that a thread is in the kernel. Needs a fifth of a processor.
 struct SampledPlaceTests {
-    /// A thread that does this again and again, until it is released.
+    /// A thread that repeats the work until it is released.
     private final class Busy: Sendable {
         let tid = Atomic<Int32>(0)
         private let isOver = Atomic<Bool>(false)
@@ -23,7 +23,7 @@ struct SampledPlaceTests {
         func end() { isOver.store(true, ordering: .relaxed) }
     }
 
-    /// A sample: its place, or the errno.
+    /// Takes a sample: its place, or the errno.
     private static func sample(_ thread: Busy, _ snapshot: inout cll_snapshot) -> (error: Int32, place: Int32) {
         var place: Int32 = -1
         let error = cll_perf_sample(thread.tid.load(ordering: .relaxed), 0, 0, &snapshot, 2_000_000_000, &place)
@@ -39,7 +39,7 @@ struct SampledPlaceTests {
         return body(&snapshot)
     }
 
-    /// Whether this process may sample threads, and that in the kernel, too. Anything else that fails is no refusal.
+    /// Whether this process may sample threads, also in the kernel. Any other failure does not count as a refusal.
     private static let isPermitted: Bool = {
         let busy = Busy { for number in 0..<100_000 { _ = next(number) } }
         defer { busy.end() }
@@ -47,7 +47,7 @@ struct SampledPlaceTests {
         return ![EACCES, EPERM, ENOSYS, ENOENT, EOPNOTSUPP].contains(first.error) && first.place != Int32(CLL_PERF_OWN_CODE_ALONE)
     }()
 
-    /// Of 40 samples, how many found the thread at each place; and the calls that those in the kernel were in.
+    /// How many of 40 samples found the thread at each place, and the system calls of the samples in the kernel.
     private static func places(of thread: Busy) -> (places: [Int32: Int], calls: Set<Int64>) {
         var (found, calls): ([Int32: Int], Set<Int64>) = ([:], [])
         withSnapshot { snapshot in
@@ -62,7 +62,7 @@ struct SampledPlaceTests {
     }
 
     @Test(.enabled(if: isPermitted, "this process may not sample threads in the kernel"))
-    func `a thread in system calls is found in the kernel, one that computes is not`() throws {
+    func `samples find a thread in system calls in the kernel, and a computing thread in its code`() throws {
         try #require(cll_memory_prepare() == 0)
         let calling = Busy {
             let zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC)

@@ -2,11 +2,11 @@ import CLagLinux
 import Glibc
 import Testing
 
-/// Copies of stacks leave pages alone that were never touched: on userfaultfd a read of one waits for whoever serves the fault.
+/// Copying a stack leaves untouched pages alone: with userfaultfd, reading one waits for the program that serves the fault.
 struct StackReadTests {
     private let page = Int(sysconf(Int32(_SC_PAGESIZE)))
 
-    /// Memory of so many pages, of which these were written to; handed to `body` with a buffer that is as long.
+    /// Calls `body` with `count` pages of memory, of which those in `touched` were written to, and a buffer of the same size.
     private func withPages(
         _ count: Int,
         touched: [Int],
@@ -26,7 +26,7 @@ struct StackReadTests {
         Set(UnsafeRawBufferPointer(start: copy + index * page, count: page))
     }
 
-    @Test func `untouched pages read as zeros and stay untouched`() throws {
+    @Test func `untouched pages of a stack are read as zeros and stay untouched`() throws {
         try withPages(200, touched: [1, 5, 6, 120]) { memory, copy in
             let length = cll_memory_read_stack(getpid(), UInt64(UInt(bitPattern: memory)), copy, 200 * page, 1)
             // Above the last touched page there is nothing.
@@ -37,14 +37,14 @@ struct StackReadTests {
         }
     }
 
-    @Test func `a stack of unknown size ends at the first untouched page above its first`() throws {
+    @Test func `a stack of unknown size ends at the first untouched page after its first page`() throws {
         try withPages(8, touched: [1, 2, 5]) { memory, copy in
             let begin = UInt64(UInt(bitPattern: memory)) + UInt64(page - 128)
             #expect(cll_memory_read_stack(getpid(), begin, copy, 6 * page, 0) == 2 * page + 128)
         }
     }
 
-    @Test func `a part of a page is copied as it is`() throws {
+    @Test func `a range that starts within a page is copied unchanged`() throws {
         try withPages(3, touched: [0, 1]) { memory, copy in
             let begin = UInt64(UInt(bitPattern: memory)) + 100
             #expect(cll_memory_read_stack(getpid(), begin, copy, page, 1) == page)

@@ -4,9 +4,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Unwind tables are a file's content, and whoever maps that file chose it.
+/// Unwind tables are the content of a file, and the program that maps the file chose that content.
 struct UnwindBoundTests {
-    /// A program's memory with one function, whose frame an expression finds.
+    /// The memory of a program with one function, whose frame is found by an expression.
     private final class CraftedModule: Sendable {
         let base: UInt64
         static let bytes = 8192
@@ -15,8 +15,8 @@ struct UnwindBoundTests {
         convenience init(expression: [UInt8]) { self.init(rules: [0x0f, UInt8(expression.count)] + expression) }
 
         /// - Parameters:
-        ///   - rules: the instructions for the caller's frame; behind them comes that its return address is below the frame.
-        ///   - column: the number of the register that the return address is in.
+        ///   - rules: the instructions for the caller's frame; one that puts the return address below the frame follows.
+        ///   - column: the number of the register that holds the return address.
         init(rules: [UInt8], column: UInt8? = nil) {
             let memory = mmap(nil, Self.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)!
             base = UInt64(UInt(bitPattern: memory))
@@ -77,12 +77,13 @@ struct UnwindBoundTests {
         }
     }
 
-    /// A register that some code uses for something else leads to memory that is not there: to read it would wait for whoever has it.
-    @Test func `no page is read that is not there`() throws {
+    /// A frame pointer register that the code uses for something else points to a page that is not present: reading it would
+    /// wait for the program that serves the fault.
+    @Test func `the unwinder does not read pages that are not present`() throws {
         try Self.prepare()
         let (memory, bytes) = (mmap(nil, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)!, 8192)
         defer { munmap(memory, bytes) }
-        // A large page would make the second one be there with the first.
+        // A huge page would make the second page present together with the first.
         madvise(memory, bytes, MADV_NOHUGEPAGE)
         let code = UInt64(UInt(bitPattern: memory))
         memory.initializeMemory(as: UInt8.self, repeating: 0x90, count: 64)
@@ -113,7 +114,7 @@ struct UnwindBoundTests {
         }
         #expect(result.stored == 1 && Int(result.end) == Int(CLU_UNWIND_NO_INFO), "\(result)")
         #expect(cll_memory_is_untouched(code + 4096, 4096) != 0)
-        // What can be read is.
+        // Present memory is read.
         var word: UInt64 = 0
         #expect(cll_memory_read_present(getpid(), code, &word, 8) == 8 && word == 0x9090_9090_9090_9090)
         #expect(cll_memory_read_present(getpid(), code + 4092, &word, 8) == 4)
@@ -124,7 +125,7 @@ struct UnwindBoundTests {
         try #require(clu_loader_load() == nil && cll_memory_prepare() == 0)
     }
 
-    @Test func `an expression that has an end is followed`() throws {
+    @Test func `a DWARF expression that terminates is evaluated`() throws {
         try Self.prepare()
         // DW_OP_breg of the stack pointer, plus 16: the return address there is 0, which is the first frame's.
         #if arch(arm64)
@@ -136,7 +137,7 @@ struct UnwindBoundTests {
         #expect(result.stored == 1 && Int(result.end) == Int(CLU_UNWIND_COMPLETE), "\(result)")
     }
 
-    /// What libunwind would jump by for ever, divide by, take for a register's number, or keep a state for each of.
+    /// Rules with which libunwind would jump forever, divide by zero, use a wrong register number, or save states without limit.
     @Test(
         arguments: [
             [0x0f, 3, 0x2f, 0xfd, 0xff], [0x0f, 4, 0x30, 0x2f, 0xfc, 0xff], [0x0f, 5, 0x31, 0x28, 0xfc, 0xff, 0x30],
@@ -145,19 +146,19 @@ struct UnwindBoundTests {
             [UInt8](repeating: 0x0a, count: 40), [0x0f, 0xff, 0x7f, 0x30], [0x0f, 2, 0x0e, 0], [0x01],
         ] as [[UInt8]]
     )
-    func `an entry that no compiler makes is none`(rules: [UInt8]) throws {
+    func `unwind entries that no compiler generates are rejected`(rules: [UInt8]) throws {
         try Self.prepare()
         let result = CraftedModule(rules: rules).walk()
         #expect(result.stored == 1 && Int(result.end) == Int(CLU_UNWIND_NO_INFO), "\(result)")
     }
 
-    @Test func `a return address in a register that does not exist makes no entry`() throws {
+    @Test func `an entry with its return address in a nonexistent register is rejected`() throws {
         try Self.prepare()
         let result = CraftedModule(rules: [0x0c, 7, 16], column: 110).walk()
         #expect(result.stored == 1 && Int(result.end) == Int(CLU_UNWIND_NO_INFO), "\(result)")
     }
 
-    @Test func `no bytes in place of rules end the process`() throws {
+    @Test func `random bytes as unwind rules do not crash the process`() throws {
         try Self.prepare()
         var random = SeededGenerator(seed: 11)
         for _ in 0..<5000 {

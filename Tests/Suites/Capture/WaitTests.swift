@@ -1,8 +1,8 @@
 import Testing
 
-/// Real threads that wait for each other, each scene in a process of its own.
+/// Real threads that wait for each other, each scenario in its own process.
 @Suite struct WaitTests {
-    /// Who holds the lock, and that it is not the wrong one.
+    /// The thread that holds the lock, and never a wrong one.
     @Test(
         arguments: [
             ("wait-mutex", "mutex", "holder"), ("wait-mutex-normal", "mutex", "holder"),
@@ -17,13 +17,13 @@ import Testing
             ("wait-std-shared-mutex-of-writer", "read-write", "holder"), ("wait-dispatch-once", "owned-word", "holder"),
         ]
     )
-    func `the owner of a lock is found`(scenario: String, kind: String, owner: String) throws {
+    func `the owner of a lock is identified`(scenario: String, kind: String, owner: String) throws {
         let run = try ProbeRun(scenario)
         #expect(run.status == 0 && run["kind"] == kind && run["owner"] == owner, "\(run.lines)")
         #expect(run["threads"] == "waiter \(owner)" && run["cycle"] == "none" && run["last"] == "none", "\(run.lines)")
     }
 
-    /// There is none, or it cannot be known: then nobody is accused.
+    /// There is no owner, or it cannot be known: then no thread is named.
     @Test(
         arguments: [
             ("wait-semaphore", "semaphore"), ("wait-dispatch-semaphore", "semaphore"), ("wait-group", "futex"),
@@ -31,26 +31,26 @@ import Testing
             ("wait-condition-before-mutex", "condition"), ("wait-once-beside-a-tid", "futex"),
         ]
     )
-    func `what has no owner gets no owner`(scenario: String, kind: String) throws {
+    func `no owner is reported for a wait whose owner does not exist or is unknown`(scenario: String, kind: String) throws {
         let run = try ProbeRun(scenario)
         #expect(run.status == 0 && run["owner"] == "none" && run["kind"] == kind && run["readers"] == "0", "\(run.lines)")
         #expect(run["threads"] == "waiter" && run["cycle"] == "none", "\(run.lines)")
     }
 
-    /// Memory has their number alone.
+    /// The lock's memory contains only their number.
     @Test(
         arguments: [
             ("wait-write-lock-of-reader", 1), ("wait-write-lock-of-readers", 3), ("wait-write-lock-of-writer-behind-reader", 1),
             ("wait-read-lock-behind-writer", 1), ("wait-std-shared-mutex-of-reader", 1),
         ]
     )
-    func `the readers of a lock are counted and not named`(scenario: String, readers: Int) throws {
+    func `the readers of a read-write lock are counted but not identified`(scenario: String, readers: Int) throws {
         let run = try ProbeRun(scenario)
         #expect(run.status == 0 && run["kind"] == "read-write" && run["owner"] == "none", "\(run.lines)")
         #expect(run["readers"] == "\(readers)" && run["threads"] == "waiter", "\(run.lines)")
     }
 
-    @Test func `a sleep is no lock`() throws {
+    @Test func `a sleep is not reported as a lock`() throws {
         let run = try ProbeRun("wait-sleep")
         #expect(run["kind"] == "none" && run["owner"] == "none" && run["threads"] == "waiter", "\(run.lines)")
     }
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: ["read", "poll", "connect", "openat", "wait4", "waitid", "any-child", "futex", "nanosleep"])
-    func `what a system call works on`(call: String) throws {
+    func `a system call is reported with its file, socket or process`(call: String) throws {
         let run = try ProbeRun("describe-\(call)")
         #expect(run["caught"] == "yes" && run["descriptor"] == "right", "\(run.lines)")
         #expect(run["target"] == run["expected"], "\(run.lines)")
@@ -81,14 +81,14 @@ import Testing
         #expect(run["process"] == process, "\(run.lines)")
     }
 
-    /// Where the file system has nothing to wait for, the thread is never found in the call.
-    @Test func `fsync names its file`() throws {
+    /// If the file system has nothing to wait for, the thread is never found in the call.
+    @Test func `fsync is reported with its file`() throws {
         let run = try ProbeRun("describe-fsync")
         guard run["caught"] == "yes" else { return }
         #expect(run["descriptor"] == "right" && run["target"] == run["expected"], "\(run.lines)")
     }
 
-    @Test func `addresses that lead nowhere do no harm`() throws {
+    @Test func `invalid addresses in a system call do no harm`() throws {
         let run = try ProbeRun("describe-wrong-address")
         #expect(run["alive"] == "yes" && run["reported"] == nil, "\(run.lines)")
     }

@@ -2,9 +2,9 @@ import CLagLinux
 import Glibc
 import Testing
 
-/// What is read of other threads without their taking part, at many places at once.
+/// Reading the memory of other threads without their cooperation, at many places at once.
 struct WordReadTests {
-    @Test func `words are read from anywhere, up to the first that cannot be`() {
+    @Test func `words at many addresses are read up to the first unreadable one`() {
         #expect(cll_memory_prepare() == 0)
         let values = UnsafeMutableBufferPointer<UInt64>.allocate(capacity: 20)
         defer { values.deallocate() }
@@ -21,14 +21,14 @@ struct WordReadTests {
         }
     }
 
-    @Test func `the number of a thread is where glibc keeps it`() {
+    @Test func `the thread ID is read from where glibc stores it`() {
         let address = cll_thread_tid_address(UInt64(pthread_self()))
         var tid: Int32 = 0
         #expect(cll_memory_read(getpid(), address, &tid, 4) == 4 && tid == cll_gettid())
         #expect(cll_thread_of_descriptor(getpid(), UInt64(pthread_self())) == cll_gettid())
     }
 
-    @Test func `what other threads have used is known within bounds`() {
+    @Test func `the processor time of other threads is known within bounds`() {
         let first = cll_cpu_of_others()
         let second = cll_cpu_of_others()
         #expect(first.at_least_ns <= first.at_most_ns && second.at_most_ns >= first.at_least_ns)

@@ -5,7 +5,7 @@ internal import Testing
 @testable import LagMonitor
 @testable internal import LagRemote
 
-/// What a refusal says: the kernel's reason, and what to grant.
+/// The text of a refusal: the kernel's reason, and what to grant.
 @Suite struct AttachFactsTests {
     private func text(_ change: (inout AttachFacts) -> Void) -> String {
         var facts = AttachFacts()
@@ -14,7 +14,7 @@ internal import Testing
         return AttachRefusal.notPermitted(5, reason: facts.explanation.reason, remedy: facts.explanation.remedy).description
     }
 
-    @Test func `each reason names its remedy`() {
+    @Test func `each refusal states its reason and its remedy`() {
         #expect(text { $0.theirUsers[1] = 33 }.contains("runs as user 33, and lagmond as 1000: run lagmond as user 33, or"))
         let yama = text { $0.yamaScope = 1 }
         #expect(yama.contains("ptrace_scope is 1") && yama.contains("CAP_SYS_PTRACE") && yama.contains("lagmond run --"))
@@ -28,13 +28,13 @@ internal import Testing
         #expect(text { $0.hasCapability = true }.contains("security module"))
     }
 
-    @Test func `who is there and who is not is said`() {
+    @Test func `attaching to a missing process or to lagmond itself is refused with that reason`() {
         #expect(throws: AttachRefusal.noProcess(Int32.max)) { try AttachPermission(process: .max).check(loops: []) }
         #expect(throws: AttachRefusal.itself) { try AttachPermission(process: getpid()).check(loops: []) }
     }
 
-    /// It may not be traced, by root either, which is no security module's doing.
-    @Test func `a process that ends while it is asked for has ended`() throws {
+    /// Not even root may trace an exited process; a security module is not the cause.
+    @Test func `a process that has exited is reported as ended`() throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/true")
         try process.run()
@@ -42,7 +42,7 @@ internal import Testing
         #expect(AttachPermission(process: process.processIdentifier).refusal() == .ended(process.processIdentifier))
     }
 
-    @Test func `a 32-bit program is known by its file`() throws {
+    @Test func `a 32-bit program is recognised by its file header`() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("format-\(getpid())")
         defer { try? FileManager.default.removeItem(at: file) }
         let program = try Data(#require(ProcFile.bytes(at: "/proc/self/exe", limit: 64)))
@@ -52,7 +52,7 @@ internal import Testing
         narrow[4] = 1
         try narrow.write(to: file)
         #expect(ProgramFormat.is32Bit(file: file.path))
-        // No ELF file; cut short; none.
+        // Not an ELF file; a truncated header.
         for other in [Data([0x7f, 0x45, 0x4c, 0x45, 1]), Data(program.prefix(4))] {
             try other.write(to: file)
             #expect(!ProgramFormat.is32Bit(file: file.path))

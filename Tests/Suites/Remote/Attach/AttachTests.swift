@@ -7,7 +7,7 @@ internal import Testing
 @testable import LagMonitor
 @testable internal import LagRemote
 
-/// A program that knows of nothing, with nothing loaded into it, watched from here.
+/// An unmodified program with no library loaded into it, watched from here.
 private final class AttachedProcess {
     static let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
 
@@ -38,7 +38,7 @@ private final class AttachedProcess {
             )
             try watch.start()
         } catch {
-            // Nobody else would end it.
+            // Nothing else would end it.
             Self.end(process)
             throw error
         }
@@ -60,13 +60,13 @@ private final class AttachedProcess {
         watch.stop()
     }
 
-    /// Foundation takes a child that this process holds by ptrace for one that has ended; and SIGTERM may be blocked in it.
+    /// Foundation considers a child ended while this process holds it by ptrace; and the child may block SIGTERM.
     static func end(_ process: Process) {
         kill(process.processIdentifier, SIGKILL)
         if process.isRunning { process.waitUntilExit() }
     }
 
-    /// The first line with this phase, within a time that no machine needs.
+    /// The first line with this phase, within a time limit that is generous on any machine.
     func line(_ phase: String) throws -> [String: Any] {
         for _ in 0..<3000 {
             if let line = sink.lines.first(where: { $0.contains("\"phase\":\"\(phase)\"") }) {
@@ -84,20 +84,20 @@ private final class AttachedProcess {
         return (try #require(numbers.first), try #require(numbers.dropFirst().first))
     }
 
-    /// What the handler that computes had of the processors, in the stall of a line.
+    /// The processor time of the computing handler, in the stall of a line.
     func processorTime(of line: [String: Any]) throws -> ProcessorTime {
         let start = try #require(line["mono_us"] as? NSNumber).uint64Value * 1000
         return try #require(ProcessorTime.next(in: lines, endingAfter: start))
     }
 
-    /// The ended stalls, once there are so many.
+    /// The ended stalls, once there are `count`.
     func ended(_ count: Int) throws -> [[String: Any]] {
         let lines = { self.sink.lines.filter { $0.contains("\"phase\":\"end\"") } }
         for _ in 0..<3000 where lines().count < count { usleep(10_000) }
         return try lines().map { try #require(JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]) }
     }
 
-    /// What the program has measured of the stall of a line. To be asked in the order of time.
+    /// The program's own measurement of the stall of a line. To be called in chronological order.
     func measured(_ line: [String: Any]) throws -> MeasuredStall {
         let start = try #require(line["mono_us"] as? NSNumber).uint64Value * 1000
         let duration = try #require(line["duration_ms"] as? Double)
@@ -114,7 +114,8 @@ private final class AttachedProcess {
     }
 }
 
-/// `stalled BEFORE BEGIN END AFTER`: the loop waited until some time between the first two, and again from some time between the last two on.
+/// `stalled BEFORE BEGIN END AFTER`: the loop waited until some time between the first two, and again from some time between the
+/// last two.
 private struct MeasuredStall {
     let before, begin, end, after: UInt64
 
@@ -126,7 +127,7 @@ private struct MeasuredStall {
     }
 }
 
-/// Whether the kernel lets us count; elsewhere the threads are held.
+/// Whether the kernel permits counting waits; otherwise the threads are stopped.
 private let canCount: Bool = {
     let counter = clr_wait_counter_open(0, 0x1000)
     if counter >= 0 { close(counter) }
@@ -134,7 +135,7 @@ private let canCount: Bool = {
 }()
 
 @Suite(.serialized) struct AttachTests {
-    @Test func `a handler that sleeps is found with its stack`() throws {
+    @Test func `a stall in a handler that sleeps is reported with its stack`() throws {
         let process = try AttachedProcess("sleep")
         defer { process.end() }
         let line = try process.line("end")
@@ -143,19 +144,20 @@ private let canCount: Bool = {
         #expect(line["culprit"] as? String == "handler_that_sleeps")
     }
 
-    @Test(arguments: [true, false]) func `a handler that computes is found with its stack`(mayCount: Bool) throws {
+    @Test(arguments: [true, false]) func `a stall in a handler that computes is reported with its stack`(mayCount: Bool) throws {
         let process = try AttachedProcess("compute", mayCount: mayCount)
         defer { process.end() }
         let line = try process.line("end")
         let time = try process.processorTime(of: line)
-        // A thread that waits for a processor can neither be sampled nor stopped.
+        // A thread that waits for a processor can be neither sampled nor stopped.
         let isTaken = ["perf_event", "ptrace"].contains(line["capture"] as? String)
         guard isTaken || time.alwaysAnswersInTime else { return }
         #expect(isTaken && line.functions().contains("handler_that_computes"), "\(time): \(line)")
     }
 
-    /// The bounds of a duration hold always; what lies between them is exact where the kernel records switches, of most stalls on any machine.
-    @Test func `a duration lies within its bounds and is exact where switches are recorded`() throws {
+    /// The bounds of a duration always hold. If the kernel records context switches, the duration of most stalls is exact on any
+    /// machine.
+    @Test func `a duration is within its bounds, and exact if the kernel records context switches`() throws {
         let process = try AttachedProcess("timed")
         defer { process.end() }
         process.waitUntilWatched()
@@ -173,11 +175,11 @@ private let canCount: Bool = {
         var switches = clr_switches()
         guard canCount, clr_switches_open(process.pid, &switches) == 0 else { return }
         clr_switches_close(&switches)
-        // Samples alone are off by 10 ms, 4 % of these stalls.
+        // With samples alone the error is 10 ms, 4 % of these stalls.
         #expect(errors.sorted()[errors.count / 2] < 0.01, "\(errors)")
     }
 
-    @Test func `a loop on another thread is found`() throws {
+    @Test func `a loop on a thread other than the main thread is found`() throws {
         let process = try AttachedProcess("thread")
         defer { process.end() }
         let line = try process.line("end")
@@ -185,19 +187,19 @@ private let canCount: Bool = {
         #expect(line["thread_name"] as? String == "worker" && line["thread_id"] as? Int != Int(process.pid))
     }
 
-    @Test func `a hang in which the process is killed is reported`() throws {
+    @Test func `a hang during which the process is killed is reported`() throws {
         let process = try AttachedProcess("hang")
         defer { process.end() }
         for _ in 0..<1000 where process.watch.statistics.stalls == 0 { usleep(10_000) }
         kill(process.pid, SIGKILL)
         let line = try process.line("abandoned")
-        #expect(line["thread_name"] as? String == "ForeignProbe", "it is read while the thread lives")
+        #expect(line["thread_name"] as? String == "ForeignProbe", "the name is read while the thread lives")
         #expect(line.functions().contains("handler_that_hangs"), "\(line.functions())")
         for _ in 0..<1000 where !process.watch.isOver { usleep(10_000) }
         #expect(process.watch.isOver)
     }
 
-    @Test func `a stopped process is no stall`() throws {
+    @Test func `a stopped process is not reported as a stall`() throws {
         let process = try AttachedProcess("calm")
         defer { process.end() }
         process.waitUntilWatched()
@@ -209,15 +211,17 @@ private let canCount: Bool = {
         #expect(lines.isEmpty, "\(lines)")
     }
 
-    /// For how long a hypervisor had this machine's processors: the eighth number of the first line of `/proc/stat`, in hundredths of a second.
+    /// The time that a hypervisor took from this machine's processors: the eighth number of the first line of `/proc/stat`, in
+    /// hundredths of a second.
     private static func stolenMilliseconds() -> Int {
         let text = (try? String(contentsOfFile: "/proc/stat", encoding: .utf8)) ?? ""
         let fields = text.prefix { $0 != "\n" }.split(separator: " ")
         return fields.count > 8 ? (Int(fields[8]) ?? 0) * 10 : 0
     }
 
-    /// Never seen at rest, and at work in the same function at every look: all the same no stall.
-    @Test(arguments: ["around", "calls"], [true, false]) func `going around without a rest is no stall`(
+    /// Every sample finds the loop busy in the same function. Still it is not a stall.
+    @Test(arguments: ["around", "calls"], [true, false])
+    func `a loop that iterates without ever sleeping is not reported as a stall`(
         name: String,
         mayCount: Bool
     )
@@ -232,7 +236,7 @@ private let canCount: Bool = {
         let stolen = Self.stolenMilliseconds() - stolenBefore
         let delay = try AttachedProcess.schedulerTimes(of: process.pid).waitingNanoseconds - before.waitingNanoseconds
         let lines = process.sink.lines
-        // On a busy machine it may have been off the processor for as long as the threshold; that is a stall, and says so.
+        // On a busy machine it may have waited for a processor as long as the threshold: a stall, and its record says so.
         if delay < 150_000_000, stolen < 100 {
             #expect(lines.isEmpty, "\(lines)")
         } else {
@@ -240,14 +244,14 @@ private let canCount: Bool = {
                 let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
                 return object["run_delay_ms"] as? Double ?? 0
             }
-            // A virtual machine that did not run: neither the program nor the one that looks at it can know. Each time for the threshold or
-            // more.
+            // While a virtual machine is paused, neither the program nor its watcher can know. Each such pause lasts at least as
+            // long as the threshold.
             let unknown = stolen < 100 ? 0 : max(1, stolen / 150)
             #expect(delays.count { $0 <= 20 } <= unknown, "waited for \(delay) ns, \(stolen) ms stolen: \(lines)")
         }
     }
 
-    @Test func `of an attached process only loops on the named threads are watched`() throws {
+    @Test func `only loops on the selected threads of an attached process are watched`() throws {
         let process = try AttachedProcess("names", selection: LoopSelection(processes: ["Foreign*"], threads: ["work*", "late"]))
         defer { process.end() }
         let names = { process.watch.watchedProcess?.loops.map(\.name).sorted() ?? [] }
@@ -266,7 +270,7 @@ private let canCount: Bool = {
                 + "its threads are ForeignProbe, late, main, worker"
         ),
     ])
-    func `where nothing is selected that is reported`(selection: LoopSelection, expected: String) throws {
+    func `an attach that selects nothing is reported`(selection: LoopSelection, expected: String) throws {
         let errors = Mutex<[String]>([])
         let process = try AttachedProcess("names", selection: selection) { error in errors.withLock { $0.append(error) } }
         defer { process.end() }
@@ -275,14 +279,14 @@ private let canCount: Bool = {
         #expect(process.watch.begunLoops == 0 && process.watch.watchedProcess?.loops.isEmpty ?? true)
     }
 
-    @Test func `another program by exec is watched as well`() throws {
+    @Test func `a program that the process executes is watched as well`() throws {
         let process = try AttachedProcess("exec")
         defer { process.end() }
         #expect(try process.line("end").functions().contains("handler_that_sleeps"))
     }
 
-    /// However the watcher ends, the target goes on.
-    @Test(arguments: ["counted", "held"]) func `a target is not left stopped where the watcher is killed`(way: String) throws {
+    /// However the watcher ends, the target continues.
+    @Test(arguments: ["counted", "held"]) func `killing the watcher does not leave the target stopped`(way: String) throws {
         let target = try AttachedProcess.start("around")
         defer { AttachedProcess.end(target) }
         usleep(500_000)
