@@ -1,12 +1,12 @@
 import Glibc
 internal import LagMonitor
 
-/// A client of a service on the loopback interface that does what no library would: half a request, two at once, none.
+/// A client of a service on the loopback interface that sends what no HTTP library sends: half a request, two at once, or none.
 final class LoopbackConnection {
     private let descriptor: Int32
 
-    /// nil: it was refused.
-    /// - Parameter receiveBytes: what its side of the kernel takes before it is read.
+    /// Returns nil if the connection was refused.
+    /// - Parameter receiveBytes: the size of the socket's receive buffer.
     init?(_ port: UInt16, receiveBytes: Int32? = nil) {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         if var receiveBytes { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBytes, 4) }
@@ -20,8 +20,8 @@ final class LoopbackConnection {
 
     deinit { close(descriptor) }
 
-    /// The answer to one request over HTTP, head and body; nil: nobody listens.
-    /// - Parameter isEnough: for an answer without an end.
+    /// The answer to one request over HTTP, head and body; nil if the port has no listener.
+    /// - Parameter isEnough: stops reading an endless answer.
     static func get(_ path: String, _ port: UInt16, method: String = "GET", until isEnough: (String) -> Bool = { _ in false })
         -> String?
     {
@@ -30,8 +30,8 @@ final class LoopbackConnection {
         return connection.read(until: isEnough)
     }
 
-    /// Sends as much as is taken within a moment.
-    /// - Returns: whether the connection is there.
+    /// Sends as much as the peer accepts within half a second.
+    /// - Returns: whether the connection is still open.
     @discardableResult
     func send(_ bytes: [UInt8]) -> Bool {
         var rest = bytes[...]
@@ -59,7 +59,7 @@ final class LoopbackConnection {
         return read()
     }
 
-    /// What comes until the end of the stream, what is looked for, or 30 s.
+    /// Reads until the end of the stream, until `isThere` is true, or for 30 s.
     func read(until isThere: (String) -> Bool = { _ in false }) -> String {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65536)

@@ -3,7 +3,7 @@ internal import Testing
 @testable internal import lagmond
 
 struct CheckTests {
-    @Test func `right lines are right`() throws {
+    @Test func `valid lines pass without a report`() throws {
         let (status, output, errors) = try LagmondProcess.run(
             ["check", "a"],
             files: ["a": StallLines.line(1) + "\n" + StallLines.line(2)]
@@ -13,7 +13,7 @@ struct CheckTests {
         #expect(errors == "lagmond: 2 lines, none damaged\n")
     }
 
-    @Test func `damage is reported with its place and reading goes on`() throws {
+    @Test func `damaged lines are reported with file and line number, and reading continues`() throws {
         let text = StallLines.line(1) + "no\n \r\n" + StallLines.line(2, phase: "over") + StallLines.line(3).prefix(50)
         let (status, output, errors) = try LagmondProcess.run(["check", "a", "b"], files: ["a": text, "b": "{}\n"])
         #expect(status == 1)
@@ -28,21 +28,21 @@ struct CheckTests {
         #expect(errors == "lagmond: 5 lines, 4 damaged\n")
     }
 
-    @Test func `the limit bounds what is reported`() throws {
+    @Test func `the limit option bounds the number of reported lines`() throws {
         let (status, output, errors) = try LagmondProcess.run(["check", "--limit", "2", "a"], files: ["a": "1\n2\n3\n4\n5\n"])
         #expect(status == 1)
         #expect(output.split(separator: "\n").count == 2)
         #expect(errors == "lagmond: a: 3 more lines are damaged\nlagmond: 5 lines, 5 damaged\n")
     }
 
-    @Test func `a missing file is a status of its own`() throws {
+    @Test func `a missing file has its own exit status`() throws {
         let (status, _, errors) = try LagmondProcess.run(["check", "gone", "a"], files: ["a": StallLines.line(1)])
         #expect(status == 66)
         #expect(errors == "lagmond: cannot open gone: No such file or directory\nlagmond: 1 line, none damaged\n")
     }
 
-    /// What lagmond itself writes, its notices included.
-    @Test func `what a run writes is right`() throws {
+    /// Includes lagmond's own notices.
+    @Test func `the lines that a run writes pass the check`() throws {
         let steps =
             #"{"kind": "sleep", "for_ms": 200, "every_ms": 300, "count": 5}, {"kind": "lock", "for_ms": 300, "start_ms": 1600}"#
         let configuration =

@@ -3,9 +3,9 @@ internal import Testing
 
 @testable internal import lagmond
 
-/// What the program answers before it runs.
+/// What the program reports before it starts to run.
 @Suite(.serialized) struct CommandLineTests {
-    @Test func `a bad file is refused with one line and nothing has started`() throws {
+    @Test func `an invalid configuration file is refused with one line before anything starts`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(#"{"workload": {"steps": [{"kind": "cpu"}, {"kind": "spin"}]}}"#, to: "c.json")
             let lagmond = try LagmondProcess(["--config", "c.json", "--output", "o", "--truth", "t"], in: directory)
@@ -18,7 +18,7 @@ internal import Testing
         }
     }
 
-    @Test func `help is about commands that there are`() throws {
+    @Test func `help for an unknown command is a usage error`() throws {
         let (status, output, errors) = try LagmondProcess.run(["help", "foo"])
         #expect(status == 64 && output == "")
         #expect(
@@ -32,7 +32,7 @@ internal import Testing
     }
 
     @Test(arguments: [["--config", "missing.json"], ["run", "--config", "missing.json"]])
-    func `a missing file is refused`(arguments: [String]) throws {
+    func `a missing configuration file is refused`(arguments: [String]) throws {
         let (status, output, errors) = try LagmondProcess.run(arguments)
         #expect(status == 78)
         #expect(output == "")
@@ -47,11 +47,11 @@ internal import Testing
             ("12", [12]), ("31041 31036", [31041, 31036]), ("1,2, 3\n", [1, 2, 3]), ("", nil), ("12 x", nil), (",", nil),
         ] as [(String, [Int32]?)]
     )
-    func `process IDs are taken as pidof prints them`(text: String, numbers: [Int32]?) {
+    func `process IDs are accepted as pidof prints them`(text: String, numbers: [Int32]?) {
         #expect(ProcessIDs(argument: text)?.numbers == numbers)
     }
 
-    @Test func `a bad variable is refused`() throws {
+    @Test func `an invalid environment variable is refused`() throws {
         let (status, _, errors) = try LagmondProcess.run(["--duration", "1"], environment: ["LAGMONITOR_MONITOR_PRESET": "x"])
         #expect(status == 78)
         #expect(
@@ -66,13 +66,13 @@ internal import Testing
             ("--duration", "soon", #""soon" is not a number; allowed: a number above 0, up to 31536000"#),
         ]
     )
-    func `a bad option value is refused`(option: String, value: String, why: String) throws {
+    func `an invalid option value is refused`(option: String, value: String, why: String) throws {
         let (status, _, errors) = try LagmondProcess.run([option, value])
         #expect(status == 78)
         #expect(errors == "lagmond: option \(option): \(why)\n")
     }
 
-    /// Opening a pipe can wait for its other end without end; nothing could be ended in order then.
+    /// Opening a pipe can wait for its other end forever, and lagmond could not exit in order.
     @Test(arguments: [("--truth", Int32(73)), ("--output", 73), ("--config", 78)])
     func `a pipe without a reader is refused`(option: String, expected: Int32) throws {
         try TemporaryDirectory.with { directory in
@@ -83,7 +83,7 @@ internal import Testing
     }
 
     @Test(arguments: [["--bogus"], ["walk"], ["--config"]])
-    func `a command line that makes no sense is a usage error`(arguments: [String]) throws {
+    func `an invalid command line is a usage error`(arguments: [String]) throws {
         let (status, output, errors) = try LagmondProcess.run(arguments)
         #expect(status == 64)
         #expect(output == "")
@@ -98,12 +98,12 @@ internal import Testing
             (["--output", "x", "--", "a"], nil),
         ] as [([String], String?)]
     )
-    func `who forgets the dashes is told where they go`(arguments: [String], line: String?) {
+    func `a command given without the two dashes gets a hint with the right command line`(arguments: [String], line: String?) {
         let hint = Lagmond.forgottenDashes(arguments)
         #expect(hint?.components(separatedBy: "by: ").last == line, "\(hint ?? "")")
     }
 
-    @Test func `a negative number is a value and out of bounds`() throws {
+    @Test func `a negative number is read as a value and refused as out of bounds`() throws {
         let (status, _, errors) = try LagmondProcess.run(["--duration", "-5"])
         #expect(status == 78)
         #expect(errors == "lagmond: option --duration: -5 is out of bounds; allowed: a number above 0, up to 31536000\n")
@@ -118,7 +118,7 @@ internal import Testing
         #expect(errors.split(separator: "\n").count == 1)
     }
 
-    @Test func `a closed stdout is an output that cannot be opened`() throws {
+    @Test func `a closed stdout is reported as an output that cannot be opened`() throws {
         try TemporaryDirectory.with { directory in
             let shell = Process()
             shell.executableURL = URL(fileURLWithPath: "/bin/sh")

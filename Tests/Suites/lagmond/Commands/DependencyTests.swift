@@ -4,7 +4,7 @@ internal import Testing
 
 /// The dependency rules inside lagmond that the compiler cannot check, because one program is one module.
 @Suite struct DependencyTests {
-    /// The workload is for demonstrations; what runs in production does not use it.
+    /// The workload is for demonstrations; code for production does not use it.
     @Test func `only the workload command imports the workload`() throws {
         let folder = Repository.root.appendingPathComponent("Sources/lagmond")
         let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))

@@ -7,17 +7,19 @@ internal import Testing
 @testable import MonitorProbe
 @testable internal import lagmond
 
-/// What `export` makes of a native line, against what the encoder of that format writes of the record itself.
+/// Compares what `export` creates from a native line with what the encoder of that format writes for the record.
 struct EventExportTests {
     private static let formats = [RecordFormat.sentry, .otlp]
     private static let wide = try! LineLimits(maxLineBytes: LineLimits.allowedLineBytes.upperBound)
 
-    /// Every value drawn from the worst there is.
+    /// Every value is drawn from hostile values.
     ///
-    /// Named differences, which the records here do not have: a text that is put together of several (Sentry's `release`, OTLP's
-    /// `lock_cycle` and `lock_chain`) where one of them is longer than its own field in the native line and was cut there; a notice's id
-    /// where its fingerprint is.
-    @Test(arguments: formats) func `a native line becomes what the formats own writer writes`(format: RecordFormat) {
+    /// Known differences, which the records here do not have: a text that is composed of several (Sentry's `release`, OTLP's
+    /// `lock_cycle` and `lock_chain`), if one of them was longer than its field in the native line and was cut there; and the
+    /// id of a notice with a fingerprint.
+    @Test(arguments: formats) func `an exported native line equals the line that the encoder of that format writes`(
+        format: RecordFormat
+    ) {
         var source = HostileRecords(seed: 11)
         for number in 0..<96 {
             var context = source.context()
@@ -31,8 +33,10 @@ struct EventExportTests {
         }
     }
 
-    /// Nothing is lost on the way back: made anew, the native line is the same, also one that was cut.
-    @Test(arguments: [1024, 8000, 48_000]) func `what is read back makes the same line`(maxLineBytes: Int) throws {
+    /// Reading loses nothing: the native line is the same when encoded again, also one that was cut.
+    @Test(arguments: [1024, 8000, 48_000]) func `a native line that is read and encoded again is identical`(maxLineBytes: Int)
+        throws
+    {
         var source = HostileRecords(seed: 12)
         let limits = try LineLimits(maxLineBytes: maxLineBytes)
         for number in 0..<64 {
@@ -43,7 +47,7 @@ struct EventExportTests {
         }
     }
 
-    @Test func `build IDs become images`() throws {
+    @Test func `build IDs are exported as debug images`() throws {
         let id = StallID(startRealtimeNanoseconds: 1_700_000_000_000_000_000, randomHigh: 1, randomLow: 2)
         var record = StallRecord(
             id: id,
@@ -84,7 +88,7 @@ struct EventExportTests {
         #expect(event["release"] as? String == "shop@1.2")
     }
 
-    @Test func `each line is written once and the rest is counted`() throws {
+    @Test func `each stall is exported once and all other lines are counted`() throws {
         let begin = StallLines.line(1, phase: "begin")
         let end = StallLines.line(1)
         let unknown = StallLines.line(2).replacing(#""kind":"callout""#, with: #""kind":"dream""#)
@@ -100,7 +104,7 @@ struct EventExportTests {
         #expect(errors.contains("2 of other programs"))
     }
 
-    @Test func `fingerprint and time choose`() throws {
+    @Test func `the fingerprint and time options select the exported stalls`() throws {
         let later = StallLines.line(3).replacing("2026-11-21T18:07:56", with: "2026-11-22T18:07:56")
         let input = StallLines.line(1) + StallLines.line(2, fingerprint: "v1:0000000000000001") + later
         let chosen = ["export", "--format", "sentry", "--fingerprint", "v1:6648237ade8e460d", "--until", "2026-11-22", "a"]
@@ -110,7 +114,7 @@ struct EventExportTests {
         #expect(output.contains(#""event_id":"01a1ff4b22ee7d69964c000000000001""#))
     }
 
-    @Test func `a missing file is said and the others are written`() throws {
+    @Test func `a missing file is reported and the other files are exported`() throws {
         let (status, output, errors) = try LagmondProcess.run(
             ["export", "--format", "otlp", "none", "a"],
             files: ["a": StallLines.line(1)]
@@ -120,7 +124,7 @@ struct EventExportTests {
         #expect(output.split(separator: "\n").count == 1)
     }
 
-    /// Where two lines begin to differ; nil when they do not.
+    /// Where two lines begin to differ; nil if they are equal.
     private static func difference(_ found: [UInt8], _ expected: [UInt8]) -> String? {
         guard found != expected else { return nil }
         let same = zip(found, expected).prefix { $0 == $1 }.count
@@ -156,7 +160,7 @@ struct EventExportTests {
             return .notice(notice)
         default:
             var record = source.record()
-            // Not in these formats.
+            // These formats do not contain them.
             record.sampleTree = []
             for index in record.evidence.lockCycle.indices { record.evidence.lockCycle[index].threadName = "worker-\(index)" }
             for index in record.evidence.lockChain.indices { record.evidence.lockChain[index].threadName = nil }

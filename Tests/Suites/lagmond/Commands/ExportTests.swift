@@ -10,7 +10,7 @@ struct ExportTests {
         + StallLines.line(2) + StallLines.line(3, culprit: "a;b->c")
         + StallLines.line(4, fingerprint: "v1:0000000000000001", more: StallLines.tree)
 
-    @Test func `folded stacks carry their milliseconds`() throws {
+    @Test func `folded stacks carry their stalled milliseconds`() throws {
         let (status, output, errors) = try LagmondProcess.run(["export", "--format", "folded", "a"], files: ["a": lines])
         #expect(status == 0)
         #expect(errors == "")
@@ -26,14 +26,14 @@ struct ExportTests {
         #expect(output == expected, "\(output)")
     }
 
-    @Test func `frames that the line had no room for are said`() throws {
+    @Test func `frames that were trimmed from the line are marked in the folded stack`() throws {
         let line = StallLines.line(1).replacing(#""frames_total":3"#, with: #""frames_total":9"#)
         let (_, output, _) = try LagmondProcess.run(["export", "--format", "folded", "a"], files: ["a": line])
         #expect(output == "server;[trimmed];main;App.acquire;__lll_lock_wait 400\n")
     }
 
-    /// Each node in the one before: what every way is copied for takes the square of their number.
-    @Test func `a hostile tree costs a bounded amount`() {
+    /// Each node is a child of the one before: copying every call path would take quadratic time.
+    @Test func `a hostile sample tree is exported at bounded cost`() {
         var stall = ParsedStall()
         stall.durationNanoseconds = 10_000_000_000
         let leaf = ParsedStall.Sample(nanoseconds: 1_000_000, frames: ["leaf"])
@@ -56,7 +56,7 @@ struct ExportTests {
         #expect(sum == stall.durationNanoseconds)
     }
 
-    @Test func `perf script has an event a way`() throws {
+    @Test func `perf script output has one event per call path`() throws {
         let (status, output, _) = try LagmondProcess.run(["export", "--format", "perf", "a"], files: ["a": StallLines.line(2)])
         #expect(status == 0)
         let expected = """
@@ -70,7 +70,7 @@ struct ExportTests {
         #expect(output == expected, "\(output)")
     }
 
-    @Test func `speedscope weights sum up to the stalled time`() throws {
+    @Test func `speedscope weights add up to the stalled time`() throws {
         let (status, output, _) = try LagmondProcess.run(["export", "--format", "speedscope", "a"], files: ["a": lines])
         #expect(status == 0)
         let file = try #require(try JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any])
@@ -86,7 +86,7 @@ struct ExportTests {
         )
     }
 
-    @Test func `pprof is a profile of stalls and time`() throws {
+    @Test func `the pprof file contains counts, times and labels of the stalls`() throws {
         try TemporaryDirectory.with { directory in
             let named = lines.replacing(#""seq":4"#, with: #""service_name":"cache","seq":4"#, maxReplacements: 3)
             directory.write(named, to: "a")
@@ -124,7 +124,7 @@ struct ExportTests {
                 ]),
                 "\(labels)"
             )
-            // Those without a service have no such label.
+            // Stalls without a service have no such label.
             #expect(labels.contains { $0.count == 4 && $0.contains(["culprit", "a;b->c"]) }, "\(labels)")
             #expect(
                 fields.count { $0.number == 4 } == fields.filter { $0.number == 4 }.compactMap { Self.fields($0.content) }.count
@@ -132,14 +132,14 @@ struct ExportTests {
         }
     }
 
-    @Test func `a fingerprint chooses`() throws {
+    @Test func `the fingerprint option selects stalls`() throws {
         let arguments = ["export", "--format", "folded", "--fingerprint", "v1:0000000000000001", "a"]
         let (_, output, _) = try LagmondProcess.run(arguments, files: ["a": lines])
         #expect(output.split(separator: "\n").count == 4)
         #expect(!output.contains("__lll_lock_wait"))
     }
 
-    @Test(arguments: ["folded", "otlp"]) func `a fingerprint that no stall has is reported`(format: String) throws {
+    @Test(arguments: ["folded", "otlp"]) func `a fingerprint without a matching stall is reported`(format: String) throws {
         let arguments = ["export", "--format", format, "a", "--fingerprint"]
         let (status, output, errors) = try LagmondProcess.run(arguments + ["v1:00000000000000ff"], files: ["a": lines])
         #expect(status == 0 && output == "" && errors == "lagmond: no stall with fingerprint v1:00000000000000ff\n", "\(errors)")
@@ -154,7 +154,7 @@ struct ExportTests {
         #expect(errors.contains("folded, perf, speedscope"))
     }
 
-    @Test func `a tree that is full cuts stacks and loses no time`() {
+    @Test func `a full call tree shortens stacks and keeps all time`() {
         var tree = CallTree()
         let leaf = ExportFrame(name: "leaf")
         for number in 0..<CallTree.maximumNodes / 2 + 10 {
@@ -165,7 +165,7 @@ struct ExportTests {
         #expect(tree.nodes.reduce(0) { $0 + $1.nanoseconds } == UInt64(CallTree.maximumNodes / 2 + 10))
     }
 
-    @Test func `labels are bounded and lose no time`() {
+    @Test func `label sets are bounded and keep all time`() {
         var tree = CallTree()
         var stall = ParsedStall()
         for number in 0..<CallTree.maximumLabels + 100 {
@@ -183,7 +183,7 @@ struct ExportTests {
         var value: UInt64?
     }
 
-    /// The fields of a message; nil when it is none.
+    /// The fields of a protobuf message; nil if the bytes are not a message.
     private static func fields(_ bytes: ArraySlice<UInt8>) -> [Field]? {
         var rest = bytes
         var fields: [Field] = []

@@ -4,9 +4,9 @@ internal import Testing
 
 @testable internal import lagmond
 
-/// What `/healthz` learns of the output.
+/// What `/healthz` reports of the output.
 struct HealthTrackingTests {
-    /// Takes every line; what it lost and what waits is the test's choice.
+    /// Accepts every line; the test sets how many lines it lost and how many wait.
     private final class ScriptedSink: RecordSink {
         let name = "scripted"
         let lost = Mutex<UInt64>(0)
@@ -52,15 +52,15 @@ struct HealthTrackingTests {
         _ = tracking.takeAbandonedLines()
     }
 
-    @Test func `a line that a file took ends the loss of an earlier one`() throws {
+    @Test func `a written line clears the health failure of an earlier lost line`() throws {
         loseLine()
         #expect(tracking.health.failure?.contains("1 lines") == true)
         try write()
         #expect(tracking.health.failure == nil)
     }
 
-    /// A `dropped` line could not where no line is taken.
-    @Test func `why lines are lost is said once`() throws {
+    /// A `dropped` line could not report them, because the output accepts no line.
+    @Test func `each reason for lost lines is reported once`() throws {
         func fail(_ error: SinkError?, times: Int) {
             sink.refusal.withLock { $0 = error }
             for _ in 0..<times { try? write() }
@@ -74,8 +74,8 @@ struct HealthTrackingTests {
         #expect(messages.texts.withLock { $0.count } == 2)
     }
 
-    @Test func `what an earlier process left and is lost shows until a line arrives`() throws {
-        // What it had reported once says nothing of the output now.
+    @Test func `lost lines of an earlier process are a health failure until a line is written`() throws {
+        // Lines whose loss was already reported before do not concern the output now.
         sink.notices.withLock { $0 = [.dropped(2, .queueFull, total: 2, time: .now())] }
         #expect(tracking.takeAbandonedNotices().count == 1 && tracking.health.failure == nil)
         sink.notices.withLock { $0 = [.dropped(3, .sinkFailed, total: 0, time: .now())] }
@@ -85,7 +85,7 @@ struct HealthTrackingTests {
         #expect(tracking.health.failure == nil)
     }
 
-    @Test func `a line that still waits ends no loss`() throws {
+    @Test func `a line that is still waiting does not clear the health failure`() throws {
         loseLine()
         sink.waiting.withLock { $0 = 1 }
         try write()

@@ -8,7 +8,7 @@ internal import Testing
 
 @testable internal import lagmond
 
-/// What clients can take from the HTTP service, which is one of this process, with short times.
+/// The limits on what clients can use of the HTTP service, which runs in this process with short times.
 @Suite("HTTP limits", .serialized)
 struct HttpLimitsTests {
     private struct Nothing: HttpStatusSource {
@@ -26,7 +26,7 @@ struct HttpLimitsTests {
 
     init() throws { port = try Self.start(live) }
 
-    /// Whoever is late on a busy machine shall not lose its connection or answer, but where that is the question.
+    /// The default times are long, so that a client on a busy machine keeps its connection, except in tests of the time-outs.
     private static func start(_ live: LiveLines, head: Int64 = 60_000, close: Int64 = 30_000) throws -> UInt16 {
         var limits = HttpLimits()
         limits.connections = 12
@@ -43,8 +43,8 @@ struct HttpLimitsTests {
         return try #require(try service.start(Nothing())).port
     }
 
-    @Test func `heads without an end keep no other client waiting`() throws {
-        // What blocked the service for minutes: two clients, 2 MB each, no newline.
+    @Test func `endless request heads do not delay other clients`() throws {
+        // This blocked the service for minutes once: two clients, 2 MB each, no newline.
         let floods = try (0..<2).map { _ in try #require(LoopbackConnection(port)) }
         let flood = Array("GET /".utf8) + [UInt8](repeating: UInt8(ascii: "a"), count: 2_000_000)
         let before = ServiceTime.now
@@ -69,15 +69,15 @@ struct HttpLimitsTests {
         ("GET /metrics HTTP/1.1\r\nContent-Length: -1\r\n\r\n", "400"),
         ("POST /metrics HTTP/1.1\r\nContent-Length: 900000\r\n\r\n" + String(repeating: "a", count: 900_000), "405"),
         ("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\nGET /metrics HTTP/1.1\r\n\r\n", "200"),
-    ]) func `a request has bounds`(request: String, status: String) throws {
+    ]) func `a request beyond the limits gets an error status and the connection closes`(request: String, status: String) throws {
         let answer = try #require(LoopbackConnection(port)?.ask(request))
         #expect(answer.hasPrefix("HTTP/1.1 \(status)"), "\(answer.prefix(300))")
         #expect(answer.contains("Connection: close\r\n"))
-        // The second of two in a row is not answered.
+        // The second of two consecutive requests is not answered.
         #expect(answer.split(separator: "HTTP/1.1 ").count == 1)
     }
 
-    @Test func `a head has a time`() throws {
+    @Test func `a request head that is not complete in time gets status 408`() throws {
         let port = try Self.start(live, head: 1500)
         let connection = try #require(LoopbackConnection(port))
         connection.send("GET /metrics HT")
@@ -87,17 +87,17 @@ struct HttpLimitsTests {
         #expect(MonotonicTime.now - begun < .seconds(10))
     }
 
-    @Test func `a body without an end is cut`() throws {
+    @Test func `an endless request body is cut off`() throws {
         let port = try Self.start(live, close: 300)
         let connection = try #require(LoopbackConnection(port))
         connection.send("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n")
-        // Refused by an error in the end, whose time is what counts.
+        // An error ends the sending; the test checks when.
         let begun = MonotonicTime.now
         while MonotonicTime.now - begun < .seconds(10), connection.send("1\r\na\r\n") { usleep(1000) }
         #expect(MonotonicTime.now - begun < .seconds(5))
     }
 
-    @Test func `connections are bounded and given back`() throws {
+    @Test func `connections above the limit are refused and closed ones are available again`() throws {
         var held = try (0..<12).map { _ in try #require(LoopbackConnection(port)) }
         let refused = try #require(LoopbackConnection(port)?.read())
         #expect(refused.hasPrefix("HTTP/1.1 503"), "\(refused)")
@@ -107,7 +107,7 @@ struct HttpLimitsTests {
         #expect(eventually { LoopbackConnection(port)?.ask("GET /metrics HTTP/1.1\r\n\r\n").hasPrefix("HTTP/1.1 200") == true })
     }
 
-    @Test func `subscribers are bounded and it says so`() throws {
+    @Test func `a subscriber above the limit is refused with the reason`() throws {
         let subscription = "GET /stalls HTTP/1.1\r\n\r\n"
         let clients = try (0..<LiveLines.maximumClients).map { _ in try #require(LoopbackConnection(port)) }
         for client in clients {
@@ -119,7 +119,7 @@ struct HttpLimitsTests {
         #expect(refused.contains("Retry-After: 5\r\n"))
     }
 
-    @Test func `a subscriber that reads nothing loses its place`() throws {
+    @Test func `a subscriber that does not read is disconnected`() throws {
         let client = try #require(LoopbackConnection(port, receiveBytes: 4096))
         client.send("GET /stalls HTTP/1.1\r\n\r\n")
         _ = client.read { $0.hasSuffix("\r\n\r\n") }
@@ -131,7 +131,7 @@ struct HttpLimitsTests {
         #expect(isCut)
     }
 
-    @Test func `an older client gets no chunks`() throws {
+    @Test func `an old client without support for chunked encoding gets none`() throws {
         let client = try #require(LoopbackConnection(port))
         client.send("GET /stalls HTTP/1.0\r\n\r\n")
         let head = client.read { $0.hasSuffix("\r\n\r\n") }
@@ -142,9 +142,9 @@ struct HttpLimitsTests {
     }
 }
 
-/// Processor time of the threads that serve, in seconds: not of the tests beside this one.
+/// Processor time of the service's threads, in seconds, without that of concurrent tests.
 private enum ServiceTime {
-    /// By thread.
+    /// Keyed by thread.
     static var now: [String: Double] {
         let folder = "/proc/self/task"
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
@@ -156,7 +156,7 @@ private enum ServiceTime {
         return Dictionary(uniqueKeysWithValues: times)
     }
 
-    /// Threads of another test's service may have ended meanwhile.
+    /// Threads of another test's service may have exited in the meantime.
     static func seconds(since before: [String: Double]) -> Double {
         now.reduce(0) { $0 + $1.value - (before[$1.key] ?? 0) }
     }

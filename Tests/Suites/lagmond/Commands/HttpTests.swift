@@ -4,9 +4,9 @@ internal import LagMonitor
 internal import TestSupport
 internal import Testing
 
-/// The built binary, asked over sockets of the loopback.
+/// Tests the built binary over loopback sockets.
 struct HttpTests {
-    /// A run with `--listen`, its port as it says it on stderr.
+    /// A run with `--listen`; its port is read from stderr.
     private static func withService(
         _ arguments: [String] = [],
         config: String = "{}",
@@ -34,7 +34,7 @@ struct HttpTests {
         {"monitor": {"hang_after_ms": 300}, "workload": {"steps": [{"kind": "hang", "start_ms": 5000}]}}
         """
 
-    @Test func `metrics count what the lines say`() throws {
+    @Test func `the metrics agree with the written lines`() throws {
         try Self.withService(config: Self.stalls) { lagmond, port in
             let count = #"lagmonitor_loop_stall_duration_seconds_count{loop="main",cause="syscall"}"#
             let done = eventually { Self.get("/metrics", port)?.body.contains("\(count) 3\n") == true }
@@ -48,7 +48,7 @@ struct HttpTests {
             #expect(lines.count == 3)
             let seconds = lines.compactMap(Self.milliseconds).reduce(0, +) / 1000
             let sum = try #require(Self.value(#"lagmonitor_stalled_seconds_total{loop="main",cause="syscall"}"#, answer.body))
-            // A line has whole microseconds.
+            // A line rounds to whole microseconds.
             #expect(abs(sum - seconds) < 0.001)
             let buckets = ["0.25", "0.5", "1"].map {
                 Self.value(
@@ -62,24 +62,24 @@ struct HttpTests {
         }
     }
 
-    @Test func `a hanging main thread is reported by all three`() throws {
+    @Test func `a hang of the main thread is reported by metrics, health and stream`() throws {
         try Self.withService(config: Self.hang) { lagmond, port in
             let stream = try #require(LoopbackConnection(port))
             stream.send("GET /stalls HTTP/1.1\r\nHost: a\r\n\r\n")
-            // Lines from before it came it would not get.
+            // The client gets no lines that were written before it connected.
             let head = stream.read { $0.contains("\r\n\r\n") }
             #expect(head.lowercased().contains("transfer-encoding: chunked"))
             let inProgress = #"lagmonitor_stall_in_progress{loop="main"} 1"#
             #expect(eventually { Self.get("/metrics", port)?.body.contains(inProgress) == true })
             let health = try #require(Self.get("/healthz", port))
-            // The watched loop's hang is no fault of who reports it.
+            // A hang of the watched loop is not a failure of the monitor.
             #expect(health.status == 200)
             #expect(health.body.contains(#""stalled_loops":["main"]"#), "\(health.body)")
             let page = Self.get("/metrics", port)?.body ?? ""
             #expect(try #require(Self.value(#"lagmonitor_loop_lag_seconds{loop="main"}"#, page)) > 0.1)
             let live = stream.read { $0.contains(#""phase":"begin""#) }
             #expect(live.contains(#""phase":"begin""#), "\(live)")
-            // In order, whatever the main thread does, the last line to everybody.
+            // The run ends in order although the main thread hangs, and every client gets the last line.
             kill(lagmond.pid, SIGTERM)
             #expect(lagmond.wait() == 0)
             #expect(lagmond.directory.read("stalls").contains(#""phase":"abandoned""#))
@@ -105,7 +105,7 @@ struct HttpTests {
         }
     }
 
-    @Test func `what is no HTTP ends its own connection alone`() throws {
+    @Test func `a request that is not HTTP closes only its own connection`() throws {
         try Self.withService { _, port in
             let length = "GET /metrics HTTP/1.1\r\nContent-Length: -1\r\n\r\n"
             for bytes in ["\r\n\r\n", "GET\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n", length] {
@@ -118,8 +118,8 @@ struct HttpTests {
         }
     }
 
-    @Test func `an output that fails is a fault`() throws {
-        // Always full.
+    @Test func `an output that fails is a health failure`() throws {
+        // This device is always full.
         try Self.withService(["--output", "/dev/full"], config: Self.stalls) { _, port in
             #expect(eventually { Self.get("/healthz", port)?.status == 503 })
             let answer = try #require(Self.get("/healthz", port))
@@ -129,7 +129,7 @@ struct HttpTests {
         }
     }
 
-    @Test func `clients of the stream are limited and their end is noticed`() throws {
+    @Test func `clients of the stream are limited and a disconnected client frees its slot`() throws {
         try Self.withService(config: Self.stalls.replacing(#""count": 3"#, with: #""count": 60"#)) { _, port in
             var clients = try (0..<8).map { _ in try #require(LoopbackConnection(port)) }
             for client in clients {
@@ -138,13 +138,13 @@ struct HttpTests {
             }
             #expect(Self.get("/stalls", port)?.status == 503)
             clients = []
-            // The next line, or the empty one that comes every few seconds, finds nobody there.
+            // The next line, or the empty one that is sent every few seconds, cannot be delivered.
             let isFree = eventually { (Self.get("/stalls", port)?.status ?? 503) == 200 }
             #expect(isFree)
         }
     }
 
-    @Test func `a port that is taken is named`() throws {
+    @Test func `a port that is already in use is named in the error`() throws {
         try Self.withService { _, port in
             let (status, _, errors) = try LagmondProcess.run(["run", "--listen", "127.0.0.1:\(port)", "--duration", "1"])
             #expect(status == 71)
@@ -153,13 +153,13 @@ struct HttpTests {
     }
 
     @Test(arguments: ["70000", "host:80", "127.0.0.1", "127.0.0.1:", ":80", "::1:80", "http://127.0.0.1:80"])
-    func `what is no address is refused`(text: String) throws {
+    func `an invalid listen address is refused`(text: String) throws {
         let (status, _, errors) = try LagmondProcess.run(["run", "--listen", text, "--duration", "1"])
         #expect(status == 78)
         #expect(errors.contains("option --listen: \"\(text)\" is not an address to listen on; allowed: a port"), "\(errors)")
     }
 
-    @Test func `without the setting nothing listens`() throws {
+    @Test func `lagmond does not listen without the setting`() throws {
         let (status, _, errors) = try LagmondProcess.run(["run", "--duration", "0.2", "--output", "a"])
         #expect(status == 0)
         #expect(!errors.contains("listening"))

@@ -6,7 +6,7 @@ internal import Testing
 struct JSONTextTests {
     private func text(_ json: String) throws -> JSONText { try JSONText(Array(json.utf8)) }
 
-    @Test func `parts have their places`() throws {
+    @Test func `the parts of a JSON text are accessible by key and index`() throws {
         let text = try text(#" {"a" : [1.50e+3, "x\n\u00e9\ud83d\ude00\/", true],"b":{}} "#)
         #expect(text.written(text.root).hasSuffix("{}}"))
         let elements = text.elements("a", of: text.root)
@@ -17,7 +17,7 @@ struct JSONTextTests {
         #expect(text.member("c", of: text.root) == nil)
     }
 
-    @Test func `of members with one name the last counts`() throws {
+    @Test func `the last of several members with the same name counts`() throws {
         let text = try text(#"{"a":1,"a":2}"#)
         #expect(text.number(text.member("a", of: text.root)) == "2")
     }
@@ -31,17 +31,17 @@ struct JSONTextTests {
         "", "{", "{}}", "[1,]", #"{"a"}"#, #"{"a":}"#, #"{a:1}"#, "01", "+1", "1.", ".5", "1e", "-", "tru", "nulll", "'a'",
         #""a"#, #""\x""#, #""\u12g4""#, "\"\n\"", "[1 2]", #"{"a":1 "b":2}"#, "1 2", "\u{FEFF}1",
     ])
-    func `what is no JSON is refused`(json: String) {
+    func `text that is not JSON is refused`(json: String) {
         #expect(throws: JSONCursor.Failure.self) { try text(json) }
     }
 
     @Test(arguments: ["0", "-0", "-0.0e-0", "123456789012345678901234567890", "null", "[]", "[[],{}]", #""""#])
-    func `what is JSON is taken as it is`(json: String) throws {
+    func `valid JSON is kept as written`(json: String) throws {
         let text = try text(json)
         #expect(text.written(text.root) == json)
     }
 
-    @Test func `depth is bounded`() throws {
+    @Test func `nesting depth is bounded`() throws {
         let limit = JSONCursor.maximumDepth
         _ = try text(String(repeating: "[", count: limit) + String(repeating: "]", count: limit))
         #expect(throws: JSONCursor.Failure.self) {
@@ -50,7 +50,7 @@ struct JSONTextTests {
         #expect(throws: JSONCursor.Failure.self) { try text(String(repeating: "[", count: 1_000_000)) }
     }
 
-    @Test func `every cut is refused and every changed byte is survived`() {
+    @Test func `every truncated text is refused and no changed byte causes a crash`() {
         let bytes = Array(#"{"a":[1.5e3,"x\u00e9\n",true,null,{"b":{}}]}"#.utf8)
         for index in bytes.indices {
             #expect(throws: JSONCursor.Failure.self) { try JSONText(Array(bytes[..<index])) }
@@ -64,7 +64,7 @@ struct JSONTextTests {
 }
 
 struct LineSplitterTests {
-    @Test func `lines keep their ends`() {
+    @Test func `lines keep their line endings`() {
         var splitter = LineSplitter()
         #expect(splitter.take(Array("a\nb".utf8)[...]) == [.line(Array("a\n".utf8))])
         #expect(splitter.take(Array("c\r\n\n".utf8)[...]) == [.line(Array("bc\r\n".utf8)), .line(Array("\n".utf8))])
@@ -73,7 +73,7 @@ struct LineSplitterTests {
         #expect(splitter.finish() == nil)
     }
 
-    @Test func `a line that is too long passes in pieces`() {
+    @Test func `a line that is too long is returned in fragments`() {
         var splitter = LineSplitter(maximumBytes: 4)
         #expect(splitter.take(Array("12345".utf8)[...]) == [.fragment(Array("12345".utf8))])
         #expect(splitter.take(Array("6\nab\n".utf8)[...]) == [.fragment(Array("6\n".utf8)), .line(Array("ab\n".utf8))])

@@ -4,7 +4,7 @@ internal import Testing
 @testable internal import lagmond
 
 @Suite struct JSONValueTests {
-    @Test func `every kind of value is read`() throws {
+    @Test func `every kind of JSON value is read`() throws {
         let text =
             #" {"a": [null, true, false, 0, 1, -1, 1.5, 2e3], "b": {"c": "x\n\"\\\/\u00e9\ud83d\ude00é"}, "d": [], "e": {}} "#
         let expected: JSONValue = .object([
@@ -22,7 +22,7 @@ internal import Testing
     }
 
     @Test(arguments: [(#"{"a": 1, "b": {}, "a": 1}"#, "a"), (#"{"a": [{}, {"b": 1, "\u0062": 2}]}"#, "a[1].b")])
-    func `a member that is there twice is refused by its name`(text: String, name: String) {
+    func `a member that appears twice is refused with its name`(text: String, name: String) {
         let failure = #expect(throws: JSONValue.Failure.self) { try JSONValue(parsing: Array(text.utf8)) }
         #expect(failure?.description == "\(name) appears twice")
     }

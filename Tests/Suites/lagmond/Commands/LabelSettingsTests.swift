@@ -6,7 +6,7 @@ internal import Testing
 @testable internal import LagReader
 @testable internal import lagmond
 
-/// Labels of every source, and what is said of what is none.
+/// Labels from every source, and the messages for invalid ones.
 @Suite struct LabelSettingsTests {
     private func load(
         file: String,
@@ -20,7 +20,7 @@ internal import Testing
         }
     }
 
-    @Test func `each source adds labels and the strongest counts`() throws {
+    @Test func `labels of all sources are combined and the strongest source wins`() throws {
         let settings = try load(
             file: #"{"labels": {"team": "shop", "stage": "test", "zone": "a"}}"#,
             environment: ["LAGMONITOR_LABELS": "stage=prod, rack=7=b"],
@@ -31,7 +31,7 @@ internal import Testing
         #expect(try load(file: "{}", environment: ["LAGMONITOR_LABELS": ""]).monitor.labels.isEmpty)
     }
 
-    @Test func `targets have them too`() throws {
+    @Test func `targets inherit the labels`() throws {
         let settings = try load(
             file: #"{"labels": {"team": "shop"}, "targets": [{"name": "a", "command": ["true"]}]}"#,
             environment: ["LAGMONITOR_LABELS": "stage=prod"]
@@ -46,12 +46,12 @@ internal import Testing
         (#"{"labels": ["team"]}"#, #"F: labels: "team" is not name=value"#),
         (#"{"labels": {"cause": "x"}}"#, #"F: labels: the name "cause" has a meaning of its own"#),
     ])
-    func `what is none is named with what is allowed`(file: String, reason: String) {
+    func `an invalid label in a file is reported with what is allowed`(file: String, reason: String) {
         let problems = SettingsFile(path: "F", bytes: Array(file.utf8)).problems.map(\.description)
         #expect(problems.count == 1 && problems[0].hasPrefix(reason), "\(problems)")
     }
 
-    @Test func `so is what stands in the environment or on the command line`() {
+    @Test func `an invalid label in the environment or on the command line is refused`() {
         #expect(throws: SettingsError.self) {
             try Settings.load(commandLine: [:], environment: ["LAGMONITOR_LABELS": "team=a,team=b"])
         }
@@ -60,7 +60,7 @@ internal import Testing
         }
     }
 
-    @Test func `labels leave room in the line`() throws {
+    @Test func `labels that are too long for the line or not distinct are refused`() throws {
         var configuration = StallMonitorConfiguration()
         configuration.labels = ["team": String(repeating: "x", count: 110)]
         configuration.maxLineBytes = 1024
@@ -71,7 +71,7 @@ internal import Testing
         #expect(throws: StallMonitorError.self) { try configuration.validate() }
     }
 
-    @Test func `metrics have them in every sample`() throws {
+    @Test func `every metric sample has the labels`() throws {
         let counts = StallCounts(places: [.init(loop: "main")])
         let page = MetricsPage(
             counts: counts.snapshot,
@@ -85,7 +85,7 @@ internal import Testing
         #expect(page.text.contains(#"lagmonitor_loop_lag_seconds{loop="main",build_host="b",team="a \"shop\""} 0"#))
     }
 
-    @Test func `a profile keeps stalls of other labels apart`() throws {
+    @Test func `a profile separates stalls with different labels`() throws {
         var tree = CallTree()
         let path = StackPath(frames: [ExportFrame(name: "main"), ExportFrame(name: "render")], nanoseconds: 5)
         for team in ["shop", "search", "shop"] {

@@ -3,16 +3,16 @@ import Glibc
 internal import TestSupport
 internal import Testing
 
-/// The built binary, started in a directory of its own, with an environment that holds no setting.
+/// The built binary, started in its own directory, with an environment without settings.
 final class LagmondProcess {
     let process = Process()
     let directory: TemporaryDirectory
 
-    /// It stands beside the test binary.
+    /// It is in the same folder as the test binary.
     static let binary = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         .appendingPathComponent("lagmond")
 
-    /// - Parameter stdout: where stdout goes; nil: into the file `out`.
+    /// - Parameter stdout: the destination of stdout; nil: the file `out`.
     init(
         _ arguments: [String],
         in directory: TemporaryDirectory,
@@ -35,7 +35,7 @@ final class LagmondProcess {
     var errors: String { directory.read("err") }
     var output: String { directory.read("out") }
 
-    /// Waits for the end and returns the exit code; a process that does not end fails the test and is killed.
+    /// Waits until the process exits and returns the exit code; if it does not exit, the test fails and the process is killed.
     func wait(seconds: Int = 60) -> Int32 {
         let ended = eventually(seconds: seconds) { !process.isRunning }
         if !ended {
@@ -46,7 +46,7 @@ final class LagmondProcess {
         return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
     }
 
-    /// Starts, waits for the end, and returns what came of it.
+    /// Starts lagmond, waits until it exits, and returns its status and output.
     static func run(
         _ arguments: [String],
         files: [String: String] = [:],
@@ -60,7 +60,7 @@ final class LagmondProcess {
         }
     }
 
-    /// Runs a command of the shell in the directory, for redirections; stderr goes into `err`. What takes too long ends with 124.
+    /// Runs a shell command in the directory, for redirections; stderr goes into `err`. The status is 124 if it times out.
     static func shell(_ command: String, in directory: TemporaryDirectory) throws -> Int32 {
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/usr/bin/env")

@@ -3,7 +3,7 @@ internal import Testing
 
 @testable internal import lagmond
 
-/// The settings of volume, and of what a record holds.
+/// The settings that limit the number of records and what a record contains.
 @Suite struct LimitSettingsTests {
     private func load(_ file: String? = nil, environment: [String: String] = [:]) throws -> StallMonitorConfiguration {
         guard let file else { return try Settings.load(commandLine: [:], environment: environment).monitor }
@@ -17,7 +17,7 @@ internal import Testing
         SettingsFile(path: "F", bytes: Array(#"{"monitor": {\#(monitor)}}"#.utf8)).problems.map(\.description)
     }
 
-    @Test func `a file sets them all`() throws {
+    @Test func `a file sets all limit settings`() throws {
         let monitor = try load(
             """
             {"monitor": {"limit_burst": 2, "limit_interval_ms": 3000, "limit_all_burst": 4, "limit_all_interval_ms": 500,
@@ -33,8 +33,8 @@ internal import Testing
         #expect(monitor.inAppPrefixes == ["Shop.", "operator,", "libshop"], "a list's texts may hold commas")
     }
 
-    /// But for the lines, which a program has from lagmond's child, and not from one of its own.
-    @Test func `their defaults are the librarys`() throws {
+    /// Except for line numbers: lagmond resolves them in a child process, which the library does not start.
+    @Test func `the defaults of the limit settings equal those of the library, except for symbols`() throws {
         let monitor = try load()
         var librarys = StallMonitorConfiguration()
         librarys.symbols = .lines
@@ -45,7 +45,7 @@ internal import Testing
         #expect(monitor.samples == .best && monitor.symbols == .lines && monitor.inAppPrefixes.isEmpty)
     }
 
-    @Test func `zero turns them off`() throws {
+    @Test func `zero turns a limit off`() throws {
         let monitor = try load(#"{"monitor": {"limit_burst": 0, "limit_all_burst": 0, "recurring_count": 0}}"#)
         #expect(monitor.limits.perFingerprint == nil && monitor.limits.overall == nil && monitor.recurrence == nil)
         #expect(throws: Never.self) { try monitor.validate() }
@@ -53,7 +53,7 @@ internal import Testing
         #expect(over.limits.perFingerprint?.burst == 5)
     }
 
-    @Test func `the environment sets them`() throws {
+    @Test func `the environment sets the limit settings`() throws {
         let monitor = try load(
             #"{"monitor": {"in_app_prefixes": ["Other"], "samples": "best"}}"#,
             environment: [
@@ -69,11 +69,11 @@ internal import Testing
     }
 
     @Test(arguments: [(#"[]"#, []), (#""""#, []), (#""a, b""#, ["a", "b"]), (#"["a, b"]"#, ["a, b"])])
-    func `prefixes are a list or a text`(value: String, prefixes: [String]) throws {
+    func `prefixes are given as a list or as a text`(value: String, prefixes: [String]) throws {
         #expect(try load(#"{"monitor": {"in_app_prefixes": \#(value)}}"#).inAppPrefixes == prefixes)
     }
 
-    @Test func `an empty variable is no prefix`() throws {
+    @Test func `an empty variable sets no prefixes`() throws {
         let monitor = try load(
             #"{"monitor": {"in_app_prefixes": ["Other"]}}"#,
             environment: ["LAGMONITOR_MONITOR_IN_APP_PREFIXES": ""]
@@ -109,7 +109,7 @@ internal import Testing
             ),
         ]
     )
-    func `wrong ones are reported`(setting: String, message: String) {
+    func `invalid limit settings are reported`(setting: String, message: String) {
         #expect(problems(setting) == ["F: monitor." + message])
     }
 }

@@ -16,7 +16,7 @@ struct LiveLinesTests {
 
     private func write(_ bytes: [UInt8], to lines: LiveLines) throws { try bytes.withUnsafeBytes { try lines.write($0) } }
 
-    @Test func `who is slow loses lines and is reported`() throws {
+    @Test func `a slow client loses lines and gets a dropped notice`() throws {
         let lines = makeLines()
         let client = try #require(lines.join {})
         let line = [UInt8](repeating: UInt8(ascii: "a"), count: 99_999) + [UInt8(ascii: "\n")]
@@ -28,7 +28,7 @@ struct LiveLinesTests {
         #expect(second.hasSuffix("}\n{}\n"))
     }
 
-    @Test func `the last lines come before the end`() throws {
+    @Test func `a client gets the last lines before the end`() throws {
         let lines = makeLines()
         let client = try #require(lines.join {})
         try write(Array("{}\n".utf8), to: lines)
@@ -38,7 +38,7 @@ struct LiveLinesTests {
         #expect(lines.join {} == nil)
     }
 
-    @Test func `a client is woken once for each time it had nothing`() throws {
+    @Test func `a client is woken once each time it had run out of lines`() throws {
         let lines = makeLines()
         let wakes = Atomic<Int>(0)
         try withExtendedLifetime(
@@ -55,7 +55,7 @@ struct LiveLinesTests {
         }
     }
 
-    @Test func `nothing is kept for a client that is gone`() throws {
+    @Test func `no line is kept for a cancelled client`() throws {
         let lines = makeLines()
         let client = try #require(lines.join {})
         client.cancel()
@@ -63,7 +63,7 @@ struct LiveLinesTests {
         #expect(client.next() == .end)
     }
 
-    @Test func `who is gone makes room`() throws {
+    @Test func `a client that leaves makes room for another one`() throws {
         let lines = makeLines()
         var clients = (0..<LiveLines.maximumClients).map { _ in lines.join {} }
         #expect(lines.join {} == nil)
@@ -72,7 +72,7 @@ struct LiveLinesTests {
         #expect(lines.join {} != nil)
     }
 
-    @Test func `waiting clients get an empty line now and then`() throws {
+    @Test func `waiting clients get an empty line from time to time`() throws {
         let lines = makeLines()
         let client = try #require(lines.join {})
         lines.sendHeartbeats()
@@ -85,14 +85,14 @@ struct LiveLinesTests {
         if case .lines(let bytes) = next { String(decoding: bytes, as: UTF8.self) } else { nil }
     }
 
-    @Test func `labels are escaped and seconds exact`() {
+    @Test func `labels are escaped and seconds are exact`() {
         #expect(MetricsPage.escaped("a\\b\"c\nd") == #"a\\b\"c\nd"#)
         #expect(MetricsPage.seconds(0) == "0")
         #expect(MetricsPage.seconds(1_500_000_000) == "1.5")
         #expect(MetricsPage.seconds(1) == "0.000000001")
     }
 
-    @Test func `a duration on a bound belongs to it`() {
+    @Test func `a duration equal to the bound of a bucket belongs to it`() {
         var durations = StallCounts.Durations()
         durations.add(250_000_000)
         durations.add(250_000_001)
@@ -103,9 +103,13 @@ struct LiveLinesTests {
 
     @Test(arguments: [
         ("9464", "127.0.0.1:9464"), ("localhost:1", "127.0.0.1:1"), ("0.0.0.0:80", "0.0.0.0:80"), ("[::1]:9464", "[::1]:9464"),
-    ]) func `listen addresses are read`(text: String, expected: String) { #expect(ListenAddress(text)?.description == expected) }
+    ]) func `listen addresses are parsed`(text: String, expected: String) {
+        #expect(ListenAddress(text)?.description == expected)
+    }
 
-    @Test(arguments: ["9464", "\"9464\"", "\"127.0.0.1:9464\""]) func `a file says it as text or number`(value: String) throws {
+    @Test(arguments: ["9464", "\"9464\"", "\"127.0.0.1:9464\""]) func `a file gives the listen address as text or number`(
+        value: String
+    ) throws {
         try TemporaryDirectory.with { directory in
             directory.write("{\"http\": {\"listen\": \(value)}}", to: "config.json")
             let settings = try Settings.load(commandLine: ["config": .string(directory.file("config.json"))], environment: [:])

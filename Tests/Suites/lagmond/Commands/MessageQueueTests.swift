@@ -5,12 +5,12 @@ internal import Testing
 
 @testable internal import lagmond
 
-@Suite("Messages that wait for their reader")
+@Suite("Queue of messages for a slow reader")
 struct MessageQueueTests {
     private static func text(_ line: [UInt8]) -> String { String(decoding: line, as: UTF8.self) }
 
-    /// Who reports goes on; what is too much is dropped, and the next line says how much.
-    @Test func `a reader that stands still holds up its thread alone`() throws {
+    /// The reporting thread continues; messages above the limit are dropped, and the next line reports how many.
+    @Test func `a reader that does not read delays only the queue thread`() throws {
         let isReading = Atomic(false)
         let hasBegun = Atomic(false)
         let written = Mutex<[String]>([])
@@ -22,7 +22,7 @@ struct MessageQueueTests {
             }
         )
         queue.add(Array("1".utf8))
-        // Taken, so that what comes now is one more batch.
+        // The message has left the queue, so the next messages are a new batch.
         #expect(eventually { hasBegun.load(ordering: .acquiring) })
         for number in 2...5 { queue.add(Array("\(number)".utf8)) }
         #expect(!queue.isEmpty && written.withLock { $0.isEmpty })

@@ -6,7 +6,7 @@ internal import Testing
 
 @testable internal import lagmond
 
-/// `/metrics` for who asks for OpenMetrics: the same figures, and a trace for each bucket that has one.
+/// `/metrics` for a client that asks for OpenMetrics: the same figures, and a trace for each bucket that has one.
 struct OpenMetricsTests {
     private static let place = StallCounts.LoopKey(loop: "main")
 
@@ -49,7 +49,7 @@ struct OpenMetricsTests {
         #expect(lines(text, "# {").count == 2)
     }
 
-    @Test func `a counter's family has no suffix, and the page an end`() {
+    @Test func `the family name of a counter has no suffix and the page ends with EOF`() {
         let text = page(.openMetrics)
         #expect(text.hasSuffix("\n# EOF\n") && lines(text, "# EOF").count == 1)
         #expect(lines(text, "# TYPE lagmonitor_stalled_seconds") == ["# TYPE lagmonitor_stalled_seconds counter"])
@@ -57,13 +57,13 @@ struct OpenMetricsTests {
         #expect(lines(text, "_total").allSatisfy { !$0.hasPrefix("#") })
     }
 
-    @Test func `who does not ask gets what there was`() {
+    @Test func `a client that does not ask for OpenMetrics gets the Prometheus format`() {
         let text = page(.prometheus)
         #expect(!text.contains("trace_id") && !text.contains("EOF"))
         #expect(text.contains("# TYPE lagmonitor_stalled_seconds_total counter\n") && text.contains(#"le="1"} 3\#n"#))
     }
 
-    @Test func `what the client accepts`() {
+    @Test func `the format follows what the client accepts`() {
         func format(_ headers: String...) -> MetricsFormat { MetricsFormat(accepting: headers) }
         let prometheus =
             "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5,"

@@ -13,7 +13,7 @@ struct OutputHeadersTests {
         return try Settings.load(commandLine: [:], environment: own.merging(environment) { $1 })
     }
 
-    @Test func `pairs and variables are read`() throws {
+    @Test func `header pairs and variables in them are read`() throws {
         let settings = try load("authorization=Bearer ${TOKEN}, x-tenant = a=b", environment: ["TOKEN": "s3cret"])
         #expect(settings.outputHeaders == ["authorization": "Bearer s3cret", "x-tenant": "a=b"])
     }
@@ -23,27 +23,27 @@ struct OutputHeadersTests {
         ("a=b,", "has no valid header name"), ("a=b,A=c", "\"A\" is given twice"),
         ("a=${NO_SUCH}", "environment variable not set: NO_SUCH"), ("a=${NO", "a ${ without a closing }"),
         ("a=${EVIL}", "contains a control character"),
-    ]) func `what is wrong is named`(headers: String, wrong: String) throws {
+    ]) func `an invalid header is refused with the reason`(headers: String, wrong: String) throws {
         let error = #expect(throws: SettingsError.self) { try load(headers, environment: ["EVIL": "b\r\nc: d"]) }
         let text = try #require(error?.errors.first).description
         #expect(text.contains("environment variable LAGMONITOR_OUTPUT_HEADERS: "))
         #expect(text.contains(wrong), "\(text)")
     }
 
-    @Test func `a secret is in no message`() throws {
+    @Test func `a header value appears in no message`() throws {
         let error = #expect(throws: SettingsError.self) { try load("a b=s3cret") }
         #expect(error?.errors.contains { $0.description.contains("s3cret") } == false)
     }
 
-    @Test func `other destinations take no headers`() throws {
+    @Test func `headers for a destination that takes none are refused`() throws {
         let error = #expect(throws: SettingsError.self) { try load("a=b", output: "stalls.jsonl") }
         #expect(error?.errors.first?.description.contains("stalls.jsonl takes no headers") == true)
-        // What the lines of a command go to by default.
+        // The default output of a command.
         let ofCommand = #expect(throws: SettingsError.self) {
             try Settings.load(commandLine: [:], environment: ["LAGMONITOR_OUTPUT_HEADERS": "a=b"], isForCommand: true)
         }
         #expect(ofCommand?.errors.first?.description.contains(": lagmond-stalls.jsonl takes no headers") == true)
-        // Of a weaker source, for a destination that is overruled.
+        // Headers of a weaker source are ignored if their destination is overridden.
         let environment = ["LAGMONITOR_OUTPUT_HEADERS": "a=b", "LAGMONITOR_OUTPUT_PATH": "otlp:http://a"]
         let settings = try Settings.load(commandLine: ["output.path": .string("-")], environment: environment)
         #expect(settings.outputHeaders == [:])

@@ -7,7 +7,7 @@ internal import Testing
 
 @testable internal import lagmond
 
-/// Where lagmond's lines go, and in which form.
+/// The destinations and formats of lagmond's lines.
 @Suite(.serialized) struct OutputTests {
     private static let stall = #"{"workload": {"steps": [{"kind": "sleep", "for_ms": 250, "start_ms": 50}]}, "duration_s": 0.8}"#
 
@@ -22,7 +22,7 @@ internal import Testing
     }
 
     @Test(arguments: [("native", "schema"), ("otlp", "resourceLogs"), ("ecs", "@timestamp"), ("sentry", "event_id")])
-    func `every format can be had`(format: String, first: String) throws {
+    func `the output is available in every format`(format: String, first: String) throws {
         try TemporaryDirectory.with { directory in
             try run(["--output", "file:o", "--format", format], in: directory)
             let lines = withoutRunqueue(directory.read("o").split(separator: "\n"))
@@ -34,7 +34,7 @@ internal import Testing
         }
     }
 
-    @Test func `a unix sockets reader gets the line`() throws {
+    @Test func `the reader of a Unix socket gets the line`() throws {
         try TemporaryDirectory.with { directory in
             let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
             defer { close(descriptor) }
@@ -61,20 +61,20 @@ internal import Testing
         }
     }
 
-    /// A reader that is not there costs the line, and nothing else.
+    /// If the reader is not there, only the line is lost.
     @Test(arguments: ["unix:nobody", "tcp:127.0.0.1:1", "otlp:http://127.0.0.1:1"])
-    func `a reader that is not there is counted`(output: String) throws {
+    func `lines for a reader that is not there are counted as dropped`(output: String) throws {
         try TemporaryDirectory.with { directory in
             directory.write(Self.stall, to: "c.json")
             let lagmond = try LagmondProcess(["--config", "c.json", "--output", output], in: directory)
             #expect(lagmond.wait() == 0)
             let counts = try #require(lagmond.errors.firstMatch(of: /stalls=([0-9]+) reported=0 dropped=([0-9]+)/)?.output)
-            // The stall of the workload, and what a busy machine adds: all of them are lost.
+            // The stall of the workload and those that a busy machine adds: all are lost.
             #expect(counts.1 != "0" && counts.2 == counts.1, "\(lagmond.errors)")
         }
     }
 
-    @Test func `files are numbered`() throws {
+    @Test func `rotated files are numbered`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(
                 #"{"output": {"path": "o", "max_bytes": 4096, "max_files": 1}, "duration_s": 2.5,"#
@@ -88,7 +88,7 @@ internal import Testing
         }
     }
 
-    @Test func `a file may say the output in one word`() {
+    @Test func `a file can give the output as one text`() {
         let short = SettingsFile(path: "F", bytes: Array(#"{"output": "journald"}"#.utf8))
         #expect(short.problems.isEmpty && short.values["output.path"] == .string("journald"))
         let wrong = SettingsFile(path: "F", bytes: Array(#"{"output": "udp:x"}"#.utf8)).problems.map(\.description)
@@ -101,7 +101,7 @@ internal import Testing
         )
     }
 
-    @Test func `what would be ignored is refused where it stands`() throws {
+    @Test func `a setting without effect is refused and its source is named`() throws {
         func problems(_ commandLine: [String: JSONValue], _ environment: [String: String] = [:]) -> [String] {
             let error = #expect(throws: SettingsError.self) {
                 try Settings.load(commandLine: commandLine, environment: environment)
@@ -135,7 +135,7 @@ internal import Testing
     }
 
     @Test(arguments: [(nil, 0o600), ("0600", 0o600), ("0640", 0o640), ("0644", 0o644)] as [(String?, mode_t)])
-    func `a mode says who may read the file`(mode: String?, expected: mode_t) throws {
+    func `the mode setting sets the permissions of the output file`(mode: String?, expected: mode_t) throws {
         try TemporaryDirectory.with { directory in
             var values = ["output.path": JSONValue.string(directory.file("o")), "output.max_bytes": .int(4096)]
             values["output.mode"] = mode.map(JSONValue.string)
@@ -149,7 +149,7 @@ internal import Testing
         }
     }
 
-    @Test func `sizes hold for the file that commands have by default`() throws {
+    @Test func `size settings apply to the default file of commands`() throws {
         let sizes = ["output.max_bytes": JSONValue.int(5000), "output.max_files": .int(2)]
         let settings = try Settings.load(commandLine: sizes, environment: [:], isForCommand: true)
         let rotation = try FileRotation(maxBytes: 5000, maxFiles: 2)
@@ -162,7 +162,7 @@ internal import Testing
         }
     }
 
-    @Test func `options are stronger than the file`() throws {
+    @Test func `options override the configuration file`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(#"{"output": {"path": "a", "format": "ecs", "max_bytes": 5000}}"#, to: "c.json")
             let settings = try Settings.load(

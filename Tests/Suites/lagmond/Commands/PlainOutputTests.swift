@@ -8,9 +8,9 @@ internal import Testing
 
 @testable internal import lagmond
 
-/// No output for people carries what a name brings along: whatever a watched program calls its threads, functions and files.
+/// No output for people contains control characters, whatever names a watched program gives its threads, functions and files.
 struct PlainOutputTests {
-    /// What changes a terminal or the order of what it shows; and letters, which do not.
+    /// Characters that control a terminal or change the order of displayed text, and harmless ones.
     private static let parts = [
         "\u{1b}[2J", "\u{1b}]0;title\u{7}", "\n", "\r", "\u{8}", "\u{9b}31m", "\u{9d}0;x\u{9c}", "\u{85}", "\u{7f}", "\u{202e}",
         "\u{2066}", "\u{200f}",
@@ -22,7 +22,7 @@ struct PlainOutputTests {
         (0..<Int.random(in: 1...6, using: &generator)).map { _ in parts.randomElement(using: &generator)! }.joined()
     }
 
-    /// Not by the function that is tested.
+    /// Does not use the function under test.
     private static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x0a: false
@@ -40,7 +40,7 @@ struct PlainOutputTests {
         "pc", "offset",
     ]
 
-    /// The line with other names; the structure stays.
+    /// The line with hostile names and the same structure.
     private static func hostile(_ line: String, _ generator: inout SeededGenerator) throws -> String {
         func changed(_ value: Any, _ key: String) -> Any {
             switch value {
@@ -55,7 +55,7 @@ struct PlainOutputTests {
         }
         let object = changed(try JSONSerialization.jsonObject(with: Data(line.utf8)), "")
         let text = String(decoding: try JSONSerialization.data(withJSONObject: object, options: .sortedKeys), as: UTF8.self)
-        // Foundation leaves fractions out that are zero.
+        // Foundation omits fractions that are zero.
         return text.replacing(#""duration_ms":400,"#, with: #""duration_ms":400.000,"#)
             .replacing(#""threshold_ms":150,"#, with: #""threshold_ms":150.000,"#) + "\n"
     }
@@ -75,29 +75,29 @@ struct PlainOutputTests {
         ["export", "--format", "folded", "a"], ["export", "--format", "perf", "a"], ["check", "a"], ["report", "a", "-o", "-"],
         ["top", "--json", "a"],
     ])
-    func `names from lines change no output`(command: [String]) throws {
+    func `names in lines put no control characters into the output`(command: [String]) throws {
         for seed: UInt64 in 1...3 {
             let lines = try Self.lines(seed: seed)
             let damaged = lines.replacing("\"pid\"", with: "\"pid\\u001b[2J\"")
             let (_, output, errors) = try LagmondProcess.run(command, files: ["a": lines + damaged])
             #expect(output.count > 100, "\(errors)")
-            // perf script has tabs of its own.
+            // The perf script format itself uses tabs.
             let own: [Unicode.Scalar] = command.contains("perf") ? ["\t"] : []
             #expect(Self.dangerous(in: output, allowing: own) == [], "seed \(seed)")
             #expect(Self.dangerous(in: errors) == [], "seed \(seed)")
         }
     }
 
-    @Test func `what is no record changes no terminal`() throws {
+    @Test func `input that is not a record puts no control characters on a terminal`() throws {
         let input = "\u{1b}]0;x\u{7}\n{\"a\":\"\u{9b}2J\"}\n{\"a\u{202e}\":\nplain\n"
         let (_, text, _) = try LagmondProcess.run(["symbolize", "--text", "a"], files: ["a": input])
         #expect(Self.dangerous(in: text) == [] && text.split(separator: "\n").count == 4 && text.hasSuffix("plain\n"), "\(text)")
-        // In a file it stays what it is.
+        // The output without --text is unchanged.
         let (_, piped, _) = try LagmondProcess.run(["symbolize", "a"], files: ["a": input])
         #expect(piped == input)
     }
 
-    @Test func `a name begins no line of its own`() throws {
+    @Test func `a name in a record never starts a new line`() throws {
         let plain = StallLines.line(1, more: Self.more)
         let expected = try LagmondProcess.run(["symbolize", "--text", "a"], files: ["a": plain]).output.split(separator: "\n")
             .count
@@ -109,7 +109,7 @@ struct PlainOutputTests {
         }
     }
 
-    @Test func `names on the command line and in messages`() throws {
+    @Test func `names on the command line put no control characters into messages`() throws {
         let name = "a\u{1b}]0;x\u{7}\u{202e}b"
         let commands = [["top"], ["check"], ["symbolize"], ["report"], ["run", "--config"], ["run", "--"]]
         for command in commands.map({ $0 + [name] }) {
@@ -118,7 +118,7 @@ struct PlainOutputTests {
         }
     }
 
-    @Test func `labels of metrics`() {
+    @Test func `names put no control characters into metric labels and stay distinct`() {
         var generator = SeededGenerator(seed: 7)
         let places = (0..<50).map { _ in
             StallCounts.LoopKey(target: Self.name(&generator), process: Self.name(&generator), loop: Self.name(&generator))
@@ -126,12 +126,12 @@ struct PlainOutputTests {
         let counts = StallCounts(places: places)
         let page = MetricsPage(counts: counts.snapshot, lags: Dictionary(places.map { ($0, 1) }) { $1 }, dropped: 0).text
         #expect(Self.dangerous(in: page) == [])
-        // Two names that look the same would be one series twice, which a scraper refuses.
+        // Two names that look the same would give a duplicate series, which a scraper refuses.
         let samples = page.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { $0.prefix(through: $0.lastIndex(of: "}")!) }
         #expect(Set(samples).count == samples.count)
     }
 
-    @Test func `lines and their messages as they are written`() throws {
+    @Test func `encoded lines and messages contain no control characters`() throws {
         var generator = SeededGenerator(seed: 8)
         for _ in 0..<200 {
             var record = StallRecord(
@@ -162,7 +162,7 @@ struct PlainOutputTests {
                 var encoder = RecordEncoder(context: .current(), format: format)
                 let line = encoder.encode(record) { String(decoding: $0, as: UTF8.self) }
                 #expect(Self.dangerous(in: line) == [] && line.dropLast().contains("\n") == false, "\(line)")
-                // What a reader gets is what was there.
+                // A reader gets the original name.
                 if format == .native {
                     let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
                     #expect(object?["loop"] as? String == record.loop && object?["culprit"] as? String == record.culprit)
