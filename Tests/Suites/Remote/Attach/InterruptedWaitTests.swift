@@ -9,20 +9,20 @@ internal import Testing
 @testable internal import LagRemote
 
 #if arch(x86_64)
-    /// A stop that meets a thread in `epoll_wait`, where it was meant for one that runs: the program does not notice it.
+    /// A stop meant for a running thread can meet it in `epoll_wait`: the program does not notice it.
     @Suite struct InterruptedWaitTests {
-        /// A program that sleeps in `epoll_wait`, until it is sent another line.
+        /// A program that sleeps in `epoll_wait` until it is sent another line.
         private static func withWaiter(_ body: (pid_t) throws -> Void) throws -> Int {
             let probe = try ObjectProbe("input")
             _ = try probe.sleepingObject(in: "e")
             try body(probe.pid)
-            // Either it still sleeps there, or it came back with EINTR.
+            // Either it still sleeps there, or its wait returned EINTR.
             probe.begin("x")
             return try probe.answer()
         }
 
-        /// A wait for a semaphore ends with EINTR by any stop (signal(7)).
-        @Test func `a capture that meets a wait for a semaphore does not end it`() throws {
+        /// Any stop ends a semaphore wait with EINTR (signal(7)).
+        @Test func `a capture during a semaphore wait does not interrupt the wait`() throws {
             let probe = try ObjectProbe("level")
             let (semop, semtimedop): (Int64, Int64) = (65, 220)
             probe.begin("m")
@@ -37,7 +37,7 @@ internal import Testing
             #expect(try probe.answer() == 0)
         }
 
-        @Test func `a capture that meets a wait does not end it`() throws {
+        @Test func `a capture during a wait for events does not interrupt the wait`() throws {
             let events = try Self.withWaiter(Self.capture)
             #expect(events == 1)
         }
@@ -55,8 +55,8 @@ internal import Testing
             #expect(Int(answer) == Int(CLL_SIGNAL_TAKEN) && snapshot.stack_length > 0)
         }
 
-        /// The number of a thread that has ended may be another process's by the time that it is held.
-        @Test func `a thread of another process is not stopped`() throws {
+        /// The ID of an exited thread may belong to another process by the time the thread is to be stopped.
+        @Test func `a thread that belongs to another process is not stopped`() throws {
             let tracer = try #require(clr_tracer_create())
             defer { clr_tracer_destroy(tracer) }
             var byte: UInt8 = 0
@@ -71,7 +71,7 @@ internal import Testing
                     let answer = clr_tracer_capture(tracer, other, pid, 0, 0, &snapshot, clb_now_ns() + 10_000_000_000)
                     #expect(Int(answer) != Int(CLL_SIGNAL_TAKEN))
                 }
-                // What seized it lets go by its thread's end, which comes after the answer.
+                // The tracing thread releases it when it exits, which happens after the answer.
                 let isFree = eventually {
                     (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8))?.contains("TracerPid:\t0") == true
                 }
@@ -82,13 +82,13 @@ internal import Testing
                 #expect(Int(clr_iteration_check_end(check, &seen)) == Int(CLR_ITERATION_UNSEEN))
                 var after = cll_thread_status()
                 try #require(cll_procfs_status(pid, pid, &after) == 0)
-                // A stop would have had it run.
+                // A stop would have made it run.
                 #expect(after.voluntary_switches == before.voluntary_switches)
             }
             #expect(events == 1)
         }
 
-        @Test func `a check for turns that meets a wait sees the wait and does not end it`() throws {
+        @Test func `an iteration check during a wait for events sees the wait and does not interrupt it`() throws {
             let events = try Self.withWaiter { pid in
                 var call = cll_thread_syscall()
                 try #require(cll_procfs_syscall(pid, pid, &call) == Int32(CLL_SYSCALL_BLOCKED))

@@ -4,7 +4,7 @@ internal import Testing
 @testable import LagMonitor
 @testable internal import LagRemote
 
-/// What is made of looks at a thread.
+/// What the detector concludes from samples of a thread.
 @Suite struct IterationDetectorTests {
     private static let ms: UInt64 = 1_000_000
 
@@ -26,7 +26,7 @@ internal import Testing
         IterationDetector(place: RestPlace(call: nil, stackPointer: 1000, programCounter: 7), hold: 50 * Self.ms)
     }
 
-    @Test func `the first rest and each one after work are reported`() {
+    @Test func `the first wait for events and each one after work are reported`() {
         var finder = finder()
         #expect(finder.observe(Self.resting(), at: 100 * Self.ms) == .rest)
         #expect(finder.observe(Self.resting(), at: 110 * Self.ms) == .nothing)
@@ -35,8 +35,8 @@ internal import Testing
         #expect(finder.observe(Self.resting(), at: 140 * Self.ms) == .rest)
     }
 
-    /// What it has computed since the last look it did behind its rest; more than the time in between it cannot have.
-    @Test func `a stretch begins where the schedulers account says`() {
+    /// What it has computed since the last sample came after its wait. It cannot have computed more than the time in between.
+    @Test func `a stretch of work begins at the time that follows from scheduler accounting`() {
         var finder = finder()
         _ = finder.observe(Self.resting(cpu: 5 * Self.ms), at: 100 * Self.ms)
         #expect(finder.observe(Self.running(cpu: 9 * Self.ms, delay: 2 * Self.ms), at: 120 * Self.ms) == .wake(114 * Self.ms))
@@ -44,17 +44,17 @@ internal import Testing
         #expect(finder.observe(Self.running(cpu: 99 * Self.ms), at: 140 * Self.ms) == .wake(130 * Self.ms))
     }
 
-    @Test func `asleep elsewhere is work`() {
+    @Test func `a sleep outside the wait for events counts as work`() {
         var finder = finder()
         _ = finder.observe(Self.resting(), at: 100 * Self.ms)
         let read = ThreadObservation(doing: .blocked(call: 63, stackPointer: 900, programCounter: 8), runs: 2)
         #expect(finder.observe(read, at: 110 * Self.ms) == .wake(110 * Self.ms))
-        // In a wait for events, but deeper: a handler's own.
+        // In a wait for events, but deeper in the stack: the wait of a handler.
         #expect(finder.observe(Self.resting(at: 800, runs: 3), at: 120 * Self.ms) == .nothing)
         #expect(finder.isAtWork)
     }
 
-    @Test func `a turn that another saw begins another stretch`() {
+    @Test func `an iteration reported by another source begins a new stretch of work`() {
         var finder = finder()
         _ = finder.observe(Self.resting(), at: 100 * Self.ms)
         _ = finder.observe(Self.running(), at: 110 * Self.ms)
@@ -64,11 +64,11 @@ internal import Testing
         #expect(finder.ended == TimeBounds(115 * Self.ms, likely: 119 * Self.ms, 119 * Self.ms))
         #expect(finder.began == TimeBounds(119 * Self.ms, likely: 119 * Self.ms, 120 * Self.ms))
         #expect(!finder.isInDoubt(at: 120 * Self.ms))
-        // Older than what is known.
+        // Older than the last known iteration.
         #expect(finder.recordIteration(at: 118 * Self.ms, after: 115 * Self.ms, before: 120 * Self.ms) == .nothing)
     }
 
-    @Test func `only a thread that cannot answer is held, not one that was not woken`() {
+    @Test func `a thread is stopped only if it was woken and the stop does not interrupt its wait`() {
         var finder = finder()
         _ = finder.observe(Self.resting(), at: 100 * Self.ms)
         _ = finder.observe(Self.running(), at: 110 * Self.ms)
@@ -76,7 +76,7 @@ internal import Testing
         #expect(!held1)
         let held2 = finder.mayBeHeld(at: 170 * Self.ms)
         #expect(held2)
-        // A futex goes on; a wait for events would return early.
+        // A futex wait continues after a stop; a wait for events would return early.
         let futex: Int64 = {
             #if arch(arm64)
                 98
@@ -96,8 +96,8 @@ internal import Testing
         #expect(!held5)
     }
 
-    /// Attached in the midst of a handler's own wait.
-    @Test func `the outer of two waits is the loops`() {
+    /// Attached during a wait of a handler.
+    @Test func `of two nested waits the outer one is the wait of the loop`() {
         var finder = finder()
         _ = finder.observe(Self.resting(), at: 100 * Self.ms)
         _ = finder.observe(Self.running(), at: 110 * Self.ms)
@@ -105,8 +105,8 @@ internal import Testing
         #expect(finder.place.stackPointer == 2000)
     }
 
-    /// A server on one eventfd (ZeroMQ), whose handler receives with a time-out: CPython's calls are not on the C stack.
-    @Test func `a handlers wait further out is work where calls do not nest`() {
+    /// A server on one eventfd (ZeroMQ) whose handler receives with a timeout: Python calls are not on the C stack.
+    @Test func `without nested C calls, a wait of a handler further out counts as work`() {
         var finder = finder()
         finder.recordInterpreter()
         _ = finder.observe(Self.resting(), at: 100 * Self.ms)
@@ -116,7 +116,7 @@ internal import Testing
         }
         #expect(finder.isAtWork)
         #expect(finder.observe(Self.resting(runs: 20), at: 300 * Self.ms) == .rest)
-        // Its loop is there now, or may be: it is found again at its former place.
+        // The loop may wait there now. It is found again at its former location.
         for look in 0..<60 as Range<UInt64> {
             _ = finder.observe(Self.resting(at: 2000, runs: 30 + look), at: (320 + look * 20) * Self.ms)
         }
@@ -126,7 +126,7 @@ internal import Testing
     }
 
     /// The C library's `pselect` takes more of the stack than its `ppoll`.
-    @Test func `a handlers poll at the stack pointer of the loops select is work`() throws {
+    @Test func `a poll by a handler at the stack pointer of the select of the loop is work`() throws {
         #if arch(arm64)
             let (select, poll): (Int64, Int64) = (72, 73)
         #else
@@ -146,7 +146,7 @@ internal import Testing
         #expect(finder.observe(asleep(in: select, isOfSeveral: true, runs: 3), at: 130 * Self.ms) == .rest)
     }
 
-    @Test func `a loop that has gone elsewhere is followed after a while`() {
+    @Test func `a loop that moves to another wait is followed after a while`() {
         var finder = finder()
         for look in 0..<10 { _ = finder.observe(Self.resting(runs: UInt64(look)), at: UInt64(look) * Self.ms) }
         var steps: [IterationDetector.Step] = []
@@ -161,7 +161,7 @@ internal import Testing
     }
 
     /// A handler of a loop on `poll` that waits on an epoll instance of its own, as libraries do.
-    @Test func `a handlers wait on epoll is work, and its loop is found again at once`() throws {
+    @Test func `a handler waiting on its own epoll instance is work, and its loop is found again at once`() throws {
         func resting(_ runs: UInt64) -> ThreadObservation {
             let poll: Int64 = {
                 #if arch(arm64)
@@ -182,14 +182,14 @@ internal import Testing
             let step = finder.observe(Self.resting(at: 800, runs: look, epoll: 5), at: look * 50 * Self.ms)
             if step == .rest { followed = look }
         }
-        // A second after it was last seen at its own wait.
+        // One second after it was last seen in its own wait.
         #expect(followed == 30 && finder.place.epoll == 5)
         _ = finder.observe(Self.running(runs: 41), at: 2050 * Self.ms)
         #expect(finder.observe(resting(42), at: 2060 * Self.ms) == .rest)
         #expect(finder.place.stackPointer == 1000 && finder.place.epoll == nil)
     }
 
-    @Test func `a helpers place takes some visits`() {
+    @Test func `the wait location of a helper thread is accepted only after several visits`() {
         var main = RestPlaceFinder(.first)
         #expect(main.observe(Self.running()) == nil)
         #expect(main.observe(Self.resting())?.stackPointer == 1000)
@@ -201,8 +201,8 @@ internal import Testing
         #expect(other.observe(Self.resting(runs: 1, epoll: 6)) { $0 == 6 }?.epoll == 6)
     }
 
-    /// A server that rests in accept: only if somebody says that it is a loop.
-    @Test func `another call is a place of named threads alone`() {
+    /// A server that waits in accept is a loop only if the selection names its thread.
+    @Test func `another blocking call is accepted as a wait for events only on named threads`() {
         var (named, other) = (RestPlaceFinder(.named), RestPlaceFinder(.first))
         let accept = { (runs: UInt64) in
             ThreadObservation(doing: .blocked(call: 43, stackPointer: 900, programCounter: 8), runs: runs)

@@ -5,7 +5,7 @@ internal import Testing
 struct SamplingPaceTests {
     private static let millisecond: UInt64 = 1_000_000
 
-    /// How long it takes until samples have found a loop in either half of its turn.
+    /// The time until samples have found a loop in both halves of its iteration.
     private static func time(untilBothSeenOf turn: UInt64, phase: UInt64, seed: UInt64) -> UInt64 {
         var pace = SamplingPace(seed: seed)
         var (now, seen) = (phase, Set<Bool>())
@@ -16,8 +16,8 @@ struct SamplingPaceTests {
         }
     }
 
-    @Test func `no loop that turns by a timer hides the other half of its turn`() {
-        // Those as long as the gaps are on average, and twice as long, would with equal gaps, for good.
+    @Test func `sampling finds both halves of the iterations of any timer-driven loop`() {
+        // With equal gaps between samples, iterations as long as a gap or twice as long would hide one half forever.
         for turn in Array(stride(from: 5000, through: 60_000, by: 370)) + [10_020, 20_000, 20_050, 20_100, 40_000, 40_100] {
             let turn = UInt64(turn) * 1000
             for phase in 0..<10 {
@@ -27,7 +27,7 @@ struct SamplingPaceTests {
         }
     }
 
-    @Test func `fifty samples a second are made of a loop at rest`() {
+    @Test func `a waiting loop is sampled fifty times a second`() {
         var pace = SamplingPace()
         let gaps = (0..<10_000).map { _ in pace.next() }
         #expect(gaps.allSatisfy { (15 * Self.millisecond..<25 * Self.millisecond).contains($0) })

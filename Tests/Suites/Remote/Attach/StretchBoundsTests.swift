@@ -5,7 +5,7 @@ internal import Testing
 @testable import LagMonitor
 @testable internal import LagRemote
 
-/// When stretches of work began and ended, by samples and by what was recorded of the thread's switches between them.
+/// When stretches of work began and ended, by samples and by the thread's context switches recorded between them.
 @Suite struct StretchBoundsTests {
     private static let ms: UInt64 = 1_000_000
     private typealias Record = (event: SwitchTrace.Event, milliseconds: UInt64)
@@ -39,7 +39,7 @@ internal import Testing
         TimeBounds(earliest * ms, likely: likely * ms, latest * ms)
     }
 
-    /// At rest at 100 ms.
+    /// In its wait for events at 100 ms.
     private func rested() -> IterationDetector {
         var finder = IterationDetector(place: RestPlace(call: nil, stackPointer: 1000, programCounter: 7), hold: 50 * Self.ms)
         _ = finder.observe(Self.resting(), at: 100 * Self.ms)
@@ -55,42 +55,42 @@ internal import Testing
 
     // MARK: Beginnings
 
-    @Test func `without records a stretch began between two samples`() {
+    @Test func `without switch records a stretch began between two samples`() {
         var finder = rested()
         #expect(finder.observe(Self.asleep(), at: 120 * Self.ms, seen: 121 * Self.ms) == .wake(120 * Self.ms))
         #expect(finder.began == Self.bounds(100, 120, 121))
     }
 
-    @Test func `what sleeps elsewhere began between its wake and its sleep`() {
+    @Test func `work that sleeps outside the wait began between its wakeup and its sleep`() {
         var finder = rested()
         let trace = Self.trace([(.running, 105), (.asleep, 106)], sampled: 120)
         #expect(finder.observe(Self.asleep(), at: 120 * Self.ms, trace) == .wake(105 * Self.ms))
         #expect(finder.began == Self.bounds(105, 105, 106))
     }
 
-    @Test func `the wait for a processor may belong to it`() {
+    @Test func `the delay before the thread got a processor may belong to the stretch`() {
         var finder = rested()
         let trace = Self.trace([(.running, 105), (.asleep, 106)], sampled: 120)
         _ = finder.observe(Self.asleep(delay: 2 * Self.ms), at: 120 * Self.ms, trace)
         #expect(finder.began == Self.bounds(103, 105, 106))
     }
 
-    /// It may have come by its wait since, without a sleep.
-    @Test func `what computes began between its wake and the sample`() {
+    /// It may have passed its wait since then, without a sleep.
+    @Test func `a computing stretch began between its wakeup and the sample`() {
         let finder = working(Self.running)
         #expect(finder.began == Self.bounds(105, 105, 120))
     }
 
-    @Test func `of several wakes the last is likely and the first is possible`() {
+    @Test func `of several wakeups the last is the likely start and the first the earliest`() {
         var finder = rested()
         let trace = Self.trace([(.running, 102), (.asleep, 103), (.running, 110)], sampled: 120)
         _ = finder.observe(Self.running, at: 120 * Self.ms, trace)
         #expect(finder.began == Self.bounds(102, 110, 120))
     }
 
-    /// `fsync` in a loop, an answer in parts. How long the loop's own rest was is not known: it was long.
+    /// Repeated `fsync`, or an answer received in parts. The length of the loop's own wait is unknown, but it was long.
     @Test(arguments: [(3, 130), (45, 178)] as [(UInt64, UInt64)])
-    func `work that sleeps again and again began behind the last long sleep`(nap: UInt64, likely: UInt64) {
+    func `work with repeated short sleeps began after the last long sleep`(nap: UInt64, likely: UInt64) {
         var finder = rested()
         let third = 133 + nap
         let naps: [Record] = [
@@ -108,8 +108,8 @@ internal import Testing
         #expect(finder.mayHaveBegun == nil)
     }
 
-    /// A loop with a timer of 20 ms, and a handler that polls for 30: nothing distinguishes them.
-    @Test func `of sleeps as long as the rests the last wake is likely`() {
+    /// A loop with a timer of 20 ms and a handler that polls for 30 ms cannot be distinguished.
+    @Test func `if sleeps are as long as the waits for events, the last wakeup is the likely start`() {
         var finder = rested()
         var trace = SwitchTrace(wasAsleep: true, since: 90 * Self.ms)
         trace.end(sampled: 150 * Self.ms, isRecorded: true, stamps: .none)
@@ -124,14 +124,14 @@ internal import Testing
         #expect(later.hasSleptAtWork && finder.mayHaveBegun == nil)
     }
 
-    @Test func `a preemption is no rest`() {
+    @Test func `a preemption does not count as a wait for events`() {
         var finder = rested()
         let trace = Self.trace([(.running, 105), (.preempted, 107), (.running, 112)], sampled: 120)
         _ = finder.observe(Self.running, at: 120 * Self.ms, trace)
         #expect(finder.began.likely == 105 * Self.ms)
     }
 
-    @Test(arguments: [true, false]) func `lost records widen the bounds`(isBefore: Bool) {
+    @Test(arguments: [true, false]) func `lost switch records widen the bounds of a start`(isBefore: Bool) {
         var finder = rested()
         var trace = Self.trace(isBefore ? [(.lost, 104), (.running, 105)] : [(.running, 105)], sampled: 120)
         if !isBefore { trace.recordFull() }
@@ -139,7 +139,7 @@ internal import Testing
         #expect(finder.began == Self.bounds(100, 120, 120))
     }
 
-    @Test func `what was not watched for turns may be younger`() {
+    @Test func `a stretch may have begun later if iterations went unwatched`() {
         var finder = working(Self.running)
         #expect(finder.recordUnwatched(since: 120 * Self.ms, until: 130 * Self.ms) == .nothing)
         #expect(finder.began == Self.bounds(105, 105, 130))
@@ -149,7 +149,7 @@ internal import Testing
 
     // MARK: Ends
 
-    @Test func `across a gap with time for a turn two turns are not joined`() {
+    @Test func `a gap long enough for an iteration separates two stretches`() {
         var finder = working(Self.running)
         #expect(finder.recordUnwatched(since: 130 * Self.ms, until: 229 * Self.ms) == .nothing)
         #expect(finder.began.likely == 105 * Self.ms)
@@ -157,58 +157,58 @@ internal import Testing
         #expect(finder.ended == Self.bounds(230, 280, 330) && finder.began == Self.bounds(230, 330, 330))
     }
 
-    @Test func `without records a stretch ended between two samples`() {
+    @Test func `without switch records a stretch ended between two samples`() {
         var finder = working(Self.running)
         #expect(finder.observe(Self.resting(3), at: 300 * Self.ms) == .rest)
         #expect(finder.ended == Self.bounds(120, 210, 300))
     }
 
-    @Test func `a stretch ended where its thread came by its wait`() {
+    @Test func `a stretch ended when its thread reached its wait`() {
         var finder = working(Self.running)
         let records: [Record] = [(.pass, 290), (.asleep, 291), (.running, 295), (.pass, 296), (.asleep, 297)]
         _ = finder.observe(Self.resting(3), at: 300 * Self.ms, Self.trace(records, sampled: 300, wasAsleep: false, stamps: .all))
         #expect(finder.ended == Self.bounds(290, 290, 290))
     }
 
-    @Test func `a pass that may not be the first is the latest end`() {
+    @Test func `a pass that may not be the first is the latest possible end`() {
         var finder = working(Self.running)
         let trace = Self.trace([(.pass, 290)], sampled: 300, wasAsleep: false, stamps: .some)
         _ = finder.observe(Self.resting(3), at: 300 * Self.ms, trace)
         #expect(finder.ended == Self.bounds(120, 290, 290))
     }
 
-    @Test func `a lost record before the first pass is one that may be it`() {
+    @Test func `a record lost before the first pass may have been the end`() {
         var finder = working(Self.running)
         let trace = Self.trace([(.lost, 280), (.pass, 290)], sampled: 300, wasAsleep: false, stamps: .all)
         _ = finder.observe(Self.resting(3), at: 300 * Self.ms, trace)
         #expect(finder.ended == Self.bounds(120, 290, 290))
     }
 
-    @Test func `without stamps it ended with a sleep since the last sample`() {
+    @Test func `without pass records a stretch ended with a sleep since the last sample`() {
         var finder = working(Self.running)
         let records: [Record] = [(.asleep, 270), (.running, 280), (.asleep, 281)]
         _ = finder.observe(Self.resting(3), at: 300 * Self.ms, Self.trace(records, sampled: 300, wasAsleep: false))
         #expect(finder.ended == Self.bounds(120, 270, 281))
     }
 
-    @Test func `what slept elsewhere did not end before its wake`() {
+    @Test func `a stretch that slept outside the wait did not end before its wakeup`() {
         var finder = working(Self.asleep())
         let trace = Self.trace([(.running, 280), (.asleep, 281)], sampled: 300)
         _ = finder.observe(Self.resting(3), at: 300 * Self.ms, trace)
         #expect(finder.ended == Self.bounds(280, 281, 281))
     }
 
-    /// Whether it slept in its wait then, or elsewhere, the sample does not say.
-    @Test func `a sleep that came with the sample is not the end for certain`() {
+    /// The sample does not show whether it slept in its wait or elsewhere.
+    @Test func `a sleep at the time of the sample is not a certain end`() {
         var finder = working(Self.asleep())
         let trace = Self.trace([(.running, 280), (.asleep, 301)], sampled: 300)
         _ = finder.observe(Self.resting(3), at: 300 * Self.ms, seen: 302 * Self.ms, trace)
         #expect(finder.ended == Self.bounds(280, 291, 302))
     }
 
-    // MARK: Turns without a rest that was seen
+    // MARK: Iterations without a sampled wait
 
-    @Test func `a turn ends one stretch and begins the next`() {
+    @Test func `an iteration ends one stretch and begins the next`() {
         var finder = working(Self.running)
         let trace = Self.trace([(.pass, 290), (.pass, 295)], sampled: 300, wasAsleep: false, stamps: .all)
         _ = finder.observe(Self.running, at: 300 * Self.ms, trace)
@@ -217,7 +217,7 @@ internal import Testing
         #expect(finder.began == Self.bounds(295, 295, 295))
     }
 
-    @Test func `what slept in its wait since then begins with its wake`() {
+    @Test func `after a sleep in the wait for events, a stretch begins with the wakeup`() {
         var finder = working(Self.running)
         let records: [Record] = [(.pass, 290), (.asleep, 291), (.running, 296)]
         let trace = Self.trace(records, sampled: 300, wasAsleep: false, stamps: .all)
@@ -226,29 +226,29 @@ internal import Testing
         #expect(finder.began == Self.bounds(290, 296, 296))
     }
 
-    /// The kernel's record of a thread that came by the function that its loop waits by.
+    /// The kernel's record of a thread that reached the function with which its loop waits.
     private static func pass(at pointer: UInt64, _ argument: UInt64 = 0, epoll: Int32? = nil) -> SwitchTrace.Event? {
         let found = clr_switch(time_ns: 1, kind: Int32(CLR_SWITCH_PASS), sp: pointer, first_argument: argument)
         return SwitchTrace.Event(found, of: RestPlace(call: nil, stackPointer: 1000, programCounter: 7, epoll: epoll))
     }
 
-    @Test func `a wait deeper in the stack is a handlers and no turn`() {
+    @Test func `a wait deeper in the stack belongs to a handler and is not an iteration`() {
         #expect(Self.pass(at: 992) == nil)
         #expect(Self.pass(at: 1000) == .pass)
-        // Whoever waits further out has left the function that waited before.
+        // A wait further out means that the thread has left the function that waited before.
         #expect(Self.pass(at: 2000) == .pass)
-        // Without registers each counts.
+        // Without registers each pass counts.
         #expect(Self.pass(at: .max) == .pass)
     }
 
-    @Test func `a wait on the loops epoll instance is a turn wherever it is`() {
+    @Test func `a wait on the epoll instance of the loop is an iteration at any stack depth`() {
         #expect(Self.pass(at: 800, 5, epoll: 5) == .pass)
         #expect(Self.pass(at: 800, 6, epoll: 5) == nil)
         #expect(Self.pass(at: 1000, 5, epoll: 5) == .pass)
     }
 
-    /// A server in Python whose handler receives with a time-out: that polls, too.
-    @Test func `a handlers wait further out is no turn where calls do not nest`() {
+    /// A server in Python whose handler receives with a timeout, which also calls poll.
+    @Test func `without nested C calls, a wait of a handler further out is not an iteration`() {
         var place = RestPlace(call: nil, stackPointer: 1000, programCounter: 7)
         place.callsNest = false
         #expect(place.isLoopsOwn(stackPointer: 1000, firstArgument: 0) && place.isLoopsOwn(stackPointer: 960, firstArgument: 0))
@@ -258,7 +258,7 @@ internal import Testing
         #expect(place.isLoopsOwn(stackPointer: 2000, firstArgument: 5) && !place.isLoopsOwn(stackPointer: 2000, firstArgument: 6))
     }
 
-    @Test func `passes after a full ring are not known`() {
+    @Test func `passes after the ring buffer is full are unknown`() {
         var finder = working(Self.running)
         var trace = Self.trace([(.pass, 290)], sampled: 300, wasAsleep: false, stamps: .all)
         trace.recordFull()
@@ -267,9 +267,9 @@ internal import Testing
         #expect(finder.ended == Self.bounds(290, 290, 290) && finder.began == Self.bounds(290, 301, 301))
     }
 
-    // MARK: When it is worth recording
+    // MARK: When recording is worthwhile
 
-    @Test func `a loop that is woken seldom is calm until it is busy`() {
+    @Test func `a loop that is rarely woken counts as calm until it is busy`() {
         var meter = CalmMeter()
         var (runs, now): (UInt64, UInt64) = (0, 0)
         let rest = { (added: UInt64) -> Bool in

@@ -8,7 +8,7 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// How a tracer waits for the stop of a thread that runs.
+/// How a tracer waits for a running thread to stop.
 @Suite struct TrapTests {
     /// A child that computes.
     private final class Computing {
@@ -39,21 +39,21 @@ internal import Testing
             snapshot.stack = stack.baseAddress?.assumingMemoryBound(to: UInt8.self)
             snapshot.capacity = UInt64(stack.count)
             let answer = clr_tracer_capture(tracer, pid, pid, 0, 0, &snapshot, clb_now_ns() + seconds * 1_000_000_000)
-            // It writes into no snapshot any more.
+            // Then it no longer writes into the snapshot.
             if answer == Int32(CLL_SIGNAL_PENDING) { _ = clr_tracer_withdraw(tracer) }
             body(snapshot)
             return answer
         }
     }
 
-    /// With the child's only processor: it stops when it gets that. Naps shorter than setting a timer takes kept it for some ms.
+    /// The child has only the tracer's processor: it stops when it gets it. Very short sleeps kept the processor for some ms.
     @Test(
         .enabled(
             if: access("/usr/bin/taskset", X_OK) == 0 && ProcessInfo.processInfo.activeProcessorCount > 1,
             "no taskset, or one processor on this machine"
         )
     )
-    func `a tracer gives its processor to the thread that it waits for`() throws {
+    func `a tracer yields its processor to the thread that it waits for`() throws {
         let before = Self.processors
         let one = try #require(before.split(whereSeparator: { ",-".contains($0) }).first)
         try Self.pin(to: String(one))
@@ -69,7 +69,7 @@ internal import Testing
         #expect(used / UInt64(captures) < 1_000_000)
     }
 
-    /// Those that this thread may use.
+    /// The processors that this thread may use.
     private static var processors: String { processors(of: "/proc/thread-self") }
 
     private static func processors(of thread: String) -> String {
@@ -78,7 +78,7 @@ internal import Testing
         return line.map { String($0.split(separator: "\t")[1]) } ?? ""
     }
 
-    /// This thread, and what it starts from then on.
+    /// Pins this thread, and the threads that it starts from then on.
     private static func pin(to processors: String) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/taskset")
@@ -89,7 +89,7 @@ internal import Testing
         try #require(process.terminationStatus == 0)
     }
 
-    /// Of this process's tracers, those that are pinned as this thread is: other tests have some, too.
+    /// This process's tracers that are pinned like this thread: other tests have tracers, too.
     private static var tracers: [String] {
         let folder = "/proc/self/task/"
         return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).map { folder + $0 }.filter {
@@ -103,8 +103,8 @@ internal import Testing
         return text.split(separator: " ").first.flatMap { UInt64($0) } ?? 0
     }
 
-    /// The kernel reports a child's stop to whichever thread asks first: that of another one has to be noticed as well.
-    @Test func `a stop is noticed whose report another thread takes`() throws {
+    /// The kernel reports a child's stop to the thread that asks first. A stop reported to another thread must be noticed, too.
+    @Test func `a stop is noticed even if another thread consumes its report`() throws {
         let child = try Computing()
         let tracer = try #require(clr_tracer_create())
         defer { clr_tracer_destroy(tracer) }
@@ -123,14 +123,15 @@ internal import Testing
         ended.wait()
     }
 
-    /// Of a signal that somebody has sent, the tracer's thread blocks all of its kind: it comes before the wait, which would be without its bell.
+    /// When a foreign signal with the number of the bell arrives, the tracer's thread blocks that number. If it arrives before the
+    /// wait, the wait would have no bell.
     @Test(
         .enabled(
             if: access("/usr/bin/taskset", X_OK) == 0 && ProcessInfo.processInfo.activeProcessorCount > 1,
             "no taskset, or one processor on this machine"
         )
     )
-    func `a wait that begins with somebody's signal is interrupted as others are`() throws {
+    func `a tracer that a foreign signal reaches before its wait still notices stops`() throws {
         let before = Self.processors
         let one = try #require(before.split(whereSeparator: { ",-".contains($0) }).last)
         try Self.pin(to: String(one))
@@ -140,7 +141,7 @@ internal import Testing
         defer { clr_tracer_destroy(tracer) }
         let thread = try #require(eventually { Self.tracers.count == 1 } ? Self.tracers.first : nil)
         let tid = try #require(thread.split(separator: "/").last.flatMap { pid_t($0) })
-        // It goes from thread to thread until none takes it.
+        // The signal moves from thread to thread until all of them block it.
         let bell = __libc_current_sigrtmax() - 1
         var bells = sigset_t()
         sigemptyset(&bells)
@@ -168,11 +169,11 @@ internal import Testing
         ended.wait()
     }
 
-    @Test func `whoever supervises a child leaves a tracer's stop to the tracer`() throws {
+    @Test func `the supervisor of a child leaves a stop by the tracer to the tracer`() throws {
         let child = try Computing()
         let tracer = try #require(clr_tracer_create())
         defer { clr_tracer_destroy(tracer) }
-        // While the child stands still.
+        // While the child is stopped.
         clr_tracer_set_hook(
             tracer,
             nil,
@@ -190,8 +191,8 @@ internal import Testing
         #expect(Self.seen.load(as: Bool.self))
     }
 
-    /// A goroutine's is in the heap, among other memory.
-    @Test func `no more of a stack is copied than a runtime says`() throws {
+    /// A goroutine's stack is in the heap, among other memory.
+    @Test func `a stack copy ends at the limit that the language runtime gives`() throws {
         let child = try Computing()
         let tracer = try #require(clr_tracer_create())
         defer { clr_tracer_destroy(tracer) }
@@ -207,7 +208,7 @@ internal import Testing
         #expect(copied == 1000 + UInt64(CLL_RED_ZONE))
     }
 
-    // Unsafe: the tracer's thread writes it before its answer, and this one reads it behind; one test uses it.
+    // Unsafe: the tracer's thread writes it before its answer, and this thread reads it afterwards. Only one test uses it.
     private nonisolated(unsafe) static let seen: UnsafeMutableRawPointer = {
         let place = UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1)
         place.storeBytes(of: false, as: Bool.self)

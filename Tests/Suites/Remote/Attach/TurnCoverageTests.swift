@@ -4,11 +4,11 @@ internal import Testing
 
 /// Times are injected; nothing sleeps.
 struct TurnCoverageTests {
-    @Test func `an action needs that no turn can have gone unseen since the proof before`() {
+    @Test func `an action requires that no iteration can have gone unseen since the previous check`() {
         let coverage = TurnCoverage()
         #expect(!coverage.isWanted)
         coverage.record(true, at: 5)
-        // Nothing is known of before.
+        // Nothing is known about the time before.
         #expect(!coverage.isComplete(at: 10) && coverage.isWanted)
         coverage.record(false, at: 12)
         coverage.record(true, at: 15)
@@ -20,7 +20,7 @@ struct TurnCoverageTests {
         #expect(!coverage.isComplete(at: 40))
     }
 
-    @Test func `a sampler that stands still proves nothing`() {
+    @Test func `a stopped sampler proves nothing`() {
         let coverage = TurnCoverage()
         for time in UInt64(1)...3 {
             coverage.record(true, at: time * 10)

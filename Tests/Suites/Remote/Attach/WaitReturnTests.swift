@@ -3,7 +3,7 @@ internal import Testing
 
 @testable internal import LagRemote
 
-@Suite("A wait that is made the other way since there are threads")
+@Suite("A wait whose code path changes when the program starts threads")
 struct WaitReturnTests {
     private static let program: UInt64 = 0x7000
 
@@ -11,7 +11,7 @@ struct WaitReturnTests {
         RestPlace(call: nil, stackPointer: stackPointer, programCounter: Self.program + instruction, kind: kind)
     }
 
-    /// With a stack of this process: its word is where the call returns to.
+    /// Calls `check` with a stack of this process; `word` holds the return address of the call.
     private func withStack(_ check: (_ word: UnsafeMutablePointer<UInt64>, _ top: UInt64) -> Void) {
         withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 64) { stack in
             stack.initialize(repeating: 0)
@@ -21,13 +21,13 @@ struct WaitReturnTests {
         }
     }
 
-    @Test func `it is the loop's while what it returns to is the same`() {
+    @Test func `a wait on another code path is the wait of the loop if its return address is the same`() {
         withStack { word, top in
             var waitReturn = WaitReturn(process: getpid())
             let fast = place(at: top, instruction: 0x30)
             let slow = place(at: top - 40, instruction: 0x6f)
             let loopsWord = word.pointee
-            // It may have gone on when it was first read.
+            // It may have continued when it was first read.
             word.pointee = 0x4760
             waitReturn.record(fast)
             word.pointee = loopsWord
@@ -35,13 +35,13 @@ struct WaitReturnTests {
             #expect(!waitReturn.isLoops(slow, at: fast))
             waitReturn.record(fast)
             #expect(waitReturn.isLoops(slow, at: fast))
-            // A handler that the loop's function has called.
+            // A handler that the loop's function called.
             word.pointee = 0x4760
             #expect(!waitReturn.isLoops(slow, at: fast))
         }
     }
 
-    @Test func `the same instruction, another function and another kind are other waits`() {
+    @Test func `a wait by the same instruction, another function or another call is a different wait`() {
         withStack { _, top in
             var waitReturn = WaitReturn(process: getpid())
             let fast = place(at: top, instruction: 0x30)
