@@ -18,7 +18,8 @@ struct FrameMemberTests {
         inlined: false,
         inApp: true,
         isAsync: true,
-        skipped: 7
+        skipped: 7,
+        tailCall: true
     )
 
     private var names: [String] { FrameMember.all.map { "\($0.name)" } }

@@ -5,7 +5,7 @@ internal import Testing
 @testable internal import LagReader
 @testable internal import lagmond
 
-/// What keeps a page, and the memory for it, small.
+/// The bounds on the size of a page and on the memory for it.
 struct ReportBoundsTests {
     private func aggregate(_ lines: [String]) -> ReportAggregate {
         var consumer = ReportConsumer(times: .min ..< .max, deduplicator: StallDeduplicator())
@@ -17,7 +17,7 @@ struct ReportBoundsTests {
         return consumer.finish()
     }
 
-    /// Lines with a great many groups, stacks, hosts and times, and long names.
+    /// Lines with many groups, stacks, hosts and times, and long names.
     private func wide(_ count: Int) -> [String] {
         (0..<count).map { number in
             let frames = (0..<40).map {
@@ -30,7 +30,7 @@ struct ReportBoundsTests {
         }
     }
 
-    @Test func `a page of any lines is of a bounded size`() {
+    @Test func `the page size is bounded for any input`() {
         let report = Report(aggregate(wide(1500)), title: "wide", inputs: ["a"], inputErrors: [], top: 200)
         let page = ReportPage(report: report, version: "0").bytes()
         #expect(report.all.count == 1500)
@@ -39,8 +39,9 @@ struct ReportBoundsTests {
         #expect(report.withoutDetails > 0)
     }
 
-    /// What `sanitized` makes longer: marks of direction and control characters become six bytes, bytes that are no UTF-8 three.
-    @Test(arguments: ["<", "\u{202e}", "\u{9b}", "\u{7f}", "a", "ä"]) func `the size is that in the page`(text: String) {
+    /// `sanitized` lengthens text: direction marks and control characters to six bytes, bytes that are not UTF-8 to three.
+    @Test(arguments: ["<", "\u{202e}", "\u{9b}", "\u{7f}", "a", "ä"])
+    func `the computed size of text equals its size in the page`(text: String) {
         let bytes = Array(text.utf8)
         #expect(ReportData.size(bytes) == ReportData.sanitized(bytes).count)
         #expect(ReportData.size([0xff]) == 3)
@@ -51,7 +52,7 @@ struct ReportBoundsTests {
         #expect(page.count < 5_000_000, "\(page.count)")
     }
 
-    @Test func `incidents of any number and size have a bounded list`() {
+    @Test func `the incident list is bounded for any number and size of incidents`() {
         let name = String(repeating: "<.", count: 300)
         let lines = (0..<1000).map { number in
             StallLines.line(number, fingerprint: "v1:\(number)", culprit: name, more: ",\"incident\":\"incident-\(number / 20)\"")
@@ -67,8 +68,8 @@ struct ReportBoundsTests {
         #expect(table.contains("12 shorter ones"))
     }
 
-    /// Several threads read, and what each found is added up.
-    @Test func `incidents of two readers are those of one`() {
+    /// Several threads read, and their results are merged.
+    @Test func `incidents merged from two readers equal those of one reader`() {
         let lines = (0..<60).map { number in
             let incident = ",\"incident\":\"incident-\(number % 3)\""
             return StallLines.line(number, milliseconds: "\(100 + number * 7 % 60).000", more: incident)
@@ -81,7 +82,7 @@ struct ReportBoundsTests {
         #expect(ReportTables(report: whole).incidents() == ReportTables(report: added).incidents())
     }
 
-    @Test func `cells grow wider instead of more`() {
+    @Test func `time cells widen instead of exceeding the limit`() {
         var cells = TimeCells()
         var total: UInt64 = 0
         for number in 0..<400_000 {
@@ -96,7 +97,9 @@ struct ReportBoundsTests {
         #expect(fitted.cells.values.reduce(0) { $0 + $1.count } == total)
     }
 
-    @Test(arguments: [Int64.min, Int64.min + 1, .max, .max - 1]) func `times at the edges of what there is add up`(time: Int64) {
+    @Test(arguments: [Int64.min, Int64.min + 1, .max, .max - 1]) func `cells with times at the limits of the range add up`(
+        time: Int64
+    ) {
         var coarse = TimeCells(limit: 1)
         for number: Int64 in 0..<8 { coarse.add(series: 0, row: 0, time: number * 86_400_000_000_000 * 3, nanoseconds: 1) }
         var (one, two) = (TimeCells(limit: 2), TimeCells(limit: 2))
@@ -106,13 +109,13 @@ struct ReportBoundsTests {
         #expect(one.cells.values.reduce(0) { $0 + $1.count } == 10)
     }
 
-    @Test func `every width is a multiple of the one before`() {
+    @Test func `every cell width is a multiple of the previous one`() {
         for (narrow, wide) in zip(TimeCells.widths, TimeCells.widths.dropFirst()) {
             #expect(wide > narrow && wide % narrow == 0, "\(narrow) \(wide)")
         }
     }
 
-    @Test func `cells of two readers add up as if one had read all`() {
+    @Test func `cells merged from two readers equal those of one reader`() {
         var (one, two, both) = (TimeCells(), TimeCells(), TimeCells())
         for number in 0..<450_000 {
             let time = Int64(number) * 3_000_000
@@ -128,7 +131,7 @@ struct ReportBoundsTests {
         #expect(one.cells.mapValues(\.count) == both.cells.mapValues(\.count))
     }
 
-    @Test func `times before 1970 have columns too`() {
+    @Test func `times before 1970 have columns`() {
         var cells = TimeCells()
         cells.add(series: 0, row: 0, time: -1, nanoseconds: 1)
         cells.add(series: 0, row: 0, time: 0, nanoseconds: 1)
@@ -136,7 +139,7 @@ struct ReportBoundsTests {
         #expect(cells.firstColumn == -1)
     }
 
-    @Test func `durations fall into the row that they begin in`() {
+    @Test func `a duration equal to the edge of a row belongs to that row`() {
         #expect(DurationRow.edges == DurationRow.edges.sorted())
         #expect(Set(DurationRow.edges).count == DurationRow.edges.count)
         #expect(DurationRow.row(nanoseconds: 999_999) == 0)
@@ -146,7 +149,7 @@ struct ReportBoundsTests {
         }
     }
 
-    @Test func `the longest stalls are kept in any order`() {
+    @Test func `the same longest stalls are kept in any input order`() {
         func stall(_ number: Int) -> RetainedStall {
             RetainedStall(
                 id: "\(number)",
@@ -167,7 +170,7 @@ struct ReportBoundsTests {
         #expect(forward.sorted.allSatisfy { $0.nanoseconds >= 5 })
     }
 
-    @Test func `a shelf that is full keeps the heaviest groups`() {
+    @Test func `a full line store keeps the lines of the heaviest groups`() {
         var lineStore = LineStore()
         let line = [UInt8](repeating: 0x20, count: LineStore.maximumLineBytes)
         let groups = 2 * LineStore.maximumBytes / LineStore.maximumLineBytes
@@ -192,7 +195,7 @@ struct ReportBoundsTests {
         #expect(!kept.contains(4))
     }
 
-    @Test func `a tree is pruned by weight and says what is gone`() {
+    @Test func `a tree is pruned by weight and reports how much is missing`() {
         var tree = StackTree()
         var scanner = LineScanner()
         for number in 1...50 {
@@ -210,8 +213,8 @@ struct ReportBoundsTests {
         #expect(pruned.nodes.reduce(0) { $0 + $1.ownNanoseconds + $1.prunedNanoseconds } == 12_750_000_000)
     }
 
-    /// The same name in the program and in a library, and in samples that are names alone.
-    @Test func `a library's function is not the program's of that name`() throws {
+    /// The same name in the program, in a library, and in samples that contain only names.
+    @Test func `functions of program and library with the same name are different frames`() throws {
         var tree = StackTree()
         var scanner = LineScanner()
         let line = StallLines.line(1)
@@ -233,7 +236,7 @@ struct ReportBoundsTests {
         #expect(mains.first { $0.origin == .library }?.module == "libc.so.6")
     }
 
-    @Test func `a stack that came before is known at other addresses`() {
+    @Test func `the same stack at other addresses uses the same nodes`() {
         var tree = StackTree()
         var scanner = LineScanner()
         for pc in ["0x7ffbe1ccb12b", "0x123"] {

@@ -4,9 +4,9 @@ internal import Testing
 
 @testable internal import lagmond
 
-/// Where the page goes.
+/// The destination of the page.
 struct ReportOutputTests {
-    @Test func `the page replaces the one before and keeps its rights and links`() throws {
+    @Test func `the page replaces an older one and keeps its permissions and links`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(StallLines.line(1), to: "a")
             directory.write("the one before", to: "real.html")
@@ -24,8 +24,8 @@ struct ReportOutputTests {
         }
     }
 
-    /// In a container every run has the same number.
-    @Test func `what an interrupted run left is not in the way`() throws {
+    /// In a container every run has the same process ID.
+    @Test func `a partial file of an interrupted run does not prevent writing`() throws {
         try TemporaryDirectory.with { directory in
             let left = "page.html.\(getpid()).part"
             directory.write("half", to: left)
@@ -39,7 +39,7 @@ struct ReportOutputTests {
     @Test(arguments: [
         ("gone/page.html", "No such file or directory"), ("folder", "Is a directory"), ("/dev/full", "No space left"),
     ])
-    func `what cannot be written is named`(path: String, reason: String) throws {
+    func `a page that cannot be written is reported with path and reason`(path: String, reason: String) throws {
         try TemporaryDirectory.with { directory in
             directory.write(StallLines.line(1), to: "a")
             mkdir(directory.file("folder"), 0o700)
@@ -50,7 +50,7 @@ struct ReportOutputTests {
         }
     }
 
-    @Test func `what is read is not overwritten`() throws {
+    @Test func `an input file is not overwritten`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(StallLines.line(1), to: "a")
             #expect(symlink("a", directory.file("link")) == 0)
@@ -61,7 +61,7 @@ struct ReportOutputTests {
         }
     }
 
-    @Test func `what is read from stdin is not overwritten`() throws {
+    @Test func `a file that stdin reads is not overwritten`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(StallLines.line(1), to: "a")
             let status = try LagmondProcess.shell("lagmond report -o a <a", in: directory)
@@ -76,7 +76,7 @@ struct ReportOutputTests {
         }
     }
 
-    @Test func `without any file no page is written`() throws {
+    @Test func `no page is written if no input could be opened`() throws {
         try TemporaryDirectory.with { directory in
             directory.write("the one before", to: "page.html")
             let lagmond = try LagmondProcess(["report", "gone", "-o", "page.html"], in: directory)
@@ -85,7 +85,7 @@ struct ReportOutputTests {
         }
     }
 
-    @Test func `a missing file is reported and the others make the page`() throws {
+    @Test func `a missing file is reported and the page contains the other files`() throws {
         let arguments = ["report", "gone", "a", "-o", "-"]
         let (status, output, errors) = try LagmondProcess.run(arguments, files: ["a": StallLines.line(1)])
         #expect(status == 66)
@@ -99,13 +99,13 @@ struct ReportOutputTests {
         (["-o", "x", "--since", "soon"], "allowed: 2026-11-21T18:00:00Z"), ([], "Missing expected argument"),
         (["-o", "x", "--title", String(repeating: "t", count: 201)], "allowed: 200"), (["-o", ""], "the name of a file"),
     ])
-    func `wrong options are refused`(arguments: [String], part: String) throws {
+    func `invalid options are refused`(arguments: [String], part: String) throws {
         let (status, _, errors) = try LagmondProcess.run(["report", "a"] + arguments, files: ["a": StallLines.line(1)])
         #expect(status == 64)
         #expect(errors.contains(part), "\(errors)")
     }
 
-    @Test func `SHA-256 is the standard's`() {
+    @Test func `SHA-256 hashes match the test vectors of the standard`() {
         func hex(_ text: String) -> String { SHA256.hash(Array(text.utf8)).map { String(format: "%02x", $0) }.joined() }
         #expect(hex("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
         #expect(hex("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")

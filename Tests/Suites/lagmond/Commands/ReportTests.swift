@@ -21,7 +21,7 @@ struct ReportTests {
         return output
     }
 
-    /// What stands in the script element with this id, as JSON.
+    /// The JSON content of the script element with this id.
     private func data(_ page: String, _ id: String = "data") throws -> [String: Any] {
         let start = try #require(page.range(of: "<script type=\"application/json\" id=\"\(id)\">"))
         let end = try #require(page.range(of: "</script>", range: start.upperBound..<page.endIndex))
@@ -29,7 +29,7 @@ struct ReportTests {
         return try #require(try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
     }
 
-    @Test func `groups are ranked in the table and in the data`() throws {
+    @Test func `groups have the same ranking in the table and in the data`() throws {
         let page = try page(lines)
         let groups = try #require(try data(page)["groups"] as? [[String: Any]])
         #expect(groups.map { $0["culprit"] as? String } == ["App.acquire", "App.hang", "App.compute"])
@@ -40,7 +40,7 @@ struct ReportTests {
         #expect(page.contains("<td class=\"number\" data-value=\"6400.0\">6.4 s</td>"))
     }
 
-    @Test func `the template of traces is in the data, and nothing but an address`() throws {
+    @Test func `the trace link template is in the data and must be a web address`() throws {
         let template = "https://tempo.example/</script>/trace/{trace_id}?span={span_id}"
         #expect(try data(page(lines, ["--trace-link", template]))["trace_link"] as? String == template)
         #expect(try data(page(lines))["trace_link"] == nil)
@@ -56,7 +56,7 @@ struct ReportTests {
         }
     }
 
-    @Test func `losses of each reason count, and each once`() throws {
+    @Test func `lost lines of each reason are counted, and each notice once`() throws {
         func notice(_ reason: String, _ count: Int) -> String {
             #"{"schema":"lagmonitor.stall.v1","event":"dropped","host_name":"a","pid":1,"mono_us":12,"reason":"\#(reason)","#
                 + #""dropped":\#(count),"dropped_total":8}"# + "\n"
@@ -65,7 +65,7 @@ struct ReportTests {
         #expect(try page(lines + notices + notices).contains("lost by monitors: 8"))
     }
 
-    @Test func `what goes on and what was abandoned is said`() throws {
+    @Test func `unfinished and abandoned stalls are marked`() throws {
         let page = try page(lines + StallLines.line(5, phase: "abandoned", milliseconds: "7000.000"))
         #expect(page.contains("Stalls without an end: <b>1</b>."))
         #expect(page.contains("Abandoned stalls: <b>1</b>."))
@@ -73,7 +73,7 @@ struct ReportTests {
         #expect(page.contains("≥ 7 s<small class=\"open\">abandoned</small>"))
     }
 
-    @Test func `the call graph holds all the time that was stalled`() throws {
+    @Test func `the call graph contains all stalled time`() throws {
         let all = try data(page(lines + StallLines.line(6, milliseconds: "400.000", more: StallLines.tree)))
         let trees = try #require(all["trees"] as? [[Double]])
         let frames = try #require(all["frames"] as? [[Any]])
@@ -89,14 +89,14 @@ struct ReportTests {
         #expect(frames.contains { $0[0] as? String == "__lll_lock_wait" })
     }
 
-    @Test func `the line of a stall is there as it was written`() throws {
+    @Test func `the page contains the line of a stall as written`() throws {
         let page = try page(StallLines.line(1, more: #","wchan":"futex_do_wait","future_field":{"a":[1,"<"]}"#))
         let stall = try data(page, "stall-0")
         #expect(stall["wchan"] as? String == "futex_do_wait")
         #expect((stall["future_field"] as? [String: [AnyHashable]])?["a"] == [1, "<"])
     }
 
-    @Test func `hostile text stays text`() throws {
+    @Test func `hostile text does not become markup`() throws {
         let line = StallLines.line(1, fingerprint: "v1:<b>&'\\\"", host: Self.hostile, culprit: Self.hostile)
             .replacing("main was stalled", with: Self.hostile).replacing(#""loop":"main""#, with: "\"loop\":\"\(Self.hostile)\"")
         let page = try page(line, ["--title", "</title><script>hostile()</script>"])
@@ -106,7 +106,7 @@ struct ReportTests {
         #expect(!page.contains("<b>&"))
         #expect(!page.contains("\u{202e}evil</bdi>"))
         #expect(page.contains("<title>&lt;/title&gt;&lt;script&gt;hostile()"))
-        // The browser sees as many scripts as were written.
+        // The browser finds exactly the scripts that were written.
         #expect(page.components(separatedBy: "<script").count == 4)
         #expect(page.components(separatedBy: "</script").count == 4)
         #expect(
@@ -115,7 +115,7 @@ struct ReportTests {
         )
     }
 
-    @Test func `bytes that are no text do not break the page`() throws {
+    @Test func `bytes that are not UTF-8 do not break the page`() throws {
         try TemporaryDirectory.with { directory in
             let bytes = Data(StallLines.line(1).utf8).split(separator: UInt8(ascii: "\n"))[0]
             let broken =
@@ -129,7 +129,7 @@ struct ReportTests {
         }
     }
 
-    @Test func `the policy allows nothing but the page itself`() throws {
+    @Test func `the content security policy allows only the page itself`() throws {
         let page = try page(lines)
         let policy = try #require(page.firstMatch(of: /Content-Security-Policy" content="([^"]*)"/)?.1)
         let parts = policy.split(separator: "; ")
@@ -139,7 +139,7 @@ struct ReportTests {
         let style = try element(page, "<style>", "</style>")
         #expect(parts.contains("script-src 'sha256-\(hash(script))'"))
         #expect(parts.contains("style-src 'sha256-\(hash(style))'"))
-        // Nothing that the policy would refuse, or that would load something.
+        // The page contains nothing that the policy refuses or that loads something.
         let markup = page.replacing(script, with: "").replacing(style, with: "")
         #expect(markup.firstMatch(of: /<[^>]* (?:style|on[a-z]+|src|srcset|action)=/) == nil)
         #expect(markup.matches(of: /href="([^"]*)"/).map { String($0.1) } == ["#groups"])
@@ -149,14 +149,14 @@ struct ReportTests {
         #expect(!script.contains("innerHTML") && !script.contains("eval(") && !script.contains("insertAdjacent"))
     }
 
-    @Test func `same lines make the same page in any order`() throws {
+    @Test func `the same lines create the same page in any order`() throws {
         let separate = lines.split(separator: "\n").map { $0 + "\n" }
         let first = try page(lines)
         #expect(first == (try page(lines)))
         #expect(first == (try page(separate.reversed().joined())))
     }
 
-    /// As `top --by incident` groups them; a stall that delays no other is not listed.
+    /// The grouping is that of `top --by incident`; a stall that delays no other is not listed.
     @Test func `an incident is one row with its stalls`() throws {
         let (first, second) = (#","incident":"01a1ff4b-first""#, #","incident":"01a1ff4b-second""#)
         let lines = [
@@ -174,7 +174,7 @@ struct ReportTests {
         #expect(table.contains("2 s") && table.contains(">3</td>"), "\(table)")
         #expect(table.contains("App.<wbr>hold") && table.contains("≥ 900 ms") && table.contains("700 ms"), "\(table)")
         #expect(!table.contains("alone") && !table.contains("other"), "\(table)")
-        // Each opens its detail.
+        // Each stall opens its details.
         let details = table.matches(of: /data-detail="(\d+)"/).map { String($0.1) }
         #expect(details.count == 3 && Set(details).count == 3)
         for detail in details { #expect(try data(page, "stall-\(detail)")["incident"] as? String == "01a1ff4b-first") }
@@ -182,14 +182,14 @@ struct ReportTests {
         #expect(try self.page(StallLines.line(1)).contains("No incident of several stalls was found."))
     }
 
-    @Test func `no lines make a page that says so`() throws {
+    @Test func `the page for no lines states that nothing stalled`() throws {
         let page = try page("")
         #expect(page.contains("Nothing stalled in what was read."))
         #expect(page.contains("No stalls were found."))
         #expect(try data(page)["groups"] as? [Int] == [])
     }
 
-    @Test func `damage is counted at the top`() throws {
+    @Test func `damaged lines are counted at the top of the page`() throws {
         let text =
             StallLines.line(1) + "{\"half\":\n{\"a\":1}\n" + StallLines.line(2).replacing("\"pid\"", with: "\"pid")
             + StallLines.line(3).replacing("duration_ms", with: "length_ms") + StallLines.line(4)
@@ -204,7 +204,7 @@ struct ReportTests {
         }
     }
 
-    @Test func `what has no place is summed up`() throws {
+    @Test func `groups beyond the limit are summed up in one`() throws {
         let many = (0..<12).map {
             StallLines.line(
                 $0,
@@ -223,7 +223,7 @@ struct ReportTests {
         #expect(page.contains("Groups summarized as the last one: <b>7</b>."))
     }
 
-    @Test func `times narrow what is counted`() throws {
+    @Test func `the since option limits the counted stalls`() throws {
         let page = try page(lines, ["--since", "2027-01-01"])
         #expect(page.contains("No stalls were found."))
         #expect(page.contains("Stalls that began outside the given times: <b>4</b>."))

@@ -3,7 +3,7 @@ internal import Testing
 
 @testable internal import lagmond
 
-/// Which rules the settings choose, with which parameters.
+/// The rules that the settings choose, and their parameters.
 @Suite struct RuleSettingsTests {
     private func load(
         _ file: String? = nil,
@@ -22,7 +22,7 @@ internal import Testing
         Set(RuleName.allCases.filter { $0.isIncluded(in: settings.monitor.rules) })
     }
 
-    @Test func `every rule can be chosen alone by its name`() throws {
+    @Test func `each rule can be chosen by its name`() throws {
         for name in RuleName.allCases {
             let settings = try load(environment: ["LAGMONITOR_MONITOR_RULES": name.rawValue])
             #expect(chosen(settings) == [name])
@@ -31,11 +31,11 @@ internal import Testing
     }
 
     @Test(arguments: [#"["callout", "frame"]"#, #""callout,frame""#, #"" frame , callout ""#])
-    func `a file holds the rules as a list or as a text`(rules: String) throws {
+    func `a file gives the rules as a list or as a text`(rules: String) throws {
         #expect(chosen(try load(#"{"monitor": {"rules": \#(rules)}}"#)) == [.callout, .frame])
     }
 
-    @Test func `the strongest source chooses alone`() throws {
+    @Test func `the rules of the strongest source replace all others`() throws {
         let file = #"{"monitor": {"rules": ["callout", "starvation", "frame"]}}"#
         let environment = ["LAGMONITOR_MONITOR_RULES": "ping, sample"]
         #expect(chosen(try load(file)) == [.callout, .starvation, .frame])
@@ -65,7 +65,7 @@ internal import Testing
         #expect(settings.unusedOptions.isEmpty)
     }
 
-    @Test func `what is not set is the librarys default`() throws {
+    @Test func `parameters that are not set have the defaults of the library`() throws {
         let settings = try load(commandLine: ["monitor.rules": .string(RuleName.allCases.map(\.rawValue).joined(separator: ","))])
         var rules = StallRules()
         rules.pingWhileWaiting = .init()
@@ -76,21 +76,21 @@ internal import Testing
         #expect(settings.monitor.startupGrace == .zero)
     }
 
-    @Test func `the preset is the callout rules alone`() throws {
+    @Test func `the preset applies only to the callout rule`() throws {
         let settings = try load(commandLine: ["monitor.preset": .string("relaxed"), "monitor.rules": .string("callout,ping")])
         #expect(settings.monitor.rules.callout?.interval == .milliseconds(80))
         #expect(settings.monitor.rules.ping?.interval == .milliseconds(50))
     }
 
-    /// The `short` steps of the workload are made for a threshold.
-    @Test func `without the callout rule the threshold is the defaults`() throws {
+    /// The `short` steps of the workload depend on the threshold.
+    @Test func `without the callout rule the threshold is the default`() throws {
         let settings = try load(commandLine: ["monitor.rules": .string("frame"), "monitor.timeouts": .int(9)])
         #expect(settings.monitor.rules.callout == nil)
         #expect(settings.threshold == .milliseconds(150))
     }
 
-    /// The bounds are written in two places, here and in the library.
-    @Test func `the library takes what the settings allow`() throws {
+    /// The bounds are in two places, in the settings and in the library.
+    @Test func `the library accepts every value that the settings allow`() throws {
         let all = RuleName.allCases.map(\.rawValue).joined(separator: ",")
         for key in SettingKey.all where key.path.hasPrefix("monitor.") {
             guard case .wholeNumber(let range) = key.form else { continue }
@@ -119,12 +119,12 @@ internal import Testing
             (#"{"ping": true}"#, "an object is not a list of names"),
         ]
     )
-    func `wrong rules are one line that says all of it`(rules: String, wrong: String) {
+    func `invalid rules are reported in one line with every error`(rules: String, wrong: String) {
         let file = SettingsFile(path: "F", bytes: Array(#"{"monitor": {"rules": \#(rules)}}"#.utf8))
         #expect(file.problems.map(\.description) == ["F: monitor.rules: " + wrong + Self.allowed])
     }
 
-    @Test func `wrong rules of the other sources are reported by their names`() {
+    @Test func `invalid rules of other sources are reported with the name of the source`() {
         let error = #expect(throws: SettingsError.self) {
             try load(
                 environment: ["LAGMONITOR_MONITOR_RULES": "all"],
@@ -144,13 +144,13 @@ internal import Testing
         #expect(throws: SettingsError.self) { try load(#"{"monitor": {"rules": "callout", "frame_rate": 0}}"#) }
     }
 
-    @Test func `a shared file may hold the parameters of every rule`() throws {
+    @Test func `a shared file can contain the parameters of every rule`() throws {
         let file = #"{"monitor": {"rules": ["callout", "ping"], "ping_timeouts": 5, "frame_rate": 30}}"#
         #expect(try load(file).unusedOptions.isEmpty)
         #expect(try load(file, commandLine: ["monitor.rules": .string("callout")]).unusedOptions.isEmpty)
     }
 
-    @Test func `a parameter of a rule that is not in use is reported`() throws {
+    @Test func `a parameter of an unused rule is reported as without effect`() throws {
         let file = try load(#"{"monitor": {"ping_timeouts": 5}}"#).unusedOptions.map(\.description)
         #expect(file.count == 1)
         #expect(
@@ -167,7 +167,7 @@ internal import Testing
                 "option --interval-ms: no effect, because callout is not among the rules"
             ]
         )
-        // The stronger source took it away on purpose.
+        // The stronger source removed the rule on purpose.
         #expect(try load(environment: environment, commandLine: ["monitor.rules": .string("ping")]).unusedOptions.isEmpty)
     }
 }

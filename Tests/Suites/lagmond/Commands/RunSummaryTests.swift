@@ -15,12 +15,12 @@ internal import Testing
         return statistics
     }
 
-    @Test func `the first four are there also when zero`() {
+    @Test func `the first four counts are shown even if they are zero`() {
         #expect(RunSummary(StallMonitorStatistics()).description == "stalls=0 reported=0 dropped=0 suppressed=0")
         #expect(RunSummary(statistics).description == Self.always)
     }
 
-    @Test func `what happened besides follows`() {
+    @Test func `other counts follow if they are not zero`() {
         var statistics = statistics
         statistics.recurring = 11
         statistics.dismissed = 5
@@ -35,18 +35,18 @@ internal import Testing
         #expect(RunSummary(statistics).description == Self.always + rest)
     }
 
-    @Test func `lines that wait on disk are part of it`() {
+    @Test func `the summary counts lines that wait on disk`() {
         #expect(RunSummary(statistics, kept: 3).description == Self.always + " kept=3")
         #expect(RunSummary(statistics, kept: 0).description == Self.always)
     }
 
-    @Test func `what the output lost at its end is dropped`() {
+    @Test func `lines that the output lost at its end count as dropped`() {
         var statistics = StallMonitorStatistics()
         statistics.dropped = 2
         #expect(RunSummary(statistics, lost: 3).description == "stalls=0 reported=0 dropped=5 suppressed=0")
     }
 
-    @Test func `what is zero is left out`() {
+    @Test func `other counts that are zero are omitted`() {
         var statistics = statistics
         statistics.pauses.clockSteps = 1
         #expect(RunSummary(statistics).description == Self.always + " clock_steps=1")

@@ -5,15 +5,15 @@ internal import Testing
 
 @testable internal import lagmond
 
-/// The running program: how it ends, and what it leaves.
+/// The running program: how it exits, and which output it leaves.
 @Suite(.serialized) struct RunTests {
     private static let steps = #""workload": {"steps": [{"kind": "hang", "start_ms": 50}]}"#
-    /// One with a line after a second, and one without any line while it lasts.
+    /// A hang that is reported after a second, and one that is not reported while it lasts.
     private static let hang = #"{"monitor": {"hang_after_ms": 1000}, \#(steps)}"#
     private static let silentHang = #"{"monitor": {"hang_after_ms": 600000}, \#(steps)}"#
     private static let calm = #"{"workload": {"steps": [{"kind": "idle", "every_ms": 50}]}}"#
 
-    /// The truth of a hang appears only at its end; its first line shows that it has begun.
+    /// The truth log has a hang only at its end; the first record shows that it has begun.
     private func waitForHang(of lagmond: LagmondProcess) {
         let hangs = eventually {
             lagmond.output.split(separator: "\n").contains {
@@ -28,7 +28,7 @@ internal import Testing
     }
 
     @Test(arguments: [SIGTERM, SIGINT])
-    func `a signal ends the run in the middle of a hang`(signal: Int32) throws {
+    func `a signal ends the run during a hang`(signal: Int32) throws {
         try TemporaryDirectory.with { directory in
             directory.write(Self.hang, to: "c.json")
             let lagmond = try LagmondProcess(["--config", "c.json", "--truth", "t"], in: directory)
@@ -42,14 +42,14 @@ internal import Testing
         }
     }
 
-    /// What was in progress when the process was killed is reported by the next one.
-    @Test func `a hang in which the process is killed is reported by the next start`() throws {
+    /// The next process reports the stall that was in progress when the process was killed.
+    @Test func `a hang during which the process was killed is reported by the next start`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(Self.silentHang, to: "c.json")
             let killed = try LagmondProcess(["--config", "c.json", "--output", "s.jsonl"], in: directory)
             let file = directory.file(".s.jsonl.unfinished")
             #expect(eventually { (try? Data(contentsOf: URL(fileURLWithPath: file)).count) ?? 0 > 4096 })
-            // It is brought up to date while the stall lasts.
+            // The file is updated while the stall lasts.
             let first = try Data(contentsOf: URL(fileURLWithPath: file))
             #expect(eventually { (try? Data(contentsOf: URL(fileURLWithPath: file))) != first })
             kill(killed.pid, SIGKILL)
@@ -74,7 +74,7 @@ internal import Testing
         }
     }
 
-    @Test func `where stalls in progress cannot be kept the run does not begin`() throws {
+    @Test func `the run does not start if the file of unfinished stalls cannot be opened`() throws {
         let (status, _, errors) = try LagmondProcess.run(
             ["--duration", "0.1"],
             environment: ["LAGMONITOR_OUTPUT_UNFINISHED_PATH": "/nonexistent/u"]
@@ -82,7 +82,7 @@ internal import Testing
         #expect(status == 73 && errors.contains("/nonexistent/u: No such file or directory"), "\(errors)")
     }
 
-    @Test func `the duration ends the run in the middle of a hang`() throws {
+    @Test func `the duration option ends the run during a hang`() throws {
         let (status, _, errors) = try LagmondProcess.run(
             ["--config", "c.json", "--duration", "0.6"],
             files: ["c.json": Self.hang]
@@ -91,14 +91,14 @@ internal import Testing
         #expect(isSummarised(errors))
     }
 
-    @Test func `without steps the run is calm`() throws {
+    @Test func `a run without workload steps reports no stall`() throws {
         let (status, output, errors) = try LagmondProcess.run(["--duration", "0.3"])
         #expect(status == 0)
         #expect(withoutRunqueue(output.split(separator: "\n")).isEmpty)
         #expect(isSummarised(errors))
     }
 
-    @Test func `the chosen rule is the one that finds`() throws {
+    @Test func `only the chosen rule detects the stall`() throws {
         let steps = #"{"workload": {"steps": [{"kind": "sleep", "for_ms": 600, "start_ms": 200}]}}"#
         let (status, output, errors) = try LagmondProcess.run(
             ["--config", "c.json", "--duration", "1.5", "--rules", "ping", "--timeouts", "9"],
@@ -113,7 +113,7 @@ internal import Testing
         #expect(!output.contains(#""kind":"callout""#))
     }
 
-    @Test func `during the grace nothing is reported`() throws {
+    @Test func `nothing is reported during the startup grace`() throws {
         let steps = #"{"workload": {"steps": [{"kind": "sleep", "for_ms": 300, "start_ms": 50}]}}"#
         let arguments = ["--config", "c.json", "--duration", "0.6"]
         let environment = ["LAGMONITOR_MONITOR_STARTUP_GRACE_MS": "60000"]
@@ -123,7 +123,7 @@ internal import Testing
         #expect(graced.errors.contains("stalls=0 "))
     }
 
-    @Test func `a reader that goes away ends the run cleanly`() throws {
+    @Test func `the run exits cleanly when the reader of stdout is gone`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(Self.calm, to: "c.json")
             let pipe = Pipe()
@@ -142,7 +142,7 @@ internal import Testing
         }
     }
 
-    @Test func `hangup reopens output and truth`() throws {
+    @Test func `SIGHUP reopens the output and the truth log`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(#"{"workload": {"steps": [{"kind": "sleep", "for_ms": 250, "every_ms": 400}]}}"#, to: "c.json")
             let lagmond = try LagmondProcess(["--config", "c.json", "--truth", "t", "--output", "o"], in: directory)
@@ -171,14 +171,14 @@ internal import Testing
             }
             #expect(found)
             #expect(status.contains("SigBlk:\t0000000000000000"))
-            // Above 31 are the C library's own: posix_spawn leaves those ignored until the child sets them up.
+            // Signals above 31 belong to the C library: posix_spawn leaves them ignored until the child sets them up.
             let ignored = status.split(separator: "\n").first { $0.hasPrefix("SigIgn:\t") }?.dropFirst("SigIgn:\t".count)
             #expect(ignored.flatMap { UInt64($0, radix: 16) }.map { $0 & 0x7fff_ffff } == 0)
             kill(lagmond.pid, SIGTERM)
             #expect(lagmond.wait(seconds: 20) == 0)
             let pid = status.split(separator: "\n").first { $0.hasPrefix("Pid:") }?.split(separator: "\t").last ?? "none"
             let isGone = eventually(seconds: 10) {
-                // A zombie that nobody has collected yet is gone as well.
+                // A zombie that is not reaped yet counts as gone.
                 let state = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? "State:\tZ"
                 return state.contains("State:\tZ")
             }

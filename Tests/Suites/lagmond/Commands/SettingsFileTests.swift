@@ -5,15 +5,15 @@ internal import Testing
 
 @testable internal import lagmond
 
-/// unistd.h has it for GNU sources alone.
+/// unistd.h declares it only for GNU sources.
 @_silgen_name("pipe2") private func makePipe(_ ends: UnsafeMutablePointer<Int32>, _ flags: Int32) -> Int32
 
-/// What a file of settings may be.
+/// The kinds of files that a settings file can be.
 struct SettingsFileTests {
     /// As a shell passes `--config <(…)`.
-    @Test func `a pipe whose writer is slow is read to its end`() throws {
+    @Test func `a configuration pipe with a slow writer is read to its end`() throws {
         var ends: [Int32] = [-1, -1]
-        // Else a program that another test starts in this moment keeps the writer's end open.
+        // Otherwise a program that another test starts at this moment keeps the writer's end open.
         try #require(makePipe(&ends, O_CLOEXEC) == 0)
         defer { close(ends[0]) }
         let writer = ends[1]
@@ -29,7 +29,7 @@ struct SettingsFileTests {
         #expect(file.values["duration_s"] != nil)
     }
 
-    @Test func `a device without an end is refused`() {
+    @Test func `an endless device is refused as a configuration file`() {
         #expect(
             SettingsFile(path: "/dev/zero").problems.map(\.description) == [
                 "/dev/zero: cannot be read: it has more than 4 MiB; allowed: a readable file with a JSON object"

@@ -4,7 +4,7 @@ internal import Testing
 @testable import LagWorkload
 @testable internal import lagmond
 
-/// Where a setting comes from, and what happens to a wrong one.
+/// The sources of settings, and the messages for invalid ones.
 @Suite struct SettingsTests {
     private func load(
         file: String? = nil,
@@ -24,7 +24,7 @@ internal import Testing
         SettingsFile(path: "F", bytes: Array(file.utf8)).problems.map(\.description)
     }
 
-    @Test func `without any source the defaults hold`() throws {
+    @Test func `without any source all settings have their defaults`() throws {
         let settings = try load()
         #expect(settings.unusedOptions.isEmpty)
         #expect(settings.monitor.rules.callout?.interval == .milliseconds(50))
@@ -36,7 +36,7 @@ internal import Testing
         #expect(settings.workloadSteps.isEmpty)
     }
 
-    @Test func `a file sets everything`() throws {
+    @Test func `a file sets every setting`() throws {
         let settings = try load(
             file: """
                 {"monitor": {"preset": "relaxed", "hang_after_ms": 700, "max_line_bytes": 4096, "max_frames": 12,
@@ -63,7 +63,7 @@ internal import Testing
         )
     }
 
-    @Test func `environment is over file and command line over both`() throws {
+    @Test func `the environment overrides the file and the command line overrides both`() throws {
         let file = #"{"monitor": {"interval_ms": 10, "timeouts": 4, "hang_after_ms": 1}, "duration_s": 1}"#
         let environment = ["LAGMONITOR_MONITOR_INTERVAL_MS": "20", "LAGMONITOR_MONITOR_TIMEOUTS": "5", "PATH": "x"]
         let settings = try load(file: file, environment: environment, commandLine: ["monitor.interval_ms": .int(30)])
@@ -82,7 +82,7 @@ internal import Testing
         }
     }
 
-    @Test func `a preset is not spoiled by a weaker sources interval`() throws {
+    @Test func `a preset replaces interval and timeouts of weaker sources`() throws {
         let file = #"{"monitor": {"preset": "standard", "interval_ms": 50, "timeouts": 9, "restore_interval_ms": 0}}"#
         let overruled = try load(file: file, commandLine: ["monitor.preset": .string("restoring")])
         #expect(overruled.monitor.rules.callout?.interval == .milliseconds(50))
@@ -165,7 +165,7 @@ internal import Testing
             ("{\n \"a\" 1}", "is not JSON: expected a colon after a member's name in line 2, column 6; allowed: a JSON object"),
         ]
     )
-    func `a wrong file is reported by key reason and what is allowed`(file: String, message: String) {
+    func `an invalid file is reported with key, reason and what is allowed`(file: String, message: String) {
         #expect(problems(file) == ["F: " + message])
     }
 
@@ -178,9 +178,9 @@ internal import Testing
         )
     }
 
-    /// What Kubernetes gives each container of a namespace with a service whose name is, or begins with, `lagmonitor`.
+    /// Kubernetes sets these in each container of a namespace with a service whose name is, or begins with, `lagmonitor`.
     @Test(arguments: ["LAGMONITOR", "LAGMONITOR_METRICS"])
-    func `variables of a service are no settings`(service: String) throws {
+    func `variables that Kubernetes sets for a service are not settings`(service: String) throws {
         let url = "tcp://10.0.0.1:9464"
         let variables = [
             "SERVICE_HOST": "10.0.0.1", "SERVICE_PORT": "9464", "SERVICE_PORT_HTTP_METRICS": "9464", "PORT": url,
@@ -196,12 +196,12 @@ internal import Testing
         ("LAGMONITOR_PORT", "9464"), ("LAGMONITOR_PORT_TCP", ""), ("LAGMONITOR_PORT_9464_TCP_HOST", ""),
         ("LAGMONITOR_SERVICE_HOSTS", ""), ("LAGMONITOR_SERVICE", "shop"),
     ])
-    func `a variable that resembles a service's is wrong`(name: String, value: String) {
+    func `a variable that only resembles one of a Kubernetes service is refused`(name: String, value: String) {
         #expect(throws: SettingsError.self) { try load(environment: [name: value]) }
     }
 
-    /// A monitor in a program that has them in its environment for the lagmond beside it.
-    @Test func `settings of lagmond alone say nothing to a monitor`() {
+    /// The environment of a program with a monitor can contain settings for a lagmond that runs beside it.
+    @Test func `a monitor ignores the settings that only lagmond has`() {
         let own = Set(SettingKey.all.map(\.environmentName))
         let monitors = Set((SettingKey.outputSettings + SettingKey.monitorSettings).map(\.environmentName))
         #expect(SettingKey.lagmondNames == own.subtracting(monitors))
@@ -210,13 +210,13 @@ internal import Testing
         #expect(SettingValidationError.validationErrors(inEnvironment: environment, known: SettingKey.monitorSettings).isEmpty)
     }
 
-    @Test func `an unknown variable of ours is wrong`() {
+    @Test func `an unknown variable with the prefix of the settings is refused`() {
         #expect(throws: SettingsError.self) { try load(environment: ["LAGMONITOR_INTERVALL": "1"]) }
         #expect(throws: SettingsError.self) { try load(environment: ["LAGMONITOR_WORKLOAD_STEPS": "[]"]) }
         #expect(throws: Never.self) { try load(environment: ["LAGMON": "1"]) }
     }
 
-    @Test func `a wrong value is wrong even where it is overruled`() throws {
+    @Test func `an invalid value is refused even if a stronger source overrides it`() throws {
         let error = #expect(throws: SettingsError.self) {
             try load(environment: ["LAGMONITOR_MONITOR_TIMEOUTS": "many"], commandLine: ["monitor.timeouts": .int(3)])
         }

@@ -6,12 +6,12 @@ internal import Testing
 @testable import LagWorkload
 @testable internal import lagmond
 
-/// The run that `make run` does: every injected stall at or above the threshold comes out exactly once, with the
-/// injected function among its frames, and nothing else comes out.
+/// The run of `make run`: every injected stall at or above the threshold is reported exactly once, with the injected
+/// function among its frames, and nothing else is reported.
 @Suite(.serialized) struct ShippedConfigurationTests {
     private static let path = Repository.root.appendingPathComponent("config/lagmond.json").path
 
-    /// A stretch of the main thread's time, from the truth or from a record. Microseconds.
+    /// An interval of the main thread's time, from the truth log or from a record, in microseconds.
     private struct Interval {
         let begin: Int
         let end: Int
@@ -49,18 +49,18 @@ internal import Testing
         }
     }
 
-    /// All but the one for which lagmond has no rule yet.
+    /// All kinds except the one for which lagmond has no rule yet.
     private static let kinds = Set(WorkloadKind.allCases).subtracting([.starve])
 
-    @Test func `it holds every kind and is accepted`() {
+    @Test func `the shipped configuration contains every kind of step and is accepted`() {
         let file = SettingsFile(path: Self.path)
         #expect(file.problems.isEmpty)
         #expect(Set(file.steps.compactMap { WorkloadStep.read($0).step?.kind }) == Self.kinds)
     }
 
     @Test func `every injected stall is reported once with its function`() throws {
-        // On an overloaded machine a running thread may not be scheduled in time to be captured, and its record says so;
-        // or the last step comes too late. More runs distinguish such bad luck from something that does not work.
+        // On an overloaded machine a running thread may not be scheduled in time to be captured, which its record reports,
+        // or the last step starts too late. More runs distinguish such bad luck from a defect.
         var incomplete: [String] = []
         for _ in 0..<3 {
             incomplete = try checkedRun()
@@ -69,8 +69,8 @@ internal import Testing
         Issue.record("three runs were incomplete: \(incomplete)")
     }
 
-    /// One run with everything checked; returns the steps that did not begin, and the stalls whose record has no stack, with
-    /// the reason.
+    /// One run with all checks; returns the steps that did not begin, and the stalls whose record has no stack, with the
+    /// reason.
     private func checkedRun() throws -> [String] {
         try TemporaryDirectory.with { directory in
             let lagmond = try LagmondProcess(["--config", Self.path, "--truth", "t"], in: directory)
@@ -79,7 +79,7 @@ internal import Testing
             let records = try reported(lagmond.output)
             for record in records {
                 #expect(record.microseconds >= Self.threshold)
-                // A machine that lets the main thread wait for a processor makes stalls that nobody injected.
+                // On a machine where the main thread waits for a processor, stalls occur that were not injected.
                 if record["cause"] == "runqueue" { continue }
                 #expect(
                     truth.contains { $0.overlaps(record) && $0.microseconds >= Self.threshold - Self.margin },
@@ -94,7 +94,7 @@ internal import Testing
 
     /// Microseconds, as in the configuration.
     private static let threshold = 150_000
-    /// The loop's callout is a little longer than the call inside it: next to the threshold both answers are right.
+    /// The loop's callout is slightly longer than the call inside it: near the threshold both answers are right.
     private static let margin = 10_000
 
     private func check(_ stall: Interval, _ records: [Interval]) -> String? {

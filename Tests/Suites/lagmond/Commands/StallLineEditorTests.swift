@@ -3,7 +3,7 @@ internal import Testing
 
 @testable internal import lagmond
 
-/// What becomes of a line, whatever the names are.
+/// How the editor changes a line, with any names.
 struct StallLineEditorTests {
     private static let head =
         #"{"schema":"lagmonitor.stall.v1","event":"stall","duration_ms":350.000,"big":12345678901234567890, "#
@@ -17,7 +17,7 @@ struct StallLineEditorTests {
 
     private let function = ResolvedFrame(simplified: "App.run", symbolOffset: 9, file: "/s/App.swift", line: 12)
 
-    @Test func `place stands between symbol and in app`() throws {
+    @Test func `file and line are inserted between symbol and in-app flag`() throws {
         let before =
             Self.head + #""frames":[{"pc":"0x1","symbol":"App.run","symbol_offset":7,"in_app":true, "new":[1]}],"x":{"y":1e5}}"#
             + "\n"
@@ -28,7 +28,7 @@ struct StallLineEditorTests {
         #expect(try edited(before, [[function]]) == after)
     }
 
-    @Test func `a symbol that is missing is added`() throws {
+    @Test func `a missing symbol is added`() throws {
         let before = Self.head + #""frames":[{"pc":"0x1","offset":"0x10","in_app":true}]}"#
         let after = before.replacing(
             #""0x10""#,
@@ -41,8 +41,8 @@ struct StallLineEditorTests {
         )
     }
 
-    /// Some writers have a null where others have nothing.
-    @Test func `a member that is there is not added again`() throws {
+    /// Some writers write null where others omit the member.
+    @Test func `a member that is present is not added again`() throws {
         let full = ResolvedFrame(name: "App.run()", simplified: "App.run", symbolOffset: 9, file: "/s/App.swift", line: 12)
         let null = Self.head + #""frames":[{"pc":"0x1","symbol":null,"in_app":true}]}"#
         let after = null.replacing("null", with: #"null,"file":"/s/App.swift","line":12"#)
@@ -54,7 +54,7 @@ struct StallLineEditorTests {
         #expect(try edited(file, [[full]]) == file)
     }
 
-    @Test func `of the program's own functions the full name is added`() throws {
+    @Test func `the full function name is added only for functions of the program`() throws {
         let full = ResolvedFrame(name: "App.run(Swift.Int) -> ()", simplified: "App.run")
         let own = Self.head + #""frames":[{"pc":"0x1","in_app":true}]}"#
         let added = #""0x1","symbol":"App.run","function":"App.run(Swift.Int) -> ()""#
@@ -63,7 +63,7 @@ struct StallLineEditorTests {
         #expect(try edited(system, [[full]]) == system.replacing(#""0x1""#, with: #""0x1","symbol":"App.run""#))
     }
 
-    @Test func `inlined frames stand before their function`() throws {
+    @Test func `inlined frames are inserted before their function`() throws {
         let frame = #"{"pc":"0x1","module":"app","build_id":"ab","offset":"0x10","symbol":"App.run","in_app":true}"#
         let inlined = [
             ResolvedFrame(simplified: "Swift.Array.append", file: "/swift/Array.swift", line: 3, isInlined: true),
@@ -82,7 +82,7 @@ struct StallLineEditorTests {
         )
     }
 
-    /// The record's rules had prefixes, by which its function is judged otherwise than here.
+    /// The rules of the record had prefixes, so its in-app flag can differ from the editor's rules.
     @Test(arguments: [
         (#""module":"libswiftCore.so","symbol":"X.f","in_app":true"#, [], true),
         (#""module":"libswiftCore.so","symbol":"X.f","in_app":false"#, [], false),
@@ -91,7 +91,7 @@ struct StallLineEditorTests {
         (#""module":"libswiftCore.so","symbol":"X.f","in_app":true"#, ["libswiftCore"], true),
         (#""module":"libswiftCore.so","symbol":"Y.f","in_app":false"#, ["X."], true),
     ])
-    func `inlined frames follow the records own rules`(frame: String, prefixes: [String], isInApp: Bool) throws {
+    func `inlined frames follow the in-app rules of the record`(frame: String, prefixes: [String], isInApp: Bool) throws {
         var editor = StallLineEditor(rules: InAppRules(inAppPrefixes: prefixes))
         let levels = [ResolvedFrame(simplified: "X.inlined", isInlined: true), ResolvedFrame(simplified: "f")]
         let line = try line(Self.head + #""frames":[{"# + frame + "}]}")
@@ -99,7 +99,7 @@ struct StallLineEditorTests {
         #expect(after.contains(#""inlined":true,"in_app":\#(isInApp)}"#), "\(after)")
     }
 
-    @Test func `a frame that says nothing is evaluated by the rules here`() throws {
+    @Test func `a frame without an in-app flag follows the rules of the editor`() throws {
         let full = ResolvedFrame(name: "Swift.f() -> ()", simplified: "Swift.f")
         let before = try line(Self.head + #""frames":[{"pc":"0x1","module":"app"}]}"#)
         for (prefixes, isInApp) in [([], false), (["Swift.f"], true)] {
@@ -110,7 +110,7 @@ struct StallLineEditorTests {
         }
     }
 
-    @Test func `a frame that says where it is stays as it is`() throws {
+    @Test func `a frame that already has a place is not changed`() throws {
         let before = Self.head + #""frames":[{"pc":"0x1","inlined":true},{"pc":"0x1"},{"pc":"0x1","file":"a.c"},{"pc":"0x2"},7]}"#
         let after = before.replacing(
             #"{"pc":"0x2"}"#,
@@ -119,7 +119,7 @@ struct StallLineEditorTests {
         #expect(try edited(before, Array(repeating: [function], count: 5)) == after)
     }
 
-    @Test func `stacks of owner cycle chain and workers are found`() throws {
+    @Test func `stacks of lock owner, cycle, chain and workers are found`() throws {
         let frames = #""frames":[{"pc":"0x1","offset":"0x5","build_id":"ab"},{"pc":"0x2"}]"#
         let line = try line(
             Self.head + #""lock_owner":{"thread_id":2,"# + frames + #"},"lock_cycle":[{"thread_id":3},{"#
@@ -132,14 +132,14 @@ struct StallLineEditorTests {
         #expect(line.frames[0].buildID == "ab")
     }
 
-    /// Records have the other threads before the stalled one's stack; other writers need not.
+    /// Records contain the other threads before the stalled thread's stack; lines of other writers may not.
     @Test(arguments: [
         [#""lock_owner":{FRAMES}"#, #""lock_chain":[{FRAMES}]"#, #""frames":7,FRAMES"#],
         [#""lock_cycle":[{FRAMES},{FRAMES}]"#, "FRAMES"],
         [#""workers":[{"thread_ids":[1]},{"thread_ids":[2,3],FRAMES}]"#, "FRAMES"],
         [#""lock_chain":[{FRAMES}]"#, "FRAMES", #""lock_cycle":[{FRAMES}]"#, #""lock_owner":{FRAMES}"#],
     ])
-    func `stacks are edited wherever they stand in the line`(members: [String]) throws {
+    func `stacks are edited at any position in the line`(members: [String]) throws {
         let frame = #"{"pc":"0x1","symbol":"App.run"}"#
         let before = (Self.head + members.joined(separator: ",") + "}").replacing("FRAMES", with: #""frames":["# + frame + "]")
         let after = before.replacing(#""App.run""#, with: #""App.run","file":"/s/App.swift","line":12"#)
@@ -147,12 +147,12 @@ struct StallLineEditorTests {
         #expect(try edited(before, Array(repeating: [function], count: count)) == after)
     }
 
-    @Test func `a frame that a signal interrupted is no return address`() throws {
+    @Test func `a frame that a signal interrupted is not a return address`() throws {
         let frames = #"[{"symbol":"handler"},{"symbol":"__restore_rt"},{"symbol":"f"},{"symbol":"g"}]"#
         #expect(try line(Self.head + #""frames":"# + frames + "}").frames.map(\.isReturnAddress) == [false, true, false, true])
     }
 
-    @Test func `inlined frames share the leafs address`() throws {
+    @Test func `inlined frames share the address of the leaf frame`() throws {
         let frames = #"[{"inlined":true,"symbol":"a"},{"symbol":"b"},{"symbol":"c"}]"#
         #expect(try line(Self.head + #""frames":"# + frames + "}").frames.map(\.isReturnAddress) == [false, false, true])
     }
@@ -161,11 +161,11 @@ struct StallLineEditorTests {
         "{}", "[]", #"{"schema":"lagmonitor.stall.v1","event":"dropped","frames":[]}"#,
         #"{"schema":"lagmonitor.stall.v2","event":"stall"}"#, #"{"event":"stall","frames":[{"pc":"0x1"}]}"#,
     ])
-    func `other texts are no records`(json: String) throws {
+    func `other JSON texts are not read as stall records`(json: String) throws {
         #expect(StallLine(try JSONText(Array(json.utf8))) == nil)
     }
 
-    @Test func `text shows what why and where`() throws {
+    @Test func `the text shows time, place, cause and stacks`() throws {
         let json = #"""
             {"schema":"lagmonitor.stall.v1","time":"2026-01-02T03:04:05.000000000Z","event":"stall","phase":"end",
             "message":"main was stalled for 350 ms in App.run","kind":"callout","duration_ms":350.217,"threshold_ms":150.000,

@@ -28,7 +28,7 @@ enum StallLines {
             + #""suppressed_total":0,"frames_total":3,"frames":[\#(stack.joined(separator: ","))]\#(more)}"# + "\n"
     }
 
-    /// Two looks in one function, one in another, and a part that no look stands for.
+    /// Two samples in one function, one in another, and a part without samples.
     static let tree =
         #","sample_tree":[{"ms":390.000,"samples":3,"frames":["main","App.f"],"children":"#
         + #"[{"ms":250.000,"samples":2,"frames":["App.g;h","App.acquire"]},{"ms":100.000,"samples":1,"frames":["a->b"]}]}]"#

@@ -11,16 +11,16 @@ struct StandardOutputTests {
         return poll(&entry, 1, 0) == 0
     }
 
-    /// As a shell or a service manager leaves it that reads without blocking.
+    /// A pipe as left by a shell or a service manager that reads without blocking.
     private static func nonBlockingPipe() -> Pipe {
         let pipe = Pipe()
         let descriptor = pipe.fileHandleForWriting.fileDescriptor
-        // A program that another test starts shall not keep it open.
+        // A program that another test starts must not keep it open.
         #expect(fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 && fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0)
         return pipe
     }
 
-    @Test func `a pipe in non-blocking mode gets everything`() throws {
+    @Test func `a non-blocking pipe receives the complete output`() throws {
         try TemporaryDirectory.with { directory in
             directory.write((1...300).map { StallLines.line($0) }.joined(), to: "a")
             let arguments = ["export", "--format", "sentry", "a"]
@@ -37,20 +37,20 @@ struct StandardOutputTests {
         }
     }
 
-    @Test func `a message waits for its reader within a bound`() throws {
+    @Test func `writing to a full pipe gives up after a bounded wait`() throws {
         let pipe = Self.nonBlockingPipe()
         let descriptor = pipe.fileHandleForWriting.fileDescriptor
         let bytes = [UInt8](repeating: UInt8(ascii: "a"), count: 4096)
         #expect(WholeWrite.write(bytes, to: descriptor) == 0)
         var code: Int32 = 0
-        // The pipe takes 64 KiB by default, and 4 KiB at the least.
+        // The capacity of the pipe is 64 KiB by default, and at least 4 KiB.
         for _ in 0..<1000 where code == 0 { code = WholeWrite.write(bytes, to: descriptor, waitMilliseconds: 1) }
         #expect(code == EAGAIN)
     }
 
-    /// A file that grows by what is read from it would fill the disk.
+    /// If the output were appended to the input, the file would grow without end.
     @Test(arguments: ["symbolize", "check", "export --format perf"])
-    func `a file that is read gets no output`(command: String) throws {
+    func `an input file is refused as stdout`(command: String) throws {
         try TemporaryDirectory.with { directory in
             directory.write(StallLines.line(1), to: "a")
             for redirected in ["\(command) a >>a", "\(command) <a >>a"] {

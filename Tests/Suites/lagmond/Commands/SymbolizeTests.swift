@@ -7,9 +7,9 @@ internal import Testing
 
 @testable internal import lagmond
 
-/// `lagmond symbolize` as people run it, on a record of a run of its own.
+/// Runs `lagmond symbolize` as users do, on a record of a real run.
 @Suite(.serialized) struct SymbolizeTests {
-    /// A record of a real stall, made once. `sleepUntil` is in its stack; a start on a busy machine may have been a stall as well.
+    /// A record of a real stall, created once. `sleepUntil` is in its stack; starting on a busy machine may also have stalled.
     private static let record: Result<String, any Error> = Result {
         let (status, output, errors) = try LagmondProcess.run(
             ["--config", "c.json", "--duration", "1.5"],
@@ -38,7 +38,7 @@ internal import Testing
     }
 
     @Test(.enabled(if: SymbolizerProgram.find() != nil, "no llvm-symbolizer on this machine"))
-    func `frames get file and line and nothing else changes`() throws {
+    func `frames get file and line and the rest of the line does not change`() throws {
         let record = try Self.record.get()
         let (status, output, errors) = try LagmondProcess.run(["symbolize", "r.jsonl"], files: ["r.jsonl": record])
         #expect(status == 0, "\(errors)")
@@ -47,7 +47,7 @@ internal import Testing
         #expect(sleep["line"] as? Int == (try lineOfSleep()))
         #expect(sleep["inlined"] == nil)
 
-        // Without what was added, byte for byte the line that it was.
+        // Without the additions, the line is byte for byte the original.
         let place = try Regex(#","file":"[^"]*"(,"line":\d+)?"#)
         let inlined = try Regex(#"\{[^{}]*"inlined":true[^{}]*\},"#)
         #expect(output.replacing(inlined, with: "").replacing(place, with: "") == record)
@@ -56,14 +56,14 @@ internal import Testing
         #expect(again.output == output)
     }
 
-    @Test func `without a symbolizer names that are missing are added`() throws {
+    @Test func `missing symbol names are added without a symbolizer`() throws {
         let record = try Self.record.get().replacing(
             try Regex(#","symbol":"[^"]*"(,"function":"[^"]*")?,"symbol_offset":\d+"#),
             with: ""
         )
         #expect(!record.contains("\"symbol\":"))
         try TemporaryDirectory.with { directory in
-            // PATH leads nowhere; what Debian has in fixed places may still be there.
+            // PATH is invalid; a symbolizer in one of Debian's fixed folders may still be found.
             directory.write(record, to: "r.jsonl")
             let lagmond = try LagmondProcess(["symbolize", "r.jsonl"], in: directory, environment: ["PATH": "/nonexistent"])
             #expect(lagmond.wait() == 0)
@@ -71,7 +71,7 @@ internal import Testing
         }
     }
 
-    @Test func `other and broken lines pass`() throws {
+    @Test func `lines that are not records or not JSON pass unchanged`() throws {
         let lines = [
             "plain text", #"{"schema":"other","frames":[{"pc":1}]}"#, "", #"{"broken": "#, #"{"a":1}}"#, "[1,  2]",
             #"{"schema":"lagmonitor.stall.v1","event":"stall","n":1.10,"frames":[{"pc":"0x1"}, 7, {"build_id":5}]}"#, "no end",
@@ -100,7 +100,7 @@ internal import Testing
     }
 
     @Test(.enabled(if: SymbolizerProgram.find() != nil, "no llvm-symbolizer on this machine"))
-    func `binaries are found by name and in folders`() throws {
+    func `binaries are found by file name and in folders`() throws {
         let module = LagmondProcess.binary.deletingLastPathComponent().appendingPathComponent("MonitorProbe").path
         let id = try #require(BinarySummary(path: module)?.buildID)
         let offset = try entryPoint(of: module)
@@ -115,9 +115,9 @@ internal import Testing
         }
     }
 
-    /// The stacks of the other threads stand in the line before the stalled thread's.
+    /// In the line, the stacks of the other threads precede that of the stalled thread.
     @Test(arguments: [("lock", "lock_owner"), ("hang", "lock_cycle")])
-    func `records of locks and deadlocks get lines in every stack`(kind: String, member: String) throws {
+    func `records of locks and deadlocks get file and line in every stack`(kind: String, member: String) throws {
         let step = kind == "hang" ? #"{"kind": "hang"}"# : #"{"kind": "lock", "for_ms": 400}"#
         let (_, records, _) = try LagmondProcess.run(
             ["--config", "c.json", "--duration", "2"],
@@ -129,7 +129,7 @@ internal import Testing
         #expect(status == 0, "\(errors)")
         #expect(output.split(separator: "\n").count == 1)
         let object = try #require(try JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any])
-        // Of the stalled thread in a cycle they are the record's own, of the owner in one the owner's.
+        // In a cycle, the stalled thread's frames are those of the record, and the owner's frames are those of `lock_owner`.
         let owner = try #require(object["lock_owner"] as? [String: Any])
         let stacks = ([object, owner] + (object["lock_cycle"] as? [[String: Any]] ?? [])).compactMap {
             $0["frames"] as? [[String: Any]]
@@ -148,7 +148,7 @@ internal import Testing
         return "0x" + String(entry, radix: 16)
     }
 
-    @Test func `text is for people`() throws {
+    @Test func `the text option prints a readable report`() throws {
         let (status, output, _) = try LagmondProcess.run(["symbolize", "--text", "r"], files: ["r": try Self.record.get()])
         #expect(status == 0)
         let lines = output.split(separator: "\n")
@@ -169,23 +169,25 @@ internal import Testing
         (["--symbolizer", "/nonexistent"], 69, "/nonexistent: not a program; allowed: an llvm-symbolizer"),
         (["--bogus"], 64, "Unknown option"),
     ])
-    func `what is not there is reported with a status`(arguments: [String], status: Int32, message: String) throws {
+    func `a missing file, folder or program is reported with its exit status`(arguments: [String], status: Int32, message: String)
+        throws
+    {
         let result = try LagmondProcess.run(["symbolize"] + arguments)
         #expect(result.status == status)
         #expect(result.errors.contains(message), "\(result.errors)")
         #expect(result.output == "")
     }
 
-    @Test func `a file that cannot be opened does not stop the others`() throws {
+    @Test func `the other files are read if one cannot be opened`() throws {
         let (status, output, _) = try LagmondProcess.run(["symbolize", "gone", "there"], files: ["there": "text\n"])
         #expect(status == 66)
         #expect(output == "text\n")
     }
 
-    @Test func `a stream is answered line by line and a reader that goes away ends it`() throws {
+    @Test func `a stream is processed line by line until its reader is gone`() throws {
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
-        // The second line comes only when the first one is out; then nobody reads any more.
+        // The second line is written only after the first one was received; then the reader is gone.
         shell.arguments = [
             "-c",
             "d=$(mktemp -d); mkfifo $d/in $d/out; $0 symbolize <$d/in >$d/out 2>/dev/null & p=$!; exec 3>$d/in 4<$d/out; "

@@ -1,9 +1,9 @@
 internal import Foundation
 import Glibc
 
-/// A terminal of a certain size, with what was written to it.
+/// A terminal of a given size that collects the text written to it.
 final class Terminal {
-    /// What programs write to.
+    /// The side that programs write to.
     let slave: FileHandle
     private let master: Int32
     private var text = ""
@@ -25,7 +25,7 @@ final class Terminal {
 
     deinit { close(master) }
 
-    /// Everything so far, with the terminal's line ends.
+    /// All text so far, with the terminal's line endings.
     func read() -> String {
         var buffer = [UInt8](repeating: 0, count: 65536)
         while true {

@@ -4,9 +4,9 @@ internal import Testing
 
 @testable internal import lagmond
 
-/// What lagmond writes to terminals, and to nothing else.
+/// What lagmond writes only to terminals.
 struct TerminalTests {
-    /// A command that reads stdin, which has a line at once and ends after so long.
+    /// Runs a command that reads stdin; stdin has one line immediately and ends after this time.
     private func read(_ arguments: [String], for microseconds: UInt32, stderr: FileHandle) throws -> Int32 {
         let (process, input) = (Process(), Pipe())
         process.executableURL = LagmondProcess.binary
@@ -23,22 +23,22 @@ struct TerminalTests {
     }
 
     @Test(arguments: [["top"], ["report", "-", "-o", "-"], ["export", "--format", "folded"], ["symbolize"], ["check"]])
-    func `a read that takes more than a second shows how far it is`(arguments: [String]) throws {
+    func `reading for more than a second shows the progress`(arguments: [String]) throws {
         let terminal = try Terminal()
         #expect(try read(arguments, for: 1_600_000, stderr: terminal.slave) == 0)
         let text = terminal.read()
         #expect(text.contains("\rreading: 0 MB\u{1b}[K"), "\(text.debugDescription)")
-        // It is gone at the end.
+        // The progress line is erased at the end.
         #expect(text.hasSuffix("\r\u{1b}[K") || text.contains("\r\u{1b}[Klagmond: "), "\(text.debugDescription)")
     }
 
-    @Test func `a short one shows nothing`() throws {
+    @Test func `a short read shows no progress`() throws {
         let terminal = try Terminal()
         #expect(try read(["top"], for: 1000, stderr: terminal.slave) == 0)
         #expect(terminal.read() == "")
     }
 
-    @Test func `no progress goes to a file`() throws {
+    @Test func `progress is not written to a file`() throws {
         try TemporaryDirectory.with { directory in
             directory.write("", to: "err")
             let file = try FileHandle(forWritingTo: URL(fileURLWithPath: directory.file("err")))
@@ -47,7 +47,7 @@ struct TerminalTests {
         }
     }
 
-    @Test func `a followed table fits the terminal and keeps its head`() throws {
+    @Test func `a followed table fits the terminal and keeps its header`() throws {
         try TemporaryDirectory.with { directory in
             let lines = (1...40).map {
                 StallLines.line($0, fingerprint: "v1:00000000000000\($0 + 10)", culprit: "App.function\($0)")
