@@ -7,7 +7,7 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// A program that has an epoll instance and does with it what it is asked to.
+/// A program that has an epoll instance and uses it as commanded.
 final class ObjectProbe {
     private let process = Process()
     private let input = Pipe()
@@ -15,7 +15,7 @@ final class ObjectProbe {
     private let lines: LineReader
     let handle: ProcessHandle
     let object: WaitObject
-    /// The instance's descriptor, or the ring's; -1: the kernel gives none.
+    /// The descriptor of the instance or of the ring; -1 if the kernel provides none.
     let number: Int32
 
     init(_ kind: String) throws {
@@ -39,7 +39,7 @@ final class ObjectProbe {
 
     var pid: Int32 { process.processIdentifier }
 
-    /// What the call that the letter stands for returns in the program.
+    /// The result of the call that the letter stands for, in the program.
     func ask(_ letter: String) throws -> Int {
         begin(letter)
         return try answer()
@@ -53,11 +53,11 @@ final class ObjectProbe {
         return (object ?? self.object).work(pidfd: handle.descriptor, process: pid, tid: pid, signals: &signals)
     }
 
-    /// The object of the wait that the letter stands for, while the program sleeps in it. On a busy machine it may be over before it is
-    /// seen: then it is asked again.
+    /// The object of the wait that the letter stands for, while the program sleeps in it. On a busy machine the wait may end
+    /// before it is seen: then it is repeated.
     func sleepingObject(in letter: String) throws -> WaitObject { try sleeping(in: letter) { WaitObject(process: pid, of: $0) } }
 
-    /// What is made of the call in which the program sleeps then.
+    /// The result of `make` for the call in which the program then sleeps.
     func sleeping<Found>(in letter: String, _ make: (cll_thread_syscall) -> Found?) throws -> Found {
         var found: Found?
         let isFound = try eventually {

@@ -7,13 +7,13 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// Of which loops the clients of a listening socket are. This process's own sockets, each as a thread waits on it.
+/// Which loops the clients of a listening socket wait for. Uses sockets of this process while threads wait on them.
 struct SharedListenerTests {
     private final class ThreadNumber: Sendable {
         let value = Atomic<Int32>(0)
     }
 
-    /// What a thread waits on in `poll` for a moment, and who has seen it there.
+    /// The object on which a thread waits in `poll` for a moment, and the examiner that has seen it there.
     private static func wait(for descriptors: [Int32]) throws -> (object: WaitObject, loop: LoopExaminer) {
         try wait(for: descriptors) { call, waiting in
             guard let object = WaitObject(process: getpid(), of: call) else { return nil }
@@ -34,8 +34,8 @@ struct SharedListenerTests {
     }
 
     /// - Parameters:
-    ///   - sleep: in what a thread sleeps for a moment.
-    ///   - make: gets the call in which it sleeps, and its number.
+    ///   - sleep: the call in which a thread sleeps for a moment.
+    ///   - make: gets the call in which the thread sleeps, and the thread's ID.
     private static func wait<Found>(
         in sleep: @escaping @Sendable () -> Void,
         _ make: (cll_thread_syscall, Int32) -> Found?
@@ -77,7 +77,7 @@ struct SharedListenerTests {
         return client
     }
 
-    @Test func `clients that others accept wait for none of the loops`() throws {
+    @Test func `clients of a shared listener do not wait for one particular loop`() throws {
         let process = ProcessHandle(getpid())
         let (listener, other) = (Self.listen(), Self.listen())
         var pipe: [Int32] = [0, 0]
@@ -94,14 +94,14 @@ struct SharedListenerTests {
         defer { close(client) }
         #expect(work(besides: sibling) == .none && work(besides: stranger, sibling) == .none)
         #expect(work() == .pending && work(besides: stranger) == .pending)
-        // Of one that was never seen in its wait the process counts.
+        // For a loop that was never seen in its wait, its process counts.
         #expect(work(besides: unseen) == .none && work(besides: .process(getpid())) == .none)
-        // What is its own is as well ready.
+        // Its own pipe is ready, too.
         _ = write(pipe[1], "x", 1)
         #expect(work(besides: sibling) == .pending)
     }
 
-    @Test func `who waits for a client of a loop that waits for new ones alone serves it`() throws {
+    @Test func `a thread that waits for an accepted client of a pure accept loop serves that client`() throws {
         let process = ProcessHandle(getpid())
         let listener = Self.listen()
         let client = Self.connect(to: listener)
@@ -117,13 +117,13 @@ struct SharedListenerTests {
             }
         }
         #expect(try awaitsClient(served, of: [listener]))
-        // Its own connection to another server, and what may be a loop of its own.
+        // Its own connection to another server, and a set that may be a loop of its own.
         #expect(try !awaitsClient(client, of: [listener]) && !awaitsClient(served, pipe[0], of: [listener]))
-        // Others may wait at a loop that has more.
+        // A loop with more descriptors may keep other clients waiting.
         #expect(try !awaitsClient(served, of: [listener, pipe[0]]) && !awaitsClient(served, of: [pipe[0]]))
     }
 
-    @Test func `who accepts at a socket of its loop serves it`() throws {
+    @Test func `a thread that accepts on a listening socket of its loop serves that loop`() throws {
         let (listener, other) = (Self.listen(), Self.listen())
         defer { for descriptor in [listener, other] { close(descriptor) } }
         var limit = timeval(tv_sec: 0, tv_usec: 500_000)
@@ -137,7 +137,7 @@ struct SharedListenerTests {
         #expect(found == [true, false])
     }
 
-    @Test func `what is the programs own of a set is no clients`() throws {
+    @Test func `events from the program itself are not client work`() throws {
         let process = ProcessHandle(getpid())
         let listener = Self.listen()
         let client = Self.connect(to: listener)
@@ -151,7 +151,7 @@ struct SharedListenerTests {
             object.hasClientWork(pidfd: process.descriptor, process: process.pid)
         }
         _ = write(pipe[1], "x", 1)
-        // An answer to what this process has asked.
+        // A reply to a request of this process.
         _ = write(served, "x", 1)
         #expect(hasClientWork(server) == false && hasClientWork(asking) == false)
         _ = write(client, "x", 1)
@@ -164,7 +164,7 @@ struct SharedListenerTests {
         #expect(hasClientWork(server) == true)
     }
 
-    @Test func `of many loops a few are read in one look`() throws {
+    @Test func `only a few of many other loops are read per examination`() throws {
         let (listener, other) = (Self.listen(), Self.listen())
         defer { for descriptor in [listener, other] { close(descriptor) } }
         let (object, loop) = try Self.wait(for: [listener])
@@ -175,7 +175,7 @@ struct SharedListenerTests {
         }
         func work(at now: UInt64) -> PendingWork { loop.work(at: object, besides: strangers, at: now) }
         #expect(work(at: 1) == .unknown && work(at: 2) == .pending && work(at: 3) == .pending)
-        // A while later they may wait at others.
+        // After a while they may wait on other objects.
         #expect(work(at: 2_000_000_000) == .unknown)
     }
 }

@@ -9,32 +9,33 @@ internal import Testing
 @testable internal import LagRemote
 
 @Suite(.serialized) struct WaitObjectTests {
-    @Test(arguments: ["level", "edge", "once"]) func `events that are ready are seen and not consumed`(kind: String) throws {
+    @Test(arguments: ["level", "edge", "once"]) func `ready events are seen without being consumed`(kind: String) throws {
         let probe = try ObjectProbe(kind)
         #expect(probe.look() == WaitObject.Work(pending: .none, kind: .loop))
         #expect(try probe.ask("w") == 1)
         for _ in 0..<100 { #expect(probe.look().pending == .pending) }
-        // The program gets what it would have got.
+        // The program gets the same events as without the examination.
         #expect(try probe.ask("t") == 1)
         #expect(try probe.ask("t") == (kind == "level" ? 1 : 0))
         #expect(probe.look().pending == (kind == "level" ? .pending : .none))
     }
 
-    /// Whether it is ready depends on who asks: asked from here the kernel would drop it, and the program would never hear of its signal.
-    @Test func `a signal that waits in a signalfd is not lost`() throws {
+    /// A signalfd's readiness depends on the process that polls. If this process polled, the kernel would drop the event, and
+    /// the program would never receive its signal.
+    @Test func `a signal pending in a signalfd is not lost`() throws {
         let probe = try ObjectProbe("signalfd")
         #expect(probe.look() == WaitObject.Work(pending: .none, kind: .loop))
         #expect(try probe.ask("s") == 0)
-        // What waits for the thread says it.
+        // The thread's pending signals show it.
         for _ in 0..<100 { #expect(probe.look() == WaitObject.Work(pending: .pending, kind: .loop)) }
         #expect(try probe.ask("t") == 1)
     }
 
-    /// The kernel reports a change to the first who asks: the program would not hear of it.
-    @Test func `an instance that watches a file of proc is not asked itself`() throws {
+    /// The kernel reports a change to the first process that polls: the program would not receive it.
+    @Test func `an instance that watches a file in proc is not polled itself`() throws {
         let probe = try ObjectProbe("mounts")
         #expect(probe.look() == WaitObject.Work(pending: .unknown, kind: .loop, obstacle: .descriptors))
-        // What else it watches is.
+        // Its other members are polled.
         #expect(try probe.ask("w") == 1)
         #expect(probe.look().pending == .pending)
     }
@@ -45,9 +46,9 @@ internal import Testing
         return getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 && limit.rlim_max >= 1200
     }()
 
-    /// The kernel would hold its lock for as long as it makes the list.
+    /// The kernel would hold the instance's lock while it creates the list.
     @Test(.enabled(if: allowsManyDescriptors, "the machine allows fewer descriptors"))
-    func `an instance of very many members is asked and not listed`() throws {
+    func `an instance with very many members is polled but not listed`() throws {
         let probe = try ObjectProbe("many")
         let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(probe.pid)/fd").count
         try #require(open > 1024)
@@ -57,7 +58,7 @@ internal import Testing
         #expect(!WaitObject(epoll: probe.number).hasWaitingClient(pidfd: probe.handle.descriptor, process: probe.pid))
     }
 
-    @Test func `an instance that the program has closed is gone and nothing keeps it open`() throws {
+    @Test func `a closed instance is reported as gone, and examinations do not keep it open`() throws {
         let probe = try ObjectProbe("level")
         let before = probe.descriptors
         for _ in 0..<100 { _ = probe.look() }
@@ -66,7 +67,7 @@ internal import Testing
         #expect(probe.look().kind == .gone)
     }
 
-    @Test func `the descriptors of a set are those of the last wait`() throws {
+    @Test func `the descriptors of a poll set are those of its last wait`() throws {
         let probe = try ObjectProbe("level")
         let set = try probe.sleepingObject(in: "p")
         #expect(set.epoll == nil && probe.look(set) == WaitObject.Work(pending: .none, kind: .loop))
@@ -77,7 +78,7 @@ internal import Testing
         #expect(probe.descriptors == before)
     }
 
-    @Test func `an eventfd alone is a wake up, which says nothing of a program with GLib`() throws {
+    @Test func `a ready eventfd alone counts only as a wakeup, as with GLib`() throws {
         let probe = try ObjectProbe("level")
         let set = try probe.sleepingObject(in: "p")
         #expect(try probe.answer() == 0)
@@ -87,7 +88,7 @@ internal import Testing
         #expect(probe.look(set).pending == .pending && !probe.look(set).isWakeUp)
     }
 
-    @Test func `a library is found by its file's name`() throws {
+    @Test func `a loaded library is found by its file name`() throws {
         let folder = NSTemporaryDirectory() + "glib-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -109,22 +110,22 @@ internal import Testing
         #expect(isLoaded && isFoundAgain)
     }
 
-    /// `f`: that of a filter, for its input and for a pipe of its own.
-    @Test(arguments: ["o", "f"]) func `a wait for one pipe is no loops`(letter: String) throws {
+    /// `f`: the wait of a filter for its input and for its own pipe.
+    @Test(arguments: ["o", "f"]) func `a wait for one pipe is not the wait of a loop`(letter: String) throws {
         let probe = try ObjectProbe("level")
         let one = try probe.sleepingObject(in: letter)
         #expect(probe.look(one).kind == .peer)
         #expect(try probe.answer() == 0)
     }
 
-    @Test func `a wait for input and a child's pipe is a loop's`() throws {
+    @Test func `a wait for standard input and the pipe of a child is the wait of a loop`() throws {
         let probe = try ObjectProbe("level")
         #expect(try probe.look(probe.sleepingObject(in: "u")).kind == .loop)
         #expect(try probe.answer() == 0)
     }
 
-    /// A start's round trip, and at once the loop, further out.
-    @Test func `at another place the object is read anew`() throws {
+    /// A round trip during startup, followed at once by the loop, further out in the stack.
+    @Test func `the object is read again when the thread waits at another location`() throws {
         let probe = try ObjectProbe("level")
         let examiner = probe.makeExaminer()
         func isQuiet(in letter: String, at now: UInt64) throws -> Bool {
@@ -132,20 +133,20 @@ internal import Testing
                 examiner.recordRest(call, at: now)
                 return examiner.examine(limit: .max, at: now).isResting
             }
-            // A wait for less than what was recorded is none for all of it.
+            // A wait for fewer objects than recorded is not a wait for all of them.
             #expect(isResting == (now != 3))
             #expect(try probe.answer() == 0)
             return examiner.examine(limit: .max, at: now).isQuiet
         }
         #expect(try isQuiet(in: "d", at: 1))
         #expect(try !isQuiet(in: "p", at: 2))
-        // At the same place it is not, for a while.
+        // At the same location it is not read again for a while.
         #expect(try !isQuiet(in: "o", at: 3))
         #expect(try isQuiet(in: "o", at: 1_000_000_000))
     }
 
-    /// The watchdog sees it twice before it sleeps, and not again before it is over.
-    @Test func `the object of a rest that goes on is read, however soon after another one`() throws {
+    /// The watchdog sees the wait twice before it sleeps itself, and not again before the wait has ended.
+    @Test func `the object of a continuing wait is read even shortly after the previous wait`() throws {
         let probe = try ObjectProbe("level")
         let examiner = probe.makeExaminer()
         _ = try probe.sleeping(in: "p") { call in
@@ -164,7 +165,7 @@ internal import Testing
     }
 
     /// At full load a program takes completions without a call.
-    @Test func `a ring is asked and taking from it is a turn`() throws {
+    @Test func `an io-uring is polled, and taking a completion is an iteration`() throws {
         let probe = try ObjectProbe("ring")
         guard probe.number >= 0 else { return }
         let examiner = probe.makeExaminer()
@@ -172,7 +173,7 @@ internal import Testing
             examiner.recordRest(call, at: 1)
             return WaitObject(process: probe.pid, of: call)
         }
-        // The alarm has ended it.
+        // The alarm ended the wait.
         #expect(try probe.answer() == 1)
         #expect(probe.look(ring) == WaitObject.Work(pending: .none, kind: .loop, fetched: 0))
         #expect(examiner.examine(limit: .max, at: 2) == LoopExamination(work: .none))
@@ -183,16 +184,16 @@ internal import Testing
         #expect(try probe.ask("h") == 1)
         #expect(examiner.examine(limit: .max, at: 4) == LoopExamination(isQuiet: true, work: .none))
         #expect(examiner.examine(limit: .max, at: 100_000_000) == LoopExamination(work: .none))
-        // What it had taken when a stretch of work began is what it works at.
+        // It works at the completions that it took when a stretch of work began.
         #expect(try probe.ask("n") == 1)
         #expect(try probe.ask("h") == 1)
         #expect(examiner.examine(limit: .max, at: 100_000_001, stretch: 1) == LoopExamination(work: .none))
-        // For an action the claim that another stretch has begun says nothing: it was not there when the last proof was taken.
+        // For an action, the claim that another stretch began proves nothing: it did not exist at the last proof.
         #expect(examiner.proof(limit: .max, at: 100_000_002, stretch: 1) == LoopProof(isLoop: false, isWorkPending: false))
     }
 
-    /// A loop that waits on a stack of its own, as GNU Pth's: what sleeps on the first one may be its handler.
-    @Test func `what is further out is known of one stack alone`() throws {
+    /// A loop that waits on its own stack, as with GNU Pth: a sleep on the first stack may be in its handler.
+    @Test func `stack depths are compared only within one stack`() throws {
         let probe = try ObjectProbe("level")
         let examiner = probe.makeExaminer()
         examiner.record(epoll: probe.number)
@@ -202,8 +203,8 @@ internal import Testing
         #expect(isQuiet == [true, false])
     }
 
-    /// The descriptors of a `poll` on the stack: the thread's calls say where it is, and for an action the stack alone does.
-    @Test func `whether a thread above its loop's events is in a handler is asked by its calls`() throws {
+    /// The descriptors of `poll` are on the stack: the thread's calls show where it is. For an action only the stack counts.
+    @Test func `the call chain decides whether a thread above the events of its loop is in a handler`() throws {
         let probe = try ObjectProbe("level")
         let examiner = probe.makeExaminer()
         let events = try probe.sleeping(in: "p") { call in
@@ -224,14 +225,16 @@ internal import Testing
         }
         #expect(try found(true) == (false, false, [events]))
         #expect(try found(false) == (true, false, [events]))
-        // What is known of its process says nothing of the stack, but the calls may.
+        // What is known about its process does not show the stack depth, but the calls may.
         examiner.record(epoll: probe.number)
         #expect(try found(false) == (true, false, [nil]))
         #expect(try found(true) == (false, false, [nil]))
     }
 
-    /// A lock that processes share: whose turn it is to wait for connections.
-    @Test(arguments: ["listener", "level"]) func `who waits its turn among processes with no client connected rests`(kind: String)
+    /// A lock shared by processes, whose holder waits for connections.
+    @Test(arguments: ["listener", "level"]) func `a process that waits for its turn to accept rests while no client is connected`(
+        kind: String
+    )
         throws
     {
         let probe = try ObjectProbe(kind)
@@ -252,15 +255,15 @@ internal import Testing
         }
         #expect(try isQuiet() == (kind == "listener"))
         guard kind == "listener" else { return }
-        // The end of its own thread is no other process's to bring about.
+        // No other process can end its own thread.
         #expect(try !isQuiet(in: "j"))
         #expect(try probe.ask("a") == 1)
-        // That none was connected is believed for a moment.
+        // The finding that no client is connected is cached for a moment.
         #expect(try isQuiet(at: 2))
         #expect(try !isQuiet(at: 200_000_000))
     }
 
-    @Test func `who ends is what a join waits for`() throws {
+    @Test func `the owner of a join is the thread that it waits for`() throws {
         let probe = try ObjectProbe("level")
         probe.begin("j")
         var lock = cll_lock()
@@ -274,8 +277,8 @@ internal import Testing
         #expect(try probe.answer() == 0)
     }
 
-    /// Which instance a thread waits on is written where other processes can write, too.
-    @Test func `what was only claimed is not witnessed`() throws {
+    /// The instance on which a thread waits is written in memory that other processes can write, too.
+    @Test func `a claimed epoll instance is not witnessed`() throws {
         let probe = try ObjectProbe("level")
         let examiner = probe.makeExaminer(isClaimed: true)
         examiner.record(epoll: probe.number)
@@ -283,9 +286,9 @@ internal import Testing
         #expect(examiner.proof(limit: .max, at: 1) == LoopProof(isLoop: true, isWorkPending: true, isWitnessed: false))
     }
 
-    @Test func `where the kernel refuses it is not known`() throws {
+    @Test func `pending work is unknown if the kernel refuses access`() throws {
         let probe = try ObjectProbe("level")
-        // No process's.
+        // No process.
         var signals = WaitObject.SignalMembers()
         let found = probe.object.work(pidfd: -1, process: probe.pid, tid: probe.pid, signals: &signals)
         #expect(found == WaitObject.Work(pending: .unknown, kind: .loop, obstacle: .refused))

@@ -7,7 +7,7 @@ internal import Testing
 @testable import LagMonitor
 @testable internal import LagRemote
 
-/// Programs that have a monitor of their own: what it knows of their loops is known here, too.
+/// Programs with their own monitor: its knowledge of their loops is available here, too.
 @Suite(.serialized) struct LinkedTests {
     private func start(prepare: (SharedLoopTable) throws -> Void = { _ in }) throws -> RemoteProcess {
         let process = try RemoteProcess(["linked"], program: "MonitorProbe", prepare: prepare)
@@ -34,7 +34,7 @@ internal import Testing
         process.watch.watchedProcesses.contains { $0.loops.contains { ($0 as? RemoteLoop)?.isFromMonitor == true } }
     }
 
-    @Test func `a stall is reported once by each with what the loop did`() throws {
+    @Test func `a stall is reported once by the process and once from outside, with its activity`() throws {
         let process = try startWatched()
         defer { process.end() }
         process.send("s")
@@ -44,21 +44,21 @@ internal import Testing
         #expect(line["activity"] as? String == "before_sources" && line["cause"] as? String == "syscall")
         #expect(line.functions().contains { $0.contains("handlerThatStalls") }, "\(line.functions())")
         #expect(try #require(line["duration_ms"] as? Double) >= 400)
-        // The process reported it as well: the same loop, from the same moment on.
+        // The process reported it as well: the same loop and the same start.
         try process.nextLine(until: "stalled")
         let own = try #require(process.nextLine())
         #expect(own.hasPrefix("reported end main "))
         let start = try #require(own.split(separator: " ").last.flatMap { UInt64($0) })
         #expect(line["mono_us"] as? UInt64 == start / 1000)
-        // The preloaded library knows the thread's waits, and that is not reported a second time.
-        // (Dispatch's thread, which its report has started, may be found as well.)
+        // The preloaded library knows the thread's waits, and the stall is not reported a second time.
+        // (Dispatch's thread, started by the report, may be found as well.)
         let isFromMonitor = slots(process).map(\.isFromMonitor)
         #expect(isFromMonitor.count { $0 } == 1 && isFromMonitor.contains(false))
         usleep(400_000)
         #expect(process.reported.count == 1, "\(process.reported)")
     }
 
-    @Test func `many short callouts are a starvation`() throws {
+    @Test func `many short callouts are reported as a starvation`() throws {
         let process = try startWatched()
         defer { process.end() }
         process.send("b")
@@ -66,7 +66,7 @@ internal import Testing
         #expect(line["kind"] as? String == "starvation" && process.reported.count == 1, "\(process.reported)")
     }
 
-    @Test func `a mode made later has no name and its stalls are reported all the same`() throws {
+    @Test func `a stall in a mode created later is reported without the name of the mode`() throws {
         let process = try startWatched()
         defer { process.end() }
         process.send("m")
@@ -74,7 +74,7 @@ internal import Testing
         #expect(line["mode"] == nil && line["activity"] as? String == "before_sources")
     }
 
-    @Test func `a process that is stopped in a stall is reported`() throws {
+    @Test func `a stall during which the process is stopped is reported`() throws {
         let process = try startWatched()
         defer { process.end() }
         process.send("h")
@@ -85,7 +85,7 @@ internal import Testing
         #expect(line.functions().contains { $0.contains("handlerThatHangs") }, "\(line.functions())")
     }
 
-    @Test func `a process that is killed in a stall is reported`() throws {
+    @Test func `a stall during which the process is killed is reported`() throws {
         let process = try startWatched()
         defer { process.end() }
         process.send("h")
@@ -97,7 +97,7 @@ internal import Testing
         #expect(process.reported.count == 1 && eventually { slots(process).isEmpty })
     }
 
-    @Test func `a stall that its own watchdog cannot report is reported here`() throws {
+    @Test func `a stall that the own watchdog of the process cannot report is reported from outside`() throws {
         let process = try startWatched()
         defer { process.end() }
         process.send("w")
@@ -105,14 +105,14 @@ internal import Testing
         process.send("s")
         let line = try process.line("end")
         #expect(line["activity"] as? String == "before_sources")
-        // Nothing from the process itself, for longer than it needs.
+        // The process itself reports nothing, for longer than it needs for a report.
         try process.nextLine(until: "stalled")
         usleep(300_000)
         process.send("p")
         #expect(try process.nextLine(until: "did p").isEmpty)
     }
 
-    @Test func `a forks child leaves its parents loop alone`() throws {
+    @Test func `a forked child does not change the loop entry of its parent`() throws {
         let process = try startWatched()
         defer { process.end() }
         process.send("f")
@@ -125,7 +125,7 @@ internal import Testing
         #expect(process.reported.count == 1)
     }
 
-    @Test func `exec ends the loop of the program before`() throws {
+    @Test func `exec ends the loop of the previous program`() throws {
         let process = try startWatched()
         defer { process.end() }
         let before = try #require(mirror(process))
@@ -137,7 +137,7 @@ internal import Testing
         #expect(process.reported.count == 1, "\(process.reported)")
     }
 
-    @Test func `a loop that finds no slot is reported by its process alone`() throws {
+    @Test func `a loop without a free slot is reported only by its own process`() throws {
         var claims: [UInt64] = []
         let process = try start { table in
             for _ in 0..<CLB_LOOP_TABLE_SLOTS {
@@ -151,15 +151,15 @@ internal import Testing
         try process.nextLine(until: "stalled")
         #expect(process.nextLine()?.hasPrefix("reported end main ") == true)
         #expect(process.reported.isEmpty && process.table.raw.pointee.refused > 0)
-        // It looks again after a thousand turns, which are 5 ms each, and many times that on a busy machine.
+        // It tries again after a thousand iterations of 5 ms each, or many times that on a busy machine.
         for (index, claim) in claims.enumerated() { _ = clr_loop_table_free(process.table.raw, UInt32(index), claim) }
-        // Its report has had Dispatch start the manager's thread, which waits on an epoll instance, and is found as well.
+        // Its report made Dispatch start the manager thread, which waits on an epoll instance and is found as well.
         #expect(eventually(seconds: 120) { isMirrorWatched(process) })
         process.send("s")
         #expect(try process.line("end")["activity"] as? String == "before_sources")
     }
 
-    @Test func `a loop on a thread comes and goes`() throws {
+    @Test func `a loop on a secondary thread is added and removed`() throws {
         let process = try startWatched()
         defer { process.end() }
         process.send("t")
@@ -174,7 +174,7 @@ internal import Testing
         #expect(process.reported.count == 1, "\(process.reported)")
     }
 
-    @Test func `a pause counts here too`() throws {
+    @Test func `a paused monitor is not watched from outside either`() throws {
         let process = try startWatched()
         defer { process.end() }
         process.send("p")
@@ -189,8 +189,8 @@ internal import Testing
         _ = try process.line("end")
     }
 
-    /// Then it is a program like any other.
-    @Test func `what it does not watch any more is known by its waits`() throws {
+    /// Then it is watched like any other program.
+    @Test func `a loop that the monitor no longer watches is watched by its waits`() throws {
         let process = try startWatched()
         defer { process.end() }
         process.send("u")
@@ -198,7 +198,7 @@ internal import Testing
         process.send("s")
         let line = try process.line("end")
         #expect(line["activity"] as? String == "after_waiting" && line["mode"] == nil)
-        // And watched anew.
+        // Watched again.
         process.send("a")
         #expect(eventually { mirror(process)?.state == .live })
         process.send("s")
@@ -207,7 +207,7 @@ internal import Testing
     }
 
     @Test(arguments: ["", "garbage", "/etc/passwd", "/proc/self/fd/0", "/proc/1/fd/999", String(repeating: "/", count: 4000)])
-    func `a path that is no page is ignored`(path: String) throws {
+    func `a path that is not a loop table is ignored`(path: String) throws {
         let process = try RemoteProcess(["linked"], program: "MonitorProbe", path: path)
         defer { process.end() }
         process.send("s")
@@ -215,7 +215,7 @@ internal import Testing
         #expect(process.nextLine()?.hasPrefix("reported end main ") == true)
     }
 
-    @Test func `a page of another version is ignored`() throws {
+    @Test func `a loop table of another version is ignored`() throws {
         let process = try start { $0.raw.pointee.version += 1 }
         defer { process.end() }
         process.send("s")
@@ -224,9 +224,9 @@ internal import Testing
         #expect(slots(process).isEmpty)
     }
 
-    /// Their names begin like those of the settings.
+    /// Their names begin like the names of settings.
     @Test(arguments: ["LAGMONITOR_LOOP_TABLE", "LAGMONITOR_UNSUPPORTED"])
-    func `names for others are no settings`(name: String) {
+    func `reserved environment variables are not treated as settings`(name: String) {
         let environment = [name: "1"]
         #expect(SettingValidationError.validationErrors(inEnvironment: environment, known: SettingKey.monitorSettings).isEmpty)
         #expect(EnvironmentActivation().start(environment, []) { Issue.record("\($0)") } == nil)

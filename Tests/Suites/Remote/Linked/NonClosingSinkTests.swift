@@ -6,7 +6,7 @@ internal import Testing
 @testable internal import LagRemote
 
 struct NonClosingSinkTests {
-    @Test func `a monitor's limit ends its own line's wait and no other's`() {
+    @Test func `the write deadline of one monitor ends only the wait of its own record`() {
         let sink = WaitingSink()
         let (ending, other) = (NonClosingSink(sink), NonClosingSink(sink))
         let ended = DispatchSemaphore(value: 0)
@@ -20,7 +20,7 @@ struct NonClosingSinkTests {
         ending.limitWaiting(untilMonotonicNanoseconds: 1)
         #expect(ended.wait(timeout: .now() + 30) == .success)
         #expect(!sink.isLimited)
-        // A line of its own, however late, waits no more.
+        // A later record of the same monitor does not wait at all.
         #expect(throws: SinkError.self) { try Self.write(to: ending) }
     }
 

@@ -7,7 +7,7 @@ internal import Testing
 @testable import LagMonitor
 @testable internal import LagRemote
 
-/// A program with the preloaded library, its loops watched from here. It can be talked to.
+/// A program with the preloaded library, whose loops are watched from here. It accepts commands.
 final class RemoteProcess {
     let sink = MemorySink()
     let watch: SharedLoopTableWatch
@@ -22,8 +22,8 @@ final class RemoteProcess {
 
     /// - Parameters:
     ///   - selection: which of its loops are watched.
-    ///   - path: what the program takes for the table's path; the table's own when nil.
-    ///   - prepare: gets the table before anybody writes to it.
+    ///   - path: the table path passed to the program; the table's own path if nil.
+    ///   - prepare: gets the table before anything is written to it.
     init(
         _ arguments: [String],
         program: String = "ForeignProbe",
@@ -31,7 +31,7 @@ final class RemoteProcess {
         path: String? = nil,
         prepare: (SharedLoopTable) throws -> Void = { _ in }
     ) throws {
-        // One that has died takes no words.
+        // Writing to an exited program must not end this process.
         signal(SIGPIPE, SIG_IGN)
         table = try SharedLoopTable()
         try prepare(table)
@@ -60,20 +60,20 @@ final class RemoteProcess {
 
     var pid: Int32 { process.processIdentifier }
 
-    /// What was reported, but for what a busy machine adds.
+    /// The reported lines, without those that only a busy machine adds.
     var reported: [String] { withoutRunqueue(sink.lines) }
 
-    /// Waits until the program has a claim that may not be a loop's, and the watch has seen it.
+    /// Waits until the program has a provisional claim and the watch has seen it.
     func hasProvisionalClaim() -> Bool {
         let isThere = eventually {
             (0..<UInt32(CLB_LOOP_TABLE_SLOTS)).contains { self.table.loop(at: $0)?.state == .provisional }
         }
-        // Whoever answers this now has seen the claim before.
+        // A watch that answers this probe has already seen the claim.
         let isAnswered = watch.probeLiveness()
         return isThere && eventually { isAnswered() }
     }
 
-    /// Waits until a claim that may not be a loop's is watched, at rest: its beacon is armed in the second visit at the earliest.
+    /// Waits until a provisional claim is watched during its wait: its beacon is armed at the second visit at the earliest.
     func isCandidateWatched() -> Bool {
         eventually {
             (0..<UInt32(CLB_LOOP_TABLE_SLOTS)).contains { index in
@@ -97,16 +97,16 @@ final class RemoteProcess {
     /// Writes a command to the program.
     func send(_ text: String) { input.fileHandleForWriting.write(Data(text.utf8)) }
 
-    /// Waits for the next line that the program says; nil at its end.
+    /// Waits for the next line of the program's output; nil at its end.
     func nextLine() -> String? { lines.next() }
 
-    /// What the handler that computes had of the processors, in the stall of a line.
+    /// The processor time of the computing handler, in the stall of a line.
     func processorTime(of line: [String: Any]) throws -> ProcessorTime {
         let start = try #require(line["mono_us"] as? NSNumber).uint64Value * 1000
         return try #require(ProcessorTime.next(in: lines, endingAfter: start))
     }
 
-    /// Waits until the program has said this; what it said before.
+    /// Waits until the program has printed this word. Returns the lines before it.
     @discardableResult
     func nextLine(until word: String) throws -> [String] {
         var before: [String] = []
@@ -117,7 +117,7 @@ final class RemoteProcess {
         throw CocoaError(.fileReadUnknown)
     }
 
-    /// The first line with this phase, after so many lines of any kind, within a time that no machine needs.
+    /// The first line with this phase after `count` lines of any kind, within a time limit that is generous on any machine.
     func line(_ phase: String, after count: Int = 0) throws -> [String: Any] {
         for _ in 0..<3000 {
             if let line = sink.lines.dropFirst(count).first(where: { $0.contains("\"phase\":\"\(phase)\"") }) {

@@ -6,9 +6,9 @@ internal import Testing
 
 @testable import LagMonitor
 
-/// Loops of another process, which knows nothing of us, by the library that is loaded into it.
+/// Loops of another, unmodified process, watched through the library that is preloaded into it.
 @Suite(.serialized) struct RemoteTests {
-    @Test func `a handler that sleeps is found with its stack`() throws {
+    @Test func `a stall in a handler that sleeps is reported with its stack`() throws {
         let process = try RemoteProcess(["epoll", "sleep"])
         defer { process.end() }
         let line = try process.line("end")
@@ -21,24 +21,24 @@ internal import Testing
         #expect(try #require(line["duration_ms"] as? Double) >= 400)
     }
 
-    @Test func `a handler that computes is found with its stack`() throws {
+    @Test func `a stall in a handler that computes is reported with its stack`() throws {
         let process = try RemoteProcess(["epoll", "compute"])
         defer { process.end() }
         let line = try process.line("end")
         let time = try process.processorTime(of: line)
         #expect(time.causes.map(\.rawValue).contains(line["cause"] as? String ?? ""), "\(time): \(line)")
-        // What it had, less what it had before the library knew of the stall.
+        // Its processor time, less the time before the library knew of the stall.
         #expect(try #require(line["cpu_ms"] as? Double) > Double(time.cpuNanoseconds) * 0.4e-6, "\(time): \(line)")
-        // A thread that waits for a processor can neither be sampled nor stopped.
+        // A thread that waits for a processor can be neither sampled nor stopped.
         let isTaken = ["perf_event", "ptrace"].contains(line["capture"] as? String)
         guard isTaken || time.alwaysAnswersInTime else { return }
         #expect(isTaken, "\(time): \(line)")
         #expect(line.functions().contains("handler_that_computes"), "\(line.functions())")
     }
 
-    /// `thread`: beside a main thread that waits; `alone`: after that has ended, with which the process's own map is empty.
+    /// `thread`: the main thread waits meanwhile. `alone`: the main thread has exited, so the process's own map is empty.
     @Test(arguments: ["thread", "alone"])
-    func `a loop on another thread is found`(handler: String) throws {
+    func `a loop on a thread other than the main thread is found`(handler: String) throws {
         let process = try RemoteProcess(["epoll", handler])
         defer { process.end() }
         let line = try process.line("end")
@@ -47,8 +47,8 @@ internal import Testing
         #expect(line.functions().contains("handler_that_sleeps"))
     }
 
-    /// Whoever kills a process that hangs wants to know afterwards in what it hung.
-    @Test func `a hang in which the process is killed is reported`() throws {
+    /// After killing a hanging process, its operator wants to know where it hung.
+    @Test func `a hang during which the process is killed is reported`() throws {
         let process = try RemoteProcess(["epoll", "hang"])
         defer { process.end() }
         for _ in 0..<1000 {
@@ -58,12 +58,12 @@ internal import Testing
         #expect(process.watch.stallsInProgress == 1)
         kill(process.pid, SIGKILL)
         let line = try process.line("abandoned")
-        #expect(line["thread_name"] as? String == "ForeignProbe", "it is read while the thread lives")
+        #expect(line["thread_name"] as? String == "ForeignProbe", "the name is read while the thread lives")
         #expect(line.functions().contains("handler_that_hangs"), "\(line.functions())")
     }
 
-    /// One record, without that time.
-    @Test func `a stop in a stall is no part of it`() throws {
+    /// There is one record, without the stopped time.
+    @Test func `time that a process is stopped during a stall is excluded from the stall`() throws {
         let process = try RemoteProcess(["epoll", "hang"])
         defer { process.end() }
         #expect(eventually { process.watch.stallsInProgress == 1 })
@@ -74,18 +74,18 @@ internal import Testing
         let line = try process.line("abandoned")
         #expect(process.reported.count == 1 && line.functions().contains("handler_that_hangs"), "\(process.reported)")
         let excluded = try #require(line["excluded_ms"] as? Double)
-        // How long it was awake beside the stop is not known here, on a busy machine.
+        // On a busy machine it is not known how long the process ran besides the stop.
         #expect(excluded > 700, "\(line)")
         let duration = try #require(line["duration_ms"] as? Double)
         let (least, most) = (line["duration_min_ms"] as? Double ?? .nan, line["duration_max_ms"] as? Double ?? .nan)
         #expect(duration > 500 && least <= duration && duration <= most && most - least < 300, "\(line)")
     }
 
-    /// The watchdog sleeps, whatever it waits for: a thread that turns without a rest would take all that there is.
-    @Test func `a hang costs little however long it is`() throws {
+    /// The watchdog must sleep whatever it waits for: a busy-waiting watchdog thread would use a whole processor.
+    @Test func `watching a hang costs little processor time, however long the hang is`() throws {
         let process = try RemoteProcess(["epoll", "hang"])
         defer { process.end() }
-        // Behind the line of a hang, and behind the first 64 ticks.
+        // After the hang's first record, and after the first 64 ticks.
         _ = try process.line("begin")
         usleep(500_000)
         let before = ProcessTime.ownNanoseconds
@@ -99,7 +99,7 @@ internal import Testing
     }
 
     /// A program that is stopped does not stall.
-    @Test func `a stopped process is no stall`() throws {
+    @Test func `a stopped process is not reported as a stall`() throws {
         let process = try RemoteProcess(["epoll", "calm"])
         defer { process.end() }
         for _ in 0..<1000 where process.watch.watchedLoops == 0 { usleep(10_000) }
@@ -111,7 +111,7 @@ internal import Testing
 }
 
 extension RemoteProcess {
-    /// Has the process stopped for so long, and go on.
+    /// Stops the process for this time and resumes it.
     fileprivate func stop(microseconds: UInt32) {
         kill(pid, SIGSTOP)
         usleep(microseconds)
@@ -120,7 +120,7 @@ extension RemoteProcess {
 }
 
 private enum ProcessTime {
-    /// What all threads of this process have run.
+    /// The processor time of all threads of this process.
     static var ownNanoseconds: UInt64 {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

@@ -6,10 +6,10 @@ internal import Testing
 @testable import LagMonitor
 @testable internal import LagRemote
 
-/// When claims that may be no loop's are looked at again.
+/// When provisional claims are checked again.
 struct SettlingTests {
-    /// The watch's thread is not started: this one scans.
-    @Test func `a provisional claim that is not selected is waited for once`() throws {
+    /// The watch's thread is not started: this thread scans.
+    @Test func `an unselected provisional claim causes only one wait`() throws {
         let table = try SharedLoopTable()
         let watch = SharedLoopTableWatch(
             table: table,
@@ -19,7 +19,7 @@ struct SettlingTests {
             ),
             sink: MemorySink()
         ) { Issue.record("\($0)") }
-        // This process itself is never watched.
+        // The test process itself is never watched.
         let process = getppid()
         var (place, claim) = try table.claimSlot(for: process)
         table.publish(&claim, at: place, of: process, as: Int(CLB_SLOT_PROVISIONAL))
@@ -27,13 +27,13 @@ struct SettlingTests {
         let deadline = watch.settlingDeadline
         #expect(deadline != .max && watch.slots.values.allSatisfy { $0.unselected == nil })
         while clb_now_ns() < deadline { usleep(1000) }
-        // As the thread does it: what is not selected is asked for anew each second.
+        // As the watch's thread does: unselected claims are checked again each second.
         for round in 1...4 {
             if round == 3 { watch.forgetSelection() }
             watch.scan()
             #expect(watch.settlingDeadline == .max && watch.slots[place]?.unselected != nil)
         }
-        // What is gone is forgotten.
+        // A freed claim is forgotten.
         _ = clr_loop_table_free(table.raw, place, claim)
         watch.scan()
         #expect(watch.slots.isEmpty)
