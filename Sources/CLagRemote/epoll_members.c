@@ -16,14 +16,14 @@ uint64_t clr_open_descriptors(pid_t pid) {
 
 static int clr_visit_nothing(unsigned descriptor, void *context) { return 0; }
 
-// How many members an instance has is not known before its list is made: mostly not more than its process has descriptors.
+// The number of members is not known before the kernel makes the list; it is mostly at most the number of the process's descriptors.
 static int clr_may_have_many(pid_t pid) {
     uint64_t open = clr_open_descriptors(pid);
     if (open != 0) return open > CLR_MEMBERS_MAX;
     return cll_procfs_each(pid, "fd", CLR_MEMBERS_MAX, clr_visit_nothing, NULL) == -2;
 }
 
-// A line of the list; 0: it is another one. "tfd:        5 events:       19 data:                5  pos:0 ino:61 sdev:9".
+// Parses a line of the list; 0: another kind of line. "tfd:        5 events:       19 data:                5  pos:0 ino:61 sdev:9".
 static int clr_parse_member(const char *line, clr_epoll_member *member) {
     if (strncmp(line, "tfd:", 4) != 0) return 0;
     const char *at = line + 4;

@@ -16,7 +16,7 @@
 
 enum { LINK_BYTES = 64 };
 
-// What a descriptor refers to, cut to LINK_BYTES. Its length; negative: it is closed, or not ours to see.
+// Reads what a descriptor refers to, truncated to LINK_BYTES. Returns the length; negative: closed, or access denied.
 static inline ssize_t clr_link(pid_t pid, int descriptor, char link[LINK_BYTES]) {
     if (descriptor < 0) return -1;
     ssize_t length = cll_procfs_link(pid, descriptor, link, LINK_BYTES - 1);
@@ -24,7 +24,7 @@ static inline ssize_t clr_link(pid_t pid, int descriptor, char link[LINK_BYTES])
     return length;
 }
 
-// Of what a descriptor refers to; 0: of nothing.
+// The identity of what a descriptor refers to; 0: none.
 static inline uint64_t clr_identity(const char *link, ssize_t length) {
     if (length < 0) return 0;
     uint64_t sum = 0xcbf29ce484222325;
@@ -38,16 +38,16 @@ static inline int clr_is_epoll(const char *link) { return strcmp(link, "anon_ino
 static inline int clr_is_signalfd(const char *link) { return strcmp(link, "anon_inode:[signalfd]") == 0; }
 static inline int clr_is_terminal(const char *link) { return clr_begins(link, "/dev/pts/") || clr_begins(link, "/dev/tty"); }
 
-// One that a person sits at, and no device at the other end of a line (/dev/ttyS0, /dev/ttyUSB0).
+// Whether it is an interactive terminal, not a serial device (/dev/ttyS0, /dev/ttyUSB0).
 static inline int clr_is_persons_terminal(const char *link) {
     if (clr_begins(link, "/dev/pts/")) return 1;
     return clr_begins(link, "/dev/tty") && (link[8] == 0 || (link[8] >= '0' && link[8] <= '9'));
 }
 
-// Whether a process has both ends of a pipe, of that identity, and no more than 64 descriptors.
+// Whether a process has both ends of the pipe with that identity, and at most 64 descriptors.
 int clr_has_both_ends(pid_t pid, uint64_t identity);
 
-// Whether the end of a duplicate does nothing that can wait: closing a file of a network or of a user's file system may.
+// Whether closing a duplicate cannot block: closing a file on a network or FUSE file system may.
 static inline int clr_may_duplicate(const char *link) {
     return clr_begins(link, "socket:") || clr_begins(link, "pipe:") || clr_begins(link, "anon_inode:[eventfd]")
         || clr_begins(link, "anon_inode:[timerfd]") || clr_begins(link, "anon_inode:inotify") || clr_begins(link, "anon_inode:[pidfd]")
@@ -67,7 +67,7 @@ static inline int clr_takes_connections(int descriptor) {
     return getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens;
 }
 
-// Whether a descriptor of another process is a listening socket; -1: a socket that cannot be asked.
+// Whether a descriptor of another process is a listening socket; -1: a socket that cannot be queried.
 static inline int clr_listens(int pidfd, pid_t pid, int descriptor) {
     char link[LINK_BYTES];
     if (clr_link(pid, descriptor, link) < 0 || !clr_begins(link, "socket:")) return 0;

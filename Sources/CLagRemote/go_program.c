@@ -1,4 +1,4 @@
-// Whether a program is one of Go: its threads are the runtime's, which serves many goroutines by each, and are no loops.
+// Recognises Go programs: their threads belong to the runtime, which runs many goroutines on each, and are not loops.
 #define _GNU_SOURCE
 #include "clr_go_program.h"
 
@@ -14,7 +14,7 @@ enum { MOST_HEADERS = 64, NOTE_BYTES = 2048, GO_BUILD_ID = 4 };
 
 static uint64_t clr_aligned(uint64_t size, uint64_t alignment) { return (size + alignment - 1) / alignment * alignment; }
 
-// What Go's linker leaves in each of its programs, ".note.go.buildid", among the notes of one segment.
+// The note that Go's linker adds to each program, ".note.go.buildid", among the notes of one segment.
 static int clr_has_go_note(const char *notes, size_t length, uint64_t alignment) {
     for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= length;) {
         Elf64_Nhdr note;

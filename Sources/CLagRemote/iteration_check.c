@@ -20,20 +20,20 @@
 struct clr_iteration_check {
     pthread_t thread;
     pid_t pid, tid;
-    int is_childs;  // a thread of a child of this process
+    int is_childs;  // whether it is a thread of a child of this process
     int64_t call;
     uint64_t sp;
     uint32_t result;
     uint64_t begun_ns, seen_ns;
 };
 
-// Each stop costs the thread some µs: entering a call and leaving it.
+// Each call stops the thread twice, on entry and exit, for some µs.
 enum { MAXIMUM_STOPS = 128 };
 
 // The kernel's PTRACE_SYSCALL_INFO_ENTRY.
 enum { OF_ENTRY = 1 };
 
-// Whether the thread, which stands at a system call, enters the loop's wait.
+// Whether the thread, stopped at a system call, enters the loop's wait.
 static int clr_is_at_wait(const clr_iteration_check *check) {
     struct __ptrace_syscall_info info;
     memset(&info, 0, sizeof(info));
@@ -42,9 +42,9 @@ static int clr_is_at_wait(const clr_iteration_check *check) {
     return check->call < 0 ? clr_wait_kind((int64_t)info.entry.nr) != 0 : (int64_t)info.entry.nr == check->call;
 }
 
-// Waits for the next stop and leaves the report of it: the thread may be that of a child, whose changes another thread waits for.
+// Waits for the next stop without consuming its report: the thread may belong to a child whose changes another thread waits for.
 static int clr_await_tracee(const clr_iteration_check *check, siginfo_t *stop) {
-    // The kernel reports a child's stop to the waiting parent as well, which may take it first; so it is polled for.
+    // The kernel also reports a child's stop to the waiting parent, which may consume it first; so this polls.
     for (int polls = 0; check->is_childs; polls++) {
         if (ptrace(PTRACE_GETSIGINFO, check->tid, NULL, stop) == 0) return 0;
         if (errno != ESRCH) return errno;
@@ -60,29 +60,29 @@ static int clr_await_tracee(const clr_iteration_check *check, siginfo_t *stop) {
 
 static uint32_t clr_trace_until_wait(clr_iteration_check *check) {
     pid_t tid = check->tid;
-    // What stands still waits for this thread: a timer's usual slack of 50 µs would be long.
+    // The stopped target waits for this thread: a timer's usual slack of 50 µs would be too long.
     prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
-    // With SYSGOOD a stop at a call is no number of a signal: should this process be killed just then, the kernel sends the other no signal.
+    // With SYSGOOD a stop at a call is not a signal number: if this process is killed just then, the kernel sends the target no signal.
     if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) != 0) return CLR_ITERATION_REFUSED;
-    // This thread's end lets go of a stranger.
+    // If it is a thread of another process, the exit of this thread releases it.
     if (!cll_is_thread_of(check->pid, tid)) return CLR_ITERATION_UNSEEN;
     if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0) return CLR_ITERATION_UNSEEN;
     for (int stops = 0; stops < MAXIMUM_STOPS; stops++) {
         siginfo_t stop;
-        // EINVAL: its whole process was stopped, and stays so.
+        // EINVAL: its whole process was stopped, and stays stopped.
         if (clr_await_tracee(check, &stop) != 0) return CLR_ITERATION_UNSEEN;
         int is_call = stop.si_code == (SIGTRAP | 0x80);
         int is_event = stop.si_code >> 8 == PTRACE_EVENT_STOP;
         if (is_event && stop.si_signo != SIGTRAP) return CLR_ITERATION_UNSEEN;
         if (is_call && clr_is_at_wait(check)) {
             check->seen_ns = clb_now_ns();
-            // Not by PTRACE_DETACH, which wakes a stopped thread with a signal pending: epoll_wait returns EINTR then. This thread's end lets go of one
-            // that is asleep without waking it.
+            // Not with PTRACE_DETACH, which wakes a stopped thread with a pending signal: then epoll_wait returns EINTR. The exit of this thread releases a
+            // sleeping thread without waking it.
             ptrace(PTRACE_CONT, tid, NULL, NULL);
             return CLR_ITERATION_SEEN;
         }
         if (stops == 0) clr_restart_wait(tid, &stop, check->begun_ns);
-        // A signal of its own is passed on.
+        // A signal for the target is passed on.
         long signal = is_call || is_event ? 0 : stop.si_signo;
         if (ptrace(PTRACE_SYSCALL, tid, NULL, (void *)signal) != 0) return CLR_ITERATION_UNSEEN;
     }
@@ -127,7 +127,7 @@ clr_iteration_check *clr_iteration_check_begin(pid_t pid, pid_t tid, int64_t cal
 }
 
 int clr_iteration_check_end(clr_iteration_check *check, uint64_t *seen_ns) {
-    // It may wait for a call that does not come.
+    // It may wait for a call that never happens.
     pthread_cancel(check->thread);
     pthread_join(check->thread, NULL);
     int result = (int)__atomic_load_n(&check->result, __ATOMIC_ACQUIRE);

@@ -1,4 +1,4 @@
-// The socket by which all connections of a process come.
+// Finds the only listening socket of a process.
 #define _GNU_SOURCE
 #include "clr_wait_object.h"
 
@@ -13,7 +13,7 @@ typedef struct clr_lone_search {
     clr_wait_object *object;
 } clr_lone_search;
 
-// Takes a listening socket down. 1: that is a second one, or may be.
+// Records a listening socket. 1: it is, or may be, a second one.
 static int clr_visit_lone(unsigned descriptor, void *context) {
     const clr_lone_search *search = context;
     int listens = clr_listens(search->pidfd, search->pid, (int)descriptor);

@@ -29,7 +29,7 @@ static int clr_counter_is_clock(void) {
     return length == (ssize_t)sizeof(expected) - 1 && memcmp(text, expected, sizeof(expected) - 1) == 0;
 }
 
-// The clock and the counter at one moment: of some tries the one that was disturbed least.
+// The clock and the counter at one moment: the least disturbed of several tries.
 static void clr_read_clock_pair(uint64_t *ticks, uint64_t *ns) {
     uint64_t best = UINT64_MAX;
     for (int attempt = 0; attempt < 16; attempt++) {
@@ -41,7 +41,7 @@ static void clr_read_clock_pair(uint64_t *ticks, uint64_t *ns) {
     }
 }
 
-// Two pairs 5 ms apart: off by some ns in 5 ms, so by less than a microsecond in the time that a conversion is used for.
+// From two pairs 5 ms apart: the error is some ns in 5 ms, so less than a microsecond in the time that a conversion is used.
 static uint64_t clr_measure_scale(void) {
     if (!clr_counter_is_clock()) return 0;
     uint64_t ticks[2], ns[2];
@@ -94,7 +94,7 @@ int clr_loop_table_create(uint64_t parent_start, clb_loop_table **table, int *de
     if (ftruncate(fd, (off_t)clb_loop_table_bytes()) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
         error = errno;
     } else {
-        // All of it exists from the start: no later touch, by anybody, can find that there is no memory left.
+        // All of it is allocated at the start, so that no later access by any process can fail for lack of memory.
         void *mapped = mmap(NULL, clb_loop_table_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
         if (mapped == MAP_FAILED) error = errno;
         else memory = mapped;
@@ -126,12 +126,12 @@ int clr_loop_table_read(const clb_loop_table *table, uint32_t index, clr_loop_ta
     uint64_t claim = clb_loop_table_claim(table, index);
     uint32_t state = clb_claim_state(claim);
     if (state < CLB_SLOT_LIVE || state > CLB_SLOT_WITHDRAWN) return 0;
-    // Copied once, and the copy is checked: the slot may change at any time.
+    // Copied once, and the copy is checked, because the slot may change at any time.
     clb_loop_table_slot slot;
     memcpy(&slot, clb_loop_table_slot_at(table, index), offsetof(clb_loop_table_slot, beacon));
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     uint64_t after = clb_loop_table_claim(table, index);
-    // It may have ended meanwhile; a new generation is another loop.
+    // The loop may have ended meanwhile; a new generation is another loop.
     if (clb_claim_generation(after) != clb_claim_generation(claim) || clb_claim_pid(after) != clb_claim_pid(claim)) return 0;
     if (slot.kind != CLB_LOOP_FROM_PRELOAD && slot.kind != CLB_LOOP_FROM_MONITOR) return 0;
     if (slot.pid <= 0 || slot.tid <= 0 || slot.pid != clb_claim_pid(claim)) return 0;

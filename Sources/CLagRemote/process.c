@@ -12,7 +12,7 @@
 static char **arguments;
 static int argument_count;
 
-// glibc hands constructors what it hands to main.
+// glibc passes the arguments of main to constructors.
 __attribute__((constructor)) static void clr_remember_arguments(int count, char **values) {
     arguments = values;
     argument_count = count;
@@ -27,7 +27,7 @@ static const struct {
     int number;
     const char *text;
 } crashes[] = {
-    {SIGSEGV, "invalid memory access"}, {SIGBUS, "memory that is not there"}, {SIGFPE, "arithmetic error"},
+    {SIGSEGV, "invalid memory access"}, {SIGBUS, "unavailable memory"}, {SIGFPE, "arithmetic error"},
     {SIGILL, "illegal instruction: a failed check"}, {SIGTRAP, "trap: a failed check"}, {SIGABRT, "abort"}, {SIGSYS, "forbidden system call"},
 };
 enum { CRASHES = sizeof(crashes) / sizeof(crashes[0]) };
@@ -46,7 +46,7 @@ static char *clr_append_hex(char *out, char *end, uint64_t value) {
     return out;
 }
 
-// The disposition is the default again (SA_RESETHAND), and the signal is not blocked (SA_NODEFER).
+// The disposition is already the default again (SA_RESETHAND), and the signal is not blocked (SA_NODEFER).
 static void clr_handle_crash(int number, siginfo_t *info, void *context) {
     char line[256], *end = line + sizeof(line) - 1;
     char digits[12];
@@ -70,14 +70,14 @@ static void clr_handle_crash(int number, siginfo_t *info, void *context) {
         out = clr_append_hex(out, end, (uint64_t)(uintptr_t)info->si_addr);
     }
     *out++ = '\n';
-    // Nobody may read it: then the line is lost, and not the end.
+    // If stderr is not read, the line is lost, but the process still ends.
     struct pollfd errors = {.fd = STDERR_FILENO, .events = POLLOUT};
     if (poll(&errors, 1, 0) > 0 && (errors.revents & POLLOUT) != 0) {
         long written = syscall(SYS_write, STDERR_FILENO, line, out - line);
         (void)written;
     }
-    // A fault happens again when this returns, now without a handler: so the core shows the place. What was sent does not, and neither does
-    // what the next instruction follows (a breakpoint, a call that a filter refuses).
+    // A fault recurs when this returns, now without a handler, so the core shows its place. A sent signal does not recur, nor does one whose
+    // instruction is already complete (a breakpoint, a call that a filter refuses).
     const int is_fault = number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL;
     if (is_sent || !is_fault) syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid), number);
 }
@@ -91,7 +91,7 @@ void clr_process_report_crashes(const char *fallback_name) {
     static uint8_t stack[16384] __attribute__((aligned(16)));
     const char *name = argument_count > 0 && arguments[0] != NULL ? arguments[0] : fallback_name;
     const char *slash = strrchr(name, '/');
-    // Whoever started us chose it: without what a terminal would obey (and without other letters than ASCII's).
+    // The parent process chose the name: without control characters for a terminal (and without non-ASCII letters).
     static char plain[64];
     clr_append(plain, plain + sizeof(plain) - 1, slash != NULL ? slash + 1 : name);
     for (char *at = plain; *at != 0; at++) {
@@ -104,10 +104,10 @@ void clr_process_report_crashes(const char *fallback_name) {
     memset(&action, 0, sizeof(action));
     action.sa_sigaction = clr_handle_crash;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND | SA_NODEFER;
-    // Whoever started us had a reason to ignore one; and programs that we start inherit that.
+    // The parent had a reason to ignore a signal; and programs that we start inherit that.
     for (size_t index = 0; index < CRASHES; index++) {
         if (!clr_is_set_to_ignore(crashes[index].number)) sigaction(crashes[index].number, &action, NULL);
     }
-    // The runtime takes this one as well.
+    // The runtime handles this one as well.
     if (!clr_is_set_to_ignore(SIGQUIT)) signal(SIGQUIT, SIG_DFL);
 }

@@ -1,5 +1,5 @@
-// Whether a process is there for one connection, a session that was forked for a client, as PostgreSQL's backends and sshd's are; or for none, as
-// the helpers that servers fork for what is to be done now and then.
+// Whether a process serves one connection, that is a session forked for a client (as PostgreSQL and sshd do); or none, such as
+// the helpers that servers fork for periodic work.
 #define _GNU_SOURCE
 #include "clr_wait_object.h"
 
@@ -12,7 +12,7 @@
 #include "server_socket.h"
 #include "cll_procfs_text.h"
 
-// A connected socket that accept(2) made has its listener's address: a name, or a server's port. One that connect(2) made has none, or one that the
+// A connected socket from accept(2) has its listener's address: a name, or a server's port. A socket from connect(2) has none, or one that the
 // kernel chose.
 static int clr_was_accepted(int socket) {
     if (!clr_is_connected(socket)) return 0;
@@ -20,7 +20,7 @@ static int clr_was_accepted(int socket) {
     return own.has_name || (own.port != 0 && own.port < clr_first_chosen_port());
 }
 
-// What a member of an epoll instance is to this question.
+// The kinds of members of an epoll instance.
 enum { MEMBER_QUIET, MEMBER_OWN, MEMBER_CLIENT, MEMBER_OTHER };
 
 static int clr_member(int pidfd, pid_t pid, int descriptor) {
@@ -90,13 +90,13 @@ int clr_service(int pidfd, pid_t pid, int32_t epoll) {
     enum { MOST_THREADS = 1, MOST_MEMBERS = 8, MOST_DESCRIPTORS = 1024 };
     if (cll_procfs_each(pid, "task", MOST_THREADS, clr_visit_second_thread, &pid) != 0) return CLR_SERVES_LOOP;
     clr_members members = {.owner = {.pidfd = pidfd, .pid = pid}};
-    // A longer list is a loop's.
+    // A longer list means a loop.
     if (clr_epoll_members_each(pid, epoll, MOST_MEMBERS, clr_visit_served, &members) != 0) return CLR_SERVES_LOOP;
     if (members.clients == 0 && members.own == 0) {
         if (!clr_is_forked(pid)) return CLR_SERVES_LOOP;
         return members.quiet == 0 ? CLR_SERVES_UNKNOWN : CLR_SERVES_ITSELF;
     }
-    // A listener that is out of the set for a while is a server's all the same.
+    // A listener that is temporarily out of the set still means a server.
     int serves = members.clients == 1 && cll_procfs_each(pid, "fd", MOST_DESCRIPTORS, clr_visit_listener, &members.owner) == 0;
     return serves ? CLR_SERVES_ONE_PEER : CLR_SERVES_LOOP;
 }

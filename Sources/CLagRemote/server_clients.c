@@ -1,4 +1,4 @@
-// The clients of a server: those that have come by its listening sockets, and those that wait.
+// The clients of a server: accepted ones, and waiting ones.
 #define _GNU_SOURCE
 #include "clr_wait_object.h"
 
@@ -19,11 +19,11 @@ enum { MOST_LISTENERS = 8 };
 typedef struct clr_listeners {
     clr_owner owner;
     int count, have_name;
-    int unknown;  // what a socket counts as that cannot be asked: 1, a client
+    int unknown;  // how to count a socket that cannot be queried: 1, as a client
     uint16_t ports[MOST_LISTENERS];
 } clr_listeners;
 
-// Takes down a listener; 1: it is none, or one of unknown clients.
+// Records a listener; 1: it is not a listener, or its clients cannot be determined.
 static int clr_add_listener(clr_listeners *listeners, int descriptor) {
     if (listeners->count == MOST_LISTENERS || !clr_is_listener(&listeners->owner, descriptor)) return 1;
     int duplicate = clr_duplicate(listeners->owner.pidfd, descriptor);
@@ -32,13 +32,13 @@ static int clr_add_listener(clr_listeners *listeners, int descriptor) {
     listeners->ports[listeners->count++] = own.port;
     listeners->have_name |= own.has_name;
     close(duplicate);
-    // Of another family, or not bound: who came by it cannot be known.
+    // Another family, or not bound: its connections cannot be recognised.
     return !own.has_name && own.port == 0;
 }
 
 static int clr_visit_listed(const clr_epoll_member *member, void *context) { return clr_add_listener(context, member->descriptor); }
 
-// Whether a descriptor is a connection that came by one of the listeners.
+// Whether a descriptor is a connection that was accepted at one of the listeners.
 static int clr_visit_client(unsigned descriptor, void *context) {
     const clr_listeners *listeners = context;
     char link[LINK_BYTES];
@@ -56,7 +56,7 @@ static int clr_visit_client(unsigned descriptor, void *context) {
 
 enum { MOST_DESCRIPTORS = 1024 };
 
-// Takes down the listeners of `object`; 0: something else than new connections comes from there, or that cannot be seen.
+// Records the listeners of `object`; 0: it can deliver something other than new connections, or this cannot be determined.
 static int clr_take_listeners(clr_listeners *listeners, const clr_wait_object *object) {
     if (object->epoll >= 0) {
         pid_t pid = listeners->owner.pid;
@@ -71,7 +71,7 @@ static int clr_take_listeners(clr_listeners *listeners, const clr_wait_object *o
     return listeners->count > 0;
 }
 
-// Whether a client is connected that came by `object`; -1: something else than new connections comes from there, or that cannot be seen.
+// Whether a client is connected that was accepted at `object`; -1: it can deliver something other than new connections, or this cannot be determined.
 static int clr_has_client(clr_owner owner, const clr_wait_object *object, int unknown) {
     clr_listeners listeners = {.owner = owner, .unknown = unknown};
     if (!clr_take_listeners(&listeners, object)) return -1;
@@ -122,20 +122,20 @@ int clr_serves_by_threads(int pidfd, pid_t pid) {
     return cll_procfs_each(pid, "task", MOST_THREADS, clr_visit_accepting_thread, &owner) == 1;
 }
 
-// MARK: Clients that wait
+// MARK: Waiting clients
 
-// Whether a socket leads to a display, where a person is: X11's and Wayland's servers.
+// Whether a socket is connected to a display server (X11, Wayland), and thus to a user.
 static int clr_is_display(int socket) {
     struct sockaddr_un other = {0};
     socklen_t length = sizeof(other);
     if (getpeername(socket, (struct sockaddr *)&other, &length) != 0 || other.sun_family != AF_UNIX || length > sizeof(other)) return 0;
-    // Of an abstract name the first byte is NUL.
+    // The first byte of an abstract name is NUL.
     char name[sizeof(other.sun_path) + 1] = {0};
     memcpy(name, other.sun_path + (other.sun_path[0] == 0), sizeof(other.sun_path) - 1);
     return strstr(name, "/.X11-unix/X") != NULL || strstr(name, "/wayland-") != NULL;
 }
 
-// Whether what comes by a socket is from one who asks the program for something: it listens, or has the address of one that does.
+// Whether data on a socket comes from a client: it listens, or has the address of a listening socket.
 static int clr_is_clients(const clr_listeners *listeners, int socket) {
     if (clr_takes_connections(socket)) return 1;
     if (clr_is_display(socket)) return 1;
@@ -147,7 +147,7 @@ static int clr_is_clients(const clr_listeners *listeners, int socket) {
     return 0;
 }
 
-// A pair of sockets without names: the program's own, or its parent's end is in another process.
+// A socket pair without names: the program's own, or its other end is in the parent process.
 static int clr_is_pair(int socket) {
     struct sockaddr_un own, other;
     socklen_t own_length = sizeof(own), other_length = sizeof(other);
@@ -156,12 +156,12 @@ static int clr_is_pair(int socket) {
         && other_length == sizeof(sa_family_t);
 }
 
-// What is ready of one of a set, as `clr_client_waits` of all.
+// The result of `clr_client_waits` for one descriptor.
 static int clr_client_of(const clr_listeners *listeners, const clr_waited *waited) {
     const clr_owner *owner = &listeners->owner;
     char link[LINK_BYTES];
     ssize_t length = clr_link(owner->pid, waited->descriptor, link);
-    // The number may be another one's by now.
+    // The number may belong to another file by now.
     if (length < 0 || clr_identity(link, length) != waited->identity) return CLR_CLIENT_UNKNOWN;
     int is_terminal = clr_is_persons_terminal(link), is_pipe = clr_begins(link, "pipe:");
     if (!is_terminal && !is_pipe && !clr_begins(link, "socket:")) return CLR_CLIENT_NONE;
@@ -208,7 +208,7 @@ int clr_has_waiting_client(int pidfd, pid_t pid, const clr_wait_object *object) 
         clr_waited waited = object->waited[index];
         char link[LINK_BYTES];
         ssize_t length = clr_link(pid, waited.descriptor, link);
-        // The number may be another one's by now.
+        // The number may belong to another file by now.
         if (length < 0 || clr_identity(link, length) != waited.identity || !clr_has_client_at(&owner, waited.descriptor)) continue;
         clr_listeners listeners = {.owner = owner};
         if (clr_add_listener(&listeners, waited.descriptor)) continue;

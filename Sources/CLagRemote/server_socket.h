@@ -1,4 +1,4 @@
-// What a socket of another process has to do with who asks that process for something.
+// Recognises sockets of another process that connect it with its clients.
 #pragma once
 
 #include <arpa/inet.h>
@@ -14,7 +14,7 @@
 #include "foreign_descriptor.h"
 #include "cll_procfs_text.h"
 
-// The first port that connect(2) chooses by itself (ip_sysctl, ip_local_port_range); below it a port was asked for, as a server's is.
+// The first port that connect(2) chooses by itself (ip_sysctl, ip_local_port_range); a lower port was explicitly requested, like a server's.
 static inline unsigned clr_first_chosen_port(void) {
     static unsigned first;
     unsigned known = __atomic_load_n(&first, __ATOMIC_RELAXED);
@@ -32,7 +32,7 @@ static inline unsigned clr_first_chosen_port(void) {
     return known;
 }
 
-// A socket's own address as far as it says where connections come by: a name of this machine's own, or a port in host order; neither: 0 and 0.
+// A socket's own address as far as it identifies a listener: a local name, or a port in host order; neither: 0 and 0.
 typedef struct clr_own_address {
     int has_name;
     uint16_t port;
@@ -71,5 +71,5 @@ static inline int clr_is_listener(const clr_owner *owner, int descriptor) {
     return clr_listens(owner->pidfd, owner->pid, descriptor) > 0;
 }
 
-// Whether a process has a second thread: with `cll_procfs_each` of its threads.
+// Whether a process has a second thread; for `cll_procfs_each` over its threads.
 static inline int clr_visit_second_thread(unsigned tid, void *context) { return (pid_t)tid != *(const pid_t *)context; }

@@ -1,4 +1,4 @@
-// Listening sockets that several loops wait on: whether nothing else is ready for one of them, and which others fetch from there.
+// Listening sockets that several loops wait on: whether only these are ready for one loop, and which other processes accept from them.
 #define _GNU_SOURCE
 #include "clr_wait_object.h"
 
@@ -17,7 +17,7 @@ typedef struct clr_ready {
     clr_wait_object *listeners;
 } clr_ready;
 
-// Takes a descriptor down that is a listening socket, and ready. 1: it is ready, and no such socket, or there is no room for it.
+// Records a descriptor that is a ready listening socket. 1: it is ready but not such a socket, or there is no space for it.
 static int clr_add_ready(const clr_ready *ready, int descriptor, int events) {
     char link[LINK_BYTES];
     ssize_t length = clr_link(ready->pid, descriptor, link);
@@ -54,7 +54,7 @@ int clr_ready_listeners(int pidfd, pid_t pid, const clr_wait_object *object, clr
     return listeners->count > 0;
 }
 
-// MARK: Who else waits there
+// MARK: Other waiting processes
 
 typedef struct clr_identities {
     pid_t pid;

@@ -16,16 +16,16 @@ enum {
     ANSWER_NS = 1000000000,
 };
 
-// Whether what a descriptor refers to gives the same answer to whoever asks, and however often. A file of /proc or /sys reports a change (of
-// the mounts, of the host's name, a pressure) once, to the first who asks, and so does a perf event.
+// Whether a file gives the same answer to every poll by every process. A file of /proc or /sys reports a change (of
+// the mounts, of the host's name, a pressure) only once, to the first poll, and so does a perf event.
 static int clr_may_be_asked(const char *link, int blocks_signals) {
     static const char *const known[] = {
         "eventfd]", "timerfd]", "pidfd]", "io_uring]", "fanotify]", "userfaultfd]", "eventpoll]",
     };
     if (clr_is_signalfd(link)) return !blocks_signals;
-    // By the name of the folder that they are mounted at, of a container's root, too (/srv/root/proc/…); under another name
-    // they are not known. Any other file below a folder of that name counts as one: an instance is then asked member by member,
-    // which holds for it, too.
+    // Recognised by the name of the mount folder, also in a container's root (/srv/root/proc/…), but not under other
+    // names. Any other file below a folder of that name counts as one: the instance is then polled member by member,
+    // which is correct for it, too.
     if (*link == '/') return strstr(link, "/proc/") == NULL && strstr(link, "/sys/") == NULL;
     if (!clr_begins(link, "anon_inode:")) return 1;
     if (clr_begins(link, "anon_inode:inotify")) return 1;
@@ -47,7 +47,7 @@ static int clr_visit_descriptor(unsigned descriptor, void *context) {
     return clr_link(search->pid, (int)descriptor, link) >= 0 && !clr_may_be_asked(link, search->blocks_signals);
 }
 
-// Of an instance within the instance nothing is known.
+// A nested instance cannot be examined.
 static int clr_visit_member(const clr_epoll_member *member, void *context) {
     clr_risk_search *search = context;
     char link[LINK_BYTES];
@@ -57,11 +57,11 @@ static int clr_visit_member(const clr_epoll_member *member, void *context) {
     return 1;
 }
 
-// Most programs have no descriptor at all that may not be asked, so that their instances need no list. One with very many has connections
-// mostly: its instances are asked, unless they may have a signalfd.
+// Most programs have no descriptor that must not be polled, so their instances need no list. In a program with very many descriptors, most are
+// connections: its instances are polled, unless they may have a signalfd.
 static int clr_risk_of(pid_t pid, pid_t tid, int32_t epoll, uint64_t descriptors, int blocks_signals) {
     clr_risk_search search = {.pid = pid, .blocks_signals = blocks_signals};
-    // The thread's own: those of a main thread that has ended are not shown.
+    // The thread's own folder: the descriptors of an exited main thread are not shown.
     char folder[24] = "task/";
     memcpy(cll_append_number(folder + 5, (unsigned)tid), "/fd", 4);
     int found = descriptors > MOST_DESCRIPTORS ? -2 : cll_procfs_each(pid, folder, MOST_DESCRIPTORS, clr_visit_descriptor, &search);
@@ -70,10 +70,10 @@ static int clr_risk_of(pid_t pid, pid_t tid, int32_t epoll, uint64_t descriptors
     return found == 0 ? CLR_MEMBERS_HARMLESS : search.risk != 0 ? search.risk : CLR_MEMBERS_SIGNALS;
 }
 
-// Whether an answer still holds. A signalfd in use has its signals blocked in the thread that reads it: who begins to use one
-// blocks its signals before, and opens it. For a thread that blocks none only what else may not be asked counts, which hardly a
-// program has; how many descriptors are open does not matter then, as that differs at each poll of a server with connections
-// that come and go.
+// Whether an answer is still valid. The signals of a signalfd in use are blocked in the thread that reads it: a program that starts to use one
+// first blocks its signals, and opens it. For a thread that blocks none, only other files that must not be polled matter, which hardly any
+// program has; then the number of open descriptors is ignored, because it differs at each poll of a server with changing
+// connections.
 static int clr_holds(const clr_signal_members *known, uint64_t now_ns, int32_t epoll, uint64_t blocked, uint64_t descriptors) {
     if (known->asked_ns == 0 || now_ns - known->asked_ns >= ANSWER_NS) return 0;
     return known->epoll == epoll && known->blocked == blocked && (blocked == 0 || known->descriptors == descriptors);
@@ -100,7 +100,7 @@ typedef struct clr_member_search {
     int is_ready, is_unknown;
 } clr_member_search;
 
-// The signals that a signalfd is for; all, where the kernel does not say.
+// The signals of a signalfd; all if the kernel does not show them.
 static uint64_t clr_signals_of(pid_t pid, int32_t descriptor) {
     char name[24] = "fdinfo/", text[512];
     *cll_append_number(name + 7, (unsigned)descriptor) = 0;
@@ -112,7 +112,7 @@ static uint64_t clr_signals_of(pid_t pid, int32_t descriptor) {
 static int clr_ask_member(const clr_epoll_member *member, void *context) {
     clr_member_search *search = context;
     uint32_t events = member->events & ~(uint32_t)(EPOLLET | EPOLLONESHOT | EPOLLWAKEUP | EPOLLEXCLUSIVE);
-    // One that was reported once, and is off since.
+    // A one-shot member that was reported and is disabled since.
     if ((events & ~(uint32_t)(EPOLLERR | EPOLLHUP)) == 0) return 0;
     char link[LINK_BYTES];
     int is_ready = 0;

@@ -1,16 +1,16 @@
-// Epoll instances that watch what must not be asked (clr_wait_object.h).
+// Epoll instances that watch files that must not be polled (clr_wait_object.h).
 #ifndef CLR_SIGNAL_MEMBERS_H
 #define CLR_SIGNAL_MEMBERS_H
 
 #include "clr_wait_object.h"
 
-// What an instance watches: nothing but what may be asked; a signalfd, another instance, or more than can be examined; or something else
-// that an answer changes, or of which that is not known.
+// What an instance watches: only files that may be polled; a signalfd, another instance, or more than can be examined; or another file
+// whose state a poll changes, or may change.
 enum { CLR_MEMBERS_HARMLESS = 0, CLR_MEMBERS_SIGNALS = 1, CLR_MEMBERS_OTHERS = 2 };
 int clr_members_risk(pid_t pid, pid_t tid, int32_t epoll, clr_signal_members *known);
 
-// What is ready of such an instance, CLR_WORK_…, each member asked by itself. Of a signalfd its list of signals and those that wait for the thread
-// say it. Unknown: a member that is reported once for each event is ready, which it may have been before; or one cannot be asked.
+// The state of such an instance, CLR_WORK_…, with each member polled separately. A signalfd is evaluated from its list of signals and the thread's
+// pending signals. Unknown: a member that is reported once per event is ready, possibly already reported; or a member cannot be polled.
 int clr_members_state(int pidfd, pid_t pid, pid_t tid, int32_t epoll);
 
 #endif

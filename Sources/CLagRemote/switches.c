@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 enum {
-    DATA_BYTES = 8192,     // or a page, where that is more: the kernel takes a power of two of pages
-    LONGEST_RECORD = 64,   // of those that are asked for, and what the kernel keeps free between head and tail
+    DATA_BYTES = 8192,     // or a page, if that is larger: the kernel requires a power of two of pages
+    LONGEST_RECORD = 64,   // of the requested records, plus what the kernel keeps free between head and tail
 };
 
 int clr_switches_open(pid_t tid, clr_switches *switches) {
@@ -36,7 +36,7 @@ int clr_switches_open(pid_t tid, clr_switches *switches) {
     int event = (int)syscall(SYS_perf_event_open, &asked, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (event < 0) return errno;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), bytes = page + (page > DATA_BYTES ? page : DATA_BYTES);
-    // Writable: the kernel then keeps what was not read, and counts what it had no space for.
+    // Writable: then the kernel keeps unread records, and counts those without space.
     void *ring = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
     if (ring == MAP_FAILED) {
         int error = errno;
@@ -72,7 +72,7 @@ static void clr_copy(const struct perf_event_mmap_page *ring, uint64_t bytes, ui
     memcpy((uint8_t *)into + first, data, length - first);
 }
 
-// What a record means; 0: nothing.
+// The meaning of a record; 0: none.
 static int32_t clr_kind(const struct perf_event_header *header) {
     switch (header->type) {
         case PERF_RECORD_SAMPLE: return CLR_SWITCH_PASS;
@@ -86,25 +86,25 @@ static int32_t clr_kind(const struct perf_event_header *header) {
     }
 }
 
-// What follows a sample's time (breakpoint.c): the registers in the order of the kernel's numbers, where there are any.
+// The data after a sample's time (breakpoint.c): the registers in the order of the kernel's numbers, if there are any.
 typedef struct clr_registers {
     uint64_t abi, first_argument, sp;
 } clr_registers;
 
-// What the record at a position says.
+// Decodes the record at a position.
 static clr_switch clr_read(const clr_switches *switches, uint64_t position, const struct perf_event_header *header) {
     const struct perf_event_mmap_page *ring = switches->ring;
     clr_switch found = {.kind = clr_kind(header), .sp = UINT64_MAX};
     clr_registers registers = {0};
     const uint64_t head = sizeof(*header), time = sizeof(found.time_ns);
     if (header->size < head + time) return found;
-    // The time is the first field of a sample, and the last of every other record that is asked for (sample_id_all).
+    // The time is the first field of a sample, and the last of every other requested record (sample_id_all).
     int is_pass = found.kind == CLR_SWITCH_PASS;
     clr_copy(ring, switches->bytes, position + (is_pass ? head : header->size - time), &found.time_ns, time);
     if (is_pass && header->size >= head + time + sizeof(registers)) {
         clr_copy(ring, switches->bytes, position + head + time, &registers, sizeof(registers));
     }
-    // Those of a 32-bit program are others.
+    // A 32-bit program has other registers.
     if (registers.abi == PERF_SAMPLE_REGS_ABI_64) {
         found.sp = registers.sp;
         found.first_argument = registers.first_argument;

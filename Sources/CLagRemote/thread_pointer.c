@@ -1,4 +1,4 @@
-// The thread pointer of a thread that is not held.
+// Finds the thread pointer of a thread that is not stopped.
 #define _GNU_SOURCE
 #include "clr_thread_pointer.h"
 
@@ -10,7 +10,7 @@
 
 #if defined(__x86_64__)
 
-// As the ABI for thread-local storage and glibc's tcbhead_t have it: the block's address at its begin and at its third word, on a cache line.
+// As in the ABI for thread-local storage and glibc's tcbhead_t: the block's address is at its start and in its third word, aligned to a cache line.
 enum { SELF_WORD = 2, BLOCK_ALIGNMENT = 64, SEARCHED_BYTES = 1024, SEARCHED_WORDS = SEARCHED_BYTES / 8 };
 
 static int clr_is_block(uint64_t address, const uint64_t *words) {
@@ -23,7 +23,7 @@ uint64_t clr_thread_pointer(pid_t pid, pid_t tid) {
     if (syscall(SYS_get_robust_list, tid, &list, &length) != 0) return 0;
     uint64_t head = (uint64_t)(uintptr_t)list;
     if (head % 8 != 0 || head < SEARCHED_BYTES) return 0;
-    // The page before may not be there.
+    // The page before may not be mapped.
     uint64_t words[SEARCHED_WORDS] = {0}, begin = head - SEARCHED_BYTES, page = head & ~4095ull;
     if (page > begin) {
         size_t before = page - begin;

@@ -29,7 +29,7 @@ int clr_thread_files_open(pid_t pid, pid_t tid, clr_thread_files *files) {
         if (files->schedstat_fd < 0) error = errno;
     }
     clr_thread_sample sample;
-    // The kernel decides at each reading whether it may be read.
+    // The kernel checks the permission at each read.
     if (error == 0) error = clr_thread_files_sample(files, &sample);
     if (error != 0) clr_thread_files_close(files);
     return error == ENOENT ? ESRCH : error;
@@ -60,7 +60,7 @@ int clr_thread_files_sample(const clr_thread_files *files, clr_thread_sample *sa
     sample->runs = cll_parse_number(&at, 10);
     error = clr_read_again(files->syscall_fd, text, sizeof(text));
     if (error != 0) return error;
-    // An exited thread that was not waited for yet has no memory any more.
+    // An exited thread that was not yet waited for no longer has memory.
     if (text[0] == 0) return ESRCH;
     int state = cll_parse_syscall(text, &sample->call);
     if (state < 0) return -state;
@@ -69,7 +69,7 @@ int clr_thread_files_sample(const clr_thread_files *files, clr_thread_sample *sa
 }
 
 clr_wait_results clr_results_of_wait(const cll_thread_syscall *call) {
-    // Of an event by architecture: x86-64 packs it.
+    // The size of an event depends on the architecture: x86-64 packs it.
     enum { MOST = 1024, OF_EVENT = sizeof(struct epoll_event), OF_POLLFD = sizeof(struct pollfd) };
     uint64_t length = 0;
     uint64_t address = call->arguments[1];

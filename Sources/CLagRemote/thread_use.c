@@ -1,4 +1,4 @@
-// What the threads of another process do, as far as the calls in which they sleep say it.
+// What the threads of another process do, as far as the calls in which they sleep show it.
 #define _GNU_SOURCE
 #include "clr_wait_object.h"
 
@@ -32,7 +32,7 @@ int32_t clr_call_use(pid_t pid, const cll_thread_syscall *call) {
         case SYS_io_getevents:
         case SYS_flock:
         case SYS_fcntl:
-        // A wait with a time-out after a stop.
+        // A wait with a timeout, restarted after a stop.
         case SYS_restart_syscall:
 #ifdef SYS_pause
         case SYS_pause:
@@ -60,7 +60,7 @@ int32_t clr_awaited_descriptor(pid_t pid, const cll_thread_syscall *call) {
 
 static int clr_visit_thread(unsigned tid, void *context) { return (pid_t)tid == *(const pid_t *)context; }
 
-// The C library waits for a thread's end on a futex that holds its number, and which the kernel wakes as one of several processes (pthread_join).
+// The C library waits for a thread's exit on a futex with its thread ID, which is not private because the kernel wakes it (pthread_join).
 static int clr_joins_thread(pid_t pid, const cll_thread_syscall *call) {
     enum { MOST = 4096 };
     pid_t tid = (pid_t)call->arguments[2];
@@ -72,7 +72,7 @@ int clr_awaits_own(const cll_thread_syscall *call) {
 }
 
 int clr_waits_among_processes(pid_t pid, const cll_thread_syscall *call) {
-    // Of an argument of 32 bits the kernel takes no more; the rest of the register may hold anything.
+    // For a 32-bit argument the kernel ignores the rest of the register, which may contain anything.
     uint32_t operation = (uint32_t)call->arguments[1];
     switch (call->number) {
         case SYS_flock:

@@ -21,23 +21,23 @@
 #include <sys/user.h>
 #include <unistd.h>
 
-// What a request goes through. The asker moves IDLE to REQUESTED and REQUESTED to WITHDRAWN; the tracer the rest.
+// The states of a request. The requester moves IDLE to REQUESTED and REQUESTED to WITHDRAWN; the tracer does the rest.
 enum { IDLE, REQUESTED, COPYING, DONE, FAILED, WITHDRAWN };
 
 struct clr_tracer {
     uint32_t state;
-    uint32_t busy;       // a request is with the tracer, be it withdrawn
+    uint32_t busy;       // the tracer has a request, possibly a withdrawn one
     uint32_t ending;
-    uint32_t owners;     // the asker and the thread: who is last frees it
+    uint32_t owners;     // the requester and the thread: the last one frees it
     int error;           // of FAILED
     pid_t pid, tid;
     uint64_t stack_low, stack_high;
-    uint64_t asked_ns;       // when it was asked
-    cll_snapshot *snapshot;  // the asker's; only the asker touches it
-    cll_snapshot copy;       // what was copied while the target stood still
-    uint64_t stop_ns;        // how long it did
-    int is_resident;         // `copy.stack` has its pages
-    // For `context`: finds the end of a stack; copies more of it meanwhile.
+    uint64_t asked_ns;       // when it was requested
+    cll_snapshot *snapshot;  // the requester's; only the requester accesses it
+    cll_snapshot copy;       // copied while the target was stopped
+    uint64_t stop_ns;        // how long it was stopped
+    int is_resident;         // whether the pages of `copy.stack` are allocated
+    // Called with `context`: one finds the end of a stack; the other copies more during the stop.
     clr_tracer_stack_end stack_end;
     clr_tracer_hook hook;
     void (*release)(void *context);
@@ -46,9 +46,9 @@ struct clr_tracer {
 };
 
 enum {
-    MAXIMUM_STACK_BYTES = 128 * 1024,     // how much of a stack is copied, for as long as its thread stands still
-    UNKNOWN_STACK_BYTES = 64 * 1024,      // of one whose end is not known, such as a fiber's
-    COPY_GRACE_NS = 100000000,   // a copy that has begun is waited for so long
+    MAXIMUM_STACK_BYTES = 128 * 1024,     // how much of a stack is copied while its thread is stopped
+    UNKNOWN_STACK_BYTES = 64 * 1024,      // of a stack whose end is not known, such as a fiber's
+    COPY_GRACE_NS = 100000000,   // how long to wait for a copy that has begun
 };
 
 static void clr_tracer_release(clr_tracer *tracer) {
@@ -81,7 +81,7 @@ static int clr_read_registers(pid_t tid, cll_snapshot *snapshot) {
 static void clr_read_stack(const clr_tracer *tracer, cll_snapshot *snapshot) {
     uint64_t begin = snapshot->registers[CLL_REGISTER_SP] - CLL_RED_ZONE;
     uint64_t high = begin >= tracer->stack_low && begin < tracer->stack_high ? tracer->stack_high : 0;
-    // Of another one its runtime knows the end. (It may believe less of a thread's own: Go of one that C has begun.)
+    // For another stack, the runtime knows the end. (For a thread's own stack it may assume less: Go for a thread that C started.)
     if (high == 0 && tracer->stack_end != NULL) high = tracer->stack_end(tracer->context, tracer->tid, snapshot);
     if (high <= begin) high = 0;
     uint64_t length = high != 0 ? high - begin : UNKNOWN_STACK_BYTES;
@@ -91,13 +91,13 @@ static void clr_read_stack(const clr_tracer *tracer, cll_snapshot *snapshot) {
     snapshot->stack_length = cll_memory_read(tracer->pid, begin, snapshot->stack, length);
 }
 
-// Stops the thread, copies, lets it go. 0, or an errno. `*holds` where it may still be seized, by whatever it has become: then only
-// the end of this thread lets it go for sure, and reports a dead one to its parent.
+// Stops the thread, copies, releases it. 0, or an errno. `*holds` if it may still be seized, whatever its state: then only
+// the exit of this thread surely releases it, and reports a dead one to its parent.
 static int clr_trace(clr_tracer *tracer, int *holds) {
     pid_t tid = tracer->tid;
-    // Withdrawn before it was begun: the thread need not stop.
+    // Withdrawn before it began: the thread need not stop.
     if (__atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE) != REQUESTED) return 0;
-    // The kernel gives pages when they are first written to: not while the thread stands still.
+    // The kernel allocates pages at the first write: this must not happen while the thread is stopped.
     if (!tracer->is_resident) memset(tracer->copy.stack, 0, tracer->copy.capacity);
     tracer->is_resident = 1;
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0) return errno;
@@ -118,9 +118,9 @@ static int clr_trace(clr_tracer *tracer, int *holds) {
         if (error == 0 && tracer->hook != NULL) tracer->hook(tracer->context, tid, &tracer->copy);
     }
     clr_restart_wait(tid, &trap.stop, tracer->asked_ns);
-    // What it stopped for may have been a signal of its own, which is not ours to keep.
+    // It may have stopped for a signal of its own, which must be delivered.
     long signal = trap.stop.si_code >> 8 == PTRACE_EVENT_STOP ? 0 : trap.stop.si_signo;
-    // To the call that lets it go: behind that this thread may have to wait for a processor, which the target has.
+    // Ends at the call that releases it: after that, this thread may have to wait for the processor that the target uses.
     const uint64_t end_ns = clb_now_ns();
     if (ptrace(PTRACE_DETACH, tid, NULL, (void *)signal) != 0) *holds = 1;
     tracer->stop_ns = end_ns - clr_trap_since(&trap);
@@ -129,8 +129,8 @@ static int clr_trace(clr_tracer *tracer, int *holds) {
 
 static int clr_tracer_start(clr_tracer *tracer);
 
-// On a busy machine this thread would wait for a processor, for some 10 ms, while it holds the target. Where the process may (CAP_SYS_NICE,
-// RLIMIT_RTPRIO), it goes before what is not of real time, for some 100 us a stop. No thread that it makes inherits that.
+// On a busy machine this thread would wait for a processor, for some 10 ms, while it stops the target. If permitted (CAP_SYS_NICE,
+// RLIMIT_RTPRIO), it gets a real-time priority, for some 100 us per stop. Threads that it creates do not inherit that.
 static void clr_go_first(void) {
     sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &(struct sched_param){.sched_priority = 1});
 }
@@ -138,7 +138,7 @@ static void clr_go_first(void) {
 static void *clr_tracer_run(void *context) {
     clr_tracer *tracer = context;
     int holds = 0;
-    // Timers are late by 50 us otherwise, for which a target would stand still.
+    // Otherwise timers are late by 50 us, during which a target would be stopped.
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
     clr_go_first();
     for (;;) {
@@ -153,8 +153,8 @@ static void *clr_tracer_run(void *context) {
         if (state == WITHDRAWN) __atomic_store_n(&tracer->state, IDLE, __ATOMIC_RELEASE);
         __atomic_store_n(&tracer->busy, 0u, __ATOMIC_RELEASE);
         sem_post(&tracer->answered);
-        // The next thread takes over what this one has of the tracer, which this one does not touch any more. Where no thread can be
-        // made, this one has to stay.
+        // The next thread takes over the tracer, which this one no longer accesses. If no thread can be
+        // created, this one must stay.
         if (holds && clr_tracer_start(tracer) == 0) return NULL;
     }
     clr_tracer_release(tracer);
@@ -257,7 +257,7 @@ int clr_tracer_capture(clr_tracer *tracer, pid_t pid, pid_t tid, uint64_t stack_
     while (__atomic_load_n(&tracer->busy, __ATOMIC_ACQUIRE)) {
         if (clb_sem_wait_until(&tracer->answered, deadline_ns)) continue;
         if (__atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE) == REQUESTED) return CLL_SIGNAL_PENDING;
-        // It copies: that is soon over.
+        // The copy is in progress and soon done.
         uint64_t grace = clb_now_ns() + COPY_GRACE_NS;
         while (__atomic_load_n(&tracer->busy, __ATOMIC_ACQUIRE) && clb_sem_wait_until(&tracer->answered, grace)) continue;
         break;

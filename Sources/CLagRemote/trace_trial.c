@@ -1,4 +1,4 @@
-// Whether a process may be traced at all, found out by doing it.
+// Finds out by trying whether a process may be traced.
 #define _GNU_SOURCE
 #include "clr_trace.h"
 
@@ -13,7 +13,7 @@ typedef struct {
     int may;
 } clr_trial;
 
-// The thread's end lets go.
+// The exit of the thread releases it.
 static void *clr_try_to_seize(void *context) {
     clr_trial *trial = context;
     trial->may = ptrace(PTRACE_SEIZE, trial->pid, NULL, NULL) == 0;

@@ -18,27 +18,27 @@
 #include <unistd.h>
 
 enum {
-    SPIN_NS = 20000,    // on another processor it stops within microseconds, and to be woken takes longer
-    BELL_NS = 20000000, // a wait is interrupted this often
+    SPIN_NS = 20000,    // on another processor the target stops within microseconds; a wake-up takes longer
+    BELL_NS = 20000000, // the interval at which a wait is interrupted
     NAP_NS = 100000,    // without a bell
 };
 
-// Wakes a thread from waitid. One of the kernel's that programs use least (valgrind has the last one).
+// Wakes a thread from waitid. One of the least-used signals (valgrind uses the last one).
 #define BELL (SIGRTMAX - 1)
 
 static int has_bell;
 
-// Where a wait of this thread ends early. Its signals are blocked there.
+// The jump target for ending a wait of this thread early. Its signals are blocked there.
 static __thread sigjmp_buf *early_end;
 
 static void clr_ring(int number, siginfo_t *info, void *context) {
     if (info->si_code == SI_TIMER) return;
-    // Somebody has sent it to this process: it is for the thread that waits for such signals. This one gets none until it waits once more.
+    // Another process has sent it: it belongs to the thread that waits for such signals. This thread gets none until it waits again.
     int saved = errno;
     sigaddset(&((ucontext_t *)context)->uc_sigmask, number);
     syscall(SYS_rt_sigqueueinfo, getpid(), number, info);
     errno = saved;
-    // The bell is blocked now: a wait that has not begun yet would have none. What it interrupts are system calls alone.
+    // The bell is blocked now, so a wait that has not begun yet would not be interrupted. It only interrupts system calls.
     if (early_end != NULL) siglongjmp(*early_end, 1);
 }
 
@@ -49,10 +49,10 @@ static void clr_prepare_bell(void) {
     has_bell = sigaction(BELL, &bell, NULL) == 0;
 }
 
-// Sleeps until the thread stands still (0), has ended (ESRCH), or the bell rings (EINTR).
+// Sleeps until the thread is stopped (0), has exited (ESRCH), or the bell rings (EINTR).
 //
-// The report of the stop is left: of a child's, the thread that waits for the child gets one as well (wrap.c leaves it, too). Each takes what the other
-// waits for, so the bell has to ring for one that was taken nevertheless.
+// The report of the stop is not consumed: for a child, the thread that waits for the child needs it as well (wrap.c does not consume it either). Each may
+// still consume the report that the other waits for, so the bell must ring for that case.
 static int clr_sleep_until_trap(pid_t tid) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, clr_prepare_bell);
@@ -74,11 +74,11 @@ static int clr_sleep_until_trap(pid_t tid) {
     if (sigsetjmp(end, 1) == 0) {
         early_end = &end;
         pthread_sigmask(SIG_UNBLOCK, &one, NULL);
-        // Not the C library's, which is not to be left by a jump.
+        // Not the C library's function, which must not be left by a jump.
         error = syscall(SYS_waitid, P_PID, (id_t)tid, &change, WSTOPPED | WEXITED | WNOWAIT | __WALL, NULL) != 0 ? errno : 0;
         pthread_sigmask(SIG_BLOCK, &one, NULL);
     } else {
-        // Where no other thread takes that signal, it comes back with the next wait.
+        // If no other thread takes that signal, it returns at the next wait.
         nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
         error = EINTR;
     }
@@ -88,11 +88,11 @@ static int clr_sleep_until_trap(pid_t tid) {
     return change.si_code == CLD_EXITED || change.si_code == CLD_KILLED || change.si_code == CLD_DUMPED ? ESRCH : 0;
 }
 
-// Whether this thread still holds the target, which has neither ended nor become another by exec.
+// Whether this thread still traces the target, which has neither exited nor been replaced by exec.
 static int clr_is_held(pid_t pid, pid_t tid) {
     char text[4096];
     long length = cll_procfs_read(pid, tid, "status", text, sizeof(text));
-    // Without a descriptor, or memory, nothing is known: it is read again.
+    // Without a free descriptor or memory the answer is unknown: it is read again later.
     if (length < 0) return length != -ESRCH && length != -ENOENT;
     const char *state = cll_status_field(text, "\nState:\t"), *holder = cll_status_field(text, "\nTracerPid:\t");
     if (state == NULL || holder == NULL) return 1;
@@ -124,7 +124,7 @@ int clr_await_trap(pid_t pid, pid_t tid, clr_trap *trap) {
         trap->running_ns = clb_now_ns();
         trap->woken_ns = 0;
         if (trap->running_ns - begun_ns < SPIN_NS) continue;
-        // It has no processor, perhaps because this thread has it. (Naps of 5 us did not give that away: to set their timer took longer.)
+        // The target has no processor, perhaps because this thread uses it. (Naps of 5 us did not help: setting their timer took longer.)
         if (!is_first && !clr_is_held(pid, tid)) return ESRCH;
         is_first = 0;
         trap->delay_ns = clr_delay();
@@ -136,7 +136,7 @@ int clr_await_trap(pid_t pid, pid_t tid, clr_trap *trap) {
 
 uint64_t clr_trap_since(const clr_trap *trap) {
     if (trap->woken_ns == 0 || trap->delay_ns < 0) return trap->running_ns;
-    // The stop has woken this thread, which may have waited for a processor then.
+    // The stop woke this thread, which may then have waited for a processor.
     const int64_t delay_ns = clr_delay() - trap->delay_ns;
     if (delay_ns < 0 || (uint64_t)delay_ns > trap->woken_ns - trap->running_ns) return trap->running_ns;
     return trap->woken_ns - (uint64_t)delay_ns;

@@ -7,14 +7,14 @@
 
 #include <errno.h>
 
-// The place that the thread comes by with each call that returns to `pc`; 0: there is none.
+// The instruction that the thread passes with each call that returns to `pc`; 0: none.
 static uint64_t clr_place_of_call(pid_t tid, uint64_t pc) {
 #if defined(__x86_64__)
     return pc - 2;
 #else
-    // Not the call itself: the kernel steps over the instruction at a breakpoint, and reports a step over a system call as one that a debugger asked
-    // for (report_syscall, arch/arm64/kernel/ptrace.c): SIGTRAP, of which the program dies. The instruction before it is mostly the one that sets the
-    // call's number. After a jump it would not be come by; another call is no better, and an exclusive access fails when it is stepped over.
+    // Not the call itself: the kernel steps over the instruction at a breakpoint, and reports a step over a system call like one that a debugger
+    // requested (report_syscall, arch/arm64/kernel/ptrace.c), with a SIGTRAP, which kills the program. The instruction before it mostly sets the
+    // call's number. After a jump it would not be executed; another call is no better, and an exclusive access fails when it is stepped over.
     uint32_t code;
     if (cll_memory_read(tid, pc - 8, &code, sizeof(code)) != sizeof(code)) return 0;
     int is_call = (code & 0xff000000) == 0xd4000000, is_exclusive = (code & 0x3f000000) == 0x08000000;

@@ -65,7 +65,7 @@ int32_t clr_epoll_of_wait(const cll_thread_syscall *call) {
     return clr_wait_kind(call->number) == CLR_WAIT_EPOLL ? (int32_t)call->arguments[0] : -1;
 }
 
-// One that has a number of its own kind, which no other process can ask for, is not read.
+// A ring with a registered index, which no other process can access, is not read.
 static int clr_read_ring(pid_t pid, const cll_thread_syscall *call, clr_wait_object *object) {
     enum { REGISTERED = 1 << 4 };  // IORING_ENTER_REGISTERED_RING
     if ((call->arguments[3] & REGISTERED) != 0) return 0;
@@ -124,7 +124,7 @@ int clr_wait_contains(pid_t pid, const cll_thread_syscall *call, const clr_wait_
         char link[LINK_BYTES];
         const clr_waited *waited = &object->waited[index];
         ssize_t length = clr_link(pid, waited->descriptor, link);
-        // What the program has closed nothing can come from.
+        // A closed descriptor cannot deliver anything.
         if (waited->identity == 0 || clr_identity(link, length) != waited->identity) continue;
         if (!clr_is_for(&wait, &list, waited->descriptor, waited->events)) return 0;
         open++;
@@ -132,7 +132,7 @@ int clr_wait_contains(pid_t pid, const cll_thread_syscall *call, const clr_wait_
     return open > 0 && object->is_complete;
 }
 
-// The terminal that a thread sleeps in a read or a wait for, and in nothing else: what it is, or 0.
+// The identity of the terminal, if a thread sleeps in a read from it or a wait only for it; otherwise 0.
 static uint64_t clr_asked_terminal(pid_t pid, const cll_thread_syscall *call) {
     clr_wait_object wait = {.epoll = -1};
     if (call->number == SYS_read) clr_add(&wait, pid, (int)call->arguments[0], POLLIN);

@@ -19,17 +19,17 @@
 
 enum {
     SYSCALL_BYTES = 2,           // of the instruction
-    USER_CODE_64 = 0x33,         // the segment of 64-bit code: other code numbers its calls differently
-    MOST_WAITED_NS = 1000000,    // by which a time-out may grow
+    USER_CODE_64 = 0x33,         // the segment of 64-bit code: other code has other system call numbers
+    MOST_WAITED_NS = 1000000,    // the maximum extension of a timeout
 };
 
-// Whether a signal waits that the thread does not block, or whether that cannot be known.
+// Whether a signal is pending that the thread does not block, or this cannot be determined.
 static int clr_has_signal(pid_t tid) {
     cll_thread_status status;
     return cll_procfs_status(tid, 0, &status) != 0 || (status.pending_signals & ~status.blocked_signals) != 0;
 }
 
-// Whether the wait has no end of its own: -1, or no time at all. Of what waits on a socket its time is not seen.
+// Whether the wait has no timeout: -1, or no time at all. The timeout of a wait on a socket cannot be seen.
 static int clr_is_endless(const struct user_regs_struct *call) {
     switch (call->orig_rax) {
     case SYS_epoll_wait:
@@ -45,7 +45,7 @@ static int clr_is_endless(const struct user_regs_struct *call) {
     }
 }
 
-// Whether the call can be made again as if it had not been interrupted. What changes the signal mask for its time has changed it back. (A close has
+// Whether the call can be restarted as if it had not been interrupted. A call with a temporary signal mask has already restored the mask. (A close has
 // closed its descriptor, whatever it returns.)
 static int clr_can_restart(const struct user_regs_struct *call) {
     switch (call->orig_rax) {
@@ -55,7 +55,7 @@ static int clr_can_restart(const struct user_regs_struct *call) {
     case SYS_rt_sigtimedwait:
     case SYS_msgrcv:
     case SYS_msgsnd:
-    // On sockets with a time-out of their own (SO_RCVTIMEO, SO_SNDTIMEO).
+    // On sockets with their own timeout (SO_RCVTIMEO, SO_SNDTIMEO).
     case SYS_accept:
     case SYS_accept4:
     case SYS_read:
@@ -83,7 +83,7 @@ void clr_restart_wait(pid_t tid, const siginfo_t *stop, uint64_t asked_ns) {
     if (clr_has_signal(tid)) return;
     call.rax = call.orig_rax;
     call.rip -= SYSCALL_BYTES;
-    // Where that fails the program sees the EINTR.
+    // If that fails, the program sees the EINTR.
     ptrace(PTRACE_SETREGSET, tid, (void *)NT_PRSTATUS, &place);
 }
 

@@ -1,4 +1,4 @@
-// Whether there is work for the loop that waits on an object: its descriptors are asked here, by duplicates.
+// Whether there is work for the loop that waits on an object: its descriptors are polled here, with duplicates.
 #define _GNU_SOURCE
 #include "clr_wait_object.h"
 
@@ -33,7 +33,7 @@ static clr_work clr_poll_epoll(int pidfd, pid_t pid, pid_t tid, int32_t epoll, c
     int duplicate = clr_duplicate(pidfd, epoll);
     if (duplicate < 0) return clr_unknown(CLR_UNKNOWN_REFUSED, CLR_OBJECT_LOOP);
     clr_work work = {.kind = CLR_OBJECT_LOOP};
-    // It may be another by now.
+    // It may be another file by now.
     char path[64] = "/proc/self/fd/";
     *cll_append_number(path + 14, (unsigned)duplicate) = 0;
     ssize_t length = readlink(path, link, sizeof(link) - 1);
@@ -48,7 +48,7 @@ static clr_work clr_poll_epoll(int pidfd, pid_t pid, pid_t tid, int32_t epoll, c
     return work;
 }
 
-// What one descriptor is that is waited for alone.
+// The kind of a single awaited descriptor.
 static int clr_kind_of_one(int duplicate, const char *link) {
     if (clr_is_terminal(link)) return CLR_OBJECT_TERMINAL;
     if (clr_begins(link, "pipe:")) return CLR_OBJECT_PEER;
@@ -109,8 +109,8 @@ static clr_work clr_poll_set(int pidfd, pid_t pid, const clr_wait_object *object
         is_eventfd[asked] = clr_begins(link, "anon_inode:[eventfd]") != 0;
         entries[asked++] = (struct pollfd){.fd = duplicate, .events = (short)waited->events};
     }
-    // A filter: beside its input or output it waits for a pipe of its own, which its signal handlers write to. It serves the one who wrote, or reads.
-    // (The second pipe of a supervisor is a child's.)
+    // A filter program: in addition to its input or output it waits for its own pipe, which its signal handlers write to. It serves the process at the
+    // other end of its input or output. (The second pipe of a supervisor belongs to a child.)
     if (count == 2 && pipes == 2 && standard == 1 && object->is_complete && clr_has_both_ends(pid, other_pipe)) work.kind = CLR_OBJECT_PEER;
     int ready = asked > 0 ? poll(entries, asked, 0) : 0;
     work.is_wake_up = ready > 0;
@@ -125,7 +125,7 @@ static clr_work clr_poll_set(int pidfd, pid_t pid, const clr_wait_object *object
     return work;
 }
 
-// What the kernel shows of a ring: how far its completions go, and how far the program has taken them.
+// The state of a ring in /proc: how far its completions go, and how far the program has taken them.
 static clr_work clr_poll_ring(pid_t pid, const clr_wait_object *object) {
     char link[LINK_BYTES], name[24] = "fdinfo/", text[512];
     int descriptor = object->waited[0].descriptor;

@@ -19,7 +19,7 @@ enum { SIGNALS = 64 };
 
 int clr_file_has_capabilities(const char *path) { return getxattr(path, "security.capability", NULL, 0) > 0; }
 
-// The kernel's own calls: glibc hides two signals, which it takes for itself with the first thread; they are inherited like the others.
+// Uses the kernel's own calls: glibc hides two signals, which it uses itself after the first thread starts; they are inherited like the others.
 typedef struct clr_kernel_action {
     uint64_t handler, flags, restorer, mask;
 } clr_kernel_action;
@@ -36,7 +36,7 @@ static void clr_set_ignored(int signal, int ignored) {
 
 static void clr_save_descriptors(clr_signal_state *state) {
     DIR *folder = opendir("/proc/self/fd");
-    // Where the kernel does not say which there are, those that a library opens count as the command's.
+    // If the kernel does not list the descriptors, those that a library opens count as the command's.
     state->descriptors_end = folder == NULL ? UINT32_MAX : CLR_KEPT_DESCRIPTORS;
     if (folder == NULL) memset(state->descriptors, 0xff, sizeof(state->descriptors));
     for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
@@ -59,12 +59,12 @@ void clr_signal_state_save(clr_signal_state *state) {
     clr_save_descriptors(state);
 }
 
-// Before exec, which then closes them: in the child alone, whose table is a copy.
+// Call it before exec, which then closes them, and only in the child, whose table is a copy.
 static void clr_close_on_exec(unsigned first, unsigned last) {
     enum { CLOEXEC = 1 << 2 };
     // Linux 5.11.
     if (syscall(SYS_close_range, first, last, CLOEXEC) == 0) return;
-    // Before it: as many as a library can have opened.
+    // Older kernels: as many as a library can have opened.
     if (last > 65535) last = 65535;
     for (unsigned number = first; number <= last; number++) {
         int flags = fcntl((int)number, F_GETFD);
@@ -86,11 +86,11 @@ static void clr_drop_descriptors(const clr_signal_state *state) {
     if (first < UINT32_MAX) clr_close_on_exec(first, UINT32_MAX);
 }
 
-// Variables that name a process by its number.
+// Variables that contain a process ID.
 static const char *const clr_own_pid_variables[] = {"LISTEN_PID=", "WATCHDOG_PID="};
 enum { OWN_PID_VARIABLES = 2, OWN_PID_BYTES = 32 };
 
-// Entries of an environment that name this process, with room for another number.
+// Entries of an environment that name this process, with space for another process ID.
 typedef struct clr_own_pids {
     char **entries[OWN_PID_VARIABLES];
     char *before[OWN_PID_VARIABLES];
@@ -110,7 +110,7 @@ static void clr_find_own_pids(clr_own_pids *found, char **environment) {
     }
 }
 
-// Runs in the memory of its parent, which waits: nothing here may outlast it but `error`.
+// Runs in the memory of its waiting parent: only changes to `error` may remain.
 static void clr_wrap_become(
     const char *path, char *const *arguments, char **environment, const clr_signal_state *state, int own_session, clr_own_pids *own
 ) {
@@ -132,14 +132,14 @@ static void clr_wrap_become(
 
 // MARK: Children
 
-// Those that were started here and not waited for: all others that end below process 1 are orphans. A fixed number, as many as there are
-// targets; beyond it nothing is reaped for others.
+// Processes that were started here and not yet waited for: all others that exit as children of process 1 are orphans. A fixed number, enough for
+// all targets; beyond it no orphans are reaped.
 enum { STARTED = 1024 };
 static pid_t started[STARTED];
 static int is_full;
 static pthread_mutex_t started_lock = PTHREAD_MUTEX_INITIALIZER;
 
-// With the lock.
+// Call it with the lock held.
 static void clr_replace_started(pid_t from, pid_t to) {
     for (int index = 0; index < STARTED; index++) {
         if (started[index] != from) continue;
@@ -164,8 +164,8 @@ static int clr_wait(idtype_t type, id_t id, siginfo_t *info, int flags) {
     return result;
 }
 
-// What is to be taken of children, which stays. A stop that a tracer of this process has asked for goes before all else, whatever the options are, and
-// is left for the tracer (trap.c): what is behind it is there when it is over, mostly after some 100 us.
+// The next change of a child's state, without consuming it. A stop that a tracer of this process has requested is reported before everything else, whatever
+// the options are, and is left for the tracer (trap.c): the changes behind it appear when it is over, mostly after some 100 us.
 static int clr_see_change(idtype_t type, id_t id, siginfo_t *info, int flags) {
     enum { POLLS = 500, POLL_NS = 200000 };
     for (int polls = 0; polls < POLLS; polls++) {
@@ -183,7 +183,7 @@ void clr_wrap_reap_orphans(void) {
     while (!is_full) {
         siginfo_t info;
         if (clr_see_change(P_ALL, 0, &info, WEXITED) != 0 || info.si_pid == 0) break;
-        // Its turn comes first, and then this is asked again.
+        // Its own supervisor handles it first; then this is called again.
         if (clr_is_started(info.si_pid)) break;
         clr_wait(P_PID, (id_t)info.si_pid, &info, WEXITED);
     }
@@ -198,7 +198,7 @@ int clr_wrap_start(
     clr_find_own_pids(&own, environment);
     sigset_t all, before;
     sigfillset(&all);
-    // No handler of ours may run in the child while it shares this memory.
+    // None of our handlers may run in the child while it shares this memory.
     pthread_sigmask(SIG_SETMASK, &all, &before);
     volatile int error = 0;
     pthread_mutex_lock(&started_lock);
@@ -221,7 +221,7 @@ int clr_wrap_start(
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0) return error;
     *pid = child;
-    // Where a container forbids it, the number does: it stays this child's until it is waited for, which is done here alone.
+    // If a container forbids it, the process ID is used: it stays valid until the child is waited for, which happens only here.
     *pidfd = clr_pidfd_open(child);
     return 0;
 }
@@ -251,7 +251,7 @@ int clr_wrap_has_terminal_stop(pid_t pid) {
 int clr_wrap_has_later_change(pid_t pid, int pidfd) {
     siginfo_t info;
     if (clr_see_change(clr_child_type(pidfd), (id_t)(pidfd >= 0 ? pidfd : pid), &info, CHANGES) != 0 || info.si_pid == 0) return 0;
-    // The terminal stops the whole group, and a SIGCONT takes back what stop waits for its receiver.
+    // The terminal stops the whole group, and a SIGCONT cancels a pending stop of its receiver.
     int is_terminal_stop = info.si_code == CLD_STOPPED && (clr_signal_bit(info.si_status) & clr_terminal_stops()) != 0;
     if (is_terminal_stop) return clr_wrap_has_terminal_stop(0);
     return 1;
@@ -275,7 +275,7 @@ int clr_wrap_change(pid_t pid, int pidfd, int *value) {
         case CLD_KILLED:
         case CLD_DUMPED: return CLR_CHANGE_KILLED;
         case CLD_STOPPED: return CLR_CHANGE_STOPPED;
-        // A tracer's stop that has come between the two. There may be more to ask for.
+        // A tracer's stop that happened between the two calls. There may be more changes.
         case CLD_TRAPPED:
         case CLD_CONTINUED: return CLR_CHANGE_CONTINUED;
         default: return CLR_CHANGE_NONE;

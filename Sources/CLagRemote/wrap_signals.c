@@ -1,4 +1,4 @@
-// The signals of a command that is run in one's place.
+// The signals of a command that runs in this process's place.
 #define _GNU_SOURCE
 #include "clr_child.h"
 #include "clr_wrap.h"
@@ -22,9 +22,9 @@ void clr_wrap_block(void) {
     clr_wrap_set(&set);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
-    // A file size limit that the command inherits is then an error of our own writes, too.
+    // A file size limit, which the command inherits, then gives an error for our own writes instead of a signal.
     signal(SIGXFSZ, SIG_IGN);
-    // Who started us may have ignored it; then no child's end could be learned of.
+    // The parent may have ignored it; then a child's exit would not be reported.
     signal(SIGCHLD, SIG_DFL);
 }
 
@@ -58,7 +58,7 @@ int clr_wrap_wait_for(clr_signal_event *event, int64_t nanoseconds) {
 
 int clr_wrap_send(pid_t pid, int pidfd, int signal) {
     if (pidfd >= 0 && clr_pidfd_kill(pidfd, signal) == 0) return 0;
-    // Forbidden or unknown: then by the number.
+    // Forbidden or unknown: uses the process ID.
     return pidfd < 0 || errno == ENOSYS || errno == EPERM ? kill(pid, signal) : -1;
 }
 
@@ -89,11 +89,11 @@ int clr_wrap_stop_by(int signal, const clr_signal_state *state) {
     struct sigaction counting = {.sa_handler = clr_record_continued}, ordinary;
     sigaction(SIGCONT, &counting, &ordinary);
     continued = 0;
-    // One that waits already has done its work.
+    // A signal that is already pending has had its effect.
     struct timespec now = {0};
     while (sigtimedwait(&one, NULL, &now) > 0) continue;
     pthread_kill(pthread_self(), signal);
-    // Before the mask is back another such signal may stop us once more: each stop ends with its own SIGCONT.
+    // Before the mask is restored, another such signal may stop us again: each stop ends with its own SIGCONT.
     sigaddset(&one, SIGCONT);
     pthread_sigmask(SIG_UNBLOCK, &one, &before);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

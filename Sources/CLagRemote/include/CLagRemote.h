@@ -1,4 +1,4 @@
-// Other processes: their threads, waits and descriptors, and the command that one runs. What embeds the library has none of it.
+// Access to other processes: their threads, waits and descriptors, and the command that lagmond runs. Programs that embed the library do not need it.
 #include "clr_child.h"
 #include "clr_go_program.h"
 #include "clr_iteration_check.h"

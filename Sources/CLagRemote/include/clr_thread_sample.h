@@ -1,6 +1,6 @@
-// What the kernel says of one thread of any process, sampled again and again, without the thread's taking part.
+// The kernel's data on one thread of any process, sampled repeatedly, without involving the thread.
 //
-// The files stay open: a thread that has ended says ESRCH from then on, and who gets its number later is not taken for it.
+// The files stay open: after the thread has exited, reads return ESRCH, and a later thread with the same ID is not confused with it.
 #pragma once
 
 #include <stdint.h>
@@ -18,16 +18,16 @@ typedef struct clr_thread_sample {
     cll_thread_syscall call;  // where it is blocked
     uint64_t cpu_ns;          // time on processors, as of the scheduler's last tick
     uint64_t delay_ns;        // time ready to run, without a processor
-    uint64_t runs;            // times it was given one
+    uint64_t runs;            // number of times it got one
 } clr_thread_sample;
 
-// 0, or an errno: EACCES or EPERM where this process may not trace the thread, ESRCH where it does not exist.
+// 0, or an errno: EACCES or EPERM if this process may not trace the thread, ESRCH if it does not exist.
 int clr_thread_files_open(pid_t pid, pid_t tid, clr_thread_files *files);
 void clr_thread_files_close(clr_thread_files *files);
-// Two reads, some 3 µs; no allocation. 0, or an errno: ESRCH when the thread has ended.
+// Two reads, some 3 µs; no allocation. 0, or an errno: ESRCH if the thread has exited.
 int clr_thread_files_sample(const clr_thread_files *files, clr_thread_sample *sample);
 
-// How a system call waits for events of several descriptors, where event loops rest; 0: it does not.
+// How a system call waits for events of several descriptors, as event loops do; 0: it does not.
 enum {
     CLR_WAIT_EPOLL = 1,
     CLR_WAIT_POLL = 2,
@@ -59,8 +59,8 @@ static inline int clr_wait_kind(int64_t number) {
     }
 }
 
-// Whether a thread that is held for a moment in this call goes on in it without noticing (signal(7), "Interruption of system calls
-// and library functions by stop signals"; those on sockets fail where a time-out is set).
+// Whether a thread that is stopped for a moment in this call continues it transparently (signal(7), "Interruption of system calls
+// and library functions by stop signals"; calls on sockets fail if a timeout is set).
 static inline int clr_resumes_after_stop(int64_t number) {
     switch (number) {
         case SYS_fsync:
@@ -85,12 +85,12 @@ static inline int clr_resumes_after_stop(int64_t number) {
     }
 }
 
-// What a blocked event wait leaves its results in: address and length of the beginning of it; length 0: no such place.
+// Where a blocked event wait stores its results: address and length of the beginning; length 0: none.
 typedef struct clr_wait_results {
     uint64_t address;
     uint32_t length;
 } clr_wait_results;
 clr_wait_results clr_results_of_wait(const cll_thread_syscall *call);
 
-// A number that changes with the results' contents; 0: they cannot be read. About 1 µs.
+// A hash of the results' contents; 0: they cannot be read. Takes about 1 µs.
 uint64_t clr_read_results(pid_t pid, clr_wait_results results);

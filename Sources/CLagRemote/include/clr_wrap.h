@@ -1,21 +1,21 @@
-// A command run in one's place: started with the signals as they came, passed the signals that this process gets, and imitated in its end.
+// A command that runs in this process's place: started with the original signal state, receiving the signals of this process, which imitates the command's end.
 #pragma once
 
 #include <signal.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-// Whether a program gains capabilities by its file (capabilities(7)).
+// Whether a program gains capabilities from its file (capabilities(7)).
 int clr_file_has_capabilities(const char *path);
 
-// What this process was started with, taken before it changes anything: exec hands it on.
+// The state that this process was started with, recorded before it changes anything: exec passes it on.
 enum { CLR_KEPT_DESCRIPTORS = 1024 };
 
 typedef struct clr_signal_state {
     sigset_t mask;
     uint64_t ignored;  // of clr_signal_bit
-    // The descriptors that exec would have handed on: bit n of all words is number n. From CLR_KEPT_DESCRIPTORS up to here (not
-    // included) all count as such.
+    // The descriptors that exec would have passed on: bit n of all words is number n. From CLR_KEPT_DESCRIPTORS up to descriptors_end (not
+    // included) all count as inherited.
     uint64_t descriptors[CLR_KEPT_DESCRIPTORS / 64];
     uint32_t descriptors_end;
 } clr_signal_state;
@@ -23,15 +23,15 @@ typedef struct clr_signal_state {
 static inline uint64_t clr_signal_bit(int signal) { return UINT64_C(1) << (signal - 1); }
 
 void clr_signal_state_save(clr_signal_state *state);
-// Blocks what is to be waited for by clr_wrap_wait in the calling thread, and in those that it starts from then on: every signal
-// that others may send to a program, but for those that report a fault, SIGPROF (profilers', ours too) and SIGPIPE, which is ignored.
+// Blocks the signals that clr_wrap_wait waits for in the calling thread, and in those that it starts from then on: every signal
+// that others may send to a program, except those that report a fault, SIGPROF (used by profilers, including ours) and SIGPIPE, which is ignored.
 void clr_wrap_block(void);
 
-// Starts the program at `path` with `state`'s mask, dispositions and descriptors: of those that were opened since, by whatever library,
-// it gets none. In this process's group and session, or as the leader of its own, without a terminal. `environment` is changed:
-// LISTEN_PID (sd_listen_fds(3)) and WATCHDOG_PID (sd_watchdog_enabled(3)), where they name this process, get the child's number.
-// `pidfd` is close-on-exec, and -1 where the kernel or a filter has none; below, the number then identifies the child, which is right until
-// its end was taken by clr_wrap_change. 0, or the errno of execve or vfork.
+// Starts the program at `path` with `state`'s mask, dispositions and descriptors: it gets none that were opened later, by any library.
+// In this process's group and session, or as the leader of its own, without a terminal. `environment` is changed:
+// LISTEN_PID (sd_listen_fds(3)) and WATCHDOG_PID (sd_watchdog_enabled(3)) get the child's process ID if they name this process.
+// `pidfd` is close-on-exec, and -1 if the kernel or a filter has none; then the functions below identify the child by its process ID, which is valid until
+// clr_wrap_change has reaped it. 0, or the errno of execve or vfork.
 int clr_wrap_start(
     const char *path, char *const *arguments, char **environment, const clr_signal_state *state, int own_session, pid_t *pid,
     int *pidfd
@@ -44,20 +44,20 @@ enum {
     CLR_CHANGE_STOPPED = 3,    // `value` is the signal
     CLR_CHANGE_CONTINUED = 4,
 };
-// What became of the child since it was last asked; never blocks. A CLR_CHANGE_…, or -1 and errno.
+// The change of the child's state since the last call; never blocks. A CLR_CHANGE_…, or -1 and errno.
 int clr_wrap_change(pid_t pid, int pidfd, int *value);
-// Whether there is a change that was not taken yet, and is none from before this process was continued: it stays.
+// Whether there is an unreported change from after this process was continued; it stays unreported.
 int clr_wrap_has_later_change(pid_t pid, int pidfd);
-// Whether a stop from the terminal waits to be taken by a process; 0: this one.
+// Whether a stop from the terminal is pending for a process; 0: this one.
 int clr_wrap_has_terminal_stop(pid_t pid);
-// As process 1 of a PID namespace: takes the ends of processes whose parents have ended before them, which the kernel makes ours. Elsewhere
-// nothing. Any thread; call it after SIGCHLD, when the ends of what was started here have been taken.
+// As process 1 of a PID namespace: reaps orphans, which the kernel makes our children. Otherwise no effect. Any thread; call it after
+// SIGCHLD, when the processes that were started here have been reaped.
 void clr_wrap_reap_orphans(void);
 
 typedef struct clr_signal_event {
     int32_t signal;
     int32_t code;      // si_code: CLR_SIGNAL_OF_KERNEL, CLR_SIGNAL_OF_PROCESS, …
-    int32_t sender;    // its process, where one sent it
+    int32_t sender;    // process ID of its sender, if a process sent it
     int32_t has_value;
     uint64_t value;    // of sigqueue(3)
 } clr_signal_event;
@@ -66,16 +66,16 @@ enum { CLR_SIGNAL_OF_KERNEL = SI_KERNEL, CLR_SIGNAL_OF_PROCESS = SI_USER, CLR_SI
 
 // Waits for one of the signals of clr_wrap_block, or for SIGCHLD.
 void clr_wrap_wait(clr_signal_event *event);
-// The same for so long at most. Whether one came.
+// The same with a time limit. Returns whether one arrived.
 int clr_wrap_wait_for(clr_signal_event *event, int64_t nanoseconds);
-// Sends the child what we were sent, with its value. 0, or -1 and errno.
+// Forwards a received signal to the child, with its value. 0, or -1 and errno.
 int clr_wrap_forward(pid_t pid, int pidfd, const clr_signal_event *event);
-// Sends it a signal. 0, or -1 and errno.
+// Sends a signal to the child. 0, or -1 and errno.
 int clr_wrap_send(pid_t pid, int pidfd, int signal);
 
-// Stops this process by that signal's own default, as a shell has to see it; returns when it is continued. SIGSTOP where that
+// Stops this process with that signal's default effect, so that a shell sees it; returns when it is continued. Uses SIGSTOP if that
 // signal was ignored from the start.
 int clr_wrap_stop_by(int signal, const clr_signal_state *state);
-// Returns how often it was continued: more than once where it was stopped again at once.
-// Ends this process by that signal, without a core of its own.
+// Returns how often it was continued: more than once if it was stopped again at once.
+// Ends this process with that signal, without writing a core.
 _Noreturn void clr_wrap_die_by(int signal);

@@ -1,7 +1,8 @@
 // liblagmonitor-preload.so: publishes the loops of an unmodified program to lagmond.
 //
-// Loaded by LD_PRELOAD, it wraps the C library's calls that wait for events (and that create epoll instances). It publishes when a thread rests and when it works again in the
-// shared loop table whose path is in the variable LAGMONITOR_LOOP_TABLE (clb_loop_table.h). Without that table it passes every call on.
+// Loaded by LD_PRELOAD, it wraps the C library's calls that wait for events (and that create epoll instances). It publishes in the shared loop
+// table when a thread rests and when it works again; the variable LAGMONITOR_LOOP_TABLE has the table's path (clb_loop_table.h). Without that table it passes
+// every call on.
 //
 // What a loop is: a thread that waits repeatedly at the same place of the same activation, that is with the same return address and the
 // same stack pointer. It counts as a loop after LOOP_WAITS such waits in a row, or after a few if the first is long ago; a thread that never
