@@ -11,7 +11,7 @@ struct TopTests {
         + StallLines.line(3, milliseconds: "300.000", fingerprint: "v1:0000000000000001", host: "web-2", culprit: "App.compute")
         + StallLines.line(4, phase: "begin", milliseconds: "5000.000", fingerprint: "v1:0000000000000002", culprit: "App.hang")
 
-    @Test func `groups come ranked by their time`() throws {
+    @Test func `groups are ranked by their total time`() throws {
         let (status, output, errors) = try LagmondProcess.run(["top", "a"], files: ["a": lines])
         #expect(status == 0)
         #expect(errors == "")
@@ -26,7 +26,7 @@ struct TopTests {
         #expect(output == expected, "\(output)")
     }
 
-    @Test func `one is no plural`() throws {
+    @Test func `a single stall and group are written in the singular`() throws {
         let (_, output, _) = try LagmondProcess.run(["top", "a"], files: ["a": StallLines.line(1)])
         #expect(output.hasPrefix("1 stall, 400 ms in all; 1 group by fingerprint\n"), "\(output)")
     }
@@ -39,7 +39,7 @@ struct TopTests {
         #expect(status == 0 && output.hasPrefix("2 stalls, 213504 d"), "\(output)")
     }
 
-    @Test func `JSON has an object a group`() throws {
+    @Test func `JSON output has one object per group`() throws {
         let (_, output, _) = try LagmondProcess.run(["top", "--json", "--limit", "1", "--by", "host", "a"], files: ["a": lines])
         let group = try #require(try JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any])
         #expect(group["host_name"] as? String == "web-1")
@@ -52,7 +52,7 @@ struct TopTests {
     }
 
     @Test(arguments: [200, 120, 80, 60, 40])
-    func `no line is wider than there is room for`(width: Int) throws {
+    func `no line is wider than the terminal`(width: Int) throws {
         let (status, output, errors) = try LagmondProcess.run(
             ["top", "a"],
             files: ["a": lines + StallLines.line(9, culprit: String(repeating: "App.Long", count: 20))],
@@ -61,12 +61,12 @@ struct TopTests {
         #expect(status == 0 && errors == "")
         let lines = output.split(separator: "\n")
         #expect(lines.count == 5 && lines.allSatisfy { $0.count <= width }, "\(output)")
-        // What stays to the end.
+        // These columns are never omitted.
         for title in ["count", "total", "worst", "culprit"] { #expect(lines[1].contains(title), "\(output)") }
         #expect(output.contains("…"), "\(output)")
     }
 
-    @Test func `what says nothing is left out first and names are cut next`() {
+    @Test func `empty columns are omitted first, wide ones next, and then names are cut`() {
         func column(_ title: String, _ cell: String, _ dispensability: Int?, _ canBeCut: Bool = false) -> TextTable.Column {
             TextTable.Column(title: title, dispensability: dispensability, canBeCut: canBeCut, cells: [cell])
         }
@@ -87,13 +87,13 @@ struct TopTests {
         (["--process", "serv?r"], "4 stalls"), (["--process", "redis"], "0 stalls"), (["--host", "web-2"], "1 stall,"),
         (["--cause", "lock", "--loop", "m*"], "4 stalls"), (["--service", "*"], "0 stalls"),
     ])
-    func `only what is asked for is counted`(options: [String], expected: String) throws {
+    func `filters select the counted stalls`(options: [String], expected: String) throws {
         let (status, output, _) = try LagmondProcess.run(["top"] + options + ["a"], files: ["a": lines])
         #expect(status == 0 && output.hasPrefix(expected), "\(output)")
     }
 
     @Test(arguments: ["process", "service", "target"])
-    func `processes and services can be the groups`(by: String) throws {
+    func `stalls can be grouped by process, service and target`(by: String) throws {
         let named = lines + StallLines.line(7, more: #","service_name":"cache""#)
         let (status, output, _) = try LagmondProcess.run(["top", "--json", "--by", by, "a"], files: ["a": named])
         let groups = output.split(separator: "\n")
@@ -101,7 +101,7 @@ struct TopTests {
         #expect(groups.contains { $0.contains(by == "process" ? #""process_name":"server""# : #""service_name":"cache""#) })
     }
 
-    @Test func `several files gzip and stdin are read`() throws {
+    @Test func `several files, gzip files and stdin are read together`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(StallLines.line(1), to: "a")
             directory.write(StallLines.line(2), to: "b")
@@ -112,7 +112,7 @@ struct TopTests {
         }
     }
 
-    @Test func `damage costs its line and is reported`() throws {
+    @Test func `a damaged line is skipped and reported`() throws {
         let text =
             StallLines.line(1) + "{\"half\":\n{\"a\":1}\n\n" + StallLines.line(2).replacing("\"pid\"", with: "\"pid")
             + StallLines.line(3)
@@ -124,7 +124,7 @@ struct TopTests {
         )
     }
 
-    @Test func `where a group has several culprits that is shown`() throws {
+    @Test func `a group with several culprits or fingerprints is marked`() throws {
         let (_, output, _) = try LagmondProcess.run(["top", "--by", "cause", "a"], files: ["a": lines])
         let row = try #require(output.split(separator: "\n").last)
         #expect(row.contains("v1:0000000000000001 …") || row.contains("v1:0000000000000002 …"), "\(output)")
@@ -133,9 +133,9 @@ struct TopTests {
         #expect(one.hasSuffix("v1:0000000000000001  App.compute\n"), "\(one)")
     }
 
-    /// They are ours, and nothing was read of them: a table of nothing would say that nothing stalled.
+    /// They are LagMonitor's own lines but cannot be read: an empty table would mean that nothing stalled.
     @Test(arguments: ["sentry", "otlp"])
-    func `lines of other formats of ours are named`(format: String) throws {
+    func `lines in other LagMonitor formats are reported with their format`(format: String) throws {
         let written = try LagmondProcess.run(["export", "--format", format, "a"], files: ["a": lines])
         #expect(written.0 == 0)
         for command in ["top", "report", "export"] {
@@ -154,7 +154,7 @@ struct TopTests {
         #expect(check.0 == 1 && check.1.hasPrefix("b:1: in the format \(format); only native is read\n"), "\(check.1)")
     }
 
-    @Test func `a line that only mentions a format of ours is another programs`() throws {
+    @Test func `a line that only mentions a LagMonitor format counts as one of another program`() throws {
         let text =
             #"{"message":"\"logger\":\"lagmonitor\"","logger":"other"}"# + "\n" + #"{"@timestamp":"x","lagmonitor":{"kind":1}}"#
             + "\n"
@@ -162,7 +162,7 @@ struct TopTests {
         #expect(status == 66 && errors.contains("1 of other programs, 1 in the format ecs:"), "\(errors)")
     }
 
-    @Test func `text of a record cannot steer a terminal`() throws {
+    @Test func `text of a record puts no control characters on a terminal`() throws {
         let line = StallLines.line(1, culprit: #"App\u001b[2Jx\n\u202ey"#)
         let (_, output, _) = try LagmondProcess.run(["top", "a"], files: ["a": line])
         #expect(output.contains("App\u{fffd}[2Jx\u{fffd}\u{fffd}y"))
@@ -182,7 +182,7 @@ struct TopTests {
         (["--follow"], "stdin cannot be followed"), (["--interval-s", "0"], "allowed: 0.1 to 86400"),
         (["-", "-"], "allowed: one -"), (["--since", "2026-11-22", "--until", "2026-11-21"], "--since is later than --until"),
     ])
-    func `wrong options are refused`(arguments: [String], part: String) throws {
+    func `invalid options are refused`(arguments: [String], part: String) throws {
         let (status, output, errors) = try LagmondProcess.run(["top"] + arguments)
         #expect(status == 64)
         #expect(output == "")
@@ -190,11 +190,11 @@ struct TopTests {
     }
 
     @Test(arguments: [("2026-11-21", 0 as Int64, 1_795_219_200 as Int64), ("90m", 10_000, 4600), ("1970-01-01T00:00:01Z", 0, 1)])
-    func `times are read in several forms`(text: String, now: Int64, expected: Int64) throws {
+    func `times are accepted in several forms`(text: String, now: Int64, expected: Int64) throws {
         #expect(try TimeOptions.time(text, option: "--since", now: now * 1_000_000_000) == expected * 1_000_000_000)
     }
 
-    @Test func `causes can be the groups`() throws {
+    @Test func `stalls can be grouped by cause`() throws {
         let (_, output, _) = try LagmondProcess.run(["top", "--by", "cause", "a"], files: ["a": lines])
         let rows = output.split(separator: "\n").dropFirst()
         #expect(rows.first?.contains("  cause  ") == true, "\(output)")
@@ -212,13 +212,13 @@ struct TopTests {
         }
     }
 
-    @Test func `without any file there is no table`() throws {
+    @Test func `no table is written if no input could be opened`() throws {
         let (status, output, _) = try LagmondProcess.run(["top", "gone"])
         #expect(status == 66)
         #expect(output == "")
     }
 
-    @Test func `what does not grow by lines is not followed`() throws {
+    @Test func `pipes and gzip files cannot be followed`() throws {
         try TemporaryDirectory.with { directory in
             #expect(mkfifo(directory.file("pipe"), 0o600) == 0)
             let pipe = try LagmondProcess(["top", "--follow", "pipe"], in: directory)
@@ -233,7 +233,7 @@ struct TopTests {
     }
 
     @Test(arguments: [("top", Int32(0)), ("export --format folded", 0), ("symbolize", 0), ("check", 1)])
-    func `gzip that is cut short is damage for all`(command: String, expected: Int32) throws {
+    func `truncated gzip input is reported as damage by every command`(command: String, expected: Int32) throws {
         try TemporaryDirectory.with { directory in
             directory.write(lines, to: "a")
             let (status, output) = try shell("gzip -c a | head -c 200 >g; \"$0\" \(command) g 2>&1", in: directory)

@@ -23,12 +23,12 @@ internal import Testing
         try text.split(separator: "\n").map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
     }
 
-    @Test func `a line holds kind times and function`() {
+    @Test func `a truth log line contains kind, times and function`() {
         let line = TruthLog.line(kind: .cpu, begin: .init(nanoseconds: 1_234_567), end: .init(nanoseconds: 9_999_999_999))
         #expect(line == #"{"kind":"cpu","begin_mono_us":1234,"end_mono_us":9999999,"function":"computeUntil"}"# + "\n")
     }
 
-    @Test func `every kind makes a line that reads as JSON`() throws {
+    @Test func `every kind creates a truth log line in JSON`() throws {
         for kind in WorkloadKind.allCases {
             let line = try lines(TruthLog.line(kind: kind, begin: .now, end: .now))[0]
             #expect(line.kind == kind.rawValue)
@@ -37,7 +37,7 @@ internal import Testing
         #expect(Set(WorkloadKind.allCases.map(\.functionName)).count == WorkloadKind.allCases.count)
     }
 
-    @Test func `only what was begun is written and only once`() throws {
+    @Test func `an execution that has begun is written exactly once`() throws {
         try TemporaryDirectory.with { directory in
             let log = try TruthLog(path: directory.file("t"))
             log.finish()
@@ -52,7 +52,7 @@ internal import Testing
         }
     }
 
-    @Test func `after a reopen lines go to the new file`() throws {
+    @Test func `after reopening, lines are written to the new file`() throws {
         try TemporaryDirectory.with { directory in
             let log = try TruthLog(path: directory.file("t"))
             log.begin(.cpu)

@@ -3,7 +3,7 @@ internal import Testing
 @testable import LagWorkload
 @testable internal import lagmond
 
-/// When which step is due; no clock is involved.
+/// The due times of the steps, without a clock.
 @Suite struct WorkloadPlanTests {
     private typealias Entry = (kind: WorkloadKind, due: Int, length: Int)
 
@@ -21,28 +21,28 @@ internal import Testing
 
     private func whole(_ duration: Duration) -> Int { Int((duration / .milliseconds(1)).rounded()) }
 
-    @Test func `a step with nothing said runs once at the start`() {
+    @Test func `a step without parameters runs once at the start`() {
         let entries = play([WorkloadStep(kind: .cpu)], upTo: 100_000)
         #expect(entries.map(\.due) == [0])
         #expect(entries.map(\.length) == [WorkloadStep.defaultForMilliseconds])
     }
 
-    @Test func `every and count and start make a grid`() {
+    @Test func `every, count and start define a grid of due times`() {
         let step = WorkloadStep(kind: .sleep, forMilliseconds: 10, everyMilliseconds: 100, count: 3, startMilliseconds: 50)
         #expect(play([step], upTo: 100_000).map(\.due) == [50, 150, 250])
     }
 
-    @Test func `every without count goes on until the end`() {
+    @Test func `every without count repeats until the end`() {
         let step = WorkloadStep(kind: .sleep, forMilliseconds: 10, everyMilliseconds: 100)
         #expect(play([step], upTo: 1000).map(\.due) == Array(stride(from: 0, to: 1000, by: 100)))
     }
 
-    @Test func `count without every follows at once with an idle gap`() {
+    @Test func `count without every repeats immediately after an idle gap`() {
         let step = WorkloadStep(kind: .cpu, forMilliseconds: 100, count: 3)
         #expect(play([step], upTo: 10_000).map(\.due) == [0, 120, 240])
     }
 
-    @Test func `steps that overlap queue up in the order of their due times`() {
+    @Test func `overlapping steps run in the order of their due times`() {
         let steps = [
             WorkloadStep(kind: .cpu, forMilliseconds: 500, startMilliseconds: 0),
             WorkloadStep(kind: .sleep, forMilliseconds: 100, startMilliseconds: 300),
@@ -54,7 +54,7 @@ internal import Testing
         #expect(entries.map(\.due) == [0, 520, 640, 760])
     }
 
-    @Test func `a step that is late keeps its grid`() {
+    @Test func `a delayed step keeps its grid`() {
         let steps = [
             WorkloadStep(kind: .cpu, forMilliseconds: 250),
             WorkloadStep(kind: .sleep, forMilliseconds: 10, everyMilliseconds: 100, count: 5, startMilliseconds: 100),
@@ -62,7 +62,7 @@ internal import Testing
         #expect(play(steps, upTo: 10_000).map(\.due) == [0, 270, 300, 330, 400, 500])
     }
 
-    @Test func `there is always a gap between two executions`() {
+    @Test func `two executions always have a gap between them`() {
         let steps = WorkloadKind.allCases.filter { $0 != .hang }.map {
             WorkloadStep(kind: $0, forMilliseconds: 130, everyMilliseconds: 70, count: 4)
         }
@@ -84,7 +84,7 @@ internal import Testing
         #expect(strict.allSatisfy { $0.length <= 2 })
     }
 
-    @Test func `an empty plan is over at once`() {
+    @Test func `an empty plan has no execution`() {
         var plan = WorkloadPlan(steps: [], threshold: .milliseconds(150))
         #expect(plan.next(after: nil) == nil)
     }

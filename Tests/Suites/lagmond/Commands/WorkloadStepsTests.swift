@@ -4,7 +4,7 @@ internal import Testing
 @testable import LagWorkload
 @testable internal import lagmond
 
-/// Each kind does the real thing for about as long as it was asked to.
+/// Each kind really blocks, for about the requested time.
 @Suite(.serialized) struct WorkloadStepsTests {
     private static let length: Duration = .milliseconds(200)
 
@@ -22,29 +22,30 @@ internal import Testing
     }
 
     @Test(arguments: [WorkloadKind.cpu, .sleep, .read, .lock, .io, .network, .child, .format])
-    func `a blocking kind blocks for about as long as asked`(kind: WorkloadKind) throws {
+    func `a blocking kind blocks for about the requested time`(kind: WorkloadKind) throws {
         let (wall, _) = try measure(kind)
         #expect(wall >= Self.length * 0.8)
         #expect(wall < Self.length * 10)
     }
 
     @Test(arguments: [WorkloadKind.sleep, .read, .lock, .network, .child])
-    func `a waiting kind uses no processor worth the name`(kind: WorkloadKind) throws {
+    func `a waiting kind uses little processor time`(kind: WorkloadKind) throws {
         let (wall, cpu) = try measure(kind)
         #expect(cpu < wall * 0.3)
     }
 
-    // A virtual machine's processor that is taken away counts neither as time on it nor as time spent waiting for it. Who never goes to
-    // sleep computes, however little it got; who did (for a page, for another thread's lock) has to have been runnable nearly all the time.
+    // Steal time of a virtual machine counts neither as running nor as waiting for a processor. A thread that never sleeps
+    // computes, however little time it got; one that slept (for a page, for another thread's lock) must have been runnable
+    // nearly all the time.
     @Test(arguments: [WorkloadKind.cpu, .format])
-    func `a computing kind runs or waits for a processor`(kind: WorkloadKind) throws {
+    func `a computing kind is running or waiting for a processor`(kind: WorkloadKind) throws {
         let (sleeps, runnable) = (ThreadClock.sleeps, ThreadClock.runnable)
         let (wall, cpu) = try measure(kind)
         #expect(cpu > .zero)
         #expect(ThreadClock.sleeps == sleeps || ThreadClock.runnable - runnable > wall * 0.7)
     }
 
-    @Test func `a kind can be injected again and again`() throws {
+    @Test func `a kind can be injected repeatedly`() throws {
         let steps = try WorkloadSteps(for: [WorkloadStep(kind: .network)])
         for kind in [WorkloadKind.lock, .read, .network, .child, .io] {
             for round in 0..<3 {
@@ -57,7 +58,7 @@ internal import Testing
         }
     }
 
-    @Test func `a hang that is released ends after its length`() throws {
+    @Test func `a hang that is released ends after the requested time`() throws {
         let steps = try WorkloadSteps(for: [])
         for _ in 0..<2 {
             let begin = MonotonicTime.now
@@ -69,11 +70,11 @@ internal import Testing
         }
     }
 
-    @Test func `idle takes no time`() throws {
+    @Test func `the idle kind does not block`() throws {
         #expect(try measure(.idle).wall < Self.length)
     }
 
-    @Test func `the servers waiting time is read from the request`() {
+    @Test func `the waiting time of the server is read from the request`() {
         #expect(SlowServer.waitingTime(in: "GET /wait?ms=250 HTTP/1.0\r\n\r\n") == .milliseconds(250))
         #expect(SlowServer.waitingTime(in: "GET / HTTP/1.0\r\n\r\n") == .zero)
         #expect(SlowServer.waitingTime(in: "GET /wait?ms=x") == .zero)

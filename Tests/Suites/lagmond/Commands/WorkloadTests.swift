@@ -7,7 +7,7 @@ internal import Testing
 @testable import LagWorkload
 @testable internal import lagmond
 
-/// The workload on a loop that the test turns by hand.
+/// The workload on a loop that the test runs step by step.
 @Suite(.serialized) struct WorkloadTests {
     private final class ManualLoop: Sendable {
         private let waiting = Mutex<[(time: MonotonicTime, work: @Sendable () -> Void)]>([])
@@ -18,7 +18,7 @@ internal import Testing
 
         var times: [MonotonicTime] { waiting.withLock { $0.map(\.time) } }
 
-        /// Runs what waits, without waiting for its time; returns whether there was anything.
+        /// Runs the next scheduled work immediately; returns whether there was any.
         func runNext() -> Bool {
             let work = waiting.withLock { $0.isEmpty ? nil : $0.removeFirst().work }
             work?()
@@ -35,7 +35,7 @@ internal import Testing
         }
     }
 
-    @Test func `only one execution waits at a time and each leaves its truth`() throws {
+    @Test func `only one execution is scheduled at a time and each is in the truth log`() throws {
         try TemporaryDirectory.with { directory in
             let loop = ManualLoop()
             let steps = [WorkloadStep(kind: .sleep, forMilliseconds: 5, count: 2), WorkloadStep(kind: .cpu, forMilliseconds: 5)]
@@ -47,7 +47,7 @@ internal import Testing
         }
     }
 
-    @Test func `a starvation is many callbacks and one line of truth`() throws {
+    @Test func `a starvation is many callbacks and one truth log line`() throws {
         try TemporaryDirectory.with { directory in
             let loop = ManualLoop()
             let steps = [WorkloadStep(kind: .starve, forMilliseconds: 30), WorkloadStep(kind: .idle)]
@@ -55,14 +55,14 @@ internal import Testing
             workload.start()
             var callbacks = 0
             while directory.read("t").isEmpty, loop.runNext() { callbacks += 1 }
-            // A busy machine makes some of them longer, and then there are fewer.
+            // On a busy machine some callbacks take longer, and then there are fewer.
             #expect(callbacks > 1)
             #expect(callbacks <= 31)
             #expect(directory.read("t").contains("\"function\":\"computeInTurn\""))
         }
     }
 
-    @Test func `after an execution the next one waits for the idle gap`() throws {
+    @Test func `the next execution waits for the idle gap`() throws {
         let loop = ManualLoop()
         let workload = try workload([WorkloadStep(kind: .sleep, forMilliseconds: 5, count: 2)], loop)
         workload.start()
@@ -73,7 +73,7 @@ internal import Testing
         #expect(loop.times[0] <= end + WorkloadPlan.idleGap)
     }
 
-    @Test func `after the end nothing begins any more`() throws {
+    @Test func `no execution begins after the end`() throws {
         try TemporaryDirectory.with { directory in
             let loop = ManualLoop()
             let steps = [WorkloadStep(kind: .sleep, forMilliseconds: 5, everyMilliseconds: 10)]
@@ -86,7 +86,7 @@ internal import Testing
         }
     }
 
-    @Test func `the end waits for an execution in progress but not for a hang`() throws {
+    @Test func `the end waits for a running execution but not for a hang`() throws {
         try TemporaryDirectory.with { directory in
             for (kind, waits) in [(WorkloadKind.sleep, true), (.hang, false)] {
                 let loop = ManualLoop()
@@ -94,9 +94,9 @@ internal import Testing
                 let workload = try workload([WorkloadStep(kind: kind, forMilliseconds: 300)], loop, truth: log)
                 workload.start()
                 let before = MonotonicTime.now
-                // A hang keeps its thread for good.
+                // A hang blocks its thread forever.
                 try WorkloadThread.start { _ = loop.runNext() }
-                // On a busy machine it may be over when this looks.
+                // On a busy machine the execution may already be over.
                 #expect(eventually { workload.running == kind || !directory.read(kind.rawValue).isEmpty })
                 let start = MonotonicTime.now
                 workload.end(grace: .seconds(60))

@@ -2,7 +2,7 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-@Suite("HTTP around a command")
+@Suite("HTTP service of a wrapped command")
 struct CommandHttpTests {
     private static func count(_ cause: String = "syscall") -> String {
         #"lagmonitor_loop_stall_duration_seconds_count{process="ForeignProbe",loop="main",cause="\#(cause)"}"#
@@ -17,9 +17,9 @@ struct CommandHttpTests {
         }
     }
 
-    @Test func `stalls of processes that are gone stay counted`() throws {
+    @Test func `the metrics keep stalls of processes that have exited`() throws {
         let probe = ProbeRun.probe
-        // Of a process that is there for a second alone a busy machine may see the end first.
+        // On a busy machine the exit of a process that runs for only a second may be noticed first.
         let stalls = String(repeating: "\(probe) stall; ", count: 5)
         try Self.withService(["/bin/sh", "-c", "\(stalls) exec \(probe) turn"]) { running, port, output in
             var (counted, written) = (0, 0)
@@ -33,14 +33,14 @@ struct CommandHttpTests {
             }
             #expect(isCounted, "\(counted) counted, \(written) written")
             #expect(eventually { LoopbackConnection.get("/metrics", port)?.contains("lagmonitor_target_loops{} 1\n") == true })
-            // The loop that was counted may have been that of one that is gone by now.
+            // The counted loop may belong to a process that has exited by now.
             var health = ""
             let isListed = eventually {
                 health = LoopbackConnection.get("/healthz", port) ?? ""
                 return health.contains(#""process_name":"ForeignProbe","loops":[{"loop":"main""#)
             }
             #expect(isListed && health.contains("200 OK") && health.contains(#""watching":true"#), "\(health)")
-            // Neither process was stalled when it ended. (Others are the machine's: it may be busy.)
+            // No process was stalled when it exited. (Other stalls come from a busy machine.)
             #expect(!text(of: output).contains("abandoned"), "\(text(of: output))")
             kill(running.pid, SIGTERM)
             let end = try running.end()
@@ -48,12 +48,12 @@ struct CommandHttpTests {
         }
     }
 
-    @Test func `lines come as they are written`() throws {
+    @Test func `lines are streamed as they are written`() throws {
         try Self.withService([ProbeRun.probe, "hang"]) { running, port, _ in
             #expect(eventually { LoopbackConnection.get("/metrics", port)?.contains("lagmonitor_target_loops{} 1\n") == true })
             let pid = running.pid
             Thread {
-                // The client is there by then, or gets nothing, which fails.
+                // The client is connected by then; otherwise it gets nothing, and the test fails.
                 usleep(2_000_000)
                 kill(pid, SIGTERM)
             }.start()
@@ -63,7 +63,7 @@ struct CommandHttpTests {
         }
     }
 
-    @Test func `a hang stands in both pages`() throws {
+    @Test func `the metrics show the lag of a loop that hangs`() throws {
         try Self.withService([ProbeRun.probe, "hang"]) { running, port, _ in
             let busy = #"lagmonitor_loop_lag_seconds{process="ForeignProbe",loop="main"} "#
             #expect(
@@ -78,7 +78,7 @@ struct CommandHttpTests {
         }
     }
 
-    @Test func `no descriptor of the server is the commands`() throws {
+    @Test func `the command inherits no descriptor of the HTTP server`() throws {
         let facts = [ProbeRun.probe, "facts"]
         let isDescriptor = { (line: Substring) in line.hasPrefix("descriptor ") }
         let bare = try ProbeRun([ProbeRun.probe, "nohup"] + facts)
@@ -91,7 +91,7 @@ struct CommandHttpTests {
         )
     }
 
-    @Test func `an address that cannot be had is said before the command starts`() throws {
+    @Test func `a listen address in use is reported before the command starts`() throws {
         try Self.withService([ProbeRun.probe, "turn"]) { _, port, _ in
             #expect(eventually { LoopbackConnection.get("/healthz", port) != nil })
             let second = try ProbeRun([ProbeRun.lagmond, "run", "--listen", "\(port)", "--", "/bin/echo", "ran"])

@@ -6,7 +6,7 @@ internal import Testing
 
 @Suite("Several targets in one configuration")
 struct DaemonTests {
-    /// What `sd_notify` receives; a path in a folder, or `@` and an abstract name.
+    /// A socket that receives `sd_notify` messages; its address is a path, or `@` and an abstract name.
     private final class NotifySocket {
         private let descriptor: Int32
         private(set) var messages: [String] = []
@@ -56,9 +56,10 @@ struct DaemonTests {
         return numbers.map { text(of: "\(folder)/\($0)/comm").trimmingCharacters(in: .newlines) }
     }
 
-    /// Until the threads have come round once more: one that is held while it begins a watch has a lock that the main thread needs as well.
+    /// Waits until the threads have completed one more round: a thread that is held while it begins a watch holds a lock that
+    /// the main thread needs too.
     private static func awaitRound(_ socket: NotifySocket) {
-        // The first may have been on its way.
+        // The first message may have been sent before.
         for _ in 0..<2 {
             socket.take()
             socket.forget()
@@ -70,7 +71,7 @@ struct DaemonTests {
         #"{"output": {"path": "\#(folder)/stalls"}\#(rest), "targets": [\#(targets)]}"#
     }
 
-    @Test func `the service manager is notified of all of it`() async throws {
+    @Test func `the service manager is notified of start, status, reload and stop`() async throws {
         try await atOnce([false, true]) { isAbstract in try Self.expectNotices(isAbstract: isAbstract) }
     }
 
@@ -86,7 +87,7 @@ struct DaemonTests {
             )
             #expect(socket.receives("READY=1"))
             #expect(socket.receives("STATUS=1 of 1 targets running"))
-            // WATCHDOG_PID names nobody: then it is not ours to answer.
+            // WATCHDOG_PID names no process, so lagmond does not notify the watchdog.
             usleep(500_000)
             socket.take()
             #expect(!socket.messages.contains("WATCHDOG=1"))
@@ -98,7 +99,7 @@ struct DaemonTests {
         }
     }
 
-    @Test func `the watchdog is fed while the watch answers`() throws {
+    @Test func `the watchdog is notified while the monitor responds`() throws {
         try withFolder { folder in
             let socket = try NotifySocket(folder + "/notify")
             let file = folder + "/c.json"
@@ -115,7 +116,7 @@ struct DaemonTests {
         }
     }
 
-    @Test func `the watch of one process that hangs is named and does not end the others`() throws {
+    @Test func `a watch that hangs on one process is named and the watchdog notices continue`() throws {
         try withFolder { folder in
             let socket = try NotifySocket(folder + "/notify")
             let file = folder + "/c.json"
@@ -144,7 +145,7 @@ struct DaemonTests {
         }
     }
 
-    @Test func `it is not fed while one of the threads hangs`() async throws {
+    @Test func `the watchdog is not notified while a monitor thread hangs`() async throws {
         try await atOnce(["lag-loop-table", "lag-processes"]) { thread in try Self.expectNoFood(whileHolding: thread) }
     }
 
@@ -157,13 +158,13 @@ struct DaemonTests {
                 [ProbeRun.lagmond, "run", "--config", file],
                 environment: ["NOTIFY_SOCKET": folder + "/notify", "WATCHDOG_USEC": "400000"]
             )
-            // There is a watchdog when there is a loop.
+            // The watchdog thread starts with the first loop.
             #expect(socket.receives("WATCHDOG=1"))
             #expect(eventually { Self.threads(of: running.pid).contains("lag-watchdog") })
             Self.awaitRound(socket)
             let holder = try RunningProbe([ProbeRun.probe, "hold", "\(running.pid)", thread])
             try #require(holder.line() == "holding")
-            // What was on its way.
+            // Messages that were already sent.
             usleep(500_000)
             socket.take()
             socket.forget()
@@ -178,7 +179,7 @@ struct DaemonTests {
         }
     }
 
-    @Test func `a command does not learn of our service manager`() throws {
+    @Test func `a target does not inherit the variables of the service manager`() throws {
         try withFolder { folder in
             let file = folder + "/c.json"
             try Self.write(Self.config(folder, #"{"name": "a", "command": ["/usr/bin/env"]}"#), file)
@@ -187,13 +188,13 @@ struct DaemonTests {
             #expect(run.text.contains("LAGMONITOR_LOOP_TABLE="), "\(run.text)")
             #expect(variables.keys.allSatisfy { !run.text.contains($0) }, "\(run.text)")
             #expect(run.status == 0 && run.errors.contains("a: the command exited with status 0"))
-            // In our place a command is its service's, and hears from the manager as if we were not there.
+            // A single wrapped command replaces lagmond in the service, and gets the manager's variables as without lagmond.
             let wrapped = try ProbeRun(ProbeRun.wrapper + ["/usr/bin/env"], environment: variables)
             #expect(variables.keys.allSatisfy { wrapped.text.contains($0) })
         }
     }
 
-    @Test func `it ends when all have ended`() throws {
+    @Test func `lagmond exits when all targets have ended`() throws {
         try withFolder { folder in
             let file = folder + "/c.json"
             let targets = #"{"name": "a", "command": ["true"]}, {"name": "b", "command": ["/bin/sh", "-c", "exit 4"]}"#
@@ -204,7 +205,7 @@ struct DaemonTests {
         }
     }
 
-    @Test func `the records say which target it was`() throws {
+    @Test func `a record names its target`() throws {
         try withFolder { folder in
             let file = folder + "/c.json"
             let probe = ProbeRun.probe
@@ -218,7 +219,7 @@ struct DaemonTests {
         }
     }
 
-    @Test func `sighup takes the settings up and refuses bad ones`() throws {
+    @Test func `SIGHUP reloads the settings and keeps the old ones if the new are invalid`() throws {
         try withFolder { folder in
             let file = folder + "/c.json"
             let http = #", "http": {"listen": 0}"#
@@ -247,7 +248,7 @@ struct DaemonTests {
             kill(running.pid, SIGHUP)
             #expect(eventually { pids()["comes"] != nil && pids()["goes"] == nil })
             #expect(pids()["kept"] == before["kept"])
-            // Watched as before.
+            // It is watched as before.
             #expect(
                 eventually {
                     LoopbackConnection.get("/metrics", port)?.contains(#"lagmonitor_target_loops{target="kept"} 1"#) == true
@@ -258,7 +259,7 @@ struct DaemonTests {
             kill(running.pid, SIGHUP)
             _ = try running.complaint(containing: "not reloaded")
             #expect(pids() == after)
-            // The old output is gone: the next line makes it anew.
+            // The old output is gone: the next line creates it again.
             kill(running.pid, SIGTERM)
             let end = try running.end()
             #expect(end.status == 0)
@@ -267,7 +268,7 @@ struct DaemonTests {
         }
     }
 
-    @Test func `a process that is waited for is no fault`() throws {
+    @Test func `a process that does not run yet is not a health failure`() throws {
         try withFolder { folder in
             let (file, number) = (folder + "/c.json", folder + "/pid")
             let named = #"{"name": "cache", "pid_file": "\#(number)"}"#
@@ -277,12 +278,12 @@ struct DaemonTests {
             let health = { LoopbackConnection.get("/healthz", port) ?? "" }
             _ = try running.complaint(containing: "cache: pid_file: \(number): No such file or directory; waiting")
             #expect(health().contains(#""status":"ok","faults":[]"#) && health().contains(#""state":"waiting""#), "\(health())")
-            // A file that a process left behind.
+            // A file that an exited process left.
             let gone = try ProbeRun(["/bin/sh", "-c", "echo $$ > \(number)"])
             #expect(gone.status == 0)
             _ = try running.complaint(containing: "no such process; waiting")
             #expect(health().contains(#""faults":[]"#), "\(health())")
-            // What can never be one.
+            // A text that is never a process ID.
             try Self.write("redis", number)
             _ = try running.complaint(containing: "\"redis\" is not a process ID")
             #expect(health().contains(#""status":"failing","faults":["cache: pid_file:"#), "\(health())")
@@ -291,12 +292,12 @@ struct DaemonTests {
         }
     }
 
-    @Test func `a process of a commands tree is not attached to as well`() throws {
+    @Test func `a process below the command of one target is not attached by another`() throws {
         try withFolder { folder in
             let file = folder + "/c.json"
             let number = folder + "/pid"
             let script = "\(ProbeRun.probe) turn & echo $! > \(number); wait"
-            // The shell ends without its child.
+            // The shell exits before its child.
             let command = #"{"name": "web", "command": ["/bin/sh", "-c", "\#(script)"], "stop_grace_s": 0.1}"#
             let named = #"{"name": "worker", "pid_file": "\#(number)"}"#
             try Self.write(Self.config(folder, command + "," + named, #", "http": {"listen": 0}"#), file)
@@ -306,12 +307,12 @@ struct DaemonTests {
             let message = try running.complaint(containing: reason)
             let pid = text(of: number).trimmingCharacters(in: .newlines)
             #expect(message == "lagmond: worker: process \(pid) \(reason); waiting")
-            // It is watched, once, and that is no fault.
+            // It is watched once, which is not a failure.
             let metrics = { LoopbackConnection.get("/metrics", port) ?? "" }
             #expect(eventually { metrics().contains(#"lagmonitor_target_loops{target="web"} 1"#) })
             #expect(metrics().contains(#"lagmonitor_target_loops{target="worker"} 0"#))
             #expect(LoopbackConnection.get("/healthz", port)?.contains(#""faults":[]"#) == true)
-            // By its number as well: that is refused as a whole.
+            // A target with its process ID is refused, and with it the whole configuration.
             let added = #"{"name": "again", "pid": \#(pid)}"#
             try Self.write(Self.config(folder, command + "," + named + "," + added, #", "http": {"listen": 0}"#), file)
             kill(running.pid, SIGHUP)
@@ -322,7 +323,7 @@ struct DaemonTests {
         }
     }
 
-    @Test(arguments: ["attach", "target"]) func `of a process that runs already the loops are named`(way: String) throws {
+    @Test(arguments: ["attach", "target"]) func `the loops of a process that was already running are named`(way: String) throws {
         try withFolder { folder in
             let probe = try RunningProbe([ProbeRun.probe, "turn"])
             let file = folder + "/c.json"
@@ -337,7 +338,7 @@ struct DaemonTests {
         }
     }
 
-    @Test func `a hang in one target concerns that one alone`() throws {
+    @Test func `a hang in one target does not affect the others`() throws {
         try withFolder { folder in
             let file = folder + "/c.json"
             let hang =
@@ -367,7 +368,7 @@ struct DaemonTests {
             #"{"name": "a", "command": ["true"], "monitor": {"rules": ["ping"]}}"#, 78,
             "c.json: targets[1].monitor.rules: another program's loops can neither be pinged"
         ),
-        // Each has its line; the status is the first one's.
+        // Each error has its line; the status is that of the first one.
         (
             #"{"name": "a", "command": ["no-such-program"]}, {"name": "b", "command": ["true"], "monitor": {"rules": ["ping"]}}"#,
             127, "targets[2].monitor.rules"
@@ -377,7 +378,7 @@ struct DaemonTests {
             "c.json: targets[1].on_hang_after_s: without effect while on_hang is report; allowed: with signal:NAME or restart"
         ),
     ])
-    func `what cannot be is said before anything starts`(target: String, status: Int32, message: String) throws {
+    func `invalid targets are reported before anything starts`(target: String, status: Int32, message: String) throws {
         try withFolder { folder in
             let file = folder + "/c.json"
             try Self.write(Self.config(folder, #"{"name": "z", "command": ["echo", "ran"]}, "# + target), file)
@@ -386,7 +387,7 @@ struct DaemonTests {
         }
     }
 
-    @Test func `standard output is the commands`() throws {
+    @Test func `stdout is refused as the output because it belongs to the command`() throws {
         try withFolder { folder in
             let file = folder + "/c.json"
             try Self.write(#"{"output": "-", "targets": [{"name": "a", "command": ["true"]}]}"#, file)
@@ -398,12 +399,12 @@ struct DaemonTests {
     @Test(arguments: [
         [:], ["NOTIFY_SOCKET": ""], ["NOTIFY_SOCKET": "relative"], ["NOTIFY_SOCKET": "/" + String(repeating: "a", count: 200)],
     ])
-    func `without a service manager nothing is notified`(environment: [String: String]) {
+    func `nothing is notified without a valid notify socket`(environment: [String: String]) {
         #expect(ServiceManager(environment) == nil)
     }
 
     #if arch(x86_64)
-        @Test func `what does not end is killed, also where the kernel has no descriptors of processes`() throws {
+        @Test func `a target that ignores SIGTERM is killed, also if the kernel has no pidfd`() throws {
             try withFolder { folder in
                 let file = folder + "/c.json"
                 let script = "trap '' TERM; echo $$; while :; do sleep 1; done"

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A folder that is gone afterwards.
+/// Passes a folder that is removed afterwards.
 func withFolder(_ body: (String) throws -> Void) throws {
     let path = FileManager.default.temporaryDirectory.appendingPathComponent("wrap-\(UUID().uuidString)").path
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)

@@ -2,13 +2,13 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-@Suite("What is done about a hang")
+@Suite("Actions on a hang")
 struct HangActionTests {
     private static func lines(_ path: String, _ phase: String) -> Int {
         text(of: path).split(separator: "\n").count { $0.contains("\"phase\":\"\(phase)\"") }
     }
 
-    @Test func `unless another asks nothing is done`() throws {
+    @Test func `nothing is done about a hang by default`() throws {
         try withFolder { folder in
             let output = folder + "/stalls"
             let running = try RunningProbe([
@@ -22,10 +22,10 @@ struct HangActionTests {
         }
     }
 
-    @Test func `the signal goes once to the process that hangs`() throws {
+    @Test func `the signal is sent once to the process that hangs`() throws {
         try withFolder { folder in
             let output = folder + "/stalls"
-            // SIGWINCH does nothing to it, so that a second one could come.
+            // The process ignores SIGWINCH, so a second one would be noticed.
             let running = try RunningProbe([
                 ProbeRun.lagmond, "run", "--on-hang", "signal:WINCH", "--on-hang-after", "0.5", "--output", output, "--",
                 "/bin/sh", "-c", "\(ProbeRun.probe) hang; exit 7",
@@ -41,7 +41,7 @@ struct HangActionTests {
         }
     }
 
-    @Test func `a command is started again and given up at last`() throws {
+    @Test func `a command that hangs is restarted until the restart limit`() throws {
         try withFolder { folder in
             let output = folder + "/stalls"
             let config = folder + "/c.json"
@@ -52,7 +52,7 @@ struct HangActionTests {
             let run = try ProbeRun([
                 ProbeRun.lagmond, "run", "--config", config, "--output", output, "--", ProbeRun.probe, "hang",
             ])
-            // As the command ended the last time.
+            // The status is that of the command's last exit.
             #expect(run.signal == SIGTERM, "\(run.errors)")
             #expect(run.text.split(separator: "\n").count == 3)
             #expect(Set(run.text.split(separator: "\n")).count == 3)
@@ -62,12 +62,12 @@ struct HangActionTests {
                     "giving up on the command: it was killed by SIGTERM, and was restarted 2 times within 10 min"
                 )
             )
-            // Its line comes before its end, and one more says how long it was.
+            // Each hang is reported before the process is stopped, and a second line has its duration.
             #expect(Self.lines(output, "begin") == 3 && Self.lines(output, "abandoned") == 3, "\(text(of: output))")
         }
     }
 
-    @Test func `a worker that does not follow its master is killed with it`() throws {
+    @Test func `a worker that outlives its stopped master is killed`() throws {
         try withFolder { folder in
             let config = folder + "/c.json"
             let command = #"{"stop_grace_s": 1, "restart_count": 0, "on_hang": "restart", "on_hang_after_s": 0.5}"#
@@ -83,7 +83,7 @@ struct HangActionTests {
         }
     }
 
-    @Test func `a command that is stopped does not hang`() throws {
+    @Test func `a stopped command does not count as hanging`() throws {
         try withFolder { folder in
             let running = try RunningProbe([
                 ProbeRun.lagmond, "run", "--on-hang", "signal:KILL", "--on-hang-after", "3", "--output", folder + "/stalls",
@@ -91,19 +91,19 @@ struct HangActionTests {
                 ProbeRun.probe, "hang",
             ])
             let pid = try #require(running.line().flatMap { Int32($0.dropFirst("hanging ".count)) })
-            // In the handler, for a part of the time.
+            // It is in the handler for part of the time.
             usleep(500_000)
             kill(pid, SIGSTOP)
             sleep(4)
             #expect(kill(pid, 0) == 0 && state(of: pid) == "T")
             kill(pid, SIGCONT)
-            // What is left of the time.
+            // It hangs for the rest of the time.
             #expect(eventually { kill(pid, 0) != 0 })
             #expect(try running.end().signal == SIGKILL)
         }
     }
 
-    @Test func `a command that fails is started again where that is asked for`() throws {
+    @Test func `a command that fails is restarted if the setting asks for it`() throws {
         try withFolder { folder in
             let config = folder + "/c.json"
             try Data(#"{"command": {"restart": "on-failure", "restart_delay_ms": 20, "restart_count": 3}}"#.utf8)
@@ -112,7 +112,7 @@ struct HangActionTests {
             let failing = try ProbeRun(options + ["/bin/sh", "-c", "echo x; exit 5"])
             #expect(failing.status == 5 && failing.text == "x\nx\nx\nx\n" && failing.errors.contains("giving up on the command"))
             #expect(try ProbeRun(options + ["/bin/sh", "-c", "echo x"]).text == "x\n")
-            // Ended by whoever ended it on purpose.
+            // A command that was stopped on purpose is not restarted.
             let asked = try RunningProbe(options + ["/bin/sh", "-c", "trap 'exit 9' TERM; echo x; while :; do sleep 0.05; done"])
             #expect(asked.line() == "x")
             kill(asked.pid, SIGTERM)
@@ -121,7 +121,7 @@ struct HangActionTests {
         }
     }
 
-    @Test func `a program into which nothing can be loaded is signalled too`() throws {
+    @Test func `a statically linked program that hangs is signalled too`() throws {
         try withFolder { folder in
             let source = folder + "/static.c"
             try Data(
@@ -164,9 +164,9 @@ struct HangActionTests {
         }
     }
 
-    /// 2: as of a monitor in the program itself; 1: as of a loop that was found by its waits.
+    /// 2: an entry of a monitor in the program itself; 1: an entry of a loop that was found by its waits.
     @Test(.enabled(if: geteuid() == 0, "needs root"))
-    func `what a worker without privileges writes of its master leads to no action`() async throws {
+    func `a loop table forged by an unprivileged worker leads to no action`() async throws {
         let cases = ["2", "1"].flatMap { kind in ["signal:USR2", "restart"].map { (kind, $0) } }
         try await atOnce(cases) { kind, action in
             try withFolder { folder in
@@ -176,15 +176,16 @@ struct HangActionTests {
                 ])
                 #expect(run.status == 7 && run.text == "forged\n", "\(run.errors)")
                 #expect(!run.errors.contains("sent it") && !run.errors.contains("stopping the command"), "\(run.errors)")
-                // It was taken for a loop that hangs.
+                // It was reported as a loop that hangs.
                 #expect(text(of: folder + "/stalls").contains("forged"), "\(run.errors)")
             }
         }
     }
 
-    /// A process that may not act on the one that hangs could have written that its loop does not turn: of one that sleeps the kernel shows it.
+    /// A process of another user could have written into the table that the loop hangs. The kernel confirms the hang only of a
+    /// thread that sleeps.
     @Test(.enabled(if: geteuid() == 0, "needs root"))
-    func `beside another users process the kernel alone has to show the hang`() async throws {
+    func `beside a process of another user, only a hang that the kernel confirms leads to an action`() async throws {
         try await atOnce(["hang", "burn-briefly"]) { name in try Self.expectShown(name: name) }
     }
 
@@ -198,14 +199,14 @@ struct HangActionTests {
             if name == "hang" {
                 #expect(run.signal == SIGKILL && run.hungSeconds >= 2, "\(run.errors)")
             } else {
-                // On a machine without a processor for it, it does not compute for long enough.
+                // On a busy machine it does not compute for long enough.
                 let hangs = run.errors.contains("has been hanging")
                 #expect(run.signal != SIGKILL && hangs == run.errors.contains("no action taken: process"), "\(run.errors)")
             }
         }
     }
 
-    @Test func `a proved hang is acted upon`() async throws {
+    @Test func `a proved hang leads to the action`() async throws {
         try await atOnce(["hang", "burn"]) { name in
             try withFolder { folder in
                 let run = try ProbeRun([
@@ -218,7 +219,7 @@ struct HangActionTests {
         }
     }
 
-    @Test func `nothing is done about a thread that nothing waits for`() async throws {
+    @Test func `a thread without waiting work leads to no action`() async throws {
         try await atOnce(["idle", "pool-peer", "pool-epoll"]) { name in
             try withFolder { folder in
                 let run = try ProbeRun([

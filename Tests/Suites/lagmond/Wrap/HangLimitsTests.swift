@@ -5,8 +5,8 @@ internal import Testing
 
 @testable internal import lagmond
 
-/// What an action on a hang is not for: a command that was asked to end, a process that has left it, one that loses no work.
-@Suite("Limits of what is done about a hang")
+/// Cases without an action on a hang: a command that was asked to exit, a process that has left it, a loop that delays no work.
+@Suite("Limits of actions on a hang")
 struct HangLimitsTests {
     private static func config(_ folder: String, _ command: String) throws -> String {
         let path = folder + "/c.json"
@@ -20,9 +20,9 @@ struct HangLimitsTests {
         [ProbeRun.lagmond, "run", "--config", config, "--output", folder + "/stalls", "--"] + command
     }
 
-    @Test func `a command that hangs and was asked to end is not started again`() throws {
+    @Test func `a hanging command that was asked to exit is not restarted`() throws {
         try withFolder { folder in
-            // The signal is older than the grace by the time of the action.
+            // At the time of the action, the grace period after the signal is over.
             let config = try Self.config(folder, #""stop_grace_s": 0.3, "restart_count": 1, "on_hang_after_s": 2"#)
             let running = try RunningProbe(
                 Self.run(config, folder, ["/bin/sh", "-c", "trap '' TERM; exec \(ProbeRun.probe) hang"])
@@ -36,8 +36,8 @@ struct HangLimitsTests {
         }
     }
 
-    /// Time is injected.
-    @Test func `a request to end counts for a hang that it led to and for no later one`() throws {
+    /// Times are injected.
+    @Test func `a request to exit applies to a hang that it caused but not to a later one`() throws {
         let exit = WrappedProcess.Termination.killed(SIGKILL)
         let start = MonotonicTime.now
         func next(_ signal: Int32, hang seconds: Int64) throws -> CommandLifecycle.Next {
@@ -54,15 +54,15 @@ struct HangLimitsTests {
         #expect(try next(SIGTERM, hang: -50) == .finish(exit))
         #expect(try next(SIGINT, hang: 1) == .finish(exit))
         #expect(try next(SIGTERM, hang: 50) != .finish(exit))
-        // It also asks for the stacks of one that hangs.
+        // SIGQUIT is also used to get the stacks of a hanging process.
         #expect(try next(SIGQUIT, hang: -50) != .finish(exit))
     }
 
-    @Test func `a process that has left the command does not end it by its hang`() throws {
+    @Test func `a process that has left the command does not restart it by a hang`() throws {
         try withFolder { folder in
             let config = try Self.config(folder, #""restart_count": 1, "on_hang_after_s": 0.5"#)
             let number = folder + "/number"
-            // It has descriptors of ours, for whose end `ProbeRun` waits.
+            // It has inherited descriptors that `ProbeRun` reads to their end.
             let end = "kill -9 $(sed 's/.* //' \(number))"
             let script = "(\(ProbeRun.probe) hang > \(number) 2>&1 &); echo once; sleep 4; \(end)"
             let run = try ProbeRun(Self.run(config, folder, ["/bin/sh", "-c", script]))
@@ -71,7 +71,7 @@ struct HangLimitsTests {
         }
     }
 
-    @Test func `a target whose hang is being ended is gone when lagmond is`() throws {
+    @Test func `a hanging target that is being stopped has ended when lagmond exits`() throws {
         try withFolder { folder in
             let file = folder + "/c.json"
             let command = #"["/bin/sh", "-c", "trap '' TERM; exec \#(ProbeRun.probe) hang"]"#
@@ -92,7 +92,7 @@ struct HangLimitsTests {
     }
 
     @Test(arguments: ["State:\tT (stopped)", "TracerPid:\t1", "CoreDumping:\t1"])
-    func `time in which the kernel holds a thread is no hang`(line: String) {
+    func `time during which a thread is stopped, traced or dumped is not a hang`(line: String) {
         let rest = "\nThreads:\t1\nvoluntary_ctxt_switches:\t7\n"
         let held = HangMeter.Reading.status(in: line + rest)
         #expect(held.isHeld && held.isAlone && held.sleeps == 7)
@@ -100,10 +100,10 @@ struct HangLimitsTests {
         #expect(!free.isHeld && free.isAlone && free.sleeps == 7)
     }
 
-    // MARK: Loops that turn
+    // MARK: Loops that iterate
 
-    /// Watched from outside, without a counter for it: a turn of thousands of calls, with the same event ready each time.
-    @Test(arguments: ["turns", "hangs"]) func `a loop that cannot be followed through its turns does not hang`(what: String)
+    /// Watched from outside, with and without a counter: an iteration has thousands of calls, with the same event ready.
+    @Test(arguments: ["turns", "hangs"]) func `a busy loop that continues to iterate does not hang`(what: String)
         async throws
     {
         try await atOnce([true, false]) { isCounted in try Self.expectTurns(what, isCounted: isCounted) }
@@ -158,8 +158,8 @@ struct HangLimitsTests {
         }
     }
 
-    /// Two processes wait with `select` for one listening socket, where more clients wait than they serve at a time. One of them, or both, serve a client that
-    /// does not read.
+    /// Two processes wait with `select` for one listening socket, where more clients wait than they serve at a time. One or both
+    /// of them serve a client that does not read.
     private static let server = """
         import os, select, socket, sys, time
 
@@ -207,7 +207,7 @@ struct HangLimitsTests {
         """
 
     @Test(.enabled(if: access("/usr/bin/python3", X_OK) == 0, "no python3 on this machine"))
-    func `what another process accepts does not wait for the one that hangs`() async throws {
+    func `clients that another process accepts are not work for the one that hangs`() async throws {
         try await atOnce([1, 2]) { slow in try Self.expectServer(slow: slow) }
     }
 

@@ -33,32 +33,32 @@ struct HangMeterTests {
         return meter.hung
     }
 
-    @Test func `one callback that does not end while work waits adds up`() {
+    @Test func `a callback that does not return while work waits adds up to a hang`() {
         #expect(Self.hung((0...10).map { Self.reading($0 * 100) }) == .seconds(1))
     }
 
-    @Test func `what passed before the first poll does not count`() {
+    @Test func `time before the first poll does not count`() {
         #expect(Self.hung([Self.reading(90_000)]) == .zero)
     }
 
-    @Test func `a thread that nothing waits for is quiet`() {
+    @Test func `a thread without waiting work does not hang`() {
         #expect(Self.hung((0...1000).map { Self.reading($0 * 100, pending: false) }) == .zero)
     }
 
-    @Test func `one poll that finds nothing pending begins the count anew`() {
+    @Test func `a poll without pending work restarts the count`() {
         #expect(Self.hung((0...10).map { Self.reading($0 * 100, pending: $0 != 6) }) == .milliseconds(300))
     }
 
-    @Test func `a thread that is no proved loop does not hang`() {
+    @Test func `a thread that is not proved to be a loop does not hang`() {
         #expect(Self.hung((0...10).map { Self.reading($0 * 100, loop: false, computed: Int($0) * 100) }) == .zero)
     }
 
-    @Test func `one that computes all the time hangs without work`() {
+    @Test func `a loop that computes all the time hangs even without pending work`() {
         #expect(Self.hung((0...10).map { Self.reading($0 * 100, pending: false, computed: Int($0) * 95) }) == .seconds(1))
         #expect(Self.hung((0...10).map { Self.reading($0 * 100, pending: false, computed: Int($0) * 50) }) == .zero)
     }
 
-    @Test func `another callback begins anew`() {
+    @Test func `another callback restarts the count`() {
         var meter = HangMeter(longestGap: .milliseconds(200))
         for time in 0...5 { meter.add(Self.reading(UInt64(time) * 100)) }
         meter.isHandled = true
@@ -66,13 +66,13 @@ struct HangMeterTests {
         #expect(meter.hung == .zero && !meter.isHandled)
     }
 
-    @Test func `a loop at rest does not hang`() {
+    @Test func `an idle loop does not hang`() {
         #expect(Self.hung((0...50).map { Self.reading($0 * 100, working: false) }) == .zero)
     }
 
-    @Test func `time in which it is stopped or traced does not count`() {
+    @Test func `time during which the thread is stopped or traced does not count`() {
         let readings = (0...10).map { Self.reading($0 * 100, held: (3...7).contains($0)) }
-        // From 0 to 200, and from 800 to 1000: an interval with a stop at either end is the stop's.
+        // From 0 to 200, and from 800 to 1000: an interval with a stop at either end does not count.
         #expect(Self.hung(readings) == .milliseconds(400))
         #expect(Self.hung((0...100).map { Self.reading($0 * 100, held: true) }) == .zero)
     }
@@ -80,20 +80,20 @@ struct HangMeterTests {
     @Test func `time spent waiting for a processor does not count`() {
         #expect(Self.hung((0...10).map { Self.reading($0 * 100, waited: Int($0) * 90) }) == .milliseconds(100))
         #expect(Self.hung((0...10).map { Self.reading($0 * 100, waited: Int($0) * 300) }) == .zero)
-        // What it had, it computed for.
+        // It computed whenever it had a processor.
         #expect(
             Self.hung((0...10).map { Self.reading($0 * 100, pending: false, computed: Int($0) * 10, waited: Int($0) * 90) })
                 == .milliseconds(100)
         )
     }
 
-    @Test func `time in which the thread was not polled counts as one gap`() {
+    @Test func `time without polls counts as one gap`() {
         #expect(
             Self.hung([Self.reading(0), Self.reading(100), Self.reading(60_000), Self.reading(60_100)]) == .milliseconds(400)
         )
     }
 
-    @Test func `one sleep with work waiting all the time is witnessed`() {
+    @Test func `one continuous sleep with work pending at every poll is witnessed by the kernel`() {
         func isWitnessed(_ change: (inout HangMeter.Reading, UInt64) -> Void = { _, _ in }) -> Bool {
             var meter = HangMeter(longestGap: .milliseconds(200))
             for number in 0...10 as ClosedRange<UInt64> {
@@ -107,7 +107,7 @@ struct HangMeterTests {
         #expect(isWitnessed())
         #expect(!isWitnessed { $0.sleeps = $1 < 6 ? 5 : 6 })
         #expect(!isWitnessed { if $1 == 6 { $0.isWitnessed = false } })
-        // It may have woken in a debugger's hands.
+        // It may have woken up under a debugger.
         #expect(
             !isWitnessed {
                 if $1 > 5 { $0.sleeps = 6 }
@@ -116,7 +116,7 @@ struct HangMeterTests {
         )
         #expect(!isWitnessed { reading, _ in reading.sleeps = nil })
         #expect(!isWitnessed { ($0.isWorkPending, $0.computed) = (false, .milliseconds(Int($1) * 95)) })
-        // The count began anew after that.
+        // The count restarted after that.
         #expect(isWitnessed { if $1 == 2 { ($0.isWitnessed, $0.isWorkPending) = (false, false) } })
     }
 }

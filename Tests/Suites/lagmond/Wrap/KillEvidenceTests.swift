@@ -2,14 +2,14 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// What is left of a stall in progress when the command, or lagmond itself, is killed in it.
-@Suite("A stall before a kill")
+/// The records of a stall during which the command, or lagmond itself, is killed.
+@Suite("Stalls that end with a kill")
 struct KillEvidenceTests {
     private static func lines(_ path: String) -> [Substring] {
         text(of: path).split(separator: "\n").filter { $0.contains(#""event":"stall""#) }
     }
 
-    /// More than its header: a stall is kept.
+    /// A file with more than its header contains a stall.
     private static func isKept(_ path: String) -> Bool {
         (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int).map { $0 > 4096 } ?? false
     }
@@ -18,8 +18,8 @@ struct KillEvidenceTests {
         try #require(running.line().flatMap { Int32($0.dropFirst("hanging ".count)) })
     }
 
-    /// It ignores the signal, as a hang in the loop that would handle it does.
-    @Test func `a signal that ends programs reports the stall before its time`() throws {
+    /// The command ignores the signal, as if the loop that handles it hangs.
+    @Test func `a termination signal makes the stall in progress reported early`() throws {
         try withFolder { folder in
             let output = folder + "/stalls"
             let running = try RunningProbe([
@@ -42,8 +42,8 @@ struct KillEvidenceTests {
         }
     }
 
-    /// What it does because of the signal is no stall that was in progress, however long it takes.
-    @Test func `a program that ends in order when it is told to is not stalled`() throws {
+    /// Work that the signal starts is not a stall in progress, however long it takes.
+    @Test func `a program that exits in order on a signal is not reported as stalled`() throws {
         try withFolder { folder in
             let output = folder + "/stalls"
             let running = try RunningProbe([ProbeRun.lagmond, "run", "--output", output, "--", ProbeRun.probe, "places", "ends"])
@@ -55,7 +55,7 @@ struct KillEvidenceTests {
         }
     }
 
-    @Test func `a stall in which lagmond is killed is reported by its next start`() throws {
+    @Test func `a stall during which lagmond was killed is reported by its next start`() throws {
         try withFolder { folder in
             let (output, file) = (folder + "/stalls", folder + "/.stalls.unfinished")
             let running = try RunningProbe([
@@ -83,7 +83,7 @@ struct KillEvidenceTests {
         }
     }
 
-    @Test func `where stalls in progress cannot be kept nothing runs`() throws {
+    @Test func `the command does not start if the file of unfinished stalls cannot be opened`() throws {
         let run = try ProbeRun(
             ProbeRun.wrapper + ["/bin/echo", "ran"],
             environment: ["LAGMONITOR_OUTPUT_UNFINISHED_PATH": "/nonexistent/u"]
@@ -95,7 +95,7 @@ struct KillEvidenceTests {
         )
     }
 
-    @Test func `a program says where it runs`() throws {
+    @Test func `a record contains the service, Kubernetes names and labels of the environment`() throws {
         try withFolder { folder in
             let output = folder + "/stalls"
             let running = try RunningProbe(

@@ -2,29 +2,30 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// Starts whose waits look like a loop's, and loops that look without waiting.
+/// Startup code whose waits look like those of a loop, and loops that poll without waiting.
 extension LoopPlacesTests {
-    @Test func `a loop further in than a start's one wait is found, with its stall and no other`() throws {
+    @Test func `a loop deeper than a single wait at startup is found, with only its stall`() throws {
         let lines = try Self.lines("once-outer", .run)
         #expect(lines.count == 1 && lines.first.map { Self.functions($0).contains("handler_that_naps") } == true, "\(lines)")
     }
 
-    /// Its place may be further in than its start's, and an idle program waits there once.
-    @Test func `a loop further in than a start is no handler that waits`() throws {
+    /// The loop's call site may be deeper than the startup code, and an idle program waits there once.
+    @Test func `a loop deeper than the startup code is not taken for a handler that waits`() throws {
         let lines = try Self.lines("start-outer", .run)
         #expect(lines.isEmpty, "\(lines)")
     }
 
-    /// Within seconds of the start what waits further in may be the loop, and what waited before a start, unless it serves a connection.
+    /// Within seconds of the start, deeper waits may be those of the loop, and earlier waits those of startup code, unless the
+    /// handler serves a connection.
     @Test(arguments: [("serves", 1), ("calls", 0)])
-    func `a loop within a handler that serves a connection is a stall, however young`(name: String, stalls: Int) throws {
+    func `a young loop inside a handler is a stall only if it serves a connection`(name: String, stalls: Int) throws {
         let lines = try Self.lines(name, .run)
         #expect(lines.count == stalls, "\(lines)")
         #expect(lines.allSatisfy { Self.functions($0).contains("handler_that_turns") }, "\(lines)")
     }
 
-    /// It looks the same until it is over: then the loop comes back to its wait.
-    @Test func `a start that is over hangs in nothing, a loop that is young does`() throws {
+    /// Both look the same until the loop returns to its wait.
+    @Test func `startup code that is over does not hang, but a young loop does`() throws {
         let options = ["--hang-after-ms", "600"]
         let over = try Self.lines("over", .run, options)
         #expect(over.isEmpty, "\(over)")
@@ -32,13 +33,13 @@ extension LoopPlacesTests {
         #expect(lines.map { $0["phase"] as? String } == ["begin", "end"], "\(lines)")
     }
 
-    @Test func `what a handler sleeps is a stall of a loop that sleeps between its looks`() throws {
+    @Test func `a sleeping handler is a stall of a loop that polls and sleeps`() throws {
         let lines = try Self.lines("looks", .run)
         #expect(lines.count == 1 && lines.first.map { Self.functions($0).contains("handler_that_naps") } == true, "\(lines)")
     }
 
-    /// What another thread asks a loop of libev for while a handler runs, the kernel does not see.
-    @Test func `of a loop of libev in a program with threads nothing is known to be pending, or not`() throws {
+    /// The kernel does not show requests of other threads to a libev loop while a handler runs.
+    @Test func `with libev in a threaded program it is unknown whether work is pending`() throws {
         try withFolder { folder in
             let (source, library) = (folder + "/loop.c", folder + "/libev.so.4")
             let text = """
