@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Synchronization
 
-/// One job on its way to the thread: it runs once, there or, when the thread drops it, on a queue.
+/// One submitted job: it runs once, on the thread or, if the thread drops it, on a queue.
 final class JobTicket: Sendable {
     private let job: UnownedJob
     private let executor: RunLoopExecutor
@@ -16,7 +16,7 @@ final class JobTicket: Sendable {
 
     deinit {
         guard !hasRun.load(ordering: .acquiring) else { return }
-        // The thread drops work only after its last callback, so nothing runs beside this.
+        // The thread drops work only after its last callback, so nothing runs concurrently with this.
         fallbackQueue.async { [job, executor] in Self.run(job, on: executor) }
     }
 

@@ -1,7 +1,7 @@
 internal import CLagLinux
 internal import Glibc
 
-/// The classes of libdispatch's root queues, by which the pools of Swift's runtime are made (swift/stdlib/public/Concurrency,
+/// The classes of libdispatch's root queues, on which the pools of Swift's runtime are based (swift/stdlib/public/Concurrency,
 /// DispatchGlobalExecutor.cpp: a task's priority is its queue's class).
 enum QualityOfService: UInt8, CaseIterable {
     case background = 9
@@ -10,14 +10,14 @@ enum QualityOfService: UInt8, CaseIterable {
     case userInitiated = 25
     case userInteractive = 33
 
-    /// The class of a priority; those between two go to the higher one.
+    /// The class of a priority; a priority between two classes belongs to the higher one.
     init(_ priority: TaskPriority) {
         // 0 is unspecified, which runs as the default.
         let value = priority.rawValue == 0 ? Self.default.rawValue : priority.rawValue
         self = Self.allCases.first { $0.rawValue >= value } ?? .userInteractive
     }
 
-    /// As `TaskPriority` calls it.
+    /// `TaskPriority`'s name for it.
     var priorityName: String {
         switch self {
         case .background: "background"
@@ -28,7 +28,7 @@ enum QualityOfService: UInt8, CaseIterable {
         }
     }
 
-    /// What libdispatch calls a thread that serves the root queue, cut as it cuts it: the last 15 characters of the queue's label.
+    /// libdispatch's name for a thread that serves the root queue, cut like there: the last 15 characters of the queue's label.
     var threadName: cll_name {
         let label =
             switch self {
@@ -43,7 +43,7 @@ enum QualityOfService: UInt8, CaseIterable {
 }
 
 extension cll_name {
-    /// Whether it is the calling thread's.
+    /// Whether the calling thread has this name.
     var isOfThisThread: Bool {
         var present = cll_name()
         return withUnsafeMutableBytes(of: &present.text) { present in

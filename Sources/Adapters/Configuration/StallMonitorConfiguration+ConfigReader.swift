@@ -4,7 +4,7 @@
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     extension StallMonitorConfiguration {
-        /// The configuration that swift-configuration's sources choose; the defaults where they say nothing.
+        /// The configuration from swift-configuration's sources; defaults for what they do not set.
         ///
         /// ```swift
         /// import Configuration
@@ -14,8 +14,8 @@
         /// let config = ConfigReader(provider: EnvironmentVariablesProvider())
         /// let configuration = try StallMonitorConfiguration(config: config.scoped(to: "lagmonitor"))
         /// ```
-        /// The keys are those of lagmond's configuration: `monitor.preset`, `monitor.interval_ms`, `service.name`, … What is read is
-        /// checked as there. (A reader does not know what else its sources hold, so an unknown key is not an error.)
+        /// The keys are those of lagmond's configuration: `monitor.preset`, `monitor.interval_ms`, `service.name`, … The values
+        /// are checked as in lagmond. (A reader cannot list its sources' other keys, so an unknown key is not an error.)
         ///
         /// - Throws: ``StallMonitor/StallMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value that is not allowed.
         public init(config: ConfigReader) throws(StallMonitorError) {
@@ -26,11 +26,11 @@
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     extension OutputSettings {
-        /// Where swift-configuration's sources want the lines: `output.path`, `output.max_bytes`, `output.max_files`, `output.mode`; nil where
-        /// they name no path.
+        /// The destination of the lines from swift-configuration's sources: `output.path`, `output.max_bytes`,
+        /// `output.max_files`, `output.mode`; nil if they name no path.
         ///
-        /// - Throws: ``StallMonitor/StallMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value that is not allowed, or
-        ///   that the destination would ignore: `output.max_bytes` for a socket, `output.format` for OTLP.
+        /// - Throws: ``StallMonitor/StallMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value that is not
+        ///   allowed, or that the destination would ignore: `output.max_bytes` for a socket, `output.format` for OTLP.
         public init?(config: ConfigReader) throws(StallMonitorError) {
             let settings = try config.settings(SettingKey.outputSettings + [.format])
             if let conflict = OutputSettings.conflicts(settings).first {
@@ -46,7 +46,7 @@
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     extension ConfigReader {
-        /// What stands at these keys, checked.
+        /// The checked values of these keys.
         fileprivate func settings(_ keys: [SettingKey]) throws(StallMonitorError) -> SettingsReader {
             var values: [String: JSONValue] = [:]
             for key in keys {
@@ -59,7 +59,7 @@
             return SettingsReader(values)
         }
 
-        /// What stands at a key, as what the key wants to be; else as whatever it is.
+        /// The value of a key in the type that the key expects; otherwise in the type that it has.
         fileprivate func value(of key: SettingKey) -> JSONValue? {
             let name = ConfigKey(key.path)
             if case .wholeNumber = key.form, let int = int(forKey: name) { return .int(int) }

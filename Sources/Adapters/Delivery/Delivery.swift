@@ -1,6 +1,6 @@
 internal import LagOutput
 
-/// Formats and destinations for readers that want more than lines of JSON in a file, for programs that take them from settings.
+/// Formats and destinations for readers that need more than JSON lines in a file, for programs that take them from settings.
 ///
 /// ```swift
 /// import LagMonitor
@@ -11,9 +11,9 @@ internal import LagOutput
 /// let monitor = StallMonitor(sinks: [try output.makeSink()])
 /// ```
 ///
-/// Who names ``StreamSink``, ``JournalSink``, ``SpooledSink`` or a format in code need not enable anything.
+/// Code that uses ``StreamSink``, ``JournalSink``, ``SpooledSink`` or a format directly need not enable anything.
 public enum Delivery {
-    /// From now on settings and the environment may name these formats and destinations. Further calls change nothing. Any thread.
+    /// From now on, settings and the environment may name these formats and destinations. Further calls do nothing. Any thread.
     public static func enable() {
         DeliveryParts.use(
             DeliveryParts(formats: RecordFormat.all.filter { $0 != .native }) { path throws(SinkError) in

@@ -1,10 +1,10 @@
 internal import CoreFoundation
 internal import Synchronization
 
-/// The observers on a loop, from when they are added until they are taken out.
+/// The observers on a loop, from their addition to their removal.
 final class Attachment: Sendable {
     private enum State: Sendable {
-        /// The loop has yet to take them.
+        /// The loop has yet to add them.
         case pending(LoopActivityPublisher)
         case attached(RunLoopTarget, ObserverPair)
         /// Nothing is added any more.
@@ -27,7 +27,7 @@ final class Attachment: Sendable {
     /// Adds the observers, once. Any thread.
     func attach(to loop: CFRunLoop) { attach(to: RunLoopTarget(loop, additionalModes: additionalModes)) }
 
-    /// The same on the loop's own thread, which is taken down. Not wanted any more, it is nothing.
+    /// The same on the loop's own thread, which is recorded. Does nothing if it is no longer wanted.
     func attachFromLoop() {
         guard case .pending(let publisher) = state.withLock({ $0 }) else { return }
         attach(to: CFRunLoopGetCurrent())
@@ -41,7 +41,7 @@ final class Attachment: Sendable {
         }
     }
 
-    /// Takes them out. Any thread.
+    /// Removes them. Any thread.
     func detach() {
         state.withLock { state in
             if case .attached(let target, let observers) = state { observers.detach(from: target) }

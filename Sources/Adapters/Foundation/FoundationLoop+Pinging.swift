@@ -2,12 +2,13 @@ internal import CoreFoundation
 public import LagActivity
 internal import Synchronization
 
-// What others ask of a loop to see whether it answers, and what it publishes about its own blocking.
+// The loop's answers to watchers, and what it publishes about its own blocking.
 extension FoundationLoop: PingableLoop {
-    /// Has the loop call its beacon's ``ActivityBeacon/pong()``: a block for its watched modes, and a wake. Any thread; takes the
-    /// loop's lock and a little memory. Pings not yet answered are answered once. One that has ended never answers.
+    /// Makes the loop call its beacon's ``ActivityBeacon/pong()``: by a block for its watched modes, and a wake. Any thread;
+    /// takes the loop's lock and a little memory. Several unanswered pings get one answer. A loop that has ended never answers.
     ///
-    /// A block is no handled source. A run that would end at once for want of sources goes on for one turn, to perform it.
+    /// A block is not a handled source. A run that would end at once because it has no sources continues for one turn, to perform
+    /// it.
     public func ping() {
         guard !isFinished, let target = attachment.target else { return }
         guard !publisher.isPinged.exchange(true, ordering: .acquiringAndReleasing) else { return }
@@ -19,9 +20,9 @@ extension FoundationLoop: PingableLoop {
 }
 
 extension FoundationLoop: TickingLoop {
-    /// Has `tick` called by a timer of the loop, in its watched modes. Any thread.
+    /// Has a timer of the loop call `tick`, in its watched modes. Any thread.
     ///
-    /// It is a timer like any other: a run that would end for want of sources and timers goes on as long as there are ticks.
+    /// It is an ordinary timer: a run that would end because it has no sources and timers continues as long as there are ticks.
     public func startTicking(every interval: Duration, _ tick: @escaping @Sendable () -> Void) -> (any LoopTicker)? {
         guard !isFinished, let target = attachment.target else { return nil }
         return FoundationTicker(on: target, every: max(interval, .milliseconds(1)), tick)
@@ -29,7 +30,7 @@ extension FoundationLoop: TickingLoop {
 }
 
 extension FoundationLoop {
-    /// Runs `body`, which is expected to block, on the loop's thread: the time in it is no stall, and what comes after it is a new
+    /// Runs `body`, which is expected to block, on the loop's thread: the time in it is not a stall, and what follows is a new
     /// stretch of work. On any other thread, and while the loop does not run, `body` just runs. See
     /// ``ActivityBeacon/expectingBlock(_:)``. Some 100 ns.
     @discardableResult
@@ -40,7 +41,7 @@ extension FoundationLoop {
 }
 
 /// The ticks of a Foundation loop.
-// Sendable without a check: an immutable reference to a CFRunLoopTimer, which locks itself.
+// Sendable without a check: an immutable reference to a CFRunLoopTimer, which has its own lock.
 final class FoundationTicker: LoopTicker, @unchecked Sendable {
     private let timer: CFRunLoopTimer
 

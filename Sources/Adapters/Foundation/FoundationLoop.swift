@@ -2,7 +2,7 @@ internal import CoreFoundation
 public import Foundation
 public import LagActivity
 
-/// A Foundation `RunLoop` as something to watch: of the main thread, or of any other.
+/// A Foundation `RunLoop` that can be watched: of the main thread, or of any other.
 ///
 /// ```swift
 /// import Foundation
@@ -13,29 +13,30 @@ public import LagActivity
 /// try monitor.watch(loop)
 /// RunLoop.main.run()
 /// ```
-/// It adds two real `CFRunLoopObserver`s to the loop, one called before all others and one after them, in the common modes and in
-/// every mode that there is by then. They go with this object; the monitor holds it while it watches. Nothing else of the loop
-/// changes: an observer keeps no run from ending.
+/// It adds two `CFRunLoopObserver`s to the loop, one called before all others and one after them, in the common modes and in
+/// every mode that exists by then. They are removed with this object; the monitor holds it while it watches. Nothing else in the
+/// loop changes: an observer does not keep a run from ending.
 ///
-/// What is seen. CFRunLoop reports phases, not callbacks: all timers, the main queue's blocks, ports and descriptors of one
-/// turn stand in `after_waiting`, all manual sources (source0) of one turn in `before_sources`, and so does all that is served
-/// after them without a wait; performed blocks come at the end of either. What other observers of `beforeTimers` and `exit` do
-/// counts to the phase before. Callbacks that are short by themselves count together within a phase: the loop did not come round
-/// meanwhile. Under `RunLoop.run()` and `run(mode:before:)`, a turn performs one manual source at most.
+/// What is seen. CFRunLoop reports phases, not callbacks. All timers, the main queue's blocks, ports and descriptors of one turn
+/// appear as `after_waiting`. All manual sources (source0) of one turn appear as `before_sources`, and so does everything that is
+/// served after them without a wait. Performed blocks come at the end of either. The work of other observers of `beforeTimers`
+/// and `exit` counts as part of the phase before. Short callbacks count together within a phase, because the loop did not begin a
+/// new turn meanwhile. Under `RunLoop.run()` and `run(mode:before:)`, a turn performs at most one manual source.
 ///
-/// Rests. A wait for events is one, however short. After a handled manual source CFRunLoop does not wait but checks everything
-/// it has and goes on, without a word to its observers; that check counts as a rest too, as does the time between two runs.
-/// Everybody had his turn there, so a loop that handles one short callback after the other is not starved, however long it does so.
+/// Idle time. A wait for events counts as idle, however short. After a handled manual source, CFRunLoop does not wait: it checks
+/// all its sources and continues, without notifying its observers. That check counts as idle too, and so does the time between
+/// two runs. Every source had its turn there, so a loop that handles one short callback after the other is not starved, however
+/// long it does so.
 ///
-/// Runs inside callbacks are watched like any other; after them the outer phase goes on as a new stretch of work. A run in a mode
-/// that is not common, and that nothing was added to before this object was made, is not seen, and the callback that runs it seems
-/// to stand still: name such modes.
+/// Runs inside callbacks are watched like any other; after them, the outer phase continues as a new stretch of work. A run in a
+/// mode that is not common, and to which nothing was added before this object was created, is not seen, and the callback that
+/// runs it appears as one long callback: name such modes.
 ///
-/// Under `dispatchMain()` and in an asynchronous `@main` the main thread runs no run loop; there is nothing to see then.
+/// Under `dispatchMain()` and in an asynchronous `@main`, the main thread runs no run loop, so nothing is seen.
 ///
-/// Cost: about 100 ns for each activity that it listens to, most of it CFRunLoop's own way to an observer: one a turn while manual
-/// sources keep coming, four for a turn with a wait, and two more for each run. No lock of its own, no memory, no system call.
-/// (`loop_turn_foundation` of the benchmark.)
+/// Cost: about 100 ns for each activity that it observes, most of it CFRunLoop's own path to an observer: one a turn while manual
+/// sources keep arriving, four for a turn with a wait, and two more for each run. No lock of its own, no allocation, no system
+/// call. (`loop_turn_foundation` of the benchmark.)
 public final class FoundationLoop: ObservableLoop {
     public let beacon: ActivityBeacon
 
@@ -44,12 +45,13 @@ public final class FoundationLoop: ObservableLoop {
 
     /// Attaches to a loop. Any thread.
     ///
-    /// Foundation gives another thread's loop away to that thread alone. So this asks the loop to take the observers itself, by a
-    /// timer that fires at once, and waits at most a quarter of a second for it. A loop that does not run meanwhile takes them when
-    /// it next does; watched before that, its stalls have no stack. There is no such wait for the main loop and the calling thread's.
+    /// Foundation returns another thread's loop only on that thread. So this requests the loop to add the observers itself, by a
+    /// timer that fires at once, and waits for it at most a quarter of a second. A loop that does not run meanwhile adds them
+    /// when it next runs; until then its stalls have no stack. For the main loop and the calling thread's loop there is no such
+    /// wait.
     /// - Parameters:
     ///   - runLoop: `RunLoop.main`, `RunLoop.current`, or another.
-    ///   - modes: further modes to watch, besides the common ones and those that the loop knows already.
+    ///   - modes: additional modes to watch, besides the common ones and those that the loop knows already.
     public init(_ runLoop: RunLoop, modes: [RunLoop.Mode] = []) {
         let isMain = runLoop === RunLoop.main
         let publisher = LoopActivityPublisher(isMain: isMain)
@@ -84,6 +86,6 @@ public final class FoundationLoop: ObservableLoop {
 
     public func modeName(_ number: UInt32) -> String? { publisher.modes.name(of: number) }
 
-    /// How long the first question waits for its answer. A loop that waits for events answers within microseconds.
+    /// How long the first request waits for its answer. A loop that waits for events answers within microseconds.
     private static let threadTimeout: Duration = .milliseconds(250)
 }

@@ -3,29 +3,29 @@ internal import CoreFoundation
 internal import LagActivity
 internal import Synchronization
 
-/// The loop's side: publishes to the beacon what the observers receive. It outlives them, and not the other way round.
+/// The loop's side: publishes to the beacon what the observers receive. It outlives the observers.
 ///
-/// Of the two observers, the first hears of each activity before all others do, so that what those do counts as its part; the last
-/// hears of the wait and of the exit after all others, when nothing more is done.
+/// Of the two observers, the first receives each activity before all others, so that their work counts as part of it; the last
+/// receives the wait and the exit after all others, when no more work follows.
 ///
-/// Each activity that is asked for costs the loop CFRunLoop's way to its observers, several times the beacon's. So there are none that
-/// could be spared: what observers of `beforeTimers` and `exit` do counts as part of the phase before.
-// Sendable without a check: `outer`, `hasRecordedThread` and `loop` are for the loop's own thread alone, which is where the observers are called and
-// where `finish()` is; the rest is immutable and Sendable itself.
+/// Each requested activity costs the loop CFRunLoop's path to its observers, several times the beacon's cost. So only the
+/// necessary ones are requested: the work of `beforeTimers` and `exit` observers counts as part of the phase before.
+// Sendable without a check: only the loop's own thread uses `outer`, `hasRecordedThread` and `loop`; the observers and `finish()`
+// are called there. The rest is immutable and Sendable itself.
 final class LoopActivityPublisher: @unchecked Sendable {
     let beacon = ActivityBeacon()
     let modes = ModeNumbers()
     let loopThread = LoopThreadIdentity()
-    /// Whether a ping is on its way. Any thread.
+    /// Whether a ping is outstanding. Any thread.
     let isPinged = Atomic<Bool>(false)
     let isMain: Bool
 
-    /// The beacon's memory, one step nearer.
+    /// The beacon's memory, for direct access.
     private let raw: UnsafeMutablePointer<clb_beacon>
-    /// What the loop did when each of the runs in progress began, the outermost first.
+    /// The loop's activity at the beginning of each run in progress, the outermost first.
     private var outer: [(activity: LoopActivity, mode: UInt32)] = []
     private var hasRecordedThread = false
-    /// Asking for it takes system calls. Not retained: the loop has the observers, and they this.
+    /// Reading it takes system calls. Not retained: the loop holds the observers, and they hold this.
     private var loop: Unmanaged<CFRunLoop>?
 
     init(isMain: Bool) {
@@ -35,9 +35,9 @@ final class LoopActivityPublisher: @unchecked Sendable {
         if isMain { loopThread.set(LoopThreadIdentity.Details(thread: .main, name: "main")) }
     }
 
-    /// What the first observer is for.
+    /// The activities of the first observer.
     static let firstActivities: CFRunLoopActivity = [.entry, .beforeSources, .beforeWaiting, .afterWaiting]
-    /// What the last observer is for.
+    /// The activities of the last observer.
     static let lastActivities: CFRunLoopActivity = [.beforeWaiting, .exit]
 
     /// Before all other observers.
@@ -62,16 +62,18 @@ final class LoopActivityPublisher: @unchecked Sendable {
         beacon.begin(.waiting, at: clb_now_ns())
     }
 
-    /// Whether the turn before has not come to its wait.
+    /// Whether the turn before has not reached its wait.
     private var isProcessingSources: Bool { clb_beacon_word(raw) & 0xff == UInt64(LoopActivity.beforeSources.rawValue) }
 
-    /// After a rest, another one is published no sooner than that: a rest is a rest by when it was, and publishing one takes time.
+    /// The minimum time between two published idle times: what matters is when the loop was last idle, and publishing it takes
+    /// time.
     private static let minimumRestGapNanoseconds: UInt64 = 200_000
 
-    /// A turn begins with no wait after the one before: CFRunLoop had handled a manual source, or the main queue after it, and has
-    /// polled the rest without waiting.
+    /// A turn begins without a wait after the one before: CFRunLoop had handled a manual source, or the main queue after it, and
+    /// has polled the rest without waiting.
     private func beginIteration(at now: UInt64) {
-        // In this order: the end of the work is recorded if it was long, and whoever waits for a rest is woken.
+        // In this order: the end of the work is recorded if it was long, and a watcher that waits for the loop to be idle is
+        // woken.
         beacon.begin(.waiting, at: now)
         beacon.wake(.beforeSources, at: now)
     }
@@ -81,20 +83,20 @@ final class LoopActivityPublisher: @unchecked Sendable {
         let before = beacon.activity
         outer.append((before, beacon.mode))
         if loop == nil { loop = Unmanaged.passUnretained(CFRunLoopGetCurrent()) }
-        // Its own loop is calling, so it is there.
+        // The loop itself is the caller, so it exists.
         if let loop { beacon.setMode(loop._withUnsafeGuaranteedRef { modes.number(ofModeOf: $0) }) }
-        // A loop at work still is: a run inside a callback is no rest.
+        // A loop at work still is: a run inside a callback is not idle time.
         if before.isWorking { beacon.begin(.entry, at: now) } else { beacon.wake(.entry, at: now) }
     }
 
     private func leave() {
-        // None: the observers came when this run was on its way already.
+        // Nil: the observers were added when this run was in progress already.
         let before = outer.popLast() ?? (.notRunning, 0)
         beacon.setMode(before.mode)
         beacon.begin(before.activity, at: clb_now_ns())
     }
 
-    /// Takes down which thread this is, and hears of its end. The loop's thread.
+    /// Records the present thread, and registers for its end. The loop's thread.
     func recordThread() {
         guard !hasRecordedThread else { return }
         hasRecordedThread = true

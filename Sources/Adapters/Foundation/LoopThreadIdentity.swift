@@ -4,7 +4,7 @@ internal import Glibc
 internal import LagActivity
 internal import Synchronization
 
-/// Which thread a loop is on, once that is known.
+/// The thread of a loop, once it is known.
 final class LoopThreadIdentity: Sendable {
     struct Details: Sendable {
         let thread: ThreadIdentity
@@ -12,7 +12,7 @@ final class LoopThreadIdentity: Sendable {
 
         static let unknown = Details(thread: ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0), name: "run loop")
 
-        /// Takes down the calling thread.
+        /// Records the calling thread.
         static func ofCallingThread() -> Details {
             let thread = ThreadIdentity.current
             let name = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16) { buffer in
@@ -35,7 +35,7 @@ final class LoopThreadIdentity: Sendable {
         known.signal()
     }
 
-    /// Waits until it is known, at most that long.
+    /// Waits until it is known, at most this long.
     func wait(atMost timeout: Duration) {
         _ = known.wait(timeout: .now() + .nanoseconds(Int(timeout.wholeNanoseconds)))
     }

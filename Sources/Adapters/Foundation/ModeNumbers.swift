@@ -1,17 +1,17 @@
 internal import CoreFoundation
 internal import Synchronization
 
-/// Numbers for a loop's modes, as they stand in the beacon; the first is 1.
-// Sendable without a check: `last` is for the loop's own thread alone, the names are behind a lock.
+/// Numbers for a loop's modes, as used in the beacon; the first is 1.
+// Sendable without a check: only the loop's own thread uses `last`; the names are behind a lock.
 final class ModeNumbers: @unchecked Sendable {
     /// The usual one comes first, so that it is known before the loop runs.
     private let names = Mutex<[String]>(["kCFRunLoopDefaultMode"])
     private var last: (name: CFString, number: UInt32)?
 
-    /// The number of the mode that `loop` runs in. The loop's own thread.
+    /// The number of the mode in which `loop` runs. The loop's own thread.
     func number(ofModeOf loop: CFRunLoop) -> UInt32 {
         guard let name = CFRunLoopCopyCurrentMode(loop) else { return 0 }
-        // CFRunLoop gives the same string for a mode every time.
+        // CFRunLoop returns the same string for a mode every time.
         if let last, last.name === name { return last.number }
         let number = number(of: Self.text(name))
         last = (name, number)

@@ -1,14 +1,15 @@
 internal import CoreFoundation
 
 /// The two observers of a loop: one called before all others, one after them.
-// Sendable without a check: both are immutable references, and CFRunLoopObserver locks itself.
+// Sendable without a check: both are immutable references, and CFRunLoopObserver has its own lock.
 struct ObserverPair: @unchecked Sendable {
     private let first: CFRunLoopObserver
     private let last: CFRunLoopObserver
 
-    /// Makes them and adds them to the modes of `target`. Any thread.
+    /// Creates them and adds them to the modes of `target`. Any thread.
     init(on target: RunLoopTarget, publishingTo publisher: LoopActivityPublisher) {
-        // Guaranteed: the observer has a reference for as long as it is there. One more a call would cost as much as the rest.
+        // Guaranteed: the observer holds a reference as long as it exists. Another reference per call would cost as much as the
+        // rest.
         first = Self.make(LoopActivityPublisher.firstActivities, order: .min, publisher) { _, activity, info in
             Unmanaged<LoopActivityPublisher>.fromOpaque(info!)._withUnsafeGuaranteedRef { $0.begin(activity) }
         }
@@ -21,10 +22,10 @@ struct ObserverPair: @unchecked Sendable {
         }
     }
 
-    /// Takes them out again. Any thread; a call in progress on the loop's thread ends in its own time.
+    /// Removes them. Any thread; a call in progress on the loop's thread is not interrupted.
     ///
-    /// They are not invalidated: that would release the publisher at once, also under a call in progress. Without it CFRunLoop holds the
-    /// observer during the call, and the observer its publisher.
+    /// They are not invalidated: that would release the publisher at once, even during a call in progress. Without invalidation,
+    /// CFRunLoop holds the observer during the call, and the observer holds its publisher.
     func detach(from target: RunLoopTarget) {
         for mode in target.modes {
             CFRunLoopRemoveObserver(target.loop, first, mode)

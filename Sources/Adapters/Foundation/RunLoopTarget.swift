@@ -1,12 +1,12 @@
 internal import CoreFoundation
 
-/// A CFRunLoop and the modes it is watched in.
-// Sendable without a check: CFRunLoop locks itself (adding, removing, waking and performing are for any thread by its
-// documentation), and the other values do not change.
+/// A CFRunLoop and the modes in which it is watched.
+// Sendable without a check: CFRunLoop has its own lock (its documentation permits adding, removing, waking and performing from
+// any thread), and the other values do not change.
 final class RunLoopTarget: @unchecked Sendable {
     let loop: CFRunLoop
     let isMain: Bool
-    /// The common modes' name, and the names of the further modes.
+    /// The common modes' name, and the names of the additional modes.
     let modes: [CFString]
     /// The same for `CFRunLoopPerformBlock`.
     private let modesForBlocks: CFArray
@@ -21,7 +21,7 @@ final class RunLoopTarget: @unchecked Sendable {
             modes.append(Unmanaged<CFString>.fromOpaque(mode).takeUnretainedValue())
         }
         for mode in additionalModes {
-            // Empty only without memory.
+            // Empty only if there is no memory.
             if let name = CFStringCreateWithCString(nil, mode, CFStringBuiltInEncodings.UTF8.rawValue) {
                 modes.append(name)
             }
@@ -36,7 +36,7 @@ final class RunLoopTarget: @unchecked Sendable {
     /// Whether the calling thread is the loop's.
     var isCurrent: Bool { loop === CFRunLoopGetCurrent() }
 
-    /// Runs `body` on the loop when it next comes round in one of the modes, and wakes it for that. No handled source.
+    /// Runs `body` on the loop at its next turn in one of the modes, and wakes it for that. It is not a handled source.
     func perform(_ body: @escaping @Sendable () -> Void) {
         CFRunLoopPerformBlock(loop, modesForBlocks, body)
         CFRunLoopWakeUp(loop)

@@ -1,15 +1,15 @@
 internal import Glibc
 
-/// Hears of the end of the calling thread, for the loops that are on it.
+/// Notifies the loops on the calling thread of the thread's end.
 enum ThreadEnd {
-    /// What a thread keeps for itself until its end.
+    /// What a thread keeps until its end.
     private final class Listeners {
         struct Listener { weak var publisher: LoopActivityPublisher? }
 
         var listeners: [Listener] = []
     }
 
-    /// One for the process. Nil when there are no keys left: then a loop's end is not heard of.
+    /// One for the process. Nil if there are no keys left: then a loop's end is not noticed.
     private static let key: pthread_key_t? = {
         var key = pthread_key_t()
         let error = pthread_key_create(&key) { raw in
@@ -19,7 +19,7 @@ enum ThreadEnd {
         return error == 0 ? key : nil
     }()
 
-    /// Notifies `publisher` of the calling thread's end, if it is still there then.
+    /// Notifies `publisher` of the calling thread's end, if it still exists then.
     static func notify(_ publisher: LoopActivityPublisher) {
         guard let key else { return }
         let present = pthread_getspecific(key).map { Unmanaged<Listeners>.fromOpaque($0).takeUnretainedValue() }

@@ -6,14 +6,14 @@
         private import LagMonitorTracing
     #endif
 
-    /// Says which call a task works at: a stall's record has its method as `request`, `shop.Orders/Get`, and its trace.
+    /// Publishes which call a task works on: a stall's record has its method as `request`, `shop.Orders/Get`, and its trace.
     ///
     /// `GRPCServer(transport: transport, services: services, interceptors: [StallContextInterceptor()])`.
     ///
-    /// The trace is that of the task's service context with the trait `Tracing`, if a tracing interceptor stands before this one; else that of the
-    /// metadata `traceparent`. Of a name that is too long for a context the service's package is left out.
+    /// With the trait `Tracing` the trace is that of the task's service context, if a tracing interceptor comes before this one;
+    /// otherwise that of the metadata `traceparent`. If a name is too long for a context, the service's package is left out.
     ///
-    /// Any task. What `withStallContext` costs, and nothing but a load while nobody asks for contexts.
+    /// Any task. Costs as much as `withStallContext`, and only a load while no monitor wants contexts.
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, *)
     public struct StallContextInterceptor: ServerInterceptor {
         private static let nameBytes = 64
@@ -21,9 +21,10 @@
         private let attributes: @Sendable (ServerContext, Metadata) -> StallAttributes
 
         /// - Parameters:
-        ///   - answers: whether the messages of an answer, which are made after the method has returned, are in a context of their own of the same name.
-        ///     It is one of the 4096 that can be open as long as they are sent: false for a server of many endless streams.
-        ///   - attributes: what else is known of a call; not called while nobody asks for contexts.
+        ///   - answers: whether the messages of a response, which are created after the method has returned, get a separate
+        ///     context of the same name. It is one of the 4096 that can be open, as long as they are sent: use false for a server
+        ///     of many endless streams.
+        ///   - attributes: further attributes of a call; not called while no monitor wants contexts.
         public init(
             answers: Bool = true,
             attributes: @escaping @Sendable (ServerContext, Metadata) -> StallAttributes = { _, _ in [:] }
@@ -39,7 +40,7 @@
         ) async throws -> StreamingServerResponse<Output> {
             guard areStallContextsWanted() else { return try await next(request, context) }
             let name = Self.name(context.descriptor)
-            // Now: when the messages are made, the task is in no service context any more.
+            // Now: when the messages are created, the task is in no service context any more.
             let (attributes, trace) = (attributes(context, request.metadata), Self.trace(of: request.metadata))
             var response = try await withStallContext(name: name, attributes, trace: trace) { try await next(request, context) }
             guard answers, case .success(var contents) = response.accepted else { return response }

@@ -1,9 +1,9 @@
 #if ServiceLifecycle
     internal import Dispatch
 
-    /// What one run of a service does that may wait, one thing after the other: neither a thread of the concurrency pool nor the main thread has time
-    /// for it. Any thread.
-    // Unchecked: `isOver` is used in the queue's blocks alone, which run one after the other.
+    /// The blocking steps of one run of a service, one after the other: neither a thread of the concurrency pool nor the main
+    /// thread may wait for them. Any thread.
+    // Unchecked: only the queue's blocks use `isOver`, and they run one after the other.
     final class ServiceRun: @unchecked Sendable {
         private let queue = DispatchQueue(label: "LagMonitor.service")
         private var isOver = false
@@ -14,7 +14,7 @@
             }
         }
 
-        /// Does it when the main queue answers, unless the run is over then. The main thread only passes it on.
+        /// Runs it when the main queue answers, unless the run is over then. The main thread only forwards it.
         func whenMainAnswers(_ work: @escaping @Sendable () -> Void) {
             DispatchQueue.main.async { [weak self] in
                 guard let self else { return }
@@ -22,7 +22,7 @@
             }
         }
 
-        /// The last that it does.
+        /// Runs the last step.
         func end(_ work: @escaping @Sendable () -> Void) async {
             try? await perform {
                 self.isOver = true

@@ -10,7 +10,7 @@
     #endif
     public import ServiceLifecycle
 
-    /// A monitor as a service: it starts with the group, and drains when the group shuts down.
+    /// A monitor as a service: it starts with the group, and writes its pending lines when the group shuts down.
     ///
     /// ```swift
     /// import LagMonitor
@@ -26,24 +26,26 @@
     /// try await group.run()
     /// ```
     /// Services shut down in the reverse of the group's order: put it first, so that it still watches while the others end, and
-    /// ``StallReportService`` last, so that a stall in progress has its line before they do.
+    /// ``StallReportService`` last, so that a stall in progress has its line before they end.
     ///
     /// It watches what a server has:
-    /// - the main queue, and so the main actor and the main loop, from the first time that it answers (`main`): in a program in which nothing serves it,
-    ///   it is not watched;
-    /// - the threads that run tasks of the priorities `high` and `medium`, one by one (`pool.high`, `pool.medium`): a handler that blocks its thread is found
-    ///   also while others are free. Where this Swift runtime does not let that be known, the pools as such, by pings;
+    /// - the main queue, and with it the main actor and the main loop, from its first answer on (`main`): in a program in which
+    ///   nothing serves it, it is not watched;
+    /// - the threads that run tasks of the priorities `high` and `medium`, one by one (`pool.high`, `pool.medium`): a handler
+    ///   that blocks its thread is found even while others are free. If this Swift runtime does not support that, the pools as a
+    ///   whole, by pings;
     /// - with the trait `NIO`, the event loops (`nio-0`, …).
     ///
-    /// Or just the loops that it is given (``init(_:watching:rules:isRequired:logger:)``). Others may be added to the monitor at any time.
+    /// Or only given loops (``init(_:watching:rules:isRequired:logger:)``). Others may be added to the monitor at any time.
     ///
-    /// A server does not go down for want of its monitor: where this machine does not allow one (libunwind is missing, a sandbox forbids to read
-    /// the process's own memory, there is no thread or memory), the service logs an error, watches nothing, and lasts until the group shuts down.
+    /// A server does not fail if its monitor cannot start: if this machine does not permit one (libunwind is missing, a sandbox
+    /// forbids reading the process's own memory, there is no thread or memory), the service logs an error, watches nothing, and
+    /// runs until the group shuts down.
     public struct StallMonitorService: Service {
         private enum Watched: Sendable {
-            /// Those that a server has.
+            /// The loops of a server.
             case server
-            /// Just these.
+            /// Only these loops.
             case loops([any ObservableLoop], StallRules?)
         }
 
@@ -51,16 +53,16 @@
         private let watched: Watched
         private let isRequired: Bool
         private let logger: Logger
-        /// For tests, which cannot take libunwind away.
+        /// For tests, which cannot remove libunwind.
         var start: @Sendable (StallMonitor) throws -> Void = { try $0.start() }
         #if NIO
             private let eventLoopGroup: (any EventLoopGroup)?
 
             /// Watches what a server has.
             /// - Parameters:
-            ///   - eventLoopGroup: whose loops are watched; nil: none. The default is made when it is first used.
-            ///   - isRequired: whether the group fails where this machine does not allow a monitor.
-            ///   - logger: gets a line where no monitor could be started.
+            ///   - eventLoopGroup: its loops are watched; nil: none. The default is created at its first use.
+            ///   - isRequired: whether the group fails if this machine does not permit a monitor.
+            ///   - logger: gets a line if no monitor could be started.
             public init(
                 _ monitor: StallMonitor,
                 eventLoopGroup: (any EventLoopGroup)? = MultiThreadedEventLoopGroup.singleton,
@@ -74,10 +76,10 @@
                 watched = .server
             }
         #else
-            /// Watches what a server has; event loops of SwiftNIO with the trait `NIO` alone.
+            /// Watches what a server has; event loops of SwiftNIO only with the trait `NIO`.
             /// - Parameters:
-            ///   - isRequired: whether the group fails where this machine does not allow a monitor.
-            ///   - logger: gets a line where no monitor could be started.
+            ///   - isRequired: whether the group fails if this machine does not permit a monitor.
+            ///   - logger: gets a line if no monitor could be started.
             public init(_ monitor: StallMonitor, isRequired: Bool = false, logger: Logger = Logger(label: "LagMonitor")) {
                 self.monitor = monitor
                 self.isRequired = isRequired
@@ -86,12 +88,12 @@
             }
         #endif
 
-        /// Watches nothing but these loops.
+        /// Watches only these loops.
         /// - Parameters:
         ///   - loops: watched from the start.
         ///   - rules: for these loops; the monitor's own when nil.
-        ///   - isRequired: whether the group fails where this machine does not allow a monitor.
-        ///   - logger: gets a line where no monitor could be started.
+        ///   - isRequired: whether the group fails if this machine does not permit a monitor.
+        ///   - logger: gets a line if no monitor could be started.
         public init(
             _ monitor: StallMonitor,
             watching loops: [any ObservableLoop],
@@ -108,10 +110,10 @@
             #endif
         }
 
-        /// Runs until the group shuts down or the task is cancelled; then stalls in progress become `abandoned` lines and what is on its
-        /// way is written (``StallMonitor/stop()``), and only then does it return.
-        /// - Throws: ``StallMonitor/StallMonitorError`` when a setting is wrong or a loop cannot be watched, and, where the monitor is required, when
-        ///   it cannot start; nothing runs then.
+        /// Runs until the group shuts down or the task is cancelled. Then stalls in progress become `abandoned` lines, pending
+        /// lines are written (``StallMonitor/stop()``), and only then it returns.
+        /// - Throws: ``StallMonitor/StallMonitorError`` if a setting is wrong or a loop cannot be watched, and, if the monitor is
+        ///   required, if it cannot start; nothing runs then.
         public func run() async throws {
             let run = ServiceRun()
             do {
@@ -141,16 +143,16 @@
             }
             #if NIO
                 if let eventLoopGroup {
-                    // It may wait for a loop that is busy.
+                    // It may wait for a busy loop.
                     try await run.perform { [monitor] in _ = try monitor.watch(eventLoopGroup, rules: .heartbeat) }
                 }
             #endif
-            // A queue that nothing serves would seem to hang for good.
+            // A queue that nothing serves would seem to hang forever.
             run.whenMainAnswers { [weak monitor, logger] in
                 do throws(StallMonitorError) {
                     try monitor?.watch(PingedQueue(.main), rules: .heartbeat)
                 } catch {
-                    // Somebody else may have stopped it.
+                    // Other code may have stopped it.
                     if case .notRunning = error { return }
                     logger.error("the main queue is not watched: \(error)")
                 }
@@ -159,7 +161,7 @@
     }
 
     extension StallMonitorError {
-        /// Whether the same program would start elsewhere.
+        /// Whether the same program would start on another machine.
         fileprivate var isOfThisMachine: Bool {
             switch self {
             case .captureUnavailable, .resources: true

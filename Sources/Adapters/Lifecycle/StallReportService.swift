@@ -2,8 +2,8 @@
     public import LagMonitor
     public import ServiceLifecycle
 
-    /// Reports stalls in progress when a service group begins to shut down: the evidence before a liveness kill, also of a hang that is
-    /// too short so far to have a line.
+    /// Reports stalls in progress when a service group begins to shut down: the evidence before a liveness kill, even for a hang
+    /// that is too short so far to have a line.
     ///
     /// ```swift
     /// import LagMonitor
@@ -17,15 +17,16 @@
     ///     logger: logger
     /// )
     /// ```
-    /// A group ends its services in the reverse of their order, one after the other, and waits for each: a service that hangs keeps those
-    /// before it from hearing of the shutdown. So put this one last. It delays nothing.
+    /// A group ends its services in reverse order, one after the other, and waits for each: a service that hangs prevents those
+    /// before it from being notified of the shutdown. So put this one last. It delays nothing.
     public struct StallReportService: Service {
         public let monitor: StallMonitor
 
-        /// - Parameter monitor: a ``StallMonitorService`` runs it.
+        /// - Parameter monitor: must be run by a ``StallMonitorService``.
         public init(_ monitor: StallMonitor) { self.monitor = monitor }
 
-        /// Waits for the shutdown, or the task's cancellation; then has the lines written (``StallMonitor/reportStallsInProgress()``) and returns.
+        /// Waits for the shutdown, or the task's cancellation; then requests the lines
+        /// (``StallMonitor/reportStallsInProgress()``) and returns.
         public func run() async throws {
             try? await gracefulShutdown()
             monitor.reportStallsInProgress()

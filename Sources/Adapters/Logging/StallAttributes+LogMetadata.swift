@@ -3,14 +3,15 @@
     public import Logging
 
     extension StallAttributes {
-        /// Values of a logger's metadata, as attributes of a context: those under these keys, and no other.
+        /// Values of a logger's metadata, as attributes of a context: only those under these keys.
         ///
         /// `withStallContext(name: "GET /orders/:id", StallAttributes(logger, keys: ["request_id", "tenant"])) { … }`.
         ///
-        /// The logger's own metadata and its metadata provider's (a tracer's ids, a task's values), which counts where both have a key, as in a log line.
+        /// Includes the logger's own metadata and its metadata provider's (a tracer's ids, a task's values). If both have a key,
+        /// the provider's value counts, as in a log line.
         ///
-        /// Any thread. A call of the provider and a text for each value; written as the argument of `withStallContext` not evaluated while nobody asks for
-        /// contexts.
+        /// Any thread. Costs a call of the provider and a text for each value. If it is written as the argument of
+        /// `withStallContext`, it is not evaluated while no monitor wants contexts.
         public init(_ logger: Logger, keys: [String]) {
             let provided = logger.metadataProvider?.get() ?? [:]
             self.init(keys.compactMap { key in (provided[key] ?? logger[metadataKey: key]).map { (key, "\($0)") } })

@@ -3,10 +3,10 @@
     public import Logging
 
     extension StallRecord {
-        /// What leads a reader of a log to the whole record, and what entries are filtered by. How long is in the message.
+        /// The fields that identify the whole record, and by which entries are filtered. The duration is in the message.
         private static let shortFields: Set<StallField> = [.id, .fingerprint, .loop, .cause, .culprit]
 
-        /// The record as structured metadata, with the names of the JSON line. What a record does not say is not there.
+        /// The record as structured metadata, with the names of the JSON line. Fields that a record lacks are left out.
         public func logMetadata(_ detail: StallLogDetail = .full()) -> Logger.Metadata {
             var metadata: Logger.Metadata = [:]
             for field in FieldTable.stall where field.formats.contains(.metadata) {

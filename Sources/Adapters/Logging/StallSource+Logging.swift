@@ -4,7 +4,8 @@
     public import Logging
 
     extension StallSource {
-        /// Reports every stall through a `Logger`, too: the record's message, its severity as level, what finds the record as metadata.
+        /// Reports every stall through a `Logger`, too: the record's message, its severity as level, and metadata that identifies
+        /// the record.
         ///
         /// ```swift
         /// import LagMonitor
@@ -13,16 +14,17 @@
         ///
         /// monitor.logStalls(to: Logger(label: "stalls"))
         /// ```
-        /// A line is for people: `main was stalled for 351 ms, computing in Shop.render()`, with `loop`, `cause`, `culprit`, `fingerprint`, `id`
-        /// and, where the configuration has some, `labels`. A log that programs read gets every field by `detail: .full()`. It runs on a
-        /// queue of its own, never on the stalled loop and never on the monitor's threads, so a log handler may block.
+        /// A line is for readers: `main was stalled for 351 ms, computing in Shop.render()`, with `loop`, `cause`, `culprit`,
+        /// `fingerprint`, `id` and, if the configuration has any, `labels`. With `detail: .full()`, a log for programs has every
+        /// field. It runs on a queue of its own, never on the stalled loop and never on the monitor's threads, so a log handler
+        /// may block.
         ///
         /// - Parameters:
-        ///   - logger: its level decides what is logged: a warning for a stall, an error for a long one, critical for one that was
-        ///     not over when the watch ended.
-        ///   - detail: what goes into the metadata.
+        ///   - logger: its level determines what is logged: a warning for a stall, an error for a long one, critical for one that
+        ///     was not over when the watch ended.
+        ///   - detail: the content of the metadata.
         ///   - queue: where the logger is called.
-        /// - Returns: what ends it, by ``StallMonitor/StallHandler/cancel()``.
+        /// - Returns: an object that ends it, by ``StallMonitor/StallHandler/cancel()``.
         @discardableResult
         public func logStalls(
             to logger: Logger,

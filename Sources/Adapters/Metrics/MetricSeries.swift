@@ -1,8 +1,8 @@
 #if Metrics
     internal import CoreMetrics
 
-    /// The metrics made so far, each cached: a counter of fractions made anew for every stall would lose them in a factory that counts
-    /// whole numbers.
+    /// The metrics created so far, cached: if a counter of fractions were created again for every stall, a factory that counts
+    /// whole numbers would lose the fractions.
     struct MetricSeries {
         private let factory: any MetricsFactory
         private var gauges: [String: Gauge] = [:]
@@ -38,7 +38,7 @@
             _ dimensions: [(String, String)],
             _ make: () -> Metric
         ) -> Metric {
-            // No name of a loop holds a newline that is followed by the name of a label.
+            // No loop name contains a newline followed by a label's name.
             let key = ([label] + dimensions.map { "\($0.0)=\($0.1)" }).joined(separator: "\n")
             if let metric = metrics[key] { return metric }
             let metric = make()

@@ -22,15 +22,16 @@
     /// | `lagmonitor_stalls_suppressed_total` | counter: stalls whose lines a limit held back | |
     /// | `lagmonitor_build_info` | gauge, always 1 | `version` |
     ///
-    /// Each has ``StallMonitorConfiguration/labels`` besides, `-` in their names as `_`. No label is by fingerprint, thread or function: how many series there are is known beforehand. Limits
-    /// (``StallMonitorConfiguration/limits``) hold back lines: the metrics have every stall all the same.
+    /// Each also has ``StallMonitorConfiguration/labels``, with `-` in their names replaced by `_`. No label contains a
+    /// fingerprint, thread or function, so the number of series is known in advance. Limits
+    /// (``StallMonitorConfiguration/limits``) only hold back lines: the metrics include every stall.
     ///
     /// Any thread. Records are counted on a queue of their own, never on a stalled loop.
     public final class StallMetrics: Sendable {
-        /// Of the package, in `lagmonitor_build_info`.
+        /// The package's version, in `lagmonitor_build_info`.
         public static let version = "0.1.0"
 
-        /// What is kept of the past to count only what is new.
+        /// The previous counts, so that only the increase is counted.
         private struct ReportedCounts {
             var dropped: UInt64 = 0
             var missed: UInt64 = 0
@@ -43,14 +44,14 @@
         private let labels: [(String, String)]
         private let series: PthreadMutex<MetricSeries>
         private let reportedCounts = PthreadMutex(ReportedCounts())
-        /// Hangs without an end so far, by loop: several threads of a pool have one name.
+        /// Hangs in progress, by loop: several threads of a pool have one name.
         private let hangs = PthreadMutex([String: Set<StallID>]())
-        /// Of one name; ends that this queue missed must not make it grow for ever.
+        /// The limit for one name: if this queue missed ends, the set must not grow without bound.
         private static let hangsOfLoop = 1024
 
         /// - Parameters:
-        ///   - source: a monitor. It is not kept alive; this object has to be, as long as anything is to be counted.
-        ///   - factory: where the metrics go; the one that `MetricsSystem` was bootstrapped with unless said.
+        ///   - source: a monitor. It is not kept alive; keep this object as long as anything is to be counted.
+        ///   - factory: where the metrics go; by default the one with which `MetricsSystem` was bootstrapped.
         ///   - queue: where it counts.
         public init(
             of source: any StallSource,
@@ -67,10 +68,12 @@
 
         deinit { reportedCounts.withLock { $0.handler }?.cancel() }
 
-        /// Sets `lagmonitor_loop_lag_seconds`: for how long these loops have been at what they do now, which is what anything new has
-        /// to wait for at least; 0 at rest. Call it as often as the metrics are collected; some 50 ns a loop and the factory's cost.
-        /// - Parameter loops: with a name as they were watched with. Of one that publishes no activity (NIO's loops, queues, the concurrency
-        ///   pool) it is for how long the heartbeat of its watch has waited: what is shorter than the rule's interval may not be seen.
+        /// Sets `lagmonitor_loop_lag_seconds`: how long these loops have been in their current activity; a new event has to wait
+        /// at least this long. 0 if a loop is idle. Call it as often as the metrics are collected; some 50 ns a loop and the
+        /// factory's cost.
+        /// - Parameter loops: with the names under which they are watched. For a loop that publishes no activity (NIO's loops,
+        ///   queues, the concurrency pool) it is how long its heartbeat has waited: a lag shorter than the rule's interval may
+        ///   not be seen.
         public func updateLag(of loops: [any ObservableLoop]) {
             for loop in loops {
                 guard let lag = loop.knownLagNanoseconds else { continue }
@@ -107,8 +110,8 @@
             }
         }
 
-        /// `not_written`: there was no memory prepared for so many stalls at once, or a sink did not take the line. `not_counted`: the
-        /// queue of these metrics did not keep up.
+        /// `not_written`: memory was not prepared for that many stalls at once, or a sink did not accept the line. `not_counted`:
+        /// the queue of these metrics did not keep up.
         private func countLineless() {
             guard let statistics = source?.statistics else { return }
             let (lost, missed, suppressed) = reportedCounts.withLock { reported in
@@ -127,7 +130,7 @@
                 series.withLock { $0.counter("lagmonitor_records_dropped_total", [("reason", reason)] + labels) }
                     .increment(by: Int64(clamping: count))
             }
-            // Among what was lost may be the end of a hang: rather none is known than one that is over.
+            // The end of a hang may be among the lost records: report no hang rather than one that is over.
             if lost > 0 || missed > 0 { hangs.withLock { $0 = [:] } }
         }
 

@@ -6,19 +6,19 @@
     internal import NIOPosix
     internal import Synchronization
 
-    /// What ties an event loop to its watch: what heartbeats and the loop's thread touch, and what must outlive the watch.
+    /// Connects an event loop with its watch: what heartbeats and the loop's thread use, and what must outlive the watch.
     ///
     /// The *marker* is a channel on the loop over an eventfd that is never written to. It costs the loop nothing (an entry in its
-    /// epoll instance, never ready), and serves twice:
-    /// - The epoll instance that watches it is the loop's own, so that a thread that sleeps in that one is idle, and one that sleeps
-    ///   in another is blocked (a handler may have an epoll of its own).
-    /// - A loop that shuts down closes its channels before it refuses work, so the marker's end is the sign to give it none: NIO prints
-    ///   an error for work given to a loop that has shut down, and in its strict mode crashes.
+    /// epoll instance, never ready), and has two purposes:
+    /// - The epoll instance that watches it is the loop's own. So a thread that sleeps in that instance is idle, and one that
+    ///   sleeps in another is blocked (a handler may have an epoll of its own).
+    /// - A loop that shuts down closes its channels before it refuses work. So when the marker closes, no more work is submitted:
+    ///   NIO prints an error for work submitted to a loop that has shut down, and in its strict mode crashes.
     ///
-    /// A scheduled task would report the shutdown as well, but a loop that has one reads the clock twice a turn.
+    /// A scheduled task would report the shutdown as well, but a loop with a scheduled task reads the clock twice a turn.
     final class NIOLoopLink: Sendable {
         private enum Marker {
-            /// Not there yet.
+            /// Not connected yet.
             case none
             case open(any Channel, descriptor: Int32)
             /// Not possible on this loop.
@@ -32,9 +32,9 @@
             var epoll: Int32 = -1
             /// When to search for it again.
             var searchNanoseconds: UInt64 = 0
-            /// The loop shuts down: nothing is to be given to it.
+            /// The loop shuts down: do not submit anything to it.
             var isClosed = false
-            /// It is not watched any more.
+            /// It is no longer watched.
             var isReleased = false
 
             var isReady: Bool {
@@ -44,24 +44,24 @@
             }
         }
 
-        /// After an epoll instance that was not the loop's, no other is examined for so long.
+        /// After an epoll instance that was not the loop's, no other is examined for this long.
         private static let searchGapNanoseconds: UInt64 = 1_000_000_000
 
         let mailbox = PingMailbox()
         let heartbeats = Atomic<UInt64>(0)
-        // Held while something is given to the loop, so that the loop does not come to refuse it in between. The loop's thread takes
-        // it when it begins and when it ends.
+        // Held while something is submitted to the loop, so that the loop does not begin to refuse it in between. The loop's
+        // thread takes it when it begins and when it ends.
         private let state = Mutex(State())
 
         var thread: ThreadIdentity? { state.withLock { $0.thread } }
         var detectsIdleness: Bool { state.withLock { $0.epoll >= 0 } }
 
-        /// Whether the loop has said which thread it is, and whether a marker can be on it.
+        /// Whether the loop's thread is known, and whether it can have a marker.
         var isReady: Bool { state.withLock { $0.isReady } }
 
         private func update(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }
 
-        /// Learns the loop's thread and puts the marker on it. Returns at once.
+        /// Learns the loop's thread and adds the marker. Returns at once.
         func connect(to loop: any EventLoop) {
             if loop.inEventLoop {
                 learnThread()
@@ -98,7 +98,7 @@
             if isReleased { channel.close(promise: nil) }
         }
 
-        /// On the loop: it shuts down, or the watch is over.
+        /// Called on the loop: it shuts down, or the watch is over.
         private func closed() {
             let wasWatched = state.withLock { state in
                 state.isClosed = true
@@ -115,7 +115,7 @@
                 state.isReleased = true
                 guard !state.isClosed, case .open(let channel, _) = state.marker else { return nil }
                 state.marker = .refused
-                // On the loop itself, the end comes at once, and takes the lock.
+                // On the loop itself, the close happens at once, and takes the lock.
                 if channel.eventLoop.inEventLoop { return channel }
                 channel.close(promise: nil)
                 return nil

@@ -3,22 +3,22 @@ internal import Dispatch
 internal import FoundationEssentials
 internal import Glibc
 
-/// Requests by libcurl: connections are kept, `https` is checked against the system's certificates, redirects are not followed.
-// Unchecked: `client` is made here and destroyed by `deinit`. Only blocks on `queue` make requests, one at a time, and each keeps `self`
-// alive; `clc_client_cancel` may be called on any thread.
+/// Requests by libcurl: connections are kept, `https` is verified with the system's certificates, redirects are not followed.
+// Unchecked: `client` is created here and destroyed by `deinit`. Only blocks on `queue` make requests, one at a time, and each
+// keeps `self` alive; `clc_client_cancel` may be called on any thread.
 final class HTTPTransport: OTLPTransport, @unchecked Sendable {
     private let client: OpaquePointer?
-    /// Each request takes the thread of its block until it is answered.
+    /// Each request occupies the thread of its block until it is answered.
     private let queue = DispatchQueue(label: "lag-otlp-http", qos: .utility)
 
-    /// - Returns: why no request can be made, or nil: libcurl is missing. Takes the loader's lock the first time.
+    /// - Returns: why no request can be made (libcurl is missing), or nil. Takes the loader's lock the first time.
     static func obstacle() -> String? { clc_load().map { String(cString: $0) } }
 
     init(url: URL, headers: [String: String], timeout: Duration) {
         var fields = headers
         fields["Content-Type"] = "application/json"
         fields["User-Agent"] = "LagMonitor"
-        // Without a value libcurl leaves it out: no request waits for an interim answer.
+        // Without a value libcurl omits it: no request waits for an interim answer.
         let lines = fields.map { "\($0.key): \($0.value)" } + ["Expect:"]
         let copies = lines.map { strdup($0) }
         defer { for copy in copies { free(copy) } }
@@ -26,7 +26,7 @@ final class HTTPTransport: OTLPTransport, @unchecked Sendable {
         client = clc_client_create(url.absoluteString, &pointers, pointers.count, Self.milliseconds(timeout))
     }
 
-    /// Zero is no time-out to libcurl.
+    /// libcurl takes zero as no time-out.
     static func milliseconds(_ timeout: Duration) -> Int { Int(min(max(timeout / .milliseconds(1), 1), Double(Int32.max))) }
 
     deinit { if let client { clc_client_destroy(client) } }

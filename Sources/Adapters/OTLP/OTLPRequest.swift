@@ -2,18 +2,18 @@ internal import FoundationEssentials
 internal import LagMonitorDelivery
 internal import LagOutput
 
-/// Lines put together to one `ExportLogsServiceRequest`: each is such a request itself, with one element.
+/// Combines lines into one `ExportLogsServiceRequest`: each line is such a request itself, with one element.
 enum OTLPRequest {
     private static let opening = OTLPEnvelope.opening
     private static let closing = OTLPEnvelope.closing
 
-    /// Whether a line is one that ``RecordFormat/otlp`` makes.
+    /// Whether a line is in the form of ``RecordFormat/otlp``.
     static func isLine(_ line: UnsafeRawBufferPointer) -> Bool {
         line.count > opening.count + closing.count && line.starts(with: opening)
             && line.suffix(closing.count).elementsEqual(closing)
     }
 
-    /// - Parameter lines: each as ``isLine(_:)`` wants it.
+    /// - Parameter lines: each accepted by ``isLine(_:)``.
     static func body(of lines: [[UInt8]]) -> Data {
         var body = Data(opening)
         for (index, line) in lines.enumerated() {

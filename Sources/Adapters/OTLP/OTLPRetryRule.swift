@@ -1,30 +1,30 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// Which requests are made again, and when: the rules of OTLP over HTTP (OpenTelemetry Protocol 1.x, "Failures").
+/// Which requests are retried, and when: the rules of OTLP over HTTP (OpenTelemetry Protocol 1.x, "Failures").
 ///
-/// 429, 502, 503 and 504 and a connection that failed may pass; every other answer above 299 will not. The delay doubles from
-/// ``firstDelay`` on, up to half of it less by chance, so that many hosts do not come back at once. `Retry-After`, in seconds or as
-/// a date, makes it longer, up to ``longestDelay``, and never shorter.
+/// 429, 502, 503 and 504 and a failed connection may be temporary; every other answer above 299 is permanent. The delay doubles
+/// from ``firstDelay`` on; it is reduced at random by up to half, so that many hosts do not come back at once. `Retry-After`, in
+/// seconds or as a date, makes it longer, up to ``longestDelay``, and never shorter.
 public struct OTLPRetryRule: Sendable, Equatable {
-    /// Requests for the same lines in all; at least 1.
+    /// The maximum number of requests for the same lines; at least 1.
     public var attempts = 6
-    /// Before the second request.
+    /// The delay before the second request.
     public var firstDelay: Duration = .seconds(1)
-    /// The longest that any delay is, also one that the receiver asks for.
+    /// The longest delay, even if the receiver requests a longer one.
     public var longestDelay: Duration = .seconds(60)
 
     public init() {}
 
     enum Verdict: Equatable {
-        /// Over, but so many of the records the receiver did not want.
+        /// Finished, but the receiver rejected this many of the records.
         case accepted(rejected: UInt64)
         case retry(afterNanoseconds: UInt64)
         case lost
     }
 
     /// - Parameters:
-    ///   - attempt: how many requests there were, this one included.
+    ///   - attempt: the number of requests, including this one.
     ///   - jitter: 0..<1.
     func verdict(on answer: OTLPAnswer, attempt: Int, now: Date, jitter: Double) -> Verdict {
         var asked: Double?
@@ -36,14 +36,14 @@ public struct OTLPRetryRule: Sendable, Equatable {
         guard attempt < attempts else { return .lost }
         let longest = longestDelay / .seconds(1)
         let doubled = firstDelay / .seconds(1) * pow(2, Double(min(attempt, 40) - 1))
-        // A receiver may ask for no delay at all, or for a time that is past by this host's clock.
+        // A receiver may request no delay at all, or a time that is past by this host's clock.
         let seconds = max(asked ?? 0, min(longest, doubled) * (1 - jitter / 2))
-        // Up to 292 years: what is more has no place in the number.
+        // Up to 292 years: more does not fit into the number.
         let nanoseconds = max(0, min(longest, seconds)) * 1e9
         return .retry(afterNanoseconds: nanoseconds < 0x1p63 ? UInt64(nanoseconds) : UInt64(Int64.max))
     }
 
-    /// What an answer says of records that were not taken. An int64: a string, or a number where the receiver is not strict.
+    /// The answer's information about rejected records. An int64: a string, or a number if the receiver is not strict.
     private struct Answer: Decodable {
         struct PartialSuccess: Decodable {
             let rejectedLogRecords: UInt64
@@ -69,7 +69,8 @@ public struct OTLPRetryRule: Sendable, Equatable {
 
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// RFC 9110, section 10.2.3: seconds, or a date in the preferred form (`Sun, 06 Nov 1994 08:49:37 GMT`). Nil when it is neither.
+    /// RFC 9110, section 10.2.3: seconds, or a date in the preferred form (`Sun, 06 Nov 1994 08:49:37 GMT`). Nil if it is
+    /// neither.
     private static func seconds(ofRetryAfter text: String, now: Date) -> Double? {
         let words = text.split { $0 == " " || $0 == "\t" }
         if words.count == 1, words[0].utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {

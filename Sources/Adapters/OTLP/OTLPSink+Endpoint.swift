@@ -1,12 +1,12 @@
 internal import FoundationEssentials
 
-// What an endpoint says.
+// The parts of an endpoint.
 extension OTLPSink {
-    /// The destination for people and in messages: without what stands before the host, which may hold a password.
+    /// The destination for readers and messages: without the part before the host, which may contain a password.
     static func name(of endpoint: String) -> String {
         let start = endpoint.firstRange(of: "://")?.upperBound ?? endpoint.startIndex
         let rest = endpoint[start...]
-        // Of what is no URL, it is not known where the host ends.
+        // If it is not a URL, it is not known where the host ends.
         let authority = url(endpoint) == nil ? rest : rest.prefix { $0 != "/" }
         guard let at = authority.lastIndex(of: "@") else { return "otlp:\(endpoint)" }
         return "otlp:\(endpoint[..<start])\(endpoint[endpoint.index(after: at)...])"

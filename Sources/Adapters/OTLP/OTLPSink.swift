@@ -5,7 +5,7 @@ public import LagMonitorDelivery
 public import LagOutput
 internal import Synchronization
 
-/// Records to a receiver of OTLP over HTTP, as JSON: `POST …/v1/logs`.
+/// Sends records to a receiver of OTLP over HTTP, as JSON: `POST …/v1/logs`.
 ///
 /// ```swift
 /// import LagMonitor
@@ -14,20 +14,22 @@ internal import Synchronization
 /// let monitor = StallMonitor(sinks: [try OTLPSink(endpoint: "http://127.0.0.1:4318")])
 /// ```
 ///
-/// A line that is taken waits in a bounded queue; requests are made on a queue of Dispatch's, one at a time, each with up to 64 lines, so
-/// that no monitor ever waits for the network. A request that failed in a way that may pass is made again (``OTLPRetryRule``). When the
-/// queue is full, lines are refused (``SinkError/Reason/tooSlow``) and counted by the monitor; lines that the receiver refused, or
-/// that no request could bring to it, are counted as ``takeAbandonedLines()``, or given back as ``takeAbandonedNotices()``. A line may
-/// arrive twice where an answer got lost: its `id` shows that. In a ``SpooledSink`` nothing that may still arrive is lost: it is kept on disk.
+/// An accepted line waits in a bounded queue. Requests are made on a Dispatch queue, one at a time, each with up to 64 lines, so
+/// that no monitor ever waits for the network. A request that failed temporarily is retried (``OTLPRetryRule``). If the queue is
+/// full, lines are refused (``SinkError/Reason/tooSlow``) and counted by the monitor. Lines that the receiver refused, or that no
+/// request could deliver, are counted in ``takeAbandonedLines()``, or returned by ``takeAbandonedNotices()``. A line may arrive
+/// twice if an answer was lost: its `id` shows that. In a ``SpooledSink`` nothing that may still arrive is lost: it is kept on
+/// disk.
 ///
-/// ``close()`` waits for what is on its way, up to the monitor's deadline, else up to one second; what is left is counted.
+/// ``close()`` waits for pending lines, up to the monitor's deadline, otherwise up to one second; the rest is counted.
 ///
-/// Programs that the process starts do not inherit the connection, but two descriptors with which libcurl wakes itself: it has no option for that, and
-/// does not say which they are (its issue 13618). Nothing comes of it but that they are open there.
+/// Programs that the process starts do not inherit the connection. They inherit two descriptors with which libcurl wakes itself:
+/// it has no option for that, and does not reveal which they are (its issue 13618). Their only effect is that they are open
+/// there.
 public final class OTLPSink: ReturningSink {
-    /// Lines that may wait, and be on their way.
+    /// How many lines may wait or be in a request.
     public static let capacity = 512
-    /// Lines of one request, and their bytes.
+    /// The lines of one request, and their bytes.
     static let batchLines = 64
     static let batchBytes = 1 << 20
 
@@ -35,9 +37,9 @@ public final class OTLPSink: ReturningSink {
     private struct Line {
         enum Content {
             case record
-            /// The losses that it reports have to be reported again.
+            /// The losses that it reports must be reported again.
             case losses(Notice)
-            /// What it reports is in later lines, too.
+            /// What it reports is also in later lines.
             case notice
 
             init(_ facts: LineFacts) {
@@ -57,23 +59,23 @@ public final class OTLPSink: ReturningSink {
 
     private struct State {
         var waiting: [Line] = []
-        /// Of the request that is being made, or will be made again.
+        /// The lines of the request that is in progress, or will be retried.
         var sending: [Line] = []
         var attempt = 0
-        /// Records alone.
+        /// Only records.
         var abandoned: UInt64 = 0
         var unreportedNotices: [Notice] = []
         var isClosed = false
-        /// Counts the requests and the ends; an answer to an older one is not listened to.
+        /// Counts the requests and the closes; an answer to an older one is ignored.
         var generation: UInt64 = 0
         var transport: any OTLPTransport
-        /// Lines are given back instead of sent again.
+        /// Lines are returned instead of sent again.
         var isReturning = false
         var returned = ReturnedLines()
-        /// Of requests in a row that are to be made again.
+        /// Consecutive requests that must be retried.
         var failures = 0
 
-        /// Whatever comes of the request that is on its way, its lines are given back.
+        /// Whatever the result of the request in progress, its lines are returned.
         mutating func giveBack(afterNanoseconds delay: UInt64 = 0) {
             returned.lines += (sending + waiting).map { ReturnedLines.Line(bytes: $0.bytes, isRecord: $0.isRecord) }
             returned.retryAfterNanoseconds = max(returned.retryAfterNanoseconds, delay)
@@ -92,7 +94,7 @@ public final class OTLPSink: ReturningSink {
         }
     }
 
-    /// Without the user and the password of the endpoint, if it has them.
+    /// The endpoint without its user and password, if it has them.
     public let name: String
     package let destination: String
     public let format: RecordFormat? = .otlp
@@ -102,13 +104,14 @@ public final class OTLPSink: ReturningSink {
     private let state: Mutex<State>
     private let limit = Atomic<UInt64>(.max)
 
-    /// Connects to nothing yet.
+    /// Does not connect yet.
     /// - Parameters:
-    ///   - endpoint: `http://` or `https://`, a host, a port; a path that does not end in `/v1/logs` gets that appended.
-    ///   - headers: go with every request, such as one for authorization.
+    ///   - endpoint: `http://` or `https://`, a host, a port; `/v1/logs` is appended to a path that does not end in it.
+    ///   - headers: sent with every request, for example for authorization.
     ///   - timeout: how long a request may take.
-    ///   - rule: what is tried again, and how often.
-    /// - Throws: ``SinkError/Reason/cannotOpen`` with EINVAL when `endpoint` is no such URL, with ELIBACC when libcurl is not installed.
+    ///   - rule: what is retried, and how often.
+    /// - Throws: ``SinkError/Reason/cannotOpen`` with EINVAL if `endpoint` is not such a URL, with ELIBACC if libcurl is not
+    ///   installed.
     public convenience init(
         endpoint: String,
         headers: [String: String] = [:],
@@ -128,7 +131,7 @@ public final class OTLPSink: ReturningSink {
         }
     }
 
-    /// - Parameter destination: names the file of a spool; nil: the name does.
+    /// - Parameter destination: determines the file name of a spool; nil: the name does.
     init(
         name: String,
         destination: String? = nil,
@@ -144,7 +147,7 @@ public final class OTLPSink: ReturningSink {
 
     deinit { cancel(state.withLock { $0.transport }) }
 
-    /// Takes a line of format ``RecordFormat/otlp``; any other is refused with EINVAL.
+    /// Accepts a line of format ``RecordFormat/otlp``; any other is refused with EINVAL.
     public func write(_ line: UnsafeRawBufferPointer) throws(SinkError) { try take(line, .record) }
 
     public func write(_ line: UnsafeRawBufferPointer, about facts: LineFacts) throws(SinkError) {
@@ -195,7 +198,8 @@ public final class OTLPSink: ReturningSink {
         cancel(transport)
     }
 
-    /// On the queue that makes the requests, after the generation went on: a session that is over must not be asked for one more.
+    /// On the queue that makes the requests, after the generation was incremented: a finished session must not be used for
+    /// another request.
     private func cancel(_ transport: any OTLPTransport) { queue.async { transport.cancel() } }
 
     public func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) { limit.store(deadline ?? .max, ordering: .relaxed) }
@@ -247,7 +251,8 @@ public final class OTLPSink: ReturningSink {
         queue.asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: delay))) { [weak self] in self?.post(generation) }
     }
 
-    /// On the queue, as every call of the transport: what ``close()`` cancels later cannot be over before the request is made.
+    /// On the queue, like every call of the transport: so what ``close()`` cancels later cannot be over before the request is
+    /// made.
     private func post(_ generation: UInt64) {
         let request: (body: Data, transport: any OTLPTransport)? = state.withLock { state in
             guard generation == state.generation, !state.sending.isEmpty else { return nil }
@@ -264,7 +269,7 @@ public final class OTLPSink: ReturningSink {
     private func take(_ answer: OTLPAnswer, _ generation: UInt64) {
         state.withLock { state in
             guard generation == state.generation, !state.sending.isEmpty else { return }
-            // What is given back is not lost, however often it failed.
+            // A line that is returned is not lost, however often it failed.
             let attempt = state.isReturning ? min(state.failures + 1, rule.attempts - 1) : state.attempt
             switch rule.verdict(on: answer, attempt: attempt, now: Date(), jitter: Double.random(in: 0..<1)) {
             case .accepted(let rejected):
@@ -272,7 +277,7 @@ public final class OTLPSink: ReturningSink {
                 if rejected >= UInt64(state.sending.count) {
                     state.abandon(state.sending)
                 } else {
-                    // Which ones is not said: they are taken for records.
+                    // It is not known which ones: they are assumed to be records.
                     state.abandoned += min(rejected, UInt64(state.sending.count { $0.isRecord }))
                 }
                 sendNext(&state)

@@ -1,14 +1,14 @@
 internal import FoundationEssentials
 
-/// How a request gets to the receiver; another one in tests.
+/// How a request reaches the receiver; tests use another implementation.
 protocol OTLPTransport: Sendable {
     /// Makes a request and calls `done` once, on any thread.
     func post(_ body: Data, _ done: @escaping @Sendable (OTLPAnswer) -> Void)
-    /// Ends it for good; a request on its way fails.
+    /// Ends it permanently; a request in progress fails.
     func cancel()
 }
 
-/// What came of a request.
+/// The result of a request.
 struct OTLPAnswer: Sendable, Equatable {
     struct Response: Sendable, Equatable {
         var status: Int

@@ -2,8 +2,8 @@ internal import CLagOTLP
 internal import Glibc
 internal import LagModel
 
-/// What this process's threads are at, for readers outside that know OpenTelemetry's process context (OTEP 4719) and thread context (OTEP 4947), as its
-/// eBPF profiler and ``lagmond`` do.
+/// Publishes what this process's threads are working on, for external readers of OpenTelemetry's process context (OTEP 4719) and
+/// thread context (OTEP 4947), such as its eBPF profiler and ``lagmond``.
 ///
 /// ```swift
 /// import LagMonitor
@@ -13,9 +13,10 @@ internal import LagModel
 /// configuration.contexts = .recorded
 /// try OpenTelemetryContexts.publish()
 /// ```
-/// Published is the innermost *synchronous* `withStallContext` that a thread runs, while a monitor records contexts: its trace and span, and its name
-/// as the attribute `lagmonitor.context`. Other attributes are not, since they cannot be redacted for a reader outside; nor are asynchronous contexts: which
-/// thread a task goes on with, the runtime does not say, and a thread would seem to be at what it has left. The trace's flags are 0.
+/// While a monitor records contexts, the innermost *synchronous* `withStallContext` of each thread is published: its trace and
+/// span, and its name as the attribute `lagmonitor.context`. Other attributes are not published, because they cannot be redacted
+/// for an external reader. Asynchronous contexts are not published, because the runtime does not report with which task a thread
+/// continues: a thread would seem to work on what it has left. The trace's flags are 0.
 public enum OpenTelemetryContexts {
     /// Why nothing is published.
     public struct Refusal: Error, Sendable, Equatable, CustomStringConvertible {
@@ -23,14 +24,15 @@ public enum OpenTelemetryContexts {
         public let description: String
     }
 
-    /// From now on until the process ends; in a child that it forks, not. Once: what has published a process context cannot do it again.
+    /// From now on until the process exits; not in a forked child. Call it once: a process context can be published only once.
     ///
-    /// Any thread. Reads `/proc/self/maps` and maps half a megabyte, of which what is used takes memory. A change of context costs some 5 ns more.
+    /// Any thread. Reads `/proc/self/maps` and maps half a megabyte, of which only the used part takes memory. A change of
+    /// context costs some 5 ns more.
     /// - Parameters:
     ///   - serviceName: OpenTelemetry's `service.name`; nil: `OTEL_SERVICE_NAME`, or `unknown_service:` and the program's name.
     ///   - serviceVersion: `service.version`.
-    /// - Throws: another library has published the process's context; the program does not export `otel_thread_ctx_v1` (it was not linked by Swift's driver,
-    ///   or is static); the system has no memory for it.
+    /// - Throws: another library has published the process's context; the program does not export `otel_thread_ctx_v1` (it was
+    ///   not linked by Swift's driver, or is static); the system has no memory for it.
     public static func publish(serviceName: String? = nil, serviceVersion: String? = nil) throws(Refusal) {
         guard clo_context_is_exported() != 0 else {
             throw Refusal(

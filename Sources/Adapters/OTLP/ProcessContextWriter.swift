@@ -1,7 +1,8 @@
 internal import LagModel
 
-/// What a process publishes of itself: a message of protobuf, `opentelemetry.proto.processcontext.v1development.ProcessContext` (OTEP 4719), with what
-/// readers of its threads' contexts have to know (OTEP 4947).
+/// The process context that a process publishes: a protobuf message,
+/// `opentelemetry.proto.processcontext.v1development.ProcessContext` (OTEP 4719), with the data needed to read its threads'
+/// contexts (OTEP 4947).
 enum ProcessContextWriter {
     /// Field numbers of the messages.
     private enum Field {
@@ -24,9 +25,9 @@ enum ProcessContextWriter {
         ]
         let resource = pairs.filter { !$0.1.isEmpty }
             .flatMap { field(Field.resourceAttributes, attribute($0.0, text($0.1))) }
-        // The name alone: its index is the C part's.
+        // Only the name: the C part defines its index.
         let keys = field(Field.arrayValue, field(Field.values, text(StallRecord.Request.publishedKey)))
-        // The development version's name, which it had until the standard was merged: the profiler knows no other one yet.
+        // The development version's name, used until the standard was merged: the profiler does not support another one yet.
         return field(Field.resource, resource)
             + field(Field.attributes, attribute("threadlocal.schema_version", text("tlsdesc_v1_dev")))
             + field(Field.attributes, attribute("threadlocal.attribute_key_map", keys))

@@ -1,11 +1,11 @@
 internal import LagOutput
 internal import Synchronization
 
-/// The time as somebody sets it, on both clocks.
+/// A time that the caller sets, on both clocks.
 final class ManualClock: Sendable {
     /// Where the monotonic clock begins: not at zero, which means "never" in a beacon.
     private static let begin: UInt64 = 1_000_000_000_000
-    /// What the wall clock says then: 2026-01-01T00:00:00Z.
+    /// The wall clock at that time: 2026-01-01T00:00:00Z.
     private static let beginRealtime: Int64 = 1_767_225_600_000_000_000
 
     private let time = Atomic<UInt64>(ManualClock.begin)

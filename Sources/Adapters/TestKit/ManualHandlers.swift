@@ -3,7 +3,7 @@ internal import LagMonitor
 internal import LagOutput
 internal import Synchronization
 
-/// The handlers of a manual monitor, of which it is known when they have got everything.
+/// The handlers of a manual monitor; it knows when they have received everything.
 final class ManualHandlers: Sendable {
     private final class Count: Sendable {
         let handled = Atomic<UInt64>(0)
@@ -12,7 +12,7 @@ final class ManualHandlers: Sendable {
     private struct Entry {
         let handler: StallHandler
         let count: Count
-        /// Records that were given to it.
+        /// Records that were passed to it.
         var delivered: UInt64 = 0
     }
 
@@ -32,7 +32,7 @@ final class ManualHandlers: Sendable {
         return handler
     }
 
-    /// A record was given to all of them, or, held back by a limit, to those that want such ones.
+    /// A record was passed to all of them or, if a limit held it back, to those that want such records.
     func recordDelivery(isSuppressed: Bool) {
         entries.withLock { entries in
             entries.removeAll { $0.handler.isCancelled }
@@ -42,7 +42,7 @@ final class ManualHandlers: Sendable {
         }
     }
 
-    /// Whether every handler has returned from every record that it was given and did not miss.
+    /// Whether every handler has returned from every record that was passed to it and that it did not miss.
     var areDone: Bool {
         entries.withLock { entries in
             entries.allSatisfy {

@@ -7,10 +7,10 @@ internal import LagMonitor
 internal import LagOutput
 internal import Synchronization
 
-/// A monitor without threads: its watchdog scans when time is moved, and the same call does the reporter's part.
+/// A monitor without threads: its watchdog scans when time is moved, and the same call does the reporter's work.
 ///
-/// Everything between a beacon and a handler is what a real monitor has; only the clock, and what a capture would have found, are
-/// the caller's. For the test kit. Any thread, one call at a time.
+/// Everything between a beacon and a handler is the same as in a real monitor; only the clock and the result of a capture come
+/// from the caller. For the test kit. Any thread, one call at a time.
 final class ManualMonitor: Sendable {
     private struct State: ~Copyable {
         var builder: RecordBuilder
@@ -28,7 +28,7 @@ final class ManualMonitor: Sendable {
     private let state: Mutex<State>
 
     /// - Parameter enrich: adds to a record what a capture would have found: cause, evidence, frames, culprit.
-    /// - Throws: ``StallMonitorError`` as ``StallMonitor/start()`` does.
+    /// - Throws: the ``StallMonitorError`` of ``StallMonitor/start()``.
     init(
         configuration: StallMonitorConfiguration,
         sinks: [any RecordSink],
@@ -71,7 +71,7 @@ final class ManualMonitor: Sendable {
         if rules.sampling != nil { throw .ruleNotPossible(rule: "sampling", reason: reason) }
     }
 
-    /// The present, which only ``advance(by:)`` moves.
+    /// The current time, which only ``advance(by:)`` moves.
     var now: UInt64 { clock.now }
 
     func watch(_ loop: any ObservableLoop, rules: StallRules? = nil) throws(StallMonitorError) {
@@ -109,7 +109,7 @@ final class ManualMonitor: Sendable {
 
     var stalls: StallSequence { StallSequence(core.subscriptions) }
 
-    /// Whether every handler is done with what it was given.
+    /// Whether every handler has finished with the records passed to it.
     var handlersAreDone: Bool { handlers.areDone }
 
     var statistics: StallMonitorStatistics { core.statistics(of: registry.counters(of: core)) }
@@ -119,13 +119,13 @@ final class ManualMonitor: Sendable {
         let now = clock.now
         let before = beacon.raw.pointee.armed
         publish(now)
-        // The bits that the beacon's code cleared are those it answered; it took the real clock's time for that.
+        // The bits that the beacon's code cleared are those that it answered; it used the real clock's time for that.
         guard before & ~beacon.raw.pointee.armed != 0 else { return }
         beacon.raw.pointee.answered_ns = now
         if state.withLock({ $0.steps.wantsPosts }) { poll() }
     }
 
-    /// Lets time pass. The watchdog scans whenever its plan says so.
+    /// Lets time pass. The watchdog scans whenever its plan requires it.
     func advance(by nanoseconds: UInt64) {
         let (sum, isTooLate) = clock.now.addingReportingOverflow(nanoseconds)
         let end = isTooLate ? .max - 1 : sum
@@ -166,7 +166,7 @@ final class ManualMonitor: Sendable {
         _ = core.emitLosses()
     }
 
-    /// Makes a record of a test the same in every run, and whole.
+    /// Makes a test's record complete, and the same in every run.
     private func finish(_ record: inout StallRecord, _ state: inout State) {
         record.startRealtimeNanoseconds = clock.realtime(of: record.startMonotonicNanoseconds)
         let made = StallID(
@@ -181,7 +181,7 @@ final class ManualMonitor: Sendable {
         ManualMonitor.describe(&record)
     }
 
-    /// Gives a record the fingerprint and the message that a real one with these frames and this cause has.
+    /// Gives a record the fingerprint and the message of a real one with these frames and this cause.
     static func describe(_ record: inout StallRecord) {
         record.group(by: record.frames)
         record.message = StallMessage(record).text

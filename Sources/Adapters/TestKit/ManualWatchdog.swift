@@ -1,6 +1,6 @@
 internal import LagDetection
 
-/// A watchdog without its thread: every scan is a call, at a time that the caller sets. For the test kit.
+/// A watchdog without a thread: every scan is a call, at a time that the caller sets. For the test kit.
 ///
 /// One thread at a time.
 struct ManualWatchdog: ~Copyable {

@@ -3,7 +3,7 @@ public import LagActivity
 internal import LagMonitor
 internal import Synchronization
 
-/// A loop of which only the beacon exists: it works and rests as a test says, in the test's time.
+/// A loop of which only the beacon exists: a test controls when it works and when it is idle, in the test's time.
 ///
 /// ```swift
 /// import LagMonitor
@@ -18,7 +18,7 @@ internal import Synchronization
 /// One thread at a time. It is watched until its ``TestMonitor`` stops or is released.
 public final class ScriptedLoop: PingableLoop, Sendable {
     private struct State {
-        /// What it did, and from when to when; the last may be in progress.
+        /// Its work, with the beginning and end of each; the last may be in progress.
         var history: [(since: UInt64, until: UInt64, work: ScriptedWork)] = []
         var ignoresPings = false
         var isPinged = false
@@ -29,7 +29,7 @@ public final class ScriptedLoop: PingableLoop, Sendable {
     private let monitor: ManualMonitor
     private let state = Mutex(State())
 
-    /// What it did is known of so many callbacks.
+    /// How many callbacks of its work are remembered.
     private static let historyCapacity = 4096
 
     init(name: String, monitor: ManualMonitor) {
@@ -42,11 +42,11 @@ public final class ScriptedLoop: PingableLoop, Sendable {
     public var pingsWithoutLocking: Bool { true }
     public func modeName(_ number: UInt32) -> String? { number == 0 ? nil : "default" }
 
-    /// Runs callbacks one after the other without a rest in between, then rests. Time passes meanwhile, for the other
+    /// Runs callbacks one after the other without idling in between, then becomes idle. Time passes meanwhile, for the other
     /// loops, too.
     /// - Parameters:
     ///   - duration: how long each of them takes.
-    ///   - times: how many there are.
+    ///   - times: the number of callbacks.
     public func work(for duration: Duration, _ work: ScriptedWork = .init(), times: Int = 1) {
         for _ in 0..<max(0, times) {
             begin(work)
@@ -55,7 +55,7 @@ public final class ScriptedLoop: PingableLoop, Sendable {
         end()
     }
 
-    /// Begins a callback, which lasts until the next one or ``end()``: so several loops can work at once.
+    /// Begins a callback, which lasts until the next one or until ``end()``: so several loops can work at once.
     public func begin(_ work: ScriptedWork = .init()) {
         endCurrentWork()
         state.withLock { state in
@@ -71,7 +71,7 @@ public final class ScriptedLoop: PingableLoop, Sendable {
         }
     }
 
-    /// Comes to rest. What there is to report of its work is reported now.
+    /// Becomes idle. What is to be reported about its work is reported now.
     public func end() {
         endCurrentWork()
         monitor.publishActivity(of: beacon) { now in
@@ -82,7 +82,8 @@ public final class ScriptedLoop: PingableLoop, Sendable {
         monitor.poll()
     }
 
-    /// Answers no ping for so long, whatever it says that it does: what ``StallRules/pingWhileWaiting`` and ``StallRules/ping`` find.
+    /// Answers no ping for this long, whatever activity it publishes: ``StallRules/pingWhileWaiting`` and ``StallRules/ping``
+    /// find this.
     public func ignorePings(for duration: Duration, _ work: ScriptedWork = .init()) {
         let since = monitor.now
         state.withLock { $0.ignoresPings = true }
@@ -101,7 +102,7 @@ public final class ScriptedLoop: PingableLoop, Sendable {
         answer()
     }
 
-    /// Answers a ping, if there is one and nothing keeps it from that.
+    /// Answers a ping, if there is one and nothing prevents it.
     private func answer() {
         let answers = state.withLock { state in
             guard state.isPinged, !state.ignoresPings, !beacon.activity.isWorking else { return false }
@@ -118,7 +119,7 @@ public final class ScriptedLoop: PingableLoop, Sendable {
         }
     }
 
-    /// What it did for the most part in this time.
+    /// Its main work in this period.
     func work(since: UInt64, for nanoseconds: UInt64) -> ScriptedWork {
         state.withLock { state in
             func overlap(_ done: (since: UInt64, until: UInt64, work: ScriptedWork)) -> Int64 {

@@ -3,8 +3,8 @@ public import LagActivity
 public import LagMonitor
 internal import Synchronization
 
-/// A monitor for tests: time moves when the test says so, loops do what the test says, and stalls come out as they would from a
-/// real one: by the same rules, through the same limits, to handlers and sinks.
+/// A monitor for tests: the test moves the time and controls the loops. Stalls are reported as by a real monitor: by the same
+/// rules, through the same limits, to handlers and sinks.
 ///
 /// ```swift
 /// import LagMonitor
@@ -18,14 +18,14 @@ internal import Synchronization
 /// #expect(alerts.titles == ["main: lock"])
 /// ```
 ///
-/// Nothing here sleeps or depends on the machine: a record is the same in every run, its `id` and `time` included (the
-/// time begins at 2026-01-01T00:00:00Z). It starts no thread. One thread at a time.
+/// Nothing here sleeps or depends on the machine: a record is the same in every run, including its `id` and `time` (the time
+/// begins at 2026-01-01T00:00:00Z). It starts no thread. One thread at a time.
 public final class TestMonitor: StallSource {
     private struct State {
         var loops: [String: ScriptedLoop] = [:]
     }
 
-    /// What records are made of and come to; the loops' link to it must not be to the kit itself.
+    /// What records are built from and where they go; the loops must not refer to the kit itself.
     private final class Storage: Sendable {
         let records = Mutex<[StallRecord]>([])
         let loops = Mutex<[String: WeakLoop]>([:])
@@ -43,9 +43,9 @@ public final class TestMonitor: StallSource {
 
     /// - Parameters:
     ///   - configuration: as for a real monitor.
-    ///   - sinks: get the lines, besides ``lines``.
-    /// - Throws: for a configuration that ``StallMonitor/start()`` would refuse; for the rules `frame` and `sampling`, which
-    ///   need a real thread; where libunwind is missing.
+    ///   - sinks: receive the lines, in addition to ``lines``.
+    /// - Throws: for a configuration that ``StallMonitor/start()`` would refuse; for the rules `frame` and `sampling`, which need
+    ///   a real thread; if libunwind is missing.
     public init(configuration: StallMonitorConfiguration = .init(), sinks: [any RecordSink] = []) throws(StallMonitorError) {
         let storage = Storage()
         self.storage = storage
@@ -58,7 +58,7 @@ public final class TestMonitor: StallSource {
         }
     }
 
-    /// With these rules, and no other change to the default configuration.
+    /// With these rules, and otherwise the default configuration.
     public convenience init(rules: StallRules) throws(StallMonitorError) {
         var configuration = StallMonitorConfiguration()
         configuration.rules = rules
@@ -67,7 +67,7 @@ public final class TestMonitor: StallSource {
 
     deinit { monitor.stop() }
 
-    /// The loop of this name; made and watched when it is first asked for. At most 16,384 of them.
+    /// The loop of this name; created and watched at its first use. At most 16,384 loops.
     public func loop(_ name: String = "main") -> ScriptedLoop {
         do {
             return try watch(name, rules: nil)
@@ -77,7 +77,7 @@ public final class TestMonitor: StallSource {
     }
 
     /// The same with rules of its own, for a loop that is not watched yet.
-    /// - Throws: as ``StallMonitor/watch(_:named:rules:)`` does.
+    /// - Throws: the errors of ``StallMonitor/watch(_:named:rules:)``.
     @discardableResult
     public func watch(_ name: String, rules: StallRules?) throws(StallMonitorError) -> ScriptedLoop {
         try state.withLock { state throws(StallMonitorError) in
@@ -91,7 +91,7 @@ public final class TestMonitor: StallSource {
         }
     }
 
-    /// Ends the watch of a loop: a stall in progress becomes an `abandoned` record. The next ``loop(_:)`` of its name is
+    /// Ends the watch of a loop: a stall in progress becomes an `abandoned` record. The next ``loop(_:)`` with its name returns
     /// another one.
     public func unwatch(_ loop: ScriptedLoop) {
         monitor.unwatch(loop)
@@ -101,12 +101,12 @@ public final class TestMonitor: StallSource {
     /// The test's time.
     public var now: MonotonicTime { MonotonicTime(nanoseconds: monitor.now) }
 
-    /// Lets time pass: loops that work go on with it, the others rest.
+    /// Lets time pass: loops that work continue to work, the others are idle.
     public func advance(by duration: Duration) { monitor.advance(by: UInt64(max(0, duration.wholeNanoseconds))) }
 
-    /// The records so far, in order, as handlers get them.
+    /// The records so far, in order, as handlers receive them.
     public var records: [StallRecord] {
-        // A record was given to the queue by the call that moved the time.
+        // The call that moved the time has passed the record to the queue.
         recordQueue.sync {}
         return storage.records.withLock { $0 }
     }
@@ -135,21 +135,21 @@ public final class TestMonitor: StallSource {
         monitor.addHandler(queue: queue, includesSuppressed: includesSuppressed, handler)
     }
 
-    /// Waits until every handler has returned from every record so far. Not on a queue that a handler needs.
-    /// - Parameter limit: for how long at most, in real time: a guard against a handler that hangs.
-    /// - Returns: false when that time is over.
+    /// Waits until every handler has returned from every record so far. Do not call it on a queue that a handler needs.
+    /// - Parameter limit: the maximum wait, in real time: a guard against a handler that hangs.
+    /// - Returns: false if that time is over.
     public func waitForHandlers(atMost limit: Duration = .seconds(30)) -> Bool {
         let deadline = MonotonicTime.now + limit
         while !monitor.handlersAreDone {
             guard MonotonicTime.now < deadline else { return false }
-            // No semaphore of the handlers' own would do: one that was cancelled never answers.
+            // A semaphore posted by the handlers would not work: a cancelled handler never answers.
             _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(1))
         }
         return true
     }
 
-    /// Ends every watch, as a real monitor's ``StallMonitor/stop()`` does: stalls in progress become `abandoned` records, and
-    /// the sinks are closed.
+    /// Ends every watch, like a real monitor's ``StallMonitor/stop()``: stalls in progress become `abandoned` records, and the
+    /// sinks are closed.
     public func stop() {
         monitor.stop()
         state.withLock { $0.loops.removeAll() }

@@ -3,16 +3,16 @@
     public import Tracing
 
     extension StallTrace {
-        /// The trace that the calling task is in, by whichever tracer the program has bootstrapped; nil: none.
+        /// The trace of the calling task, from whichever tracer the program has bootstrapped; nil: none.
         ///
         /// For `withStallContext(name: "GET /orders/:id", trace: .current)`.
         ///
-        /// Any task. A tracer is asked for the header that it would send to another service; not while no monitor wants contexts, for `withStallContext`
-        /// does not evaluate it then.
+        /// Any task. It asks the tracer for the header that it would send to another service. Not while no monitor wants
+        /// contexts, because then `withStallContext` does not evaluate it.
         public static var current: StallTrace? { ServiceContext.current.flatMap { StallTrace($0) } }
 
-        /// The trace of a service context, which any tracer of swift-distributed-tracing hands on as W3C's `traceparent`.
-        /// - Returns: nil where it is in no trace, or its tracer knows no such header.
+        /// The trace of a service context. Any tracer of swift-distributed-tracing passes it on as W3C's `traceparent`.
+        /// - Returns: nil if the context is in no trace, or its tracer does not support that header.
         public init?(_ context: ServiceContext) {
             var header: String?
             InstrumentationSystem.instrument.inject(context, into: &header, using: TraceParentInjector())
@@ -21,7 +21,7 @@
         }
     }
 
-    /// Keeps the one header.
+    /// Keeps only this header.
     private struct TraceParentInjector: Injector {
         func inject(_ value: String, forKey key: String, into carrier: inout String?) {
             if key.lowercased() == "traceparent" { carrier = value }

@@ -1,17 +1,18 @@
 public import LagMonitor
 
 extension StallMonitor {
-    /// Watches the pools that run tasks, until ``unwatch(_:)`` or ``stop()``. Before ``start()`` as well: they are watched from then on.
+    /// Watches the pools that run tasks, until ``unwatch(_:)`` or ``stop()``. It may be called before ``start()``: then the watch
+    /// begins with the start.
     ///
-    /// The default finds every task that keeps its thread for 150 ms or longer, also while other threads are free. It leaves out the pools of the priorities
-    /// `low` and `background`, which are for work that takes long: on Linux they have threads of their own, and do not delay the others.
-    /// At most 256 threads of all pools are watched at once for ``StallRules/callout``.
+    /// The default finds every task that keeps its thread for 150 ms or longer, even while other threads are free. It leaves out
+    /// the pools of the priorities `low` and `background`, which are for work that takes long: on Linux they have separate
+    /// threads, and do not delay the others. At most 256 threads of all pools are watched at once for ``StallRules/callout``.
     /// - Parameters:
-    ///   - priorities: each has a pool of its own on Linux. What `main` starts is `high`, a detached task `medium`, unless it says
+    ///   - priorities: each has a separate pool on Linux. What `main` starts is `high`, a detached task `medium`, unless it sets
     ///     something else.
-    ///   - rules: ``StallRules/callout`` for single threads, ``StallRules/ping`` for pools of which no thread is free, or both.
-    /// - Returns: the pools, for ``unwatch(_:)`` and ``pause(_:)``; watching once more would watch other ones.
-    /// - Throws: what ``watch(_:named:rules:)`` throws, but for ``StallMonitorError/notRunning``; then none of them is watched.
+    ///   - rules: ``StallRules/callout`` for single threads, ``StallRules/ping`` for pools without a free thread, or both.
+    /// - Returns: the pools, for ``unwatch(_:)`` and ``pause(_:)``; watching again would watch other objects.
+    /// - Throws: the errors of ``watch(_:named:rules:)``, except ``StallMonitorError/notRunning``; then none of them is watched.
     @discardableResult
     public func watchConcurrencyPool(
         _ priorities: [TaskPriority] = [.high, .medium],

@@ -2,14 +2,15 @@ internal import CLagLinux
 internal import Glibc
 internal import Synchronization
 
-/// Counts the jobs that one thread begins, while it matters whether it is still at the same one. The watchdog's thread alone.
+/// Counts the jobs that one thread begins, while it matters whether it is still at the same one. Only the watchdog's thread.
 ///
-/// By a breakpoint of the processor, which the thread does not notice; a job costs it a µs more while it is counted, and a switch to another thread half a one.
-/// Where the kernel gives none (`kernel.perf_event_paranoid`, a seccomp filter, as containers mostly have), jobs are not counted.
+/// It uses a breakpoint of the processor, which the thread does not notice. While it counts, each job costs a µs more, and a
+/// switch to another thread half a µs. If the kernel refuses it (`kernel.perf_event_paranoid`, a seccomp filter, as in most
+/// containers), jobs are not counted.
 struct JobCounter: ~Copyable {
     private var descriptor: Int32 = -1
 
-    /// The kernel does not permit it to this process.
+    /// The kernel does not permit it for this process.
     private static let isRefused = Atomic<Bool>(false)
 
     deinit { if descriptor >= 0 { Glibc.close(descriptor) } }
@@ -17,11 +18,11 @@ struct JobCounter: ~Copyable {
     /// How many jobs it has counted; nil: it does not count.
     var begun: UInt64? { descriptor >= 0 ? cll_breakpoint_count(descriptor) : nil }
 
-    /// Begins to count, if it does not and it is possible. Some 20 µs.
+    /// Starts counting, if possible and not started yet. Some 20 µs.
     mutating func open(_ tid: Int32, function: UInt64) {
         guard descriptor < 0, function != 0, !Self.isRefused.load(ordering: .relaxed) else { return }
         descriptor = cll_job_counter_open(tid, function)
-        // No such thread, or no descriptor left, says nothing of the next one.
+        // A missing thread, or a lack of descriptors, does not mean that the next one fails.
         if descriptor == -EPERM || descriptor == -EACCES || descriptor == -ENOENT || descriptor == -EOPNOTSUPP {
             Self.isRefused.store(true, ordering: .relaxed)
         }

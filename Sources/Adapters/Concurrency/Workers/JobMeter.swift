@@ -1,35 +1,37 @@
 internal import LagActivity
 internal import LagModel
 
-/// What one sample says of a thread of a pool.
+/// The result of one sample of a pool's thread.
 struct JobSample: Sendable, Equatable {
-    /// Which job it runs; 0: none.
+    /// The job that it runs; 0: none.
     var job: UInt64
-    /// What its CPU clock stands at.
+    /// The value of its CPU clock.
     var cpuNanoseconds: UInt64 = 0
-    /// How often it has gone to sleep by itself; nil: not read, because it has not run since the last sample, or the kernel does not say.
+    /// How often it has gone to sleep voluntarily; nil: not read, because it has not run since the last sample, or the kernel
+    /// does not report it.
     var sleeps: UInt64?
     /// Whether it sleeps now.
     var isAsleep = false
-    /// How many jobs it has begun since they are counted; nil: they are not.
+    /// How many jobs it has begun since counting started; nil: not counted.
     var begun: UInt64?
 
     init(job: UInt64) { self.job = job }
 }
 
-/// Finds out from samples of a thread for how long it has run one job. Pure: times are passed in.
+/// Determines from samples of a thread how long it has run one job. Pure: times are passed in.
 ///
-/// That two samples show the same job does not mean that it ran all the time: a task that awaits gives its thread back, and may be given the same one a
-/// moment later. So a job goes on from one sample to the next only where there is proof:
+/// If two samples show the same job, it has not necessarily run all the time: a task that awaits releases its thread, and may get
+/// the same one a moment later. So a job continues from one sample to the next only if there is proof:
 /// - the thread has not run in between; or
 /// - jobs are counted, and it has begun none; or
-/// - it has not gone to sleep in between, but for the sleep that it is in now, within the job. A thread of a pool sleeps when it has nothing to do. This
-///   leaves open a task that gives its thread up (`Task.yield()`) and gets it back at once, all the time: only a count of jobs shows that.
+/// - it has not gone to sleep in between, except for its present sleep, within the job. A thread of a pool sleeps when it has
+///   nothing to do. This does not exclude a task that yields its thread (`Task.yield()`) and gets it back at once, all the time:
+///   only a count of jobs shows that.
 ///
 /// Otherwise another job has begun since the last sample.
 struct JobMeter: Sendable {
     enum Step: Sendable, Equatable {
-        /// As before.
+        /// No change.
         case nothing
         /// A job has ended, ``ended``.
         case rest
@@ -41,31 +43,31 @@ struct JobMeter: Sendable {
 
     private var last: JobSample?
     private var lastNanoseconds: UInt64
-    /// When the present job began: between two samples, and for certain at the latter.
+    /// When the present job began: between two samples, and certainly by the second.
     private(set) var began = TimeBounds.exact(0)
     /// When the last one ended.
     private(set) var ended = TimeBounds.exact(0)
-    /// Whether the last samples have shown one and the same number, be it one job or several.
+    /// Whether the last samples have shown the same number, whether it is one job or several.
     private(set) var isRepeated = false
 
-    /// - Parameter since: when the thread was not yet at work, or not yet there.
+    /// - Parameter since: when the thread was not working yet, or did not exist yet.
     init(since: UInt64) { lastNanoseconds = since }
 
     var isAtWork: Bool { (last?.job ?? 0) != 0 }
 
-    /// The number of the task whose job that is (`cll_job.task`); nil: no job of a task.
+    /// The number of the job's task (`cll_job.task`); nil: not a task's job.
     var taskNumber: UInt32? {
         guard let job = last?.job, job >> 32 == 1 else { return nil }
         return UInt32(truncatingIfNeeded: job)
     }
 
-    /// Whether more than its CPU clock has to be read of a thread at this job: it has run, or nothing is known of it yet.
+    /// Whether more than the CPU clock must be read for a thread at this job: it has run, or nothing is known about it yet.
     func wantsMore(_ job: UInt64, cpuNanoseconds: UInt64) -> Bool {
         guard let last, last.job == job else { return true }
         return last.cpuNanoseconds != cpuNanoseconds || last.sleeps == nil
     }
 
-    /// If the thread was at rest at the last sample, it still was at that time: it has not run in between.
+    /// If the thread was idle at the last sample, it still was at that time: it has not run in between.
     mutating func recordRest(until time: UInt64) {
         if let last, last.job == 0 { lastNanoseconds = max(lastNanoseconds, time) }
     }
@@ -74,15 +76,15 @@ struct JobMeter: Sendable {
     mutating func beginCounting(at begun: UInt64) { last?.begun = begun }
 
     /// - Parameters:
-    ///   - now: before the thread was sampled.
-    ///   - seen: after that.
+    ///   - now: the time before the thread was sampled.
+    ///   - seen: the time after that.
     mutating func observe(_ sample: JobSample, at now: UInt64, seen: UInt64) -> Step {
         let before = last
         let wasAtWork = isAtWork
         let since = lastNanoseconds
         var sample = sample
         isRepeated = wasAtWork && before?.job == sample.job
-        // What was not read is what it was.
+        // Values that were not read are unchanged.
         if isRepeated, sample.sleeps == nil, before?.cpuNanoseconds == sample.cpuNanoseconds { sample.sleeps = before?.sleeps }
         last = sample
         lastNanoseconds = now
@@ -91,12 +93,12 @@ struct JobMeter: Sendable {
         let bounds = TimeBounds(since, likely: since + seen.saturatingDifference(since) / 2, seen)
         if wasAtWork { ended = bounds }
         guard sample.job != 0 else { return .rest }
-        // For certain it is at it only since now.
+        // It is certainly at it only since now.
         began = TimeBounds(since, likely: seen, seen)
         return wasAtWork ? .next : .work
     }
 
-    /// Whether a sample is of the job of the last one.
+    /// Whether a sample shows the job of the last one.
     func isContinued(_ sample: JobSample) -> Bool {
         guard let last, last.job != 0, sample.job == last.job else { return false }
         return Self.isSame(last, sample)
@@ -110,7 +112,7 @@ struct JobMeter: Sendable {
         return sleeps.saturatingDifference(sleepsBefore) <= (now.isAsleep ? 1 : 0)
     }
 
-    /// The first use of a type may take memory.
+    /// The first use of a type may allocate.
     static func warmUp() {
         var meter = JobMeter(since: 0)
         for number in 1...6 as ClosedRange<UInt64> {

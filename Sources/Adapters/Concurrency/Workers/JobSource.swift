@@ -1,22 +1,23 @@
 internal import CLagLinux
 internal import LagActivity
 
-/// Where it is read which job a thread of a pool runs.
+/// Reads which job a thread of a pool runs.
 struct JobSource: Sendable {
     enum Work: Sendable {
         /// Jobs of tasks: a number for each task.
         case tasks
-        /// Blocks of a dispatch queue: the queue. One that goes from block to block without a rest is at one job.
+        /// Blocks of a dispatch queue: the number is the queue. A thread that goes from block to block without idling is at one
+        /// job.
         case queues
     }
 
-    /// The function that begins each job; 0: not known, and none can be counted.
+    /// The function that begins each job; 0: not known, and jobs cannot be counted.
     let function: UInt64
     private let work: Work
     private let slots: cll_job_slots
     private let mainQueue: UInt64
 
-    /// - Parameter slots: nil is returned where what the work needs is not known of them.
+    /// - Parameter slots: returns nil if they lack what this kind of work needs.
     init?(_ work: Work, slots: cll_job_slots) {
         switch work {
         case .tasks: guard slots.task != 0 else { return nil }
@@ -28,8 +29,8 @@ struct JobSource: Sendable {
         mainQueue = UInt64(UInt(bitPattern: cll_pool_main_queue()))
     }
 
-    /// What a thread runs now; 0: no job, or one of the main queue, which is watched as such (`PingedQueue`). Nil: the thread is gone. Some
-    /// µs; no lock, no allocation, and the thread notices nothing.
+    /// What a thread runs now; 0: no job, or one of the main queue, which is watched separately (`PingedQueue`). Nil: the thread
+    /// is gone. Some µs; no lock, no allocation, and not noticeable to the thread.
     func job(of thread: JobThread) -> UInt64? {
         guard let found = thread.read(slots) else { return nil }
         if found.queue != 0, found.queue == mainQueue { return 0 }

@@ -5,14 +5,14 @@ package import LagMonitor
 
 /// A pool whose threads are found by their name.
 protocol NamedPool: WorkerPool {
-    /// Nil: it cannot be found out what a thread runs.
+    /// Nil: it cannot be determined what a thread runs.
     var jobs: JobSource? { get }
 
-    /// That of its threads, as the kernel has it.
+    /// The name of its threads in the kernel.
     var threadName: cll_name { get }
 
-    /// Fills in the kernel's ids of the pool's threads, as many as there is room for, whatever they do at present. Some 6 µs a thread of the process.
-    /// - Returns: how many.
+    /// Fills in the kernel's ids of the pool's threads, as many as fit, whatever they do now. Some 6 µs a thread of the process.
+    /// - Returns: their number.
     func findThreads(_ tids: UnsafeMutableBufferPointer<Int32>) -> Int
 }
 

@@ -4,10 +4,11 @@ internal import LagActivity
 internal import LagCapture
 internal import LagModel
 
-/// A thread of a pool, as a loop that is sampled: a turn of it is one job.
+/// A thread of a pool, as a sampled loop: one turn is one job.
 ///
-/// Its beacon is written by the watchdog's thread (``WorkerSampler``), from what can be read of the thread without its taking part.
-// Unchecked: the beacon, the identity and the name are immutable; the rest is the watchdog's thread's alone.
+/// The watchdog's thread (``WorkerSampler``) writes its beacon, from what it can read of the thread without the thread's
+/// participation.
+// Unchecked: the beacon, the identity and the name are immutable; only the watchdog's thread uses the rest.
 final class PoolWorker: JobLoop, @unchecked Sendable {
     let beacon = ActivityBeacon()
     let thread: ThreadIdentity
@@ -16,14 +17,15 @@ final class PoolWorker: JobLoop, @unchecked Sendable {
     private let handle: JobThread
     private var meter: JobMeter
     private var counter = JobCounter()
-    /// What the pool's threads are called; nil: this one was seen to be called so while it ran a job.
+    /// The name of the pool's threads; nil: this thread had that name while it ran a job.
     private var expectedName: cll_name?
     private(set) var sampledStretches = SampledStretches()
 
     /// - Parameters:
     ///   - name: the pool's.
-    ///   - threadName: of the pool's threads.
-    ///   - since: when the thread was not there yet, or not watched yet (`CLOCK_MONOTONIC`, nanoseconds): nothing before that counts.
+    ///   - threadName: the name of the pool's threads.
+    ///   - since: when the thread did not exist yet, or was not watched yet (`CLOCK_MONOTONIC`, nanoseconds): nothing before that
+    ///     counts.
     init(_ handle: JobThread, of source: JobSource, named name: String, threads threadName: cll_name, since: UInt64) {
         expectedName = threadName
         self.handle = handle
@@ -40,12 +42,12 @@ final class PoolWorker: JobLoop, @unchecked Sendable {
 
     var isAtSameJob: Bool { read().map { meter.isContinued($0) } ?? false }
 
-    /// For how long it has run the present one, for certain.
+    /// How long it has certainly run the present job.
     func age(at now: UInt64) -> UInt64 { meter.isAtWork ? now.saturatingDifference(meter.began.latest) : 0 }
 
-    /// Samples, and publishes. Of a thread at rest some µs, of one at work some 20.
-    /// - Parameter restedUntil: a thread that was at rest at its last sample still was then.
-    /// - Returns: whether the thread is still there, and the pool's.
+    /// Samples, and publishes. For an idle thread some µs, for a working one some 20.
+    /// - Parameter restedUntil: if the thread was idle at its last sample, it still was at this time.
+    /// - Returns: whether the thread still exists, and still belongs to the pool.
     func sample(at now: UInt64, restedUntil: UInt64) -> Bool {
         guard let found = read(), found.job == 0 || isOfPool() else {
             if meter.isAtWork { sampledStretches.end(at: TimeBounds(meter.began.latest, likely: now, now)) }
@@ -59,18 +61,18 @@ final class PoolWorker: JobLoop, @unchecked Sendable {
         if !meter.isAtWork {
             counter.close()
         } else if meter.isRepeated {
-            // Whether it is one job matters only of those that last.
+            // Whether it is one job matters only if it lasts.
             counter.open(handle.tid, function: source.function)
             if found.begun == nil, let begun = counter.begun {
-                // What began before it was counted would be taken for the same job.
+                // Otherwise a job that began before counting would be taken for the same job.
                 if hasStayed(since: found) { meter.beginCounting(at: begun) } else { counter.close() }
             }
         }
         return true
     }
 
-    /// A thread is found by its name, and one that is just made has that of its maker, which may be of another pool, until it first runs. Asked once, of
-    /// one that runs a job.
+    /// A thread is found by its name. A new thread has its creator's name until it first runs, and the creator may belong to
+    /// another pool. Checked once, when it runs a job.
     private func isOfPool() -> Bool {
         guard var name = expectedName else { return true }
         guard cll_pool_has_thread(&name, handle.tid) != 0 else { return false }
@@ -78,14 +80,15 @@ final class PoolWorker: JobLoop, @unchecked Sendable {
         return true
     }
 
-    /// Whether the thread has not slept since it was sampled, on a busy machine a while ago: so it is at the same job.
+    /// On a busy machine, its sample may be a while ago. Whether the thread has not slept since then: if so, it is at the same
+    /// job.
     private func hasStayed(since sample: JobSample) -> Bool {
         if cll_thread_cpu_ns(handle.tid) == sample.cpuNanoseconds { return true }
         guard let sleeps = sample.sleeps, let state = ThreadState(tid: handle.tid) else { return false }
         return state.voluntarySwitches == sleeps
     }
 
-    /// It is not sampled any more.
+    /// It is no longer sampled.
     func stopCounting() { counter.close() }
 
     /// Nil: the thread is gone.
@@ -101,7 +104,7 @@ final class PoolWorker: JobLoop, @unchecked Sendable {
             sample.sleeps = state.voluntarySwitches
             sample.isAsleep = !state.isRunnable
         }
-        // What was read in between belongs to the job only if it still runs.
+        // What was read in between belongs to the job only if the job still runs.
         guard let again = source.job(of: handle) else { return nil }
         return again == job ? sample : JobSample(job: 0)
     }

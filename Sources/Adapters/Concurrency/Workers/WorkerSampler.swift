@@ -5,14 +5,16 @@ internal import LagDetection
 internal import LagModel
 internal import Synchronization
 
-/// Samples the threads of pools of this process, and says when others are to be searched for.
+/// Samples the threads of this process's pools, and requests a search when there may be others.
 ///
-/// Cost: while no other thread of the process runs and no job is in progress, three readings of a clock at each tick (50 ms, where a rule does not say
-/// otherwise), however many threads there are. Otherwise some µs for each thread of a pool, and 20 for each that runs a job: at each tick, once more after one
-/// that finds a new job, and more often while a job lasts that may be a stall. Where no pool is watched, nothing.
+/// Cost: while no other thread of the process runs and no job is in progress, three readings of a clock at each tick (50 ms,
+/// unless a rule sets another interval), however many threads there are. Otherwise some µs for each thread of a pool, and 20 for
+/// each that runs a job: at each tick, once more after a tick that finds a new job, and more often while a job lasts that may be
+/// a stall. Nothing if no pool is watched.
 ///
-/// Threads: ``sample(at:)`` and ``prepareNextSample()`` are the watchdog's; all else is for one thread at a time, which is not the watchdog's.
-// Unchecked: who may touch a place is said by its state; what is the watchdog's alone is said there.
+/// Threads: ``sample(at:)`` and ``prepareNextSample()`` are the watchdog's; everything else is for one thread at a time, other
+/// than the watchdog's.
+// Unchecked: a place's state determines which thread may access it; what belongs only to the watchdog is marked.
 final class WorkerSampler: ExternalSampler, @unchecked Sendable {
     /// Threads that can be watched at once.
     static let capacity = 256
@@ -22,9 +24,9 @@ final class WorkerSampler: ExternalSampler, @unchecked Sendable {
         case free
         /// The watchdog samples it.
         case active
-        /// The owner wants it back.
+        /// The owner has requested it back.
         case closing
-        /// The thread is gone, or the owner wanted it back: the watchdog does not touch it any more.
+        /// The thread is gone, or the owner requested the place back: the watchdog does not touch it any more.
         case ended
     }
 
@@ -36,10 +38,10 @@ final class WorkerSampler: ExternalSampler, @unchecked Sendable {
     private let places = (0..<WorkerSampler.capacity).map { _ in Place() }
     /// Places below it may be in use.
     private let used = Atomic<Int>(0)
-    /// Between two samples; `.max`: no pool is watched.
+    /// Time between two samples; `.max`: no pool is watched.
     private let interval = Atomic<UInt64>(.max)
     private let hasChanged = Atomic<Bool>(false)
-    /// Threads that the next search finds may have come since then; 0: none is asked for.
+    /// Since when the threads that the next search finds may have been created; 0: no search is requested.
     private let searchSince = Atomic<UInt64>(0)
     private let wantSearch: @Sendable () -> Void
 
@@ -52,25 +54,25 @@ final class WorkerSampler: ExternalSampler, @unchecked Sendable {
     /// 0: no pool was watched.
     private var lastNanoseconds: UInt64 = 0
 
-    /// A job that may be a stall is sampled so often: so much is not known of when it ends.
+    /// The interval between samples of a job that may be a stall: its end is known with this precision.
     private static let closeNanoseconds: UInt64 = 10_000_000
-    /// Of one that has lasted for so many intervals that is little.
+    /// For a job that has lasted this many intervals, a precision of one interval is good enough.
     private static let closeIntervals: UInt64 = 64
-    /// The kernel counts a running thread's time at its own tick: so much of it may not be known yet.
+    /// The kernel updates a running thread's time at its own tick: this much may not be counted yet.
     private static let uncountedNanoseconds: UInt64 = 10_000_000
 
-    /// - Parameter wantSearch: called by the watchdog when threads may have come: neither locks nor allocates.
+    /// - Parameter wantSearch: the watchdog calls it when new threads may exist: it must neither lock nor allocate.
     init(wantSearch: @escaping @Sendable () -> Void) { self.wantSearch = wantSearch }
 
     // MARK: The owner's side
 
-    /// How often jobs in progress are sampled; nil: no pool is watched any more.
+    /// The interval for sampling jobs in progress; nil: no pool is watched any more.
     func setInterval(_ nanoseconds: UInt64?) {
         interval.store(nanoseconds ?? .max, ordering: .releasing)
         hasChanged.store(true, ordering: .releasing)
     }
 
-    /// A search begins: since when the threads that it finds may have come.
+    /// A search begins. Returns since when the threads that it finds may have been created.
     func takeSearch() -> UInt64 {
         let since = searchSince.exchange(0, ordering: .acquiringAndReleasing)
         return since > 0 ? since : clb_now_ns()
@@ -80,7 +82,7 @@ final class WorkerSampler: ExternalSampler, @unchecked Sendable {
     var hasFreePlace: Bool { places.contains { $0.state.load(ordering: .acquiring) == .free } }
 
     /// Samples a thread from now on.
-    /// - Returns: its place; nil: there is none left.
+    /// - Returns: its place; nil: none is left.
     func add(_ worker: PoolWorker) -> Int? {
         guard let index = places.firstIndex(where: { $0.state.load(ordering: .acquiring) == .free }) else { return nil }
         places[index].worker = worker
@@ -90,13 +92,13 @@ final class WorkerSampler: ExternalSampler, @unchecked Sendable {
         return index
     }
 
-    /// Asks for a place back: it is there when ``release(_:)`` says so.
+    /// Requests a place back: ``release(_:)`` returns whether it is free.
     func close(_ index: Int) {
         _ = places[index].state.compareExchange(expected: .active, desired: .closing, ordering: .acquiringAndReleasing)
         hasChanged.store(true, ordering: .releasing)
     }
 
-    /// Takes a place back whose thread is gone, or which was closed.
+    /// Takes back a place whose thread is gone, or which was closed.
     /// - Returns: false while the watchdog may still use it.
     func release(_ index: Int) -> Bool {
         guard places[index].state.load(ordering: .acquiring) == .ended else { return false }
@@ -107,34 +109,34 @@ final class WorkerSampler: ExternalSampler, @unchecked Sendable {
 
     // MARK: The watchdog's side
 
-    /// - Returns: whether a thread is, or was, at a job.
+    /// - Returns: whether a thread is, or was, running a job.
     func sample(at now: UInt64) -> Bool {
         guard interval.load(ordering: .acquiring) != .max || hasChanged.load(ordering: .relaxed) else {
             lastNanoseconds = 0
             return false
         }
-        // What was before the first pool, or before this one, is nobody's.
+        // Time before the first pool, or before this one, does not count.
         if lastNanoseconds == 0 {
             lastNanoseconds = now
             news = WorkerNews(at: now)
         }
-        // No thread that rested, or did not exist, at the last sample had begun by then.
+        // A thread that was idle, or did not exist, at the last sample had not begun by then.
         let last = lastNanoseconds.saturatingDifference(Self.uncountedNanoseconds)
         let present = cll_cpu_of_others()
         let hasRun = present.at_least_ns > others.at_most_ns
         let isNews = hasChanged.exchange(false, ordering: .acquiringAndReleasing)
         if hasRun { others = present }
-        // What has not run since is where it was.
+        // A thread that has not run since is where it was.
         let wasAtWork = isAtWork
         if hasRun || isNews || isAtWork { sampleAll(at: now, since: last) }
-        // A loop that has just come to a rest, or to its end, is scanned once more.
+        // A loop that has just become idle, or ended, is scanned once more.
         let isWanted = isNews || wasAtWork || isAtWork || hasEnded
         if hasRun || isNews || news.isExpecting { lookForThreads(at: now, since: last) }
         lastNanoseconds = interval.load(ordering: .acquiring) == .max ? 0 : now
         return isWanted
     }
 
-    /// - Parameter last: threads that were at rest then, when they were last sampled, still were at that time.
+    /// - Parameter last: threads that were idle at their last sample still were at this time.
     private func sampleAll(at now: UInt64, since last: UInt64) {
         let isSecond = isInDoubt
         (isAtWork, isInDoubt) = (false, false)
@@ -160,7 +162,8 @@ final class WorkerSampler: ExternalSampler, @unchecked Sendable {
                 guard worker.isAtWork else { break }
                 isAtWork = true
                 let age = worker.age(at: now)
-                // Of one that has just begun, whether it lasts (once: on a busy pool there is always one); of one that lasts, when it ends.
+                // For a job that has just begun: whether it lasts (once: on a busy pool there is always one). For one that lasts:
+                // when it ends.
                 if (!isSecond && age < Self.closeNanoseconds) || (age >= interval / 2 && age / interval < Self.closeIntervals) {
                     isInDoubt = true
                 }

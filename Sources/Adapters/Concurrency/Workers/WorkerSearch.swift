@@ -5,12 +5,12 @@ internal import LagDetection
 internal import LagModel
 internal import LagMonitor
 
-/// Finds the threads of watched pools, and has each of them watched while it is there.
+/// Finds the threads of watched pools, and starts a watch for each while it exists.
 ///
-/// A thread of its own, which sleeps until the watchdog says that threads may have come: finding them takes files, memory and locks. It is there only where
-/// a pool is watched. Everything else is for any thread.
+/// A separate thread, which sleeps until the watchdog reports possible new threads: finding them takes files, memory and locks.
+/// It exists only while a pool is watched. Everything else is for any thread.
 final class WorkerSearch: PoolWatch {
-    /// A pool that somebody watches.
+    /// A watched pool.
     private struct Interest {
         let pool: any NamedPool
         let jobs: JobSource
@@ -24,7 +24,7 @@ final class WorkerSearch: PoolWatch {
 
     private struct State {
         var interests: [Interest] = []
-        /// Places in the sampler that nobody needs any more.
+        /// Places in the sampler that are no longer needed.
         var closing: [Int] = []
         var thread: WorkerThread?
         var watchdog: Watchdog?
@@ -64,9 +64,9 @@ final class WorkerSearch: PoolWatch {
             state.watchdog = watchdog
             state.interests.append(Interest(pool: pool, jobs: jobs, name: name, owner: owner, rules: rules))
             setInterval(of: state)
-            // What its threads did before is not known.
+            // The earlier work of its threads is not known.
             search(&state, since: clb_now_ns())
-            // Also of a pool that has no threads yet: samples notice when they come.
+            // Even if a pool has no threads yet: samples notice new ones.
             watchdog.wake()
         }
     }
@@ -87,7 +87,7 @@ final class WorkerSearch: PoolWatch {
             state.watchdog?.wake()
             return true
         }
-        // Places are free when the watchdog has seen it.
+        // Places become free when the watchdog has seen the change.
         if isChanged { semaphore.post() }
     }
 

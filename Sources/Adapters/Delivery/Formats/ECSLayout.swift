@@ -1,10 +1,11 @@
 internal import LagOutput
 
-/// Elastic Common Schema 8, as nested objects: no key has a dot.
+/// Elastic Common Schema 8, as nested objects: no key contains a dot.
 ///
-/// What the schema has no field for stands under `lagmonitor`, with the native names. The stack is `error.stack_trace`, a frame a line.
+/// Data for which the schema has no field is under `lagmonitor`, with the native names. The stack is `error.stack_trace`, one
+/// frame per line.
 struct ECSLayout: SubjectLayout {
-    /// The version whose fields are used: the first of 8 with all of them.
+    /// The version of the used fields: the first version 8 that has all of them.
     private static let version: StaticString = "8.11.0"
 
     func write(_ event: LineSubject, _ detail: LineDetail, context: ProcessContext, to writer: inout JSONLineWriter) {
@@ -46,7 +47,7 @@ struct ECSLayout: SubjectLayout {
         }
         if let stall = event.stall {
             writer.object("error") {
-                // What an error is of, to those who group by it.
+                // The kind of error, for grouping.
                 $0.key("type")
                 $0.value {
                     JSONEscaping.append("stall.", to: &$0)
@@ -73,7 +74,7 @@ struct ECSLayout: SubjectLayout {
         writer.endLine()
     }
 
-    /// `container`, `orchestrator`, and `kubernetes` as Elastic's own agents have it beside the schema.
+    /// `container`, `orchestrator`, and `kubernetes` in the form of Elastic's own agents, beside the schema.
     private func write(_ resource: ProcessResource, _ caps: StringCaps, to writer: inout JSONLineWriter) {
         if let container = resource.containerID { writer.object("container") { $0.field("id", container, caps.hash) } }
         guard
@@ -121,7 +122,7 @@ struct ECSLayout: SubjectLayout {
         writer.value(event.lineID)
         guard let stall = event.stall else { return }
         writer.field("reason", stall.cause.rawValue, caps.word)
-        // Nanoseconds, and the schema's type is a long.
+        // Nanoseconds; the schema's type is a long.
         writer.field("duration", min(stall.durationNanoseconds, UInt64(Int64.max)))
         guard caps.keepsOptional else { return }
         writer.key("start")

@@ -1,6 +1,6 @@
 public import LagOutput
 
-/// A sink whose lines have a format of their own, whatever the monitor's is.
+/// A sink whose lines have a format of their own, regardless of the monitor's format.
 ///
 /// ```swift
 /// import LagMonitor
@@ -8,7 +8,7 @@ public import LagOutput
 ///
 /// StallMonitor(sinks: [try FileSink(path: "stalls.jsonl"), FormattedSink(try StreamSink(.tcp(host: "127.0.0.1", port: 6000)), .ecs)])
 /// ```
-/// A sink whose destination understands one format alone (``RecordSink/format``) keeps that one.
+/// A sink whose destination accepts only one format (``RecordSink/format``) keeps that one.
 public final class FormattedSink: RecordSink {
     public let format: RecordFormat?
     private let sink: any RecordSink

@@ -1,6 +1,6 @@
 internal import LagOutput
 
-/// One field of the native schema, on its way into another format.
+/// One field of the native schema, for another format.
 struct LineField {
     let definition: FieldDefinition
     let value: FieldValue
@@ -9,10 +9,10 @@ struct LineField {
     /// As in the native line: no escaping needed.
     var name: StaticString { definition.name }
 
-    /// A text whose end says more than its beginning.
+    /// A text whose end is more important than its beginning.
     var keepsEnd: Bool { if case .path = definition.content { true } else { false } }
 
-    /// A stall's fields that formats have no place of their own for, in the order of the native line.
+    /// A stall's fields for which formats have no place of their own, in the order of the native line.
     static func all(of record: StallRecord, _ caps: StringCaps, _ context: ProcessContext) -> [LineField] {
         FieldTable.stall.compactMap { field in
             guard field.formats.contains(.fields), field.priority <= caps.priority else { return nil }
@@ -20,7 +20,7 @@ struct LineField {
         }
     }
 
-    /// What says where the process runs, with OpenTelemetry's name.
+    /// The fields about where the process runs, with OpenTelemetry's names.
     static func resource(_ caps: StringCaps, _ context: ProcessContext) -> [(attribute: StaticString, field: LineField)] {
         FieldTable.surroundings.compactMap { field in
             guard let attribute = field.resourceAttribute, field.priority <= caps.priority,
@@ -30,14 +30,14 @@ struct LineField {
         }
     }
 
-    /// The same of a notice; what names the stalls and the time that it is about comes last.
+    /// The same for a notice; the fields that identify the stalls and their time come last.
     static func all(of notice: Notice, _ caps: StringCaps, _ context: ProcessContext) -> [LineField] {
         let fields = FieldTable.fields(of: notice.event).filter {
             $0.formats.contains(.fields)
                 && (caps.priority > .always || $0.priority == .always || $0.field == .droppedTotal)
         }
         return (fields.filter { !isLate($0.field) } + fields.filter { isLate($0.field) }).compactMap { field in
-            // Their texts are short, and are what a notice is about.
+            // Their texts are short, and are the subject of the notice.
             let maxBytes = StringCaps.widest[field.cap]
             return field.value(of: notice, context).map { LineField(definition: field, value: $0, maxBytes: maxBytes) }
         }

@@ -1,23 +1,23 @@
 internal import LagOutput
 
-/// A record or a notice as the formats other than the native one see it.
+/// A record or a notice for the formats other than the native one.
 ///
-/// What every format has a place of its own for is a member here; the rest comes as a list of native fields.
+/// Data for which every format has a place of its own is a member here; the rest is a list of native fields.
 struct LineSubject {
     /// `event` of the native line.
     let event: LineEvent
-    /// Distinguishes this line from every other, also from other lines of the same stall; the same whenever it is made.
+    /// Distinguishes this line from every other, including other lines of the same stall; it is the same whenever it is created.
     let lineID: StallID
     /// `time`.
     let realtimeNanoseconds: Int64
     let severity: StallRecord.Severity
     let message: String
-    /// What this is about, if it is one stall.
+    /// The stall, if this is about one.
     var stall: StallRecord?
-    /// Groups lines; nil: those of this event belong together.
+    /// Groups lines; nil: the lines of this event belong together.
     var fingerprint: String?
     var culprit: String?
-    /// What this is about, if it is no stall.
+    /// The notice, if this is not about a stall.
     private var notice: Notice?
 
     /// The stalled thread's stack, leaf first.
@@ -34,7 +34,7 @@ struct LineSubject {
         return owners
     }
 
-    /// A pool's threads with a stack of their own, by what they were found doing; not those that have the record's.
+    /// A pool's threads with stacks of their own, by what they were found doing; without those that have the record's stack.
     var workers: [StallRecord.WorkerGroup] { stall?.workers.filter { !$0.frames.isEmpty && !$0.threadIDs.isEmpty } ?? [] }
 
     /// The native fields that have no other place, in the order of the native line.
@@ -54,7 +54,7 @@ struct LineSubject {
         culprit = record.culprit
     }
 
-    /// A notice has its own time, and an id made of what it says.
+    /// A notice has its own time, and an id derived from its content.
     init(_ notice: Notice) {
         event = notice.event
         realtimeNanoseconds = notice.time.realtimeNanoseconds
@@ -63,7 +63,7 @@ struct LineSubject {
         self.notice = notice
         fingerprint = notice.fingerprint
         culprit = notice.culprit
-        // Of what distinguishes notices, as far as the native line says it: who makes the event of that has the same id.
+        // Derived from what distinguishes notices in the native line: recreating the event from that line gives the same id.
         let subject = notice.loss?.reason.rawValue ?? notice.fingerprint ?? ""
         var hash = StableHash()
         hash.combine("\(event.rawValue) \(notice.time.monotonicNanoseconds / 1000) \(subject)".utf8)
@@ -76,7 +76,7 @@ struct LineSubject {
 }
 
 extension StallID {
-    /// The id itself for the `end`; another one for each other line of the stall.
+    /// The id itself for the `end`; a different one for each other line of the stall.
     fileprivate func variant(of phase: StallRecord.Phase) -> StallID {
         let number: UInt64 =
             switch phase {
@@ -84,7 +84,7 @@ extension StallID {
             case .begin: 1
             case .abandoned: 2
             }
-        // The bits, not the time: an id that was read may have a time that 64 bits of nanoseconds cannot express.
+        // The bits, not the time: an id that was read may have a time that 64 bits of nanoseconds cannot represent.
         return StallID(high: high, low: low ^ number)
     }
 }

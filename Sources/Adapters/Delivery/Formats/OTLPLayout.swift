@@ -3,9 +3,9 @@ internal import LagOutput
 /// OTLP logs in the JSON encoding (OTLP 1.x, "JSON Protobuf Encoding"): an `ExportLogsServiceRequest` a line.
 ///
 /// 64-bit integers are strings of decimal digits, enumerations are numbers, names are lowerCamelCase. Attributes have the names
-/// of OpenTelemetry's semantic conventions (`thread.id`, `code.function.name`, `code.stacktrace`, …) where there are any, and
-/// are else `lagmonitor.` and the native field's name. The stack is text, a frame a line: structured frames would cost four
-/// times the bytes, and no reader of logs unfolds them.
+/// of OpenTelemetry's semantic conventions (`thread.id`, `code.function.name`, `code.stacktrace`, …) if there are any, otherwise
+/// `lagmonitor.` and the native field's name. The stack is text, one frame per line: structured frames would need four times the
+/// bytes, and no log reader expands them.
 struct OTLPLayout: SubjectLayout {
     func write(_ event: LineSubject, _ detail: LineDetail, context: ProcessContext, to writer: inout JSONLineWriter) {
         let caps = detail.caps
@@ -38,7 +38,7 @@ struct OTLPLayout: SubjectLayout {
         writer.beginObject()
         writer.key("attributes")
         writer.beginArray()
-        // A resource has to have a service.name; without one this is what the convention asks for.
+        // A resource must have a service.name; if it is unknown, the convention requires this.
         let service = context.serviceName ?? "unknown_service:\(context.processName)"
         writer.attribute("service.name", .text(service), maxBytes: caps.name)
         if caps.keepsOptional, let version = context.serviceVersion {
@@ -93,7 +93,7 @@ struct OTLPLayout: SubjectLayout {
             writer.stackAttribute("code.stacktrace", event.frames, count: detail.frames, maxBytes: detail.maxLineBytes)
         }
         writer.endArray()
-        // By these the viewer of a trace finds the stall.
+        // With these, a trace viewer finds the stall.
         if caps.priority > .always, let stall = event.stall, let trace = stall.traceID, let span = stall.spanID {
             writer.field("traceId", trace, caps[.fixed])
             writer.field("spanId", span, caps[.fixed])
@@ -139,7 +139,7 @@ struct OTLPLayout: SubjectLayout {
     }
 }
 
-/// What stands before and after the element of `resourceLogs` in a line, so that lines can be put together to one request.
+/// The text before and after the element of `resourceLogs` in a line, so that lines can be combined into one request.
 package enum OTLPEnvelope {
     package static let opening = Array(#"{"resourceLogs":["#.utf8)
     package static let closing = Array("]}\n".utf8)
@@ -179,7 +179,7 @@ extension JSONLineWriter {
         endObject()
     }
 
-    /// An operator's label, under its own name: no name of OpenTelemetry's is without a dot.
+    /// An operator's label, under its own name: every OpenTelemetry name contains a dot.
     fileprivate mutating func attribute(_ label: RecordLabels.Pair) {
         beginObject()
         key("key")
@@ -189,7 +189,7 @@ extension JSONLineWriter {
         endObject()
     }
 
-    /// What the program said, under a name of its own.
+    /// The program's own data, under a separate name.
     fileprivate mutating func attribute(_ prefix: String, _ attribute: StallRecord.Request.Attribute, _ maxBytes: Int) {
         beginObject()
         key("key")
@@ -242,7 +242,7 @@ extension JSONLineWriter {
             endArray()
             endObject()
         case .count(let number):
-            // int64: what is above is cut to what fits.
+            // int64: a larger number is cut to the maximum.
             key("intValue")
             value { Decimal.append(min(number, UInt64(Int64.max)), to: &$0) }
         case .integer(let number):

@@ -1,19 +1,19 @@
 public import LagOutput
 
 extension RecordFormat {
-    /// A line is a whole `ExportLogsServiceRequest` in OTLP's JSON encoding, with one log record.
+    /// A line is a complete `ExportLogsServiceRequest` in OTLP's JSON encoding, with one log record.
     public static let otlp = RecordFormat(
         "otlp",
         OTLPLayout(),
         LateMark(#"{"resourceLogs":["#, "]}]}]}]}\n", #"{"key":"lagmonitor.late","value":{"boolValue":true}}"#)
     )
 
-    /// Elastic Common Schema 8, nested; what it has no field for is in an object `lagmonitor`.
+    /// Elastic Common Schema 8, nested; data for which it has no field is in an object `lagmonitor`.
     public static let ecs = RecordFormat("ecs", ECSLayout(), LateMark(#"{"@timestamp":"#, "}}\n"))
 
     /// A Sentry event, for the `event` item of an envelope.
     public static let sentry = RecordFormat("sentry", SentryLayout(), LateMark(#"{"event_id":"#, "}}}\n"))
 
-    /// All formats there are.
+    /// All formats.
     package static let all = [native, otlp, ecs, sentry]
 }

@@ -1,15 +1,15 @@
 internal import LagOutput
 
-/// A file that code was loaded from, as an entry of Sentry's `debug_meta.images`.
+/// A file from which code was loaded, as an entry of Sentry's `debug_meta.images`.
 struct SentryImage: Equatable {
     /// The whole build-id, hex: Sentry's `code_id`.
     let buildID: String
     let file: String?
-    /// Where the file's address 0 lies in the process.
+    /// The address of the file's address 0 in the process.
     let address: UInt64
 
-    /// Sentry's `debug_id`: the build-id's first 16 bytes as a GUID, whose first three parts are little-endian; what is
-    /// missing of a shorter one is zero.
+    /// Sentry's `debug_id`: the build-id's first 16 bytes as a GUID, whose first three parts are little-endian; a shorter one is
+    /// filled with zeros.
     var debugID: String {
         var digits = Array(buildID.utf8.prefix(32))
         while digits.count < 32 { digits.append(UInt8(ascii: "0")) }
@@ -21,7 +21,7 @@ struct SentryImage: Equatable {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Those of a stack, each once, in the order of the frames.
+    /// The images of a stack, each once, in the order of the frames.
     static func all(of frames: [StallRecord.Frame]) -> [SentryImage] {
         var images: [SentryImage] = []
         for frame in frames {

@@ -3,8 +3,8 @@ internal import LagOutput
 /// A Sentry event: the JSON of an envelope's `event` item (and of the older store endpoint).
 ///
 /// `event_id` is the line's: a `begin` and an `end` line are two events, because Sentry keeps one event an id; the tag `stall_id`
-/// joins them. Frames are root first, as Sentry has them. `debug_meta` names each file that a frame lies in with its
-/// build-id and the address it is loaded at (`pc` − `offset`), so that Sentry symbolises with uploaded debug files.
+/// connects them. Frames are root first, as Sentry requires. `debug_meta` lists the file of each frame with its build-id and load
+/// address (`pc` − `offset`), so that Sentry can symbolicate with uploaded debug files.
 struct SentryLayout: SubjectLayout {
     func write(_ event: LineSubject, _ detail: LineDetail, context: ProcessContext, to writer: inout JSONLineWriter) {
         let caps = detail.caps
@@ -107,7 +107,7 @@ struct SentryLayout: SubjectLayout {
         writer.object("threads") {
             $0.key("values")
             $0.beginArray()
-            // Its stack is the exception's.
+            // Its stack is in the exception.
             $0.thread(stall.threadID, stall.threadName, caps, isStalled: true)
             $0.endObject()
             for owner in owners {
@@ -115,7 +115,7 @@ struct SentryLayout: SubjectLayout {
                 $0.stackTrace(owner.frames.shown(detail.ownerFrames), functions: false, maxBytes: detail.maxLineBytes)
                 $0.endObject()
             }
-            // Threads that were found doing the same stand there once.
+            // Threads that were found doing the same appear once.
             for group in workers {
                 let name = group.threadIDs.count == 1 ? nil : "\(group.threadIDs.count) workers alike"
                 $0.thread(group.threadIDs[0], name, caps, isStalled: false)
@@ -157,7 +157,7 @@ extension JSONLineWriter {
         value(isStalled)
     }
 
-    /// Root first. Nothing when there are no frames: Sentry refuses an empty stack.
+    /// Root first. Writes nothing if there are no frames: Sentry refuses an empty stack.
     fileprivate mutating func stackTrace(_ frames: [StallRecord.Frame], functions: Bool, maxBytes: Int) {
         guard !frames.isEmpty else { return }
         object("stacktrace") {
@@ -170,10 +170,11 @@ extension JSONLineWriter {
 
     private mutating func sentry(_ frame: StallRecord.Frame, functions: Bool) {
         beginObject()
-        // An inlined frame has no address of its own: with one Sentry would unfold it again. A language's has none that Sentry could look up.
+        // An inlined frame has no address of its own: with one, Sentry would expand it again. A language's frame has no address
+        // that Sentry could look up.
         if frame.inlined != true, frame.language == nil { field("instruction_addr", hex: frame.pc) }
         optional("platform", frame.language, StringCaps.languageName)
-        // A language's symbol names the file too, which Sentry shows beside the function.
+        // A language's symbol also contains the file, which Sentry shows beside the function.
         let function = functions ? frame.function : nil
         let name = frame.language == nil ? frame.symbol : function ?? frame.symbol
         optional("function", name, LineLimits.maximumSymbolBytes)

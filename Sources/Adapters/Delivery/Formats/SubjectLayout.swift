@@ -1,7 +1,7 @@
 internal import LagOutput
 
-/// A format that writes what it is given and decides nothing: how much there is room for is tried here, with less until the line fits. The
-/// same things give way in the same order as in the native format.
+/// A format that only writes. How much fits is tried here, with less and less until the line fits. The same data is removed in
+/// the same order as in the native format.
 protocol SubjectLayout: LineLayout {
     /// Writes the whole line, newline included.
     func write(_ event: LineSubject, _ detail: LineDetail, context: ProcessContext, to writer: inout JSONLineWriter)
@@ -10,11 +10,11 @@ protocol SubjectLayout: LineLayout {
 /// How much of an event is written.
 struct LineDetail {
     let caps: StringCaps
-    /// A line that is longer will not be used: once it is, frames may be left out.
+    /// A longer line will not be used: once this is exceeded, frames may be left out.
     let maxLineBytes: Int
     /// The stalled thread's frames, from the leaf on.
     var frames = 0
-    /// Whether frames have their full names, where these say more.
+    /// Whether frames have their full names, if these contain more.
     var functions = false
     /// Frames of each thread that holds a lock.
     var ownerFrames = 0
@@ -41,15 +41,15 @@ extension SubjectLayout {
     }
 }
 
-/// One record's line on its way into a format.
+/// One record's line for a format.
 private struct SubjectLine {
     let layout: any SubjectLayout
     let event: LineSubject
     let context: ProcessContext
     let maxLineBytes: Int
 
-    /// As many frames as fit, from the leaf on. One more is always longer, so halving finds it.
-    /// - Returns: how many, nil when the line is too long without any.
+    /// As many frames as fit, from the leaf on. One more is always longer, so halving finds the number.
+    /// - Returns: their number, nil if the line is too long even without frames.
     func writeMostFrames(_ caps: StringCaps, _ step: TruncationStep, _ writer: inout JSONLineWriter) -> Int? {
         var detail = LineDetail(caps: caps, maxLineBytes: maxLineBytes)
         detail.functions = step.functions
@@ -66,7 +66,7 @@ private struct SubjectLine {
         return low
     }
 
-    /// Whether the line keeps the limit.
+    /// Whether the line is within the limit.
     private func write(_ detail: LineDetail, frames: Int, _ writer: inout JSONLineWriter) -> Bool {
         var detail = detail
         detail.frames = frames

@@ -1,7 +1,8 @@
 internal import LagOutput
 
-/// The fields of a journal entry in systemd's native protocol (systemd, "Native Journal Protocol"): `FIELD=value` and a newline, or,
-/// for a value with a newline in it, `FIELD`, a newline, the value's length as 64 bits little-endian, the value, and a newline.
+/// The fields of a journal entry in systemd's native protocol (systemd, "Native Journal Protocol"): `FIELD=value` and a newline;
+/// for a value that contains a newline: `FIELD`, a newline, the value's length as 64 bits little-endian, the value, and a
+/// newline.
 struct JournalMessage {
     private(set) var bytes: [UInt8] = []
 
@@ -24,7 +25,7 @@ struct JournalMessage {
         bytes.append(UInt8(ascii: "\n"))
     }
 
-    /// Everything about a line.
+    /// All fields of a line.
     mutating func add(_ line: UnsafeRawBufferPointer, _ facts: LineFacts, identifier: String) {
         add("MESSAGE", facts.message)
         add("PRIORITY", facts.severity.syslogPriority)

@@ -4,15 +4,15 @@ internal import LagModel
 public import LagOutput
 internal import Synchronization
 
-/// Lines to systemd's journal, by its native protocol: an entry a line, whole or not at all.
+/// Sends lines to systemd's journal, by its native protocol: one entry per line, complete or not at all.
 ///
-/// `MESSAGE` is the line's message, `PRIORITY` its severity, `LAGMONITOR_RECORD` the line itself (`journalctl -o json --all`: without
-/// `--all` what is longer than 4096 bytes is null); `LAGMONITOR_CAUSE`,
-/// `LAGMONITOR_FINGERPRINT` and others are for `journalctl LAGMONITOR_CAUSE=lock`. An entry that no datagram can carry goes as a sealed
-/// memory file (`memfd_create`). A journal that was restarted is found again with the next line; one that does not keep up is waited
-/// for up to the time-out.
+/// `MESSAGE` is the line's message, `PRIORITY` its severity, `LAGMONITOR_RECORD` the line itself (`journalctl -o json --all`:
+/// without `--all`, a value longer than 4096 bytes is null); `LAGMONITOR_CAUSE`, `LAGMONITOR_FINGERPRINT` and others are for
+/// queries such as `journalctl LAGMONITOR_CAUSE=lock`. An entry that is too large for a datagram is sent as a sealed memory file
+/// (`memfd_create`). After a restart of the journal, the next line reconnects. The sink waits up to the time-out for a journal
+/// that does not keep up.
 public final class JournalSink: RecordSink {
-    /// Where journald listens.
+    /// journald's socket.
     public static let defaultPath = DeliveryParts.journalPath
 
     private struct State: ~Copyable {
@@ -29,10 +29,10 @@ public final class JournalSink: RecordSink {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - path: of the socket.
+    ///   - path: the path of the socket.
     ///   - identifier: `SYSLOG_IDENTIFIER`; the name of the executable when nil.
     ///   - timeout: how long a line waits for a slow journal.
-    /// - Throws: ``SinkError/Reason/cannotOpen`` when no process listens there.
+    /// - Throws: ``SinkError/Reason/cannotOpen`` if no process listens there.
     public init(
         path: String = JournalSink.defaultPath,
         identifier: String? = nil,
@@ -106,7 +106,7 @@ public final class JournalSink: RecordSink {
         state.socket = -1
     }
 
-    /// Connected, so that `poll` shows when the journal's queue has room (unix(7): an unconnected socket is always writable).
+    /// Connected, so that `poll` shows when the journal's queue has space (unix(7): an unconnected socket is always writable).
     private static func connect(_ path: String, name: String) throws(SinkError) -> Int32 {
         let address: SocketEndpoint
         do throws(SinkError) { address = try SocketEndpoint(unixPath: path) } catch {

@@ -4,7 +4,7 @@ internal import LagOutput
 extension LateMark {
     private static let all = RecordFormat.all.map(\.lateMark)
 
-    /// The line, marked; as it is, where it is of no known format.
+    /// The line with the mark; unchanged if its format is unknown.
     static func marked(_ line: [UInt8]) -> [UInt8] {
         let mark = all.first { mark in
             line.count > mark.opening.count + mark.closing.count && line.starts(with: mark.opening)

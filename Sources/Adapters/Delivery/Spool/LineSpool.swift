@@ -3,13 +3,14 @@ internal import LagOutput
 
 /// The lines that wait for one destination, in order: files that earlier processes left, and one of this process.
 ///
-/// Several processes may have one destination, so a file has one of some names, and is locked. Without lines there is no file. One thread at a time.
+/// Several processes may have the same destination, so a file has one of several names, and is locked. Without lines there is no
+/// file. One thread at a time.
 struct LineSpool {
-    /// Records that will not arrive any more.
+    /// Records that will not be delivered any more.
     struct Loss {
-        /// Taken by this process.
+        /// Accepted by this process.
         var own: UInt64 = 0
-        /// Taken by an earlier one: none of them was ever counted as taken here.
+        /// Accepted by an earlier process: none of them was ever counted as accepted here.
         var inherited: UInt64 = 0
     }
 
@@ -18,12 +19,12 @@ struct LineSpool {
     /// The oldest first; lines are appended to the last one.
     private var files: [SpoolFile] = []
     private var isOpen = false
-    /// When it was closed.
+    /// The number of lines when it was closed.
     private var linesLeft = 0
 
     /// - Parameters:
-    ///   - folder: exists.
-    ///   - destination: as the sink is called.
+    ///   - folder: must exist.
+    ///   - destination: the sink's destination.
     init(folder: String, destination: String, capacity: Int) {
         var hash = StableHash()
         hash.combine(destination)
@@ -31,11 +32,11 @@ struct LineSpool {
         self.capacity = capacity
     }
 
-    /// Also when it is closed.
+    /// Also after the close.
     var lines: Int { isOpen ? files.reduce(0) { $0 + $1.lines } : linesLeft }
     var isEmpty: Bool { files.allSatisfy(\.isEmpty) }
 
-    /// Takes what earlier processes left. What another process has is left to it.
+    /// Takes over what earlier processes left. Files of a running process are left to it.
     /// - Parameter lost: one more for each file that cannot be read.
     /// - Throws: ``SinkError/Reason/cannotOpen`` for a file that is not this user's own.
     mutating func open(_ lost: inout Loss) throws(SinkError) {
@@ -62,14 +63,14 @@ struct LineSpool {
         isOpen = false
     }
 
-    /// False: there is no room, or it could not be written.
+    /// False: there is no space, or it could not be written.
     mutating func append(_ line: [UInt8], isRecord: Bool) -> Bool {
         if files.isEmpty, let file = create() { files.append(file) }
         return files.last?.append(line, isRecord: isRecord) ?? false
     }
 
     /// The first lines, up to a number of lines and of bytes, at least one.
-    /// - Parameter lost: so many records more where the first file is damaged, and given up.
+    /// - Parameter lost: increased by the records of the first file if that is damaged and abandoned.
     mutating func first(_ count: Int, maxBytes: Int, _ lost: inout Loss) -> [SpoolFile.Entry] {
         removeEmptyFiles()
         guard let file = files.first else { return [] }
@@ -91,7 +92,7 @@ struct LineSpool {
         return entries
     }
 
-    /// Removes the first line, which no destination will ever take.
+    /// Removes the first line, which no destination will ever accept.
     mutating func giveUp(_ entry: SpoolFile.Entry, _ lost: inout Loss) {
         if entry.isRecord {
             if let file = files.first, file.inheritedRecords > 0 { lost.inherited += 1 } else { lost.own += 1 }
@@ -99,7 +100,7 @@ struct LineSpool {
         remove([entry])
     }
 
-    /// Removes lines that ``first(_:maxBytes:_:)`` gave, from the first one on.
+    /// Removes lines that ``first(_:maxBytes:_:)`` returned, from the first one on.
     mutating func remove(_ entries: some BidirectionalCollection<SpoolFile.Entry>) {
         files.first?.remove(entries)
         removeEmptyFiles()

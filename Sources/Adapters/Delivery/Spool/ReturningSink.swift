@@ -1,17 +1,18 @@
 package import LagOutput
 
-/// A sink that gives lines back which it took and could not bring to its destination, so that somebody else keeps them.
+/// A sink that returns lines which it accepted and could not deliver, so that another object keeps them.
 package protocol ReturningSink: RecordSink {
-    /// What distinguishes this destination from every other; its name, as by default, where that says all of it.
+    /// Distinguishes this destination from every other; by default its name, if that is sufficient.
     var destination: String { get }
 
-    /// From now on a line that may still arrive some day is given back instead of given up: where a request is to be made again, and at the end.
+    /// From now on, a line that may still be delivered later is returned instead of abandoned: if a request must be retried, and
+    /// at the close.
     func returnsUndelivered()
 
-    /// Lines that are given back, oldest first, since the last call. Until they are taken no other line is (``SinkError/Reason/tooSlow``): it would go before
-    /// them, and who keeps them would not know which ones they are.
-    /// What was on its way with them may have arrived: then it arrives twice.
-    /// - Parameter all: also those that wait or are on their way.
+    /// Lines that are returned, oldest first, since the last call. Until they are taken, no other line is accepted
+    /// (``SinkError/Reason/tooSlow``): it would be sent before them, and the keeper would not know which ones they are. A request
+    /// in progress with these lines may have arrived: then they arrive twice.
+    /// - Parameter all: include lines that wait or are in a request.
     func takeReturned(all: Bool) -> ReturnedLines
 }
 
@@ -23,7 +24,7 @@ extension ReturningSink {
 package struct ReturnedLines: Sendable {
     package struct Line: Sendable {
         package let bytes: [UInt8]
-        /// Counts as a record lost where it is lost.
+        /// Counts as a lost record if it is lost.
         package let isRecord: Bool
 
         package init(bytes: [UInt8], isRecord: Bool) {
@@ -33,7 +34,7 @@ package struct ReturnedLines: Sendable {
     }
 
     package var lines: [Line] = []
-    /// The least time before the next try, as the destination asked for it.
+    /// The minimum delay before the next try, as the destination requested it.
     package var retryAfterNanoseconds: UInt64 = 0
 
     package init() {}

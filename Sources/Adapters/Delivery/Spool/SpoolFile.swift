@@ -1,14 +1,15 @@
 internal import Glibc
 internal import LagOutput
 
-/// A file of lines that wait: first in, first out, and never larger than its capacity.
+/// A file of waiting lines: first in, first out, and never larger than its capacity.
 ///
-/// Made with mode 0600, opened without following a link, and locked while it is open: who finds it locked leaves it alone. What stands in it is
-/// taken for a claim: lengths are bounded and each line has a check. No `fsync`: it outlives the process, not a loss of power.
+/// Created with mode 0600, opened without following a link, and locked while it is open: a process that finds it locked leaves it
+/// alone. Its content is not trusted: lengths are bounded and each line has a check. No `fsync`: it outlives the process, but not
+/// a power failure.
 ///
-/// One thread at a time. A line costs two writes, its removal one; a disk that hangs, hangs the reporter, as with every file.
+/// One thread at a time. A line costs two writes, its removal one; a disk that hangs blocks the reporter, as with every file.
 final class SpoolFile {
-    /// A line of the file, and where it ends.
+    /// A line of the file, and its end position.
     struct Entry {
         let line: [UInt8]
         let isRecord: Bool
@@ -30,10 +31,10 @@ final class SpoolFile {
 
     var lines: Int { Int(clamping: positions.lines) }
     var records: UInt64 { positions.records }
-    /// Of the records those that an earlier process wrote, which are the first.
+    /// How many of the records an earlier process wrote; these are the first.
     private(set) var inheritedRecords: UInt64
     var isEmpty: Bool { positions.usedBytes == 0 }
-    /// It has something in it, and it is not known what.
+    /// Its content exists, but cannot be read.
     let isUnreadable: Bool
 
     private init(_ descriptor: Int32, _ path: String, _ content: SpoolLayout.Content, isUnreadable: Bool = false) {
@@ -50,7 +51,7 @@ final class SpoolFile {
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw errno == EEXIST ? .busy : .failed(code: errno, detail: nil) }
         let file = SpoolFile(descriptor, path, SpoolLayout.Content(capacity: UInt64(capacity)))
-        // Another process may have taken it for an empty one that was left, and removed it.
+        // Another process may have mistaken it for an empty, abandoned file, and removed it.
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, UnfinishedFile.isLinked(descriptor, at: path) else { throw .busy }
         guard file.write(SpoolLayout.header(capacity: UInt64(capacity)), at: 0), file.commit(SpoolLayout.Positions()) else {
             let code = errno
@@ -60,7 +61,7 @@ final class SpoolFile {
         return file
     }
 
-    /// A file that an earlier process left. One that holds nothing that can be used is empty.
+    /// A file that an earlier process left. If it contains nothing usable, it counts as empty.
     static func adopt(_ path: String) throws(Obstacle) -> SpoolFile {
         let descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw errno == ENOENT ? .busy : .failed(code: errno, detail: nil) }
@@ -78,12 +79,12 @@ final class SpoolFile {
             throw detail.map { .failed(code: EPERM, detail: $0) } ?? .busy
         }
         let content = SpoolLayout.read(bytes(descriptor, SpoolLayout.headerBytes, at: 0))
-        // Shorter is one whose process was killed while it made it.
+        // A shorter file belongs to a process that was killed while it created the file.
         let isUnreadable = content == nil && status.st_size > SpoolLayout.headerBytes
         return SpoolFile(descriptor, path, content ?? SpoolLayout.Content(capacity: 0), isUnreadable: isUnreadable)
     }
 
-    /// False: there is no room, it could not be written, or somebody removed the file.
+    /// False: there is no space, it could not be written, or the file was removed.
     func append(_ line: [UInt8], isRecord: Bool) -> Bool {
         guard UnfinishedFile.isLinked(descriptor, at: path) else { return false }
         let entry = SpoolLayout.entryHead(line, isRecord: isRecord) + line
@@ -98,7 +99,7 @@ final class SpoolFile {
     }
 
     /// The first line after `entry`, or of all; nil: there is none.
-    /// - Throws: where the file is damaged there: nothing after it can be read.
+    /// - Throws: if the file is damaged there: nothing after it can be read.
     func entry(after entry: Entry? = nil) throws(Damage) -> Entry? {
         let start = entry?.end ?? positions.head
         let left = positions.tail - start
@@ -116,10 +117,10 @@ final class SpoolFile {
 
     struct Damage: Error {}
 
-    /// More than `max_line_bytes` allows: what a file says of the length of a line is memory here.
+    /// More than `max_line_bytes` allows: the length of a line in the file determines how much memory is allocated.
     private static let maximumLineBytes = 4 << 20
 
-    /// Removes the lines up to and with the last of `entries`, which are the first of the file.
+    /// Removes the lines up to and including the last of `entries`, which are the first of the file.
     func remove(_ entries: some BidirectionalCollection<Entry>) {
         guard let last = entries.last else { return }
         var next = positions
@@ -128,7 +129,7 @@ final class SpoolFile {
         let records = UInt64(entries.count { $0.isRecord })
         next.records = next.records.saturatingDifference(records)
         inheritedRecords = inheritedRecords.saturatingDifference(records)
-        // Where it cannot be written, they are sent again after a restart.
+        // If this cannot be written, they are sent again after a restart.
         if !commit(next) { positions = next }
     }
 
@@ -139,7 +140,7 @@ final class SpoolFile {
         inheritedRecords = 0
     }
 
-    /// Deletes the file, unless another one took its place.
+    /// Deletes the file, unless another one has replaced it.
     func remove() { if UnfinishedFile.isLinked(descriptor, at: path) { unlink(path) } }
 
     private func commit(_ next: SpoolLayout.Positions) -> Bool {
@@ -150,7 +151,7 @@ final class SpoolFile {
         return true
     }
 
-    /// The parts of the ring that a range lies in: one, or two.
+    /// The parts of the ring that a range covers: one, or two.
     private func parts(_ count: Int, at position: UInt64) -> [(offset: Int, count: Int)] {
         let start = Int(position % capacity)
         let first = min(count, Int(capacity) - start)

@@ -8,9 +8,9 @@ internal import LagOutput
 /// | 64, 128 | positions: generation (8), head (8), tail (8), lines (8), of these records (8), check (8) |
 /// | 4096 | the ring: of each line its length (4), 1 for a record (4), check (8), the line |
 ///
-/// All numbers are little-endian. Head and tail only grow; their place is the remainder by the capacity. A line is written first and the positions
-/// afterwards, into the copy that is not in force; the valid copy of the higher generation is in force. So a process that is killed at any
-/// moment leaves the line or leaves it out.
+/// All numbers are little-endian. Head and tail only grow; their place is the remainder by the capacity. A line is written first,
+/// then the positions, into the copy that is not current; the valid copy with the higher generation is current. So if a process
+/// is killed at any moment, the line is either complete or missing.
 enum SpoolLayout {
     static let version: UInt64 = 1
     static let headerBytes = 4096
@@ -45,7 +45,7 @@ enum SpoolLayout {
         return numbers + number(check(numbers[...]))
     }
 
-    /// What the header says; nil: it is not ours, or damaged.
+    /// The content of the header; nil: it is not a file of this program, or damaged.
     static func read(_ header: [UInt8]) -> Content? {
         guard header.count >= headerBytes, header.starts(with: magic), number(header, at: 8) == version else { return nil }
         let capacity = number(header, at: 16)

@@ -2,7 +2,7 @@ internal import Glibc
 public import LagOutput
 internal import Synchronization
 
-/// Keeps lines on disk while the sink within cannot bring them to its destination, and sends them when it can again: also after a restart.
+/// Keeps lines on disk while the inner sink cannot deliver them, and sends them when it can again, even after a restart.
 ///
 /// ```swift
 /// import LagMonitor
@@ -12,29 +12,31 @@ internal import Synchronization
 /// let monitor = StallMonitor(sinks: [try SpooledSink(stream, SpoolSettings(folder: "/var/lib/shop"))])
 /// ```
 ///
-/// Lines arrive in the order in which they were written: while some are kept, new ones go behind them. A line that was kept is marked as late (`late`;
-/// `lagmonitor.late` in other formats than the native one). Lines that are kept count neither as reported nor as dropped
-/// (``unsettledLines``, ``keptLines``). When the spool is full, lines are refused (``SinkError/Reason/tooSlow``) and counted where they are missing.
+/// Lines arrive in the order in which they were written: while some are kept, new ones are added after them. A line that was kept
+/// is marked as late (`late`; `lagmonitor.late` in formats other than the native one). Kept lines count neither as reported nor
+/// as dropped (``unsettledLines``, ``keptLines``). If the spool is full, lines are refused (``SinkError/Reason/tooSlow``) and
+/// counted where they are missing.
 ///
-/// A line is removed from disk when the sink within has brought it to the destination, as far as that sink can know (a stream: the kernel has it). A
-/// line may arrive twice where an answer got lost or the process was killed: its `id` shows that. What a process that is killed has in
-/// memory, not yet refused by the destination, is lost with it.
+/// A line is removed from disk when the inner sink has delivered it, as far as that sink can know (for a stream: the kernel has
+/// it). A line may arrive twice if an answer was lost or the process was killed: its `id` shows that. If a process is killed,
+/// lines that are in memory and not yet refused by the destination are lost.
 ///
-/// What is kept is sent by the reporter thread: with each line, and once a second while there is something; up to ``batchLines`` at a time.
+/// The reporter thread sends kept lines: with each new line, and once a second while there are any; up to ``batchLines`` at a
+/// time.
 public final class SpooledSink: RecordSink {
     private struct State {
         var spool: LineSpool
-        /// The first lines of the spool, which the sink within has and may still give back.
+        /// The first lines of the spool, which the inner sink has and may still return.
         var onTheirWay: [SpoolFile.Entry] = []
         var retry = RetryDelay()
         var lost = LineSpool.Loss()
         var isClosed = false
     }
 
-    /// Lines that are sent at a time, and their bytes.
+    /// How many lines are sent at a time, and their bytes.
     static let batchLines = 256
     static let batchBytes = 1 << 20
-    /// So that new lines need not wait for long behind old ones.
+    /// So that new lines need not wait long for old ones.
     private static let batchNanoseconds: UInt64 = 200_000_000
 
     private let sink: any RecordSink
@@ -42,8 +44,8 @@ public final class SpooledSink: RecordSink {
     private let clock: @Sendable () -> UInt64
     private let state: Mutex<State>
 
-    /// Takes what an earlier process left for the same destination.
-    /// - Throws: ``SinkError/Reason/cannotOpen`` where the folder, or a file in it, cannot be used.
+    /// Takes over the lines that an earlier process left for the same destination.
+    /// - Throws: ``SinkError/Reason/cannotOpen`` if the folder, or a file in it, cannot be used.
     public convenience init(_ sink: any RecordSink, _ settings: SpoolSettings) throws(SinkError) {
         try self.init(sink, settings) { WriteDeadline.now }
     }
@@ -69,7 +71,7 @@ public final class SpooledSink: RecordSink {
         returning?.returnsUndelivered()
     }
 
-    /// Makes the folder where it is missing; nil: files can be made in it.
+    /// Creates the folder if it is missing; nil: files can be created in it.
     private static func obstacle(to folder: String) -> Int32? {
         if mkdir(folder, 0o700) != 0, errno != EEXIST { return errno }
         var status = stat()
@@ -97,7 +99,7 @@ public final class SpooledSink: RecordSink {
                     if let facts { try sink.write(line, about: facts) } else { try sink.write(line) }
                     return nil
                 } catch {
-                    // Not a line of the destination's format: it never will be.
+                    // Not a line of the destination's format: it will never be accepted.
                     if error.reason == .writeFailed, error.code == EINVAL { return error }
                     failure = error
                 }
@@ -124,7 +126,7 @@ public final class SpooledSink: RecordSink {
         }
     }
 
-    /// Tries once more, if it is time; what is not sent stays on disk.
+    /// Tries once more, if it is time; unsent lines stay on disk.
     public func close() {
         state.withLock { state in
             guard !state.isClosed else { return }
@@ -146,7 +148,7 @@ public final class SpooledSink: RecordSink {
         sink.limitWaiting(untilMonotonicNanoseconds: deadline)
     }
 
-    /// Sends what is kept, if it is time.
+    /// Sends kept lines, if it is time.
     public func takeAbandonedLines() -> UInt64 {
         let own: UInt64 = state.withLock { state in
             defer { state.lost.own = 0 }
@@ -158,7 +160,8 @@ public final class SpooledSink: RecordSink {
         return own + sink.takeAbandonedLines()
     }
 
-    /// Also what an earlier process left and cannot be sent: a notice with a total of 0, for it is part of no total yet.
+    /// Includes lines of an earlier process that cannot be sent: a notice with a total of 0, because they are not part of any
+    /// total yet.
     public func takeAbandonedNotices() -> [Notice] {
         let inherited: UInt64 = state.withLock { state in
             defer { state.lost.inherited = 0 }
@@ -174,7 +177,7 @@ public final class SpooledSink: RecordSink {
 
     public var keptLines: Int? { state.withLock { $0.spool.lines } }
 
-    /// What came of the lines that the sink within has.
+    /// Handles the results of the inner sink's lines.
     private func settle(_ state: inout State) {
         if let returned = returning?.takeReturned(all: false), !returned.lines.isEmpty { keep(returned, &state) }
         guard !state.onTheirWay.isEmpty, sink.unsettledLines == 0 else { return }
@@ -214,7 +217,7 @@ public final class SpooledSink: RecordSink {
                     state.retry.recordFailure(at: clock())
                     return
                 }
-                // It was of another format; with lines on their way before it, it is its turn later.
+                // It has another format; if there are lines in progress before it, it has its turn later.
                 guard state.onTheirWay.isEmpty else { return }
                 state.spool.giveUp(entry, &state.lost)
                 continue
@@ -225,6 +228,6 @@ public final class SpooledSink: RecordSink {
         }
     }
 
-    /// Of a line that is no record and was kept.
+    /// For a kept line that is not a record.
     private static let notice = LineFacts(event: "notice", severity: .warning, message: "")
 }

@@ -3,9 +3,11 @@ internal import Glibc
 internal import LagModel
 internal import LagOutput
 
-/// Asks for the addresses of a host, on a thread made for it: getaddrinfo(3) can wait many seconds for a name server, and has no time-out.
+/// Looks up the addresses of a host, on a separate thread: getaddrinfo(3) can wait many seconds for a name server, and has no
+/// time-out.
 ///
-/// One question at a time. An answer that comes after the time-out is kept for the next call within ten seconds, unless it is that there is no such host.
+/// One query at a time. An answer after the time-out is kept for a call within the next ten seconds, unless the host does not
+/// exist.
 final class HostLookup: Sendable {
     private enum State {
         case idle
@@ -13,10 +15,10 @@ final class HostLookup: Sendable {
         case answered([SocketEndpoint], atNanoseconds: UInt64)
     }
 
-    /// What a call finds.
+    /// The state that a call finds.
     private enum Beginning {
         case answer([SocketEndpoint])
-        /// An earlier call has asked.
+        /// An earlier call has a query in progress.
         case asked
         case unasked
     }
@@ -24,16 +26,16 @@ final class HostLookup: Sendable {
     /// Name service modules run on it.
     private static let stackBytes = 512 * 1024
     private static let longestPauseMicroseconds: UInt32 = 20_000
-    /// Addresses of services move.
+    /// Services may move to other addresses.
     private static let keptNanoseconds: UInt64 = 10_000_000_000
 
     private let resolve: @Sendable () -> [SocketEndpoint]
     private let state = PthreadMutex(State.idle)
 
-    /// - Parameter resolve: may block; empty: the host is not known.
+    /// - Parameter resolve: may block; returns an empty array if the host is not known.
     init(_ resolve: @escaping @Sendable () -> [SocketEndpoint]) { self.resolve = resolve }
 
-    /// - Returns: empty where the host is not known; nil where there is no answer until the deadline.
+    /// - Returns: empty if the host is not known; nil if there is no answer before the deadline.
     func addresses(_ deadline: WriteDeadline) -> [SocketEndpoint]? {
         switch begin(at: WriteDeadline.now) {
         case .answer(let addresses): return addresses
@@ -71,7 +73,7 @@ final class HostLookup: Sendable {
         }
     }
 
-    /// False: the system refuses a thread.
+    /// False: the system refuses to create a thread.
     private func ask() -> Bool {
         let retained = Unmanaged.passRetained(self)
         var thread = pthread_t()

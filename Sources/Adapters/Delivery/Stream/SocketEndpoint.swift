@@ -1,12 +1,12 @@
 internal import Glibc
 internal import LagOutput
 
-/// The address of a socket as the kernel takes it.
+/// The address of a socket in the kernel's form.
 struct SocketEndpoint: Sendable {
     let family: Int32
     private let bytes: [UInt8]
 
-    /// - Throws: ``SinkError/Reason/cannotOpen`` with ENAMETOOLONG or EINVAL when no socket can have that path.
+    /// - Throws: ``SinkError/Reason/cannotOpen`` with ENAMETOOLONG or EINVAL if a socket cannot have that path.
     init(unixPath path: String) throws(SinkError) {
         guard !path.isEmpty, !path.utf8.contains(0) else { throw SinkError(.cannotOpen, path: path, code: EINVAL) }
         var address = sockaddr_un()
@@ -24,8 +24,8 @@ struct SocketEndpoint: Sendable {
         self.bytes = bytes
     }
 
-    /// The addresses of a name or a number. May ask a name server, and wait for it.
-    /// - Parameter isNumber: asks nothing; a name has no address then.
+    /// The addresses of a name or a numeric address. May query a name server and wait for it.
+    /// - Parameter isNumber: no query is made; then a name has no address.
     static func all(ofHost host: String, port: Int, isNumber: Bool = false) -> [SocketEndpoint] {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -40,7 +40,7 @@ struct SocketEndpoint: Sendable {
         }
     }
 
-    /// Whether a host can have that name (RFC 1123); beyond ASCII that is for the system to say. Of what is no address already.
+    /// Whether a text that is not an address is a possible host name (RFC 1123); for names beyond ASCII the system decides.
     static func isHostName(_ text: String) -> Bool {
         let name = text.hasSuffix(".") ? text.dropLast() : text[...]
         let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -49,14 +49,14 @@ struct SocketEndpoint: Sendable {
             isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || byte >= 0x80
                 || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
         }
-        // Only digits: an address that is none.
+        // Only digits: an invalid address.
         guard !parts.allSatisfy({ $0.allSatisfy(isDigit) }) else { return false }
         return name.utf8.count <= 253 && parts.allSatisfy { (1...63).contains($0.count) && $0.allSatisfy(isAllowed) }
     }
 
     func connect(_ descriptor: Int32) -> Int32 {
         bytes.withUnsafeBytes {
-            // The kernel copies it; no address needs more alignment than the allocator's.
+            // The kernel copies it; no address needs more alignment than the allocator provides.
             Glibc.connect(descriptor, $0.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t($0.count))
         }
     }

@@ -3,29 +3,30 @@ internal import LagModel
 public import LagOutput
 internal import Synchronization
 
-/// Lines to a reader behind a Unix or a TCP socket, each ended by its newline.
+/// Sends lines to a reader behind a Unix or a TCP socket, each terminated by its newline.
 ///
-/// The connection is made with the first line, so program and reader may start in any order. A reader that is not there, or went away,
-/// costs the lines meanwhile, which are counted; it is tried again with later lines, after 100 ms at first and 10 s at last, and
-/// between the tries a line costs nothing but its count. A host's name is looked up for each connection, so a service that moves is
-/// followed; a lookup that fails is a reader that is not there. A line that went halfway is finished before another one, or given up
-/// with its connection: no connection ever carries a line after a part of one. What was given up is sent whole on the next connection
-/// where that line is still the present one, and else counted.
+/// The first line makes the connection, so program and reader may start in any order. Lines for a missing or disconnected reader
+/// are lost and counted. Later lines retry the connection, after 100 ms at first and 10 s at most; between the tries a line costs
+/// nothing except its count. A host's name is looked up for each connection, so a service that moves is followed; a failed lookup
+/// counts as a missing reader. A partly sent line is finished before another one, or abandoned with its connection: a connection
+/// never carries a line after a partial one. An abandoned line is sent completely on the next connection if it is still the
+/// current one; otherwise it is counted.
 ///
-/// A line counts as written when the kernel has it: what a reader had not read when it died is lost without a count, as with every
-/// stream without receipts. What the reader sends is ignored; but a TCP reader keeps its sending half open, because one that
-/// ends it looks like one that went away, and gets the next line on a new connection. No SIGPIPE, and no wait beyond the time-out a line.
+/// A line counts as written when the kernel has it: what a reader had not read when it died is lost without a count, as with
+/// every stream without receipts. Data from the reader is ignored, but a TCP reader must keep its sending half open: if it closes
+/// that, it looks disconnected, and the next line uses a new connection. There is no SIGPIPE, and no wait beyond the time-out for
+/// each line.
 public final class StreamSink: RecordSink {
     private struct State: ~Copyable {
         var line: LineDescriptor?
-        /// The line's, which owns it.
+        /// The line owns it.
         var descriptor: Int32 = -1
         var delay: RetryDelay
         var abandoned: UInt64 = 0
         var isClosed = false
     }
 
-    /// Where the reader is.
+    /// The reader's address.
     enum Place: Sendable {
         case addresses([SocketEndpoint])
         case host(HostLookup)
@@ -38,9 +39,9 @@ public final class StreamSink: RecordSink {
     private let limit = SharedDeadline()
     private let state: Mutex<State>
 
-    /// Looks up and connects to nothing yet.
+    /// Neither looks up nor connects yet.
     /// - Parameter timeout: how long a line waits for a lookup, a connection and a slow reader, together.
-    /// - Throws: ``SinkError/Reason/cannotOpen`` for an address that cannot be.
+    /// - Throws: ``SinkError/Reason/cannotOpen`` for an invalid address.
     public convenience init(_ address: StreamAddress, timeout: Duration = DescriptorSink.defaultTimeout) throws(SinkError) {
         try self.init(address, timeout: timeout, delay: RetryDelay())
     }
@@ -90,7 +91,7 @@ public final class StreamSink: RecordSink {
             do throws(SinkError) {
                 try send(line, &state, deadline)
             } catch {
-                // On a connection that was there before, the reader may have been another one.
+                // On an existing connection, the reader may have been a different one.
                 guard error.reason != .tooSlow, !isFresh else { throw error }
                 try connect(&state, deadline)
                 try send(line, &state, deadline)
@@ -98,7 +99,7 @@ public final class StreamSink: RecordSink {
         }
     }
 
-    /// Connects anew with the next line, at once.
+    /// The next line reconnects, at once.
     public func reopen() throws(SinkError) {
         state.withLock { state in
             Self.disconnect(&state)
@@ -127,7 +128,7 @@ public final class StreamSink: RecordSink {
         }
     }
 
-    /// A connection on which anything but slowness went wrong is over.
+    /// A connection with any error except slowness is closed.
     private func send(_ line: UnsafeRawBufferPointer, _ state: inout State, _ deadline: WriteDeadline) throws(SinkError) {
         do throws(SinkError) {
             try state.line!.write(line, path: name, deadline: deadline)
@@ -173,7 +174,7 @@ public final class StreamSink: RecordSink {
         var failure = SinkError(.readerGone, path: name)
         for (index, address) in addresses.enumerated() {
             do throws(SinkError) {
-                // One that does not answer must not use up the time of the others.
+                // An address that does not answer must not use up the time of the others.
                 return try connect(address, deadline.share(of: addresses.count - index))
             } catch {
                 failure = error
@@ -204,7 +205,7 @@ public final class StreamSink: RecordSink {
         return descriptor
     }
 
-    /// A reader's host that vanished would else be noticed after a quarter of an hour (tcp(7), `TCP_USER_TIMEOUT`).
+    /// Otherwise it would take a quarter of an hour to notice that a reader's host has vanished (tcp(7), `TCP_USER_TIMEOUT`).
     private static func limitUnacknowledgedTime(_ descriptor: Int32) {
         var milliseconds: UInt32 = 30_000
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &milliseconds, socklen_t(MemoryLayout<UInt32>.size))
@@ -212,9 +213,9 @@ public final class StreamSink: RecordSink {
         setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &on, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// Whether the reader closed its end. The first `send` to such a TCP reader still succeeds, and the line would be lost without
-    /// a count. What it sent is read and thrown away, so that it cannot fill up. A TCP reader that closed its sending half alone looks the
-    /// same and is left, too; with a Unix socket the two can be distinguished.
+    /// Whether the reader closed its end. The first `send` to such a TCP reader still succeeds, and the line would be lost
+    /// without a count. Its data is read and discarded, so that the buffer cannot fill up. A TCP reader that closed only its
+    /// sending half looks the same, and is disconnected, too; with a Unix socket the two can be distinguished.
     private func isClosedByPeer(_ descriptor: Int32) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 4096)
         for _ in 0..<64 {

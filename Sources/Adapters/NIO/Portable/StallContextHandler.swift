@@ -2,16 +2,18 @@
     public import LagMonitor
     public import NIOCore
 
-    /// Says which message a channel's loop works at: what the handlers behind it do with one before they return is in its context, and a stall's
-    /// record has it as `request`.
+    /// Publishes which message a channel's loop works on: what the handlers after it do with a message before they return is in
+    /// its context, and a stall's record contains it as `request`.
     ///
     /// `StallContextHandler<ByteBuffer> { $0.readableBytesView.first == UInt8(ascii: "?") ? "query" : nil }`.
     ///
-    /// In front of the handlers that do the work. Not in it: what they do later, in a callback or in `channelReadComplete`, and what is behind a
-    /// `NIOAsyncChannel`: there `withStallContext` belongs into the loop over `inbound`. Remove it where an upgrade changes what the channel's messages
-    /// are. A context has the attribute `connection`, the other end's address, where there is one; `StallContexts.redacted(by:)` can take it off.
+    /// Add it before the handlers that do the work. Not included: what they do later, in a callback or in `channelReadComplete`,
+    /// and what is behind a `NIOAsyncChannel`; there, use `withStallContext` in the loop over `inbound`. Remove the handler if an
+    /// upgrade changes the type of the channel's messages. A context has the attribute `connection`, the peer's address, if there
+    /// is one; `StallContexts.redacted(by:)` can remove it.
     ///
-    /// On the channel's loop, one for each channel. What `withStallContext` costs a message, and little more than a load while nobody asks for contexts.
+    /// On the channel's loop, one for each channel. Each message costs as much as `withStallContext`, and little more than a load
+    /// while no monitor wants contexts.
     public final class StallContextHandler<Message>: ChannelInboundHandler, RemovableChannelHandler {
         public typealias InboundIn = Message
         public typealias InboundOut = Message
@@ -20,14 +22,14 @@
         private let attributesOf: ((Message) -> StallAttributes)?
         private let traceOf: ((Message) -> StallTrace?)?
         private var connection: StallAttributes = [:]
-        /// The last one that began while contexts were asked for.
+        /// The last request that began while contexts were wanted.
         private var request: (name: String, attributes: StallAttributes, trace: StallTrace?) = ("-", [:], nil)
 
-        /// No closure is called while nobody asks for contexts.
+        /// No closure is called while no monitor wants contexts.
         /// - Parameters:
-        ///   - name: what kind of request a message begins, the same for all of that kind: a route, not a path. Nil: the message belongs to
-        ///     the request before it, as a body's parts do.
-        ///   - attributes: what else is known of a request that a message begins.
+        ///   - name: the kind of request that a message begins, the same for all of that kind: a route, not a path. Nil: the
+        ///     message belongs to the request before it, like a body's parts.
+        ///   - attributes: further attributes of a request that a message begins.
         ///   - trace: the trace of such a request.
         public init(
             name: @escaping (Message) -> String?,
@@ -48,7 +50,7 @@
 
         public func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             guard areStallContextsWanted() else {
-                // NIO ends the program where it is of another type: in debug builds at once, and not when a monitor starts.
+                // If it has another type, NIO ends the program: in debug builds at once, not only when a monitor starts.
                 assert(
                     {
                         _ = unwrapInboundIn(data)

@@ -3,28 +3,29 @@
     public import NIOCore
 
     extension StallRules {
-        /// For event loops: a heartbeat that is not answered within three intervals of 50 ms. The other rules ask for more than such a
-        /// loop reports.
+        /// For event loops: a heartbeat that is not answered within three intervals of 50 ms. The other rules require more than
+        /// such a loop reports.
         public static var eventLoops: StallRules { .heartbeat }
     }
 
     extension StallMonitor {
-        /// Watches every loop of a group, until ``unwatch(_:)``, ``stop()`` or the group's shutdown, after which nothing is given to a loop.
+        /// Watches every loop of a group until ``unwatch(_:)``, ``stop()`` or the group's shutdown, after which nothing is
+        /// submitted to a loop.
         ///
-        /// Not on a loop whose group is given, where one can help it: see ``NIOLoops/init(_:named:)`` for how long it takes.
+        /// If possible, do not call it on one of the group's loops: see ``NIOLoops/init(_:named:)`` for how long it takes.
         /// - Parameters:
         ///   - group: any group, `MultiThreadedEventLoopGroup.singleton` included.
-        ///   - name: each loop's name in records is that with its number: `http-0`.
-        ///   - rules: ``StallRules/ping`` is needed.
-        /// - Returns: the loops; watching the group once more would watch other ones.
-        /// - Throws: what ``watch(_:named:rules:)`` of a loop throws; then none of them is watched.
+        ///   - name: each loop's name in records is this with its number: `http-0`.
+        ///   - rules: must include ``StallRules/ping``.
+        /// - Returns: the loops; watching the group again would watch other objects.
+        /// - Throws: the errors of ``watch(_:named:rules:)`` for a loop; then none of them is watched.
         @discardableResult
         public func watch(
             _ group: any EventLoopGroup,
             named name: String = "nio",
             rules: StallRules = .eventLoops
         ) throws(StallMonitorError) -> NIOLoops {
-            // Before anything is given to a loop.
+            // Before anything is submitted to a loop.
             guard isRunning else { throw .notRunning }
             let loops = NIOLoops(group, named: name)
             do throws(StallMonitorError) {

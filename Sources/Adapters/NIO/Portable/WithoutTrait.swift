@@ -1,7 +1,7 @@
 #if !NIO
     public import LagMonitor
 
-    // What this module has with its trait, so that the compiler says why it is not there.
+    // The declarations of this module with its trait, so that the compiler reports why they are unavailable.
 
     @available(*, unavailable, message: "turn on the trait 'NIO' of the package LagMonitor: traits: [\"NIO\"]")
     public final class NIOLoop {}

@@ -1,12 +1,12 @@
 public import LagMonitor
 
-/// What a scripted loop does while it works: what a capture would have found, had it been real.
+/// What a scripted loop does while it works: what a capture of a real loop would have found.
 public struct ScriptedWork: Sendable, Equatable {
     /// Why it takes so long.
     public var cause: StallRecord.Cause
-    /// The functions on the stack, innermost first; empty: no stack could be taken.
+    /// The functions on the stack, innermost first; empty: no stack could be captured.
     public var stack: [String]
-    /// What was measured. Where it says nothing, the time is put down to what the cause says.
+    /// The measurements. If they are empty, the time is attributed to the cause.
     public var evidence: StallRecord.Evidence
 
     public init(
@@ -19,7 +19,7 @@ public struct ScriptedWork: Sendable, Equatable {
         self.evidence = evidence
     }
 
-    /// Puts this into a record.
+    /// Adds this to a record.
     func enrich(_ record: inout StallRecord) {
         record.cause = cause
         record.evidence = evidence
@@ -41,7 +41,7 @@ public struct ScriptedWork: Sendable, Equatable {
         record.culpritConfidence = 1
     }
 
-    /// A frame of the program's own code, at a made-up place.
+    /// A frame of the program's own code, at an invented place.
     private static func frame(_ symbol: String, at depth: UInt64) -> StallRecord.Frame {
         let offset = 0x1000 + depth * 0x10
         return StallRecord.Frame(pc: 0x40_0000 + offset, module: "/usr/bin/scripted", offset: offset, symbol: symbol, inApp: true)

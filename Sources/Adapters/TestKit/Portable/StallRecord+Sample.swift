@@ -2,7 +2,7 @@ internal import LagActivity
 public import LagMonitor
 
 extension StallRecord {
-    /// A record as a real stall of this kind makes one, for a test or a preview that needs nothing but a record.
+    /// A record like that of a real stall of this kind, for a test or a preview that only needs a record.
     ///
     /// ```swift
     /// import LagMonitor
@@ -11,8 +11,8 @@ extension StallRecord {
     /// let record = StallRecord.sample(duration: .seconds(2), ScriptedWork(.lock, in: ["Cache.load()", "main"]))
     /// ```
     /// - Parameters:
-    ///   - number: gives it an `id` and a `seq` of its own.
-    ///   - work: why and where.
+    ///   - number: gives it a distinct `id` and `seq`.
+    ///   - work: the cause and the place.
     public static func sample(
         loop: String = "main",
         duration: Duration = .milliseconds(400),
