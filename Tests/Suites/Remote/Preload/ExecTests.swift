@@ -4,13 +4,13 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// What becomes another program keeps its number and its start.
+/// A process that executes another program keeps its ID and its start time.
 struct ExecTests {
-    @Test func `records after an exec name the program that runs`() throws {
+    @Test func `records after exec name the new program`() throws {
         let remote = try RemoteProcess(["epoll", "exec"])
         defer { remote.end() }
         #expect(eventually { remote.watch.watchedProcesses.map(\.name) == ["ForeignProbe"] })
-        // It executes /proc/self/exe, and is called by the last part of that.
+        // It executes /proc/self/exe, and is named after the last part of that path.
         let line = try remote.line("end")
         #expect(line["process_name"] as? String == "exe")
         #expect(remote.watch.watchedProcesses.map(\.name) == ["exe"])

@@ -5,9 +5,9 @@ internal import Testing
 @testable import LagMonitor
 @testable internal import LagRemote
 
-/// What a thread does after its first wait is reported once that has turned out to be a loop's, and only then.
+/// A stall after a thread's first wait is reported once that wait proves to be the wait of a loop, and only then.
 @Suite(.serialized) struct FirstStallTests {
-    /// A program that is watched, and in its first wait.
+    /// A watched program in its first wait.
     private func start(_ name: String) throws -> RemoteProcess {
         let process = try RemoteProcess(["first"] + name.split(separator: " ").map(String.init))
         #expect(process.isCandidateWatched())
@@ -15,19 +15,19 @@ internal import Testing
         return process
     }
 
-    /// When the program said this next, in microseconds of `CLOCK_MONOTONIC`.
+    /// The time at which the program printed this word next, in microseconds of `CLOCK_MONOTONIC`.
     private func time(_ word: String, of process: RemoteProcess) throws -> UInt64 {
         let parts = try #require(process.nextLine()).split(separator: " ")
         try #require(parts.count == 2 && parts[0] == word, "\(parts)")
         return try #require(UInt64(parts[1]))
     }
 
-    /// `set-client`: round trips by poll within the first turn, as fast as answers are, do not take the loop's place.
+    /// `set-client`: fast round trips by poll within the first iteration are not mistaken for the loop.
     @Test(arguments: [
         "loop", "client", "set-client", "set", "set ppoll", "set select", "set pselect", "listener", "thread", "set-thread",
         "few-thread", "few-set-thread",
     ])
-    func `a stall after the first wait is one record`(name: String) throws {
+    func `a stall after the first wait is reported in one record`(name: String) throws {
         let process = try start(name)
         defer { process.end() }
         process.send("\n")
@@ -39,17 +39,17 @@ internal import Testing
         #expect((line["loop"] as? String == "main") == isMain && line.functions().contains("first_handler"), "\(line)")
         let start = try #require(line["mono_us"] as? NSNumber).uint64Value
         let duration = UInt64(try #require(line["duration_ms"] as? Double) * 1000)
-        // Exact to a millisecond: from the wait's end to the next wait, which no record of a part of it could be.
+        // Exact to a millisecond, from the wait's end to the next wait: a record of only a part would fail.
         #expect(start <= begun + 1000 && start + duration + 1000 >= ended, "\(begun) \(ended): \(line)")
         #expect(start + duration <= turned + 1000, "\(turned): \(line)")
-        // One of few turns has ended.
+        // A loop of few iterations has ended.
         #expect(name.hasPrefix("few") || eventually { process.watch.watchedLoops == 1 })
         process.end()
         #expect(process.reported.count == 1 && process.watch.begunLoops == 1, "\(process.reported)")
     }
 
     @Test(arguments: ["poll", "other", "renewed", "answer", "children", "pool"])
-    func `what a start or a pool does between its waits is no stall`(name: String) throws {
+    func `work of a startup or a pool thread between its waits is not reported as a stall`(name: String) throws {
         let process = try start(name)
         defer { process.end() }
         process.send("\n")
@@ -59,8 +59,8 @@ internal import Testing
         #expect(process.reported.isEmpty && process.watch.begunLoops == 1, "\(process.reported)")
     }
 
-    /// Of a set nothing else says that it is a loop's.
-    @Test func `a stall after a wait by poll that nobody has seen is not reported`() throws {
+    /// Nothing else shows that a poll set belongs to a loop.
+    @Test func `a stall after an unobserved wait in poll is not reported`() throws {
         let process = try RemoteProcess(["first", "at-once"])
         defer { process.end() }
         for word in ["stalling", "stalled", "turned"] { _ = try time(word, of: process) }
@@ -69,7 +69,7 @@ internal import Testing
         #expect(process.reported.isEmpty && process.watch.begunLoops == 1, "\(process.reported)")
     }
 
-    @Test func `an exit after one wait is no stall`() throws {
+    @Test func `an exit after one wait is not reported as a stall`() throws {
         let process = try start("exit")
         defer { process.end() }
         process.send("\n")
@@ -79,7 +79,7 @@ internal import Testing
         #expect(process.reported.isEmpty && process.watch.begunLoops == 0, "\(process.reported)")
     }
 
-    /// By epoll; by a set, which is a server's, as a client was accepted there.
+    /// By epoll, or by a set that belongs to a server because a client was accepted there.
     @Test(arguments: [
         "hang-with-client", "hang-with-second-client", "hang-with-second-client select", "hang-with-second-client ppoll",
     ])
@@ -93,15 +93,15 @@ internal import Testing
         #expect(eventually { process.watch.watchedLoops == 1 && process.watch.watchedProcesses.count == 1 })
     }
 
-    /// By poll, where clients wait already: the thread is never found in its wait.
-    @Test func `a hang after a first wait that nobody has seen is reported while a client waits`() throws {
+    /// By poll, when clients are already waiting: the thread is never found in its wait.
+    @Test func `a hang after an unobserved first wait is reported while a client waits`() throws {
         let process = try RemoteProcess(["first", "hang-at-once"])
         defer { process.end() }
         let line = try process.line("begin")
         #expect(line["pending"] as? Bool == true && line.functions().contains("first_handler"), "\(line)")
     }
 
-    @Test func `where a connection has come from is not guessed`() throws {
+    @Test func `the listening socket of a connection is not guessed`() throws {
         let process = try RemoteProcess(["first", "hang-at-once-of-two"])
         defer { process.end() }
         _ = try time("stalling", of: process)
@@ -110,8 +110,7 @@ internal import Testing
     }
 
     @Test(arguments: ["hang-with-event", "hang-before-accept"])
-    func `a start that has a listening socket is no hang for a wake up of its own, nor for its first client`(name: String) throws
-    {
+    func `a startup with a listening socket is not reported for its own wakeup or its first client`(name: String) throws {
         let process = try start(name)
         defer { process.end() }
         process.send("\n")
@@ -120,7 +119,7 @@ internal import Testing
         #expect(process.watch.watchedLoops == 0 && process.reported.isEmpty, "\(process.reported)")
     }
 
-    @Test func `a process that is killed before its second wait leaves no record`() throws {
+    @Test func `a process killed before its second wait leaves no record`() throws {
         let process = try start("hang")
         defer { process.end() }
         process.send("\n")

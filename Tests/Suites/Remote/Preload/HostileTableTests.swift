@@ -5,9 +5,9 @@ internal import Synchronization
 internal import TestSupport
 internal import Testing
 
-/// The shared table while another process writes anything into it. That the test's process goes on is the first thing that is tested.
+/// The shared table while another process writes arbitrary data into it. First of all, the test's process must not crash.
 struct HostileTableTests {
-    /// All that lagmond and the watched programs do with the waker.
+    /// Everything that lagmond and the watched programs do with the waker.
     private func use(_ table: UnsafeMutablePointer<clb_loop_table>) {
         let waker = clb_loop_table_waker(table)
         clb_waker_post_shared(waker)
@@ -17,7 +17,7 @@ struct HostileTableTests {
     }
 
     @Test(arguments: [0, 1, 2, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff] as [UInt32])
-    func `no content of the waker ends the process or the waking`(word: UInt32) throws {
+    func `arbitrary waker contents neither crash the process nor prevent wakeups`(word: UInt32) throws {
         let table = try TestLoopTable()
         let waker = clb_loop_table_waker(table.raw)!
         let words = UnsafeMutableRawPointer(waker).assumingMemoryBound(to: UInt32.self)
@@ -25,13 +25,13 @@ struct HostileTableTests {
             words[place] = word
             use(table.raw)
         }
-        // An honest post still wakes.
+        // A regular post still wakes the waiter.
         _ = clb_waker_drain(clb_loop_table_waker(table.raw))
         clb_waker_post_shared(waker)
         #expect(clb_waker_wait_shared(waker, clb_now_ns() + 5_000_000_000) == 1)
     }
 
-    @Test func `random writes over the whole table harm nothing`() throws {
+    @Test func `random writes to the whole table do no harm`() throws {
         let table = try TestLoopTable()
         let raw = UInt(bitPattern: table.raw)
         let count = clb_loop_table_bytes() / 8
@@ -43,7 +43,7 @@ struct HostileTableTests {
             var hostile = SeededGenerator(seed: seed)
             let words = UnsafeMutablePointer<UInt64>(bitPattern: raw)!
             while !isDone.isSet {
-                // Half of the writes into the header, where the waker is.
+                // Half of the writes go into the header, which contains the waker.
                 let place = Int(hostile.next() % UInt64(hostile.next() & 1 == 0 ? 32 : count))
                 words[place] = hostile.next() & 3 == 0 ? hostile.next() : hostile.next() % 64
             }
@@ -53,7 +53,7 @@ struct HostileTableTests {
             use(table.raw)
             for index in 0..<UInt32(CLB_LOOP_TABLE_SLOTS) {
                 var loop = clr_loop_table_entry()
-                // What is read is whole, whatever it says.
+                // Each entry read is consistent, whatever its content.
                 if clr_loop_table_read(table.raw, index, &loop) != 0 { #expect(loop.pid > 0 && loop.tid > 0) }
                 _ = clr_loop_table_free(table.raw, index, generator.next())
             }

@@ -4,32 +4,32 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-@Suite("Which waits are a loop")
+@Suite("Which waits are recognised as a loop")
 struct LoopFindingTests {
     @Test(arguments: [
         "epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "__poll_chk", "ppoll", "__ppoll_chk", "select", "pselect",
     ])
-    func `a thread that waits again and again is a loop`(call: String) throws {
+    func `a thread that waits repeatedly is a loop`(call: String) throws {
         let probe = try WatchedProbe("loop", call)
         let word = try probe.word("looped")
         let loop = try #require(probe.table.loops.first)
         #expect(probe.table.loops.count == 1 && loop.isLive)
         #expect(loop.pid == word.pid && loop.tid == word.tid && loop.kind == UInt32(CLB_LOOP_FROM_PRELOAD))
-        // It came back from its last wait and blocks elsewhere: at work.
+        // It returned from its last wait and blocks elsewhere: it is at work.
         #expect(probe.table.activity(of: loop) == CLB_ACTIVITY_AFTER_WAITING)
-        // Each a rest and its end; one before, for the claim. On epoll all twelve waits; otherwise the eighth and the four after it.
+        // One for the claim, two per wait: start and end. With epoll all twelve waits count, otherwise the last five.
         #expect(probe.table.sequence(of: loop) == (call.hasPrefix("epoll") ? 25 : 11))
         #expect(loop.wait_sp != 0 && loop.wait_return != 0 && loop.inner_waits == 0)
-        // From the clock that this process has as well.
+        // By the clock that this process also uses.
         let woke = clb_beacon_woke_ns(probe.table.beacon(of: loop))
         #expect(woke >= loop.claimed_ns && woke <= clb_now_ns())
         probe.goOn()
         #expect(try probe.end() == (0, ""))
     }
 
-    /// A worker that serves one connection after the other, without a wait while there are any (gunicorn's default).
+    /// A worker that serves one connection after the other and does not wait while there are any (gunicorn's default).
     @Test(arguments: [("set select", 2), ("one poll", 2), ("epoll_wait", 0)])
-    func `a loop on poll that takes the next connection begins another turn`(call: String, turns: UInt64) throws {
+    func `a poll loop that accepts the next connection without waiting begins an iteration`(call: String, turns: UInt64) throws {
         let probe = try WatchedProbe("accepts", call)
         _ = try probe.word("looped")
         let loop = try #require(probe.table.live.first)
@@ -42,7 +42,7 @@ struct LoopFindingTests {
             begins.append(clb_beacon_callout_ns(beacon))
             #expect(probe.table.activity(of: loop) == CLB_ACTIVITY_AFTER_WAITING)
         }
-        // The first is what the wait was for. Each further one is a rest and its end.
+        // The wait was for the first connection. Each further connection counts as a wait and its end.
         #expect(sequences[1] == sequences[0] && begins[1] == begins[0])
         #expect(sequences[3] == sequences[0] + 2 * turns)
         #expect((begins[2] > begins[1] && begins[3] > begins[2]) == (turns > 0))
@@ -50,9 +50,9 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    /// As servers do whose handlers have an event loop of their own. One that lasts is followed, until it is over.
+    /// As in servers whose handlers have their own event loop. A nested loop that lasts is followed until it ends.
     @Test(arguments: [("one poll", 20, "inner"), ("set poll", 20, "inner"), ("set poll", 20, "outer"), ("set poll", 55, "inner")])
-    func `what waits while a connection is served is a handler`(call: String, waits: Int, place: String) throws {
+    func `a wait while a connection is served belongs to a handler`(call: String, waits: Int, place: String) throws {
         let probe = try WatchedProbe("serves", call, "\(waits)", place)
         let changes: UInt64 = waits > 32 ? 1 : 0
         _ = try probe.word("served")
@@ -69,7 +69,7 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `what a connection comes from at another place is served by nothing that is known`() throws {
+    @Test func `a connection accepted outside the loop does not mark the loop as serving`() throws {
         let probe = try WatchedProbe("accepts-elsewhere", "set poll")
         _ = try probe.word("accepted")
         let loop = try #require(probe.table.live.first)
@@ -78,8 +78,8 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    /// As of a Qt program that a client connects to while it starts: it looks without waiting at first.
-    @Test func `a connection that came before the first wait is not a start's to serve`() throws {
+    /// As in a Qt program to which a client connects during startup: it polls without waiting at first.
+    @Test func `a connection accepted before the first wait does not mark the loop as serving`() throws {
         let probe = try WatchedProbe("accepts-early")
         _ = try probe.word("looped")
         let loop = try #require(probe.table.live.first)
@@ -88,7 +88,7 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `the eighth wait makes the loop`() throws {
+    @Test func `the eighth wait confirms the loop`() throws {
         let probe = try WatchedProbe("seven")
         _ = try probe.word("looped")
         #expect(probe.table.live.isEmpty)
@@ -100,19 +100,21 @@ struct LoopFindingTests {
     }
 
     @Test(arguments: ["epoll_wait", "one poll", "set poll", "set ppoll", "set select", "set pselect"])
-    func `a main threads first waits for events are published as provisional`(call: String) throws {
+    func `the first waits for events on the main thread are published as a provisional claim`(call: String) throws {
         try Self.expectProvisional("seven", call)
     }
 
     @Test(arguments: ["epoll_wait", "set poll", "set select"])
-    func `so are another threads`(call: String) throws { try Self.expectProvisional("seven-thread", call) }
+    func `the first waits for events on another thread are published as a provisional claim`(call: String) throws {
+        try Self.expectProvisional("seven-thread", call)
+    }
 
     private static func expectProvisional(_ name: String, _ call: String) throws {
         let probe = try WatchedProbe(name, call)
         let word = try probe.word("looped")
         let candidate = try #require(probe.table.provisional.first)
         #expect(probe.table.loops.count == 1 && candidate.pid == word.pid && candidate.tid == word.tid)
-        // Each of the seven is a rest already.
+        // Each of the seven waits already counts as a wait of the loop.
         #expect(probe.table.sequence(of: candidate) == 15 && candidate.wait_sp != 0)
         probe.goOn()
         _ = try probe.word("looped")
@@ -124,7 +126,7 @@ struct LoopFindingTests {
     }
 
     @Test(arguments: [(Int(CLB_LOOP_TABLE_SLOTS) / 2, 1), (Int(CLB_LOOP_TABLE_SLOTS) / 2 + 1, 0)])
-    func `what may be no loop leaves half of the table to loops`(taken: Int, provisional: Int) throws {
+    func `provisional claims leave half of the table to confirmed loops`(taken: Int, provisional: Int) throws {
         let probe = try WatchedProbe("seven", "epoll_wait") { table in
             for _ in 0..<taken {
                 var claim: UInt64 = 0
@@ -140,8 +142,8 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    /// Threads of pools poll for answers.
-    @Test func `another threads waits for one descriptor are not published before they are a loop`() throws {
+    /// Pool threads poll for replies.
+    @Test func `waits of another thread for one descriptor are published only once they are a loop`() throws {
         let probe = try WatchedProbe("seven-thread", "one poll")
         _ = try probe.word("looped")
         #expect(probe.table.loops.isEmpty)
@@ -156,7 +158,7 @@ struct LoopFindingTests {
         ("few", "epoll_wait", 2), ("few", "one poll", 2), ("few", "set poll", 2), ("few-thread", "epoll_wait", 2),
         ("few-thread", "set poll", 4),
     ])
-    func `few waits are a loop half a second after the first`(name: String, call: String, waits: Int) throws {
+    func `a few waits are a loop half a second after the first one`(name: String, call: String, waits: Int) throws {
         for count in [waits - 1, waits] {
             let probe = try WatchedProbe(name, call, "\(count)")
             _ = try probe.word("looped")
@@ -166,7 +168,7 @@ struct LoopFindingTests {
         }
     }
 
-    @Test func `few waits of another thread for one descriptor are no loop`() throws {
+    @Test func `a few waits of another thread for one descriptor are not a loop`() throws {
         let probe = try WatchedProbe("few-thread", "one poll", "7")
         _ = try probe.word("looped")
         #expect(probe.table.loops.isEmpty)
@@ -175,22 +177,22 @@ struct LoopFindingTests {
     }
 
     @Test(arguments: ["epoll_wait", "set poll"])
-    func `of many threads some are published as provisional`(call: String) throws {
+    func `only some of many threads are published as provisional claims`(call: String) throws {
         let probe = try WatchedProbe("crowd", call)
         _ = try probe.word("looped")
         #expect(probe.table.provisional.count == 16 && probe.table.loops.count == 16)
         probe.goOn()
-        // A fork's child, whose threads count anew.
+        // A forked child, whose threads are counted from the start.
         let child = try probe.word("looped")
         #expect(probe.table.provisional.map(\.pid) == [child.pid] && probe.table.loops.count == 17)
-        // Of the others two waits on an epoll instance made no loop.
+        // For the other threads, two waits on an epoll instance made no loop.
         #expect(probe.table.loops.count(where: \.isEnded) == (call == "epoll_wait" ? 16 : 0))
         for _ in 0..<2 { probe.goOn() }
         _ = try probe.word("looped")
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `an instance with the number of one that was closed has a claim of its own`() throws {
+    @Test func `an epoll instance with the number of a closed one gets its own claim`() throws {
         let probe = try WatchedProbe("renewed")
         _ = try probe.word("looped")
         let candidate = try #require(probe.table.provisional.first)
@@ -202,17 +204,17 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `a wait that was in progress when its claim was withdrawn publishes nothing`() throws {
+    @Test func `a wait in progress when its claim is withdrawn publishes nothing more`() throws {
         let probe = try WatchedProbe("waits-in-handler")
         _ = try probe.word("looped")
         let candidate = try #require(probe.table.loops.first)
-        // It began its wait, and no more.
+        // It began its wait and did nothing more.
         #expect(candidate.isWithdrawn && probe.table.loops.count == 1 && probe.table.sequence(of: candidate) == 2)
         probe.goOn()
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `the answers that a start waits for leave a claim for its loop`() throws {
+    @Test func `waits for replies during startup leave a claim for the loop`() throws {
         let probe = try WatchedProbe("starts")
         _ = try probe.word("looped")
         #expect(probe.table.loops.filter(\.isWithdrawn).count == 4 && probe.table.provisional.count == 1)
@@ -221,7 +223,7 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `a provisional claim ends without having been a loop`() throws {
+    @Test func `a provisional claim ends withdrawn and unconfirmed`() throws {
         let probe = try WatchedProbe("thrice-main-ends")
         _ = try probe.word("thrice")
         #expect(probe.table.provisional.count == 1)
@@ -231,7 +233,7 @@ struct LoopFindingTests {
         #expect(loop.isWithdrawn && clr_claim_is_confirmed(loop.claim) == 0)
     }
 
-    @Test func `the claim of a program that waits and exits is withdrawn`() throws {
+    @Test func `the provisional claim of a program that exits is withdrawn`() throws {
         let probe = try WatchedProbe("thrice", "set poll")
         _ = try probe.word("thrice")
         #expect(probe.table.provisional.count == 1)
@@ -240,8 +242,8 @@ struct LoopFindingTests {
         #expect(probe.table.loops.map(\.isWithdrawn) == [true])
     }
 
-    /// Also one for one descriptor, which at the loop's depth would be a handler's connection.
-    @Test(arguments: ["poll", "one poll"]) func `another loop of the main thread gets a claim of its own`(call: String) throws {
+    /// Also a loop on one descriptor, which at the loop's stack depth would be the connection of a handler.
+    @Test(arguments: ["poll", "one poll"]) func `another loop on the main thread gets its own claim`(call: String) throws {
         let probe = try WatchedProbe("after-epoll", call)
         _ = try probe.word("thrice")
         let candidate = try #require(probe.table.provisional.first)
@@ -253,7 +255,7 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `candidates that take turns are claimed a few times only`() throws {
+    @Test func `alternating candidates are claimed only a few times`() throws {
         let probe = try WatchedProbe("turn-about")
         _ = try probe.word("looped")
         #expect(probe.table.loops.count == 4 && probe.table.live.isEmpty)
@@ -261,7 +263,7 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `a loop ends where its program exits`() throws {
+    @Test func `a loop ends when its program exits`() throws {
         let probe = try WatchedProbe("seven", "set poll")
         _ = try probe.word("looped")
         probe.goOn()
@@ -274,10 +276,10 @@ struct LoopFindingTests {
     }
 
     @Test(arguments: ["_exit", "_Exit", "quick_exit"])
-    func `a loop ends where its process ends without exit handlers`(call: String) throws {
+    func `a loop ends when its process exits without exit handlers`(call: String) throws {
         let probe = try WatchedProbe("quits", "set poll", call)
         _ = try probe.word("looped")
-        // Its child has ended so before, with the same memory.
+        // Its child has exited in the same way before, with the same memory.
         #expect(probe.table.live.count == 1)
         probe.goOn()
         #expect(try probe.end() == (0, ""))
@@ -285,8 +287,8 @@ struct LoopFindingTests {
         #expect(loop.isEnded && probe.table.activity(of: loop) == CLB_ACTIVITY_FINISHED)
     }
 
-    /// Whoever sleeps further out than its last wait has left the function that waits.
-    @Test func `the place of the last wait on an instance is published`() throws {
+    /// A thread that sleeps further out than its last wait has left the function that waits.
+    @Test func `the stack position of the last wait on an epoll instance is published`() throws {
         let probe = try WatchedProbe("wanders")
         _ = try probe.word("looped")
         let deep = try #require(probe.table.live.first)
@@ -299,7 +301,7 @@ struct LoopFindingTests {
     }
 
     @Test(arguments: ["thrice", "elsewhere"])
-    func `what does not loop gets no slot`(case name: String) throws {
+    func `a thread that does not loop gets no slot`(case name: String) throws {
         let probe = try WatchedProbe(name, "poll")
         _ = try probe.word(name == "thrice" ? "thrice" : "looped")
         #expect(probe.table.loops.isEmpty)
@@ -307,7 +309,7 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `polls without waiting make no loop but are rests of one`() throws {
+    @Test func `polls without waiting do not make a loop, but count as waits of an existing loop`() throws {
         let probe = try WatchedProbe("looks")
         _ = try probe.word("looped")
         #expect(probe.table.loops.isEmpty)
@@ -322,8 +324,8 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    // libuv with pending immediates, as in node's HTTP server: it waits in earnest when it is idle, and else with time-out 0.
-    @Test func `polls at the place of a real wait count as waits`() throws {
+    // libuv with pending immediates, as in node's HTTP server: it really waits only when idle, otherwise it polls with timeout 0.
+    @Test func `polls at the location of a real wait count as waits`() throws {
         let probe = try WatchedProbe("seldom")
         _ = try probe.word("looped")
         #expect(probe.table.live.isEmpty)
@@ -334,38 +336,40 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test(arguments: ["poll", "set poll"]) func `a wait within the work is no rest`(call: String) throws {
+    @Test(arguments: ["poll", "set poll"]) func `a wait within a handler does not count as a wait of the loop`(call: String)
+        throws
+    {
         let probe = try WatchedProbe("nested", call)
         _ = try probe.word("nested")
         let loop = try #require(probe.table.live.first)
         let sequence = probe.table.sequence(of: loop)
         #expect(eventually { probe.table.live.first?.inner_waits == 1 })
-        // It sleeps in poll(2) now, and is at work all the same.
+        // It now sleeps in poll(2), but is still at work.
         #expect(probe.table.activity(of: loop) == CLB_ACTIVITY_AFTER_WAITING)
         probe.goOn()
         _ = try probe.word("back")
         #expect(probe.table.sequence(of: loop) == sequence)
         probe.goOn()
         _ = try probe.word("again")
-        // Twelve waits elsewhere were none; the next one at the loop's place is a rest again.
+        // Twelve waits elsewhere did not count; the next one at the loop's location counts again.
         #expect(probe.table.sequence(of: loop) == sequence + 2)
         #expect(probe.table.live.first?.inner_waits == 13)
         probe.goOn()
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `an epoll instance is the loop wherever it is waited on`() throws {
+    @Test func `an epoll instance is one loop at whatever location a thread waits on it`() throws {
         let probe = try WatchedProbe("elsewhere", "epoll_wait")
         _ = try probe.word("looped")
         let loop = try #require(probe.table.live.first)
-        // 49 waits, each at another place; each a rest and its end.
+        // 49 waits, each at another location; each counts as a wait and its end.
         #expect(loop.changes == 0 && loop.inner_waits == 0 && probe.table.sequence(of: loop) == 99)
         probe.goOn()
         #expect(try probe.end() == (0, ""))
     }
 
     @Test(arguments: [("poll", "poll"), ("one poll", "set poll"), ("one poll", "epoll_wait"), ("set poll", "epoll_wait")])
-    func `a loop that goes on further out is followed`(start: String, later: String) throws {
+    func `a loop that continues further out in the stack is followed`(start: String, later: String) throws {
         let probe = try WatchedProbe("other-loop", start, later)
         _ = try probe.word("started")
         let first = try #require(probe.table.live.first)
@@ -386,7 +390,7 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `a loop within a handler gives way to the outer one at once`() throws {
+    @Test func `a nested loop in a handler gives way to the outer loop at once`() throws {
         let probe = try WatchedProbe("inner-loop", "poll")
         _ = try probe.word("started")
         let outer = try #require(probe.table.live.first)

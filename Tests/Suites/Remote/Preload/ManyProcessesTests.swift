@@ -7,9 +7,9 @@ internal import Testing
 @testable import LagMonitor
 @testable internal import LagRemote
 
-/// What processes that come and go, or claim to, cost the one that watches them.
+/// The cost for the watcher of processes that come and go, or pretend to.
 struct ManyProcessesTests {
-    @Test func `claims without an end make a bounded number of messages`() throws {
+    @Test func `endless claims cause a bounded number of messages`() throws {
         let messages = Messages()
         var configuration = StallMonitorConfiguration()
         configuration.rules = StallRules()
@@ -33,7 +33,7 @@ struct ManyProcessesTests {
                 modes: []
             )
             watch.refuse(loop, "a reason")
-            // The same claim once more says nothing.
+            // The same claim again causes no message.
             watch.refuse(loop, "a reason")
         }
         let all = messages.all.withLock { $0 }
@@ -42,7 +42,7 @@ struct ManyProcessesTests {
         #expect(Set(all).count == all.count)
     }
 
-    @Test func `a process whose loops have ended is given up after a while`() throws {
+    @Test func `a process without remaining loops is dropped after a while`() throws {
         let remote = try RemoteProcess(["signals"])
         defer { remote.end() }
         #expect(remote.nextLine() == "ready")

@@ -6,14 +6,14 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// Programs that write their title over their environment.
+/// Programs that overwrite their environment with their title.
 struct OverwrittenEnvironmentTests {
     private func resource(of process: Int32, observer: Int32) -> ProcessResource {
         ProcessResource(of: "\(process)", environment: InheritedEnvironment.bytes(of: process, observer: observer))
     }
 
     @Test(arguments: [true, false])
-    func `an overwritten environment is that of the ancestor who passed it on`(isBehindShell: Bool) throws {
+    func `an overwritten environment is replaced by that of the ancestor that passed it on`(isBehindShell: Bool) throws {
         let (process, input, output) = (Process(), Pipe(), Pipe())
         let probe = WatchedProbe.folder.appendingPathComponent("ForeignProbe")
         process.executableURL = isBehindShell ? URL(fileURLWithPath: "/bin/sh") : probe
@@ -24,7 +24,7 @@ struct OverwrittenEnvironmentTests {
         let lines = LineReader(output)
         let words = try #require(lines.next()).split(separator: " ")
         try #require(words.first == "written")
-        // Behind the shell it is the shell's. Otherwise no process has it any more: this process was started with another one.
+        // Behind a shell, the shell still has it. Otherwise no process has it: this process was started with another environment.
         let written = try #require(Int32(words[1]))
         #expect(resource(of: written, observer: getpid()).serviceName == (isBehindShell ? "shop" : nil))
         try input.fileHandleForWriting.close()
@@ -32,8 +32,8 @@ struct OverwrittenEnvironmentTests {
     }
 
     @Test(arguments: [true, false])
-    func `an overwritten environment has the pod of the observer in the same pod`(isSamePod: Bool) throws {
-        // A UTS namespace of its own needs root.
+    func `an overwritten environment is given the pod of an observer in the same pod`(isSamePod: Bool) throws {
+        // A separate UTS namespace needs root.
         guard isSamePod || getuid() == 0 else { return }
         let (process, observer, input, output) = (Process(), Process(), Pipe(), Pipe())
         let probe = WatchedProbe.folder.appendingPathComponent("ForeignProbe")
@@ -52,7 +52,7 @@ struct OverwrittenEnvironmentTests {
         var expected = ProcessResource()
         if isSamePod { (expected.podName, expected.namespaceName) = ("shop-7d9c", "store") }
         var found = resource(of: try #require(Int32(words[1])), observer: observer.processIdentifier)
-        // Of the machine that the test runs on.
+        // Depends on the machine on which the test runs.
         found.containerID = nil
         #expect(found == expected)
         try input.fileHandleForWriting.close()

@@ -3,9 +3,9 @@ internal import CLagRemote
 internal import Foundation
 internal import Testing
 
-@Suite("What the preloaded library leaves alone")
+@Suite("What the preloaded library leaves unchanged")
 struct PassingThroughTests {
-    @Test func `results errno and interruptions are those of the call`() throws {
+    @Test func `results, errno and interruptions are those of the original call`() throws {
         let probe = try WatchedProbe("results")
         _ = try probe.word("looped")
         #expect(!probe.table.loops.isEmpty)
@@ -13,7 +13,7 @@ struct PassingThroughTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `a program that waits before any constructor goes on`() throws {
+    @Test func `a program that waits before any constructor runs is watched and continues`() throws {
         let probe = try WatchedProbe("early")
         let word = try probe.word("looped")
         #expect(probe.table.live.map(\.tid) == [word.tid])
@@ -21,7 +21,7 @@ struct PassingThroughTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `a program that closes all descriptors is still seen`() throws {
+    @Test func `a program that closes all descriptors is still watched`() throws {
         let probe = try WatchedProbe("closes")
         let word = try probe.word("looped")
         #expect(probe.table.live.map(\.tid) == [word.tid])
@@ -34,7 +34,7 @@ struct PassingThroughTests {
     }
 
     @Test(arguments: Foreign.allCases)
-    func `a page that is not ours is passed over in silence`(what: Foreign) throws {
+    func `an invalid loop table is ignored silently`(what: Foreign) throws {
         var path: String?
         switch what {
         case .missing: path = "/proc/\(getpid())/fd/9999"
@@ -57,7 +57,7 @@ struct PassingThroughTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `another preloaded library stays`() throws {
+    @Test func `another preloaded library stays loaded`() throws {
         let probe = try WatchedProbe("loop", preload: "libm.so.6:\(WatchedProbe.library)")
         let word = try probe.word("looped")
         let maps = try String(contentsOfFile: "/proc/\(word.pid)/maps", encoding: .utf8)
@@ -67,8 +67,8 @@ struct PassingThroughTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    /// Nothing but libc: whatever it brings is in every program below lagmond.
-    @Test func `the library needs nothing but libc`() throws {
+    /// Only libc: whatever the library depends on is loaded into every program below lagmond.
+    @Test func `the preloaded library needs only libc`() throws {
         let file = try Data(contentsOf: URL(fileURLWithPath: WatchedProbe.library))
         for name in ["libswiftCore", "libstdc++", "libdispatch", "libunwind"] {
             #expect(file.range(of: Data(name.utf8)) == nil, "\(name)")

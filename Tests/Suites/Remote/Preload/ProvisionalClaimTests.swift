@@ -6,7 +6,7 @@ internal import Testing
 @testable import LagMonitor
 @testable internal import LagRemote
 
-/// Claims of which it is not known yet whether they are a loop's, and what a process may write in their place.
+/// Claims that are not yet known to be loops, and what a process may write in their place.
 struct ProvisionalClaimTests {
     private let table: SharedLoopTable
     private let index: UInt32
@@ -30,33 +30,33 @@ struct ProvisionalClaimTests {
         return RemoteLoop(try #require(table.loop(at: index)), owner, ProcessHandle(getpid()), in: table)
     }
 
-    /// As any process can.
+    /// Any process can do this.
     private func write(_ claim: UInt64) { clb_loop_table_claim_word(table.raw, index).pointee = claim }
 
-    @Test func `a provisional claim is watched and not confirmed`() throws {
+    @Test func `a provisional claim is watched but not confirmed`() throws {
         let loop = try #require(table.loop(at: index))
         #expect(loop.state == .provisional && loop.isPresent)
         #expect(try !remoteLoop().isConfirmed)
     }
 
-    @Test func `its end is that of no loop`() throws {
+    @Test func `a provisional claim that ends is withdrawn and stays unconfirmed`() throws {
         let remote = try remoteLoop()
         change(to: CLB_SLOT_ENDED)
         #expect(clb_claim_state(clb_loop_table_claim(table.raw, index)) == UInt32(CLB_SLOT_WITHDRAWN))
         #expect(table.loop(at: index)?.state == .ended && !remote.isConfirmed)
-        // And for good.
+        // This is final.
         change(to: CLB_SLOT_LIVE)
         #expect(table.loop(at: index)?.state == .ended && !remote.isConfirmed)
     }
 
-    @Test func `the end of a confirmed one is a loop's`() throws {
+    @Test func `a confirmed claim that ends was a loop`() throws {
         let remote = try remoteLoop()
         change(to: CLB_SLOT_LIVE)
         change(to: CLB_SLOT_ENDED)
         #expect(clb_claim_state(clb_loop_table_claim(table.raw, index)) == UInt32(CLB_SLOT_ENDED) && remote.isConfirmed)
     }
 
-    @Test func `what was confirmed once stays so whatever is written`() throws {
+    @Test func `a confirmed claim stays confirmed whatever state is written to its slot`() throws {
         let remote = try remoteLoop()
         change(to: CLB_SLOT_LIVE)
         #expect(remote.isConfirmed)
@@ -66,7 +66,7 @@ struct ProvisionalClaimTests {
         }
     }
 
-    @Test func `nonsense and another claim confirm nothing`() throws {
+    @Test func `invalid states and other claims do not confirm a claim`() throws {
         let remote = try remoteLoop()
         for state in 0...255 as ClosedRange<UInt32> {
             // Another generation, another process.
@@ -80,9 +80,9 @@ struct ProvisionalClaimTests {
         }
     }
 
-    /// What is begun of this very process is freed: its own claims are nobody's.
+    /// The watch frees claims of its own process when it begins to watch them: they are invalid.
     @Test(arguments: [true, false])
-    func `a claim that may be no loops is begun once it is a moment old`(isProvisional: Bool) throws {
+    func `watching a provisional claim begins after a short delay`(isProvisional: Bool) throws {
         let configuration = RemoteConfiguration(StallMonitorConfiguration())
         let watch = SharedLoopTableWatch(table: table, configuration: configuration, sink: MemorySink()) { Issue.record("\($0)") }
         if !isProvisional { change(to: CLB_SLOT_LIVE) }
@@ -93,7 +93,7 @@ struct ProvisionalClaimTests {
         #expect(table.loop(at: index) == nil && watch.settlingDeadline == .max)
     }
 
-    @Test func `a claim that is gone is not waited for`() throws {
+    @Test func `a provisional claim that ended is not waited for`() throws {
         let configuration = RemoteConfiguration(StallMonitorConfiguration())
         let watch = SharedLoopTableWatch(table: table, configuration: configuration, sink: MemorySink()) { Issue.record("\($0)") }
         watch.scan()

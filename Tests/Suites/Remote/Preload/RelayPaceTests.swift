@@ -8,11 +8,11 @@ internal import Testing
 @testable import LagMonitor
 @testable internal import LagRemote
 
-/// What any process with the table can do to the thread that reads it.
+/// What a process with access to the table can do to the thread that reads it.
 struct RelayPaceTests {
     private let millisecond: UInt64 = 1_000_000
 
-    @Test func `the first round after a pause begins at once`() {
+    @Test func `the first round after a pause starts at once`() {
         var pace = RelayPace()
         pace.recordRound(1000 * millisecond, foundAnswers: true)
         pace.recordWake(true)
@@ -20,7 +20,7 @@ struct RelayPaceTests {
         #expect(pace.pause(at: 1000 * millisecond + 200_000) == 1001 * millisecond)
     }
 
-    @Test func `rounds that find nothing are ever further apart`() {
+    @Test func `rounds that find nothing are increasingly far apart`() {
         var pace = RelayPace()
         var (now, rounds): (UInt64, Int) = (5000 * millisecond, 0)
         let end = now + 1000 * millisecond
@@ -35,7 +35,7 @@ struct RelayPaceTests {
         #expect(pace.pause(at: now + 1000) == now + RelayPace.shortestNanoseconds)
     }
 
-    @Test func `an answer without its post has it look more often for a while`() {
+    @Test func `an answer without a post causes more frequent checks for a while`() {
         var pace = RelayPace()
         let now = 9000 * millisecond
         #expect(pace.deadline(isWatching: false, at: now) == .max)
@@ -66,7 +66,7 @@ struct RelayPaceTests {
         try body()
     }
 
-    /// Nanoseconds on processors of the threads of this name.
+    /// The processor time, in nanoseconds, of the threads with this name prefix.
     private func time(of name: String) -> UInt64 {
         let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
         return tasks.reduce(0) { sum, task in
@@ -77,7 +77,7 @@ struct RelayPaceTests {
         }
     }
 
-    @Test(arguments: [false, true]) func `posts and claims that change without an end cost little`(changesClaims: Bool) throws {
+    @Test(arguments: [false, true]) func `endless posts and claim changes cost little`(changesClaims: Bool) throws {
         let remote = try RemoteProcess(["epoll", "stalls"])
         defer { remote.end() }
         withHostile(remote) { table in

@@ -4,7 +4,7 @@ internal import CLagRemote
 internal import Foundation
 internal import Testing
 
-/// A table of the test's own, as lagmond makes one.
+/// A table of the test, created as lagmond creates its table.
 final class TestLoopTable {
     let raw: UnsafeMutablePointer<clb_loop_table>
     let descriptor: Int32
@@ -23,7 +23,7 @@ final class TestLoopTable {
 
     var path: String { "/proc/\(getpid())/fd/\(descriptor)" }
 
-    /// The loops that the table reports: those that are there, and those that ended.
+    /// The loops in the table, both present and ended.
     var loops: [clr_loop_table_entry] {
         (0..<UInt32(CLB_LOOP_TABLE_SLOTS)).compactMap { index in
             var loop = clr_loop_table_entry()
@@ -39,7 +39,7 @@ final class TestLoopTable {
         (0..<UInt32(CLB_LOOP_TABLE_SLOTS)).first { clb_loop_table_claim(raw, $0) == loop.claim } ?? UInt32.max
     }
 
-    /// What the loop does; its sequence.
+    /// The loop's activity, and its sequence number.
     func activity(of loop: clr_loop_table_entry) -> Int32 { Int32(clb_beacon_word(beacon(of: loop)) & 0xff) }
     func sequence(of loop: clr_loop_table_entry) -> UInt64 { clb_beacon_word(beacon(of: loop)) >> 8 }
     func beacon(of loop: clr_loop_table_entry) -> UnsafeMutablePointer<clb_beacon> { clb_loop_table_beacon(raw, index(of: loop)) }

@@ -16,7 +16,7 @@ struct ThreadAndProcessTests {
         #expect(probe.table.loops.count == 2 && probe.table.loops.allSatisfy(\.isEnded))
     }
 
-    @Test func `a thread's end ends its loop and later waits do no harm`() throws {
+    @Test func `the exit of a thread ends its loop, and later waits do no harm`() throws {
         let probe = try WatchedProbe("thread-end")
         let word = try probe.word("looped")
         #expect(probe.table.live.map(\.tid) == [word.tid])
@@ -29,7 +29,7 @@ struct ThreadAndProcessTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `a thread can be cancelled in its wait`() throws {
+    @Test func `a thread that is cancelled in its wait ends its loop`() throws {
         let probe = try WatchedProbe("cancel")
         _ = try probe.word("looped")
         let loop = try #require(probe.table.live.first)
@@ -41,7 +41,7 @@ struct ThreadAndProcessTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `more loops than slots are counted and go on`() throws {
+    @Test func `loops that find no free slot are counted and continue`() throws {
         let probe = try WatchedProbe("many-threads")
         _ = try probe.word("joined")
         #expect(probe.table.loops.count == Int(CLB_LOOP_TABLE_SLOTS) && probe.table.loops.allSatisfy(\.isEnded))
@@ -50,7 +50,7 @@ struct ThreadAndProcessTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `a forks child starts anew and leaves its parents loop alone`() throws {
+    @Test func `a forked child starts without loops and does not change the loop of its parent`() throws {
         let probe = try WatchedProbe("fork")
         let parent = try probe.word("parent")
         let loop = try #require(probe.table.live.first)
@@ -58,7 +58,7 @@ struct ThreadAndProcessTests {
         probe.goOn()
         let child = try probe.word("child")
         #expect(child.pid != parent.pid)
-        // Seven waits of a process that has none yet.
+        // Seven waits of a process that has no loop yet.
         #expect(probe.table.live.count == 1 && clb_beacon_word(probe.table.beacon(of: loop)) == word)
         #expect(probe.table.provisional.map(\.pid) == [child.pid])
         probe.goOn()
@@ -67,22 +67,22 @@ struct ThreadAndProcessTests {
         #expect(clb_beacon_word(probe.table.beacon(of: loop)) == word)
         probe.goOn()
         #expect(try probe.end() == (0, ""))
-        // The parent's exit ended it.
+        // The parent's exit ended its loop.
         #expect(probe.table.loops.filter { $0.pid == parent.pid }.map(\.isEnded) == [true])
     }
 
-    @Test func `a fork in the midst of a wait is noticed at its end`() throws {
+    @Test func `a fork during a wait is noticed when the wait ends`() throws {
         let probe = try WatchedProbe("handler")
         let word = try probe.word("looped")
         let loop = try #require(probe.table.live.first)
-        // Twelve waits, and the one in which the fork was: none of the child's.
+        // Twelve waits and the one with the fork, but none of the child's waits.
         #expect(probe.table.live.count == 1 && loop.pid == word.pid)
         #expect(probe.table.sequence(of: loop) == 27)
         probe.goOn()
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `exec ends the loop of the program before`() throws {
+    @Test func `exec ends the loop of the previous program`() throws {
         let probe = try WatchedProbe("exec")
         let before = try probe.word("looped")
         #expect(probe.table.live.map(\.pid) == [before.pid])
@@ -93,34 +93,34 @@ struct ThreadAndProcessTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `helpers by vfork and spawn leave no trace`() throws {
+    @Test func `child processes created by vfork or spawn leave no entries`() throws {
         let probe = try WatchedProbe("spawn")
         let word = try probe.word("looped")
         let loop = try #require(probe.table.live.first)
         #expect(probe.table.live.count == 1 && loop.pid == word.pid)
-        // Its own twelve waits and fifteen more.
+        // Its own twelve waits, and fifteen more.
         #expect(probe.table.sequence(of: loop) == 55)
         probe.goOn()
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `an armed loop wakes the one that waits`() throws {
+    @Test func `an armed loop wakes the watcher`() throws {
         let probe = try WatchedProbe("seven")
         _ = try probe.word("looped")
         _ = clb_waker_drain(clb_loop_table_waker(probe.table.raw))
         probe.goOn()
         _ = try probe.word("looped")
-        // The new loop reported so by itself.
+        // The new loop woke the watcher itself.
         #expect(clb_waker_wait_shared(clb_loop_table_waker(probe.table.raw), clb_now_ns() + 5_000_000_000) == 1)
         let loop = try #require(probe.table.live.first)
         clb_beacon_rearm(probe.table.beacon(of: loop), UInt32(CLB_ARMED_ANY))
-        // An address that another process wrote there is never followed.
+        // An address written there by another process is never dereferenced.
         probe.table.beacon(of: loop).pointee.waker = UnsafeMutablePointer(bitPattern: 64)
         probe.goOn()
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `the next activity of an armed loop is answered through the page`() throws {
+    @Test func `the next activity of an armed loop is reported through the table`() throws {
         let probe = try WatchedProbe("looks")
         _ = try probe.word("looped")
         probe.goOn()
@@ -139,7 +139,7 @@ struct ThreadAndProcessTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `the kernel knows who has the page`() throws {
+    @Test func `the kernel shows which process maps the table`() throws {
         let probe = try WatchedProbe("loop")
         _ = try probe.word("looped")
         let loop = try #require(probe.table.live.first)
@@ -147,7 +147,7 @@ struct ThreadAndProcessTests {
         #expect(clr_mapping_owner_find(probe.table.descriptor, loop.pid, loop.wait_sp, &owner) == 0)
         #expect(owner.maps_file == 1 && owner.start_ticks > 0)
         #expect(owner.stack_low <= loop.wait_sp && loop.wait_sp < owner.stack_high)
-        // Any other process that a slot may name.
+        // Another process, which a slot may name.
         #expect(clr_mapping_owner_find(probe.table.descriptor, getppid(), 0, &owner) == 0)
         #expect(owner.maps_file == 0 && owner.stack_high == 0)
         probe.goOn()

@@ -5,12 +5,12 @@ internal import Testing
 @testable import LagMonitor
 @testable internal import LagRemote
 
-/// Slots whose process died between the claim and its publication, or wrote nonsense.
+/// Slots whose process died between claiming and publishing, or wrote invalid data.
 struct UnfinishedClaimTests {
     private let table: SharedLoopTable
     private let watch: SharedLoopTableWatch
 
-    /// The watch's thread is not started: this one checks.
+    /// The watch's thread is not started: this thread checks.
     init() throws {
         table = try SharedLoopTable()
         watch = SharedLoopTableWatch(
@@ -24,7 +24,7 @@ struct UnfinishedClaimTests {
         clb_claim_state(clb_loop_table_claim(table.raw, index)) == UInt32(CLB_SLOT_FREE)
     }
 
-    /// It lives until ``end(_:)``, and has no table.
+    /// Starts a process without the table, which runs until ``end(_:)``.
     private func startWithoutTable() throws -> Process {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sleep")
@@ -38,14 +38,14 @@ struct UnfinishedClaimTests {
         process.waitUntilExit()
     }
 
-    @Test func `what a dead process has claimed is free at the second check`() throws {
+    @Test func `unpublished claims of a dead process are freed at the second check`() throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/true")
         try process.run()
         process.waitUntilExit()
         let living = try startWithoutTable()
         defer { end(living) }
-        // As many as there are.
+        // All slots.
         let claims = try (0..<SharedLoopTable.slotCount).map {
             try table.claimSlot(for: $0 == 0 ? living.processIdentifier : process.processIdentifier)
         }
@@ -56,7 +56,7 @@ struct UnfinishedClaimTests {
         #expect(claims.allSatisfy { isFree($0.index) } && table.unfinishedClaims.isEmpty)
     }
 
-    @Test func `one that another has claimed meanwhile is checked anew`() throws {
+    @Test func `a slot that was claimed again in between is checked twice again`() throws {
         let living = try startWithoutTable()
         defer { end(living) }
         let first = try table.claimSlot(for: living.processIdentifier)
@@ -68,7 +68,7 @@ struct UnfinishedClaimTests {
         #expect(!isFree(second.index))
     }
 
-    @Test func `who has the table may be late`() throws {
+    @Test func `a process that maps the table may publish its claim late`() throws {
         let remote = try RemoteProcess(["signals"])
         defer { remote.end() }
         #expect(remote.nextLine() == "ready")

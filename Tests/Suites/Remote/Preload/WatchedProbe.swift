@@ -2,7 +2,7 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// A program with the preloaded library in it, and a table of its own.
+/// A program with the preloaded library and its own table.
 final class WatchedProbe {
     struct Word: Equatable {
         let text: String
@@ -20,7 +20,7 @@ final class WatchedProbe {
     static let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     static let library = folder.appendingPathComponent("liblagmonitor-preload.so").path
 
-    /// - Parameter prepare: Gets the table before the program starts.
+    /// - Parameter prepare: gets the table before the program starts.
     init(
         _ arguments: String...,
         preload: String = WatchedProbe.library,
@@ -41,15 +41,15 @@ final class WatchedProbe {
     }
 
     deinit {
-        // SIGTERM may be blocked in it: it inherits what Dispatch blocks.
+        // The program may block SIGTERM: it inherits the signals that Dispatch blocks.
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 
-    /// The next line of the program: a word, its process and its thread.
+    /// The next line of the program: a word, the process ID and the thread ID.
     func word(_ expected: String) throws -> Word {
-        let line = try #require(lines.next(), "the program ended before it printed \(expected)")
+        let line = try #require(lines.next(), "the program exited before it printed \(expected)")
         let parts = line.split(separator: " ")
-        try #require(parts.count == 3, "not what was expected: \(parts)")
+        try #require(parts.count == 3, "unexpected output: \(parts)")
         let word = Word(text: String(parts[0]), pid: try #require(Int32(parts[1])), tid: try #require(Int32(parts[2])))
         try #require(word.text == expected)
         return word
@@ -57,7 +57,7 @@ final class WatchedProbe {
 
     func goOn() { input.fileHandleForWriting.write(Data("\n".utf8)) }
 
-    /// Waits for its end: its status, and what it wrote to stderr.
+    /// Waits for its exit. Returns its status and its output to stderr.
     func end() throws -> (status: Int32, errors: String) {
         try input.fileHandleForWriting.close()
         let text = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
