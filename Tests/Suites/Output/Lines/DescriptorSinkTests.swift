@@ -3,7 +3,7 @@ import Glibc
 import LagOutput
 import Testing
 
-/// Both ends of a pipe or of a socket pair; closed with their owner.
+/// Both ends of a pipe or of a socket pair; they are closed with their owner.
 private final class Ends {
     private(set) var reader: Int32
     private(set) var writer: Int32
@@ -14,7 +14,7 @@ private final class Ends {
         let made = socket ? socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) : pipe(&ends)
         try #require(made == 0)
         (reader, writer) = (ends[0], ends[1])
-        // A process that another test starts meanwhile must not hold an end open.
+        // A process that another test starts in the meantime must not keep an end open.
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         // F_SETPIPE_SZ: two pages, so that it is full soon.
         limit = socket ? 0 : Int(fcntl(writer, 1031, 8192))
@@ -35,7 +35,7 @@ private final class Ends {
         writer = -1
     }
 
-    /// What there is at once, up to `count` bytes.
+    /// The bytes available now, up to `count`.
     func read(_ count: Int = 1 << 20) -> String {
         var buffer = [UInt8](repeating: 0, count: count)
         var entry = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
@@ -59,7 +59,7 @@ private final class Ends {
 private func line(_ letter: Character, _ count: Int) -> String { String(repeating: letter, count: count - 1) + "\n" }
 
 struct DescriptorSinkTests {
-    @Test(arguments: [false, true]) func `line arrives and the original descriptor is left alone`(socket: Bool) throws {
+    @Test(arguments: [false, true]) func `a line arrives and the original descriptor is unchanged`(socket: Bool) throws {
         let ends = try Ends(socket: socket)
         let flags = fcntl(ends.writer, F_GETFL)
         let sink = try DescriptorSink(descriptor: ends.writer, name: "out")
@@ -71,7 +71,7 @@ struct DescriptorSinkTests {
         #expect(ends.read() == "x")
     }
 
-    @Test func `original descriptor may be closed`() throws {
+    @Test func `the original descriptor can be closed`() throws {
         let ends = try Ends()
         let sink = try DescriptorSink(descriptor: ends.writer, name: "out")
         ends.closeWriter()
@@ -81,12 +81,12 @@ struct DescriptorSinkTests {
         #expect(ends.readToEnd() == "")
     }
 
-    /// SIGPIPE's disposition is the default here, which ends the process: that the test goes on is the proof.
-    @Test(arguments: [false, true]) func `gone reader is an error and no signal`(socket: Bool) throws {
+    /// The default disposition of SIGPIPE ends the process, so the test fails if the signal is raised.
+    @Test(arguments: [false, true]) func `a closed reader is an error and raises no signal`(socket: Bool) throws {
         let ends = try Ends(socket: socket)
         let sink = try DescriptorSink(descriptor: ends.writer, name: "out")
         ends.closeReader()
-        // On a thread of its own, whose signals are as a host's thread has them.
+        // On its own thread, with the signal mask of a host's thread.
         let thread = Thread {
             for _ in 0..<3 {
                 let error = #expect(throws: SinkError.self) { try sink.put("a\n") }
@@ -103,7 +103,7 @@ struct DescriptorSinkTests {
         try join(thread)
     }
 
-    @Test func `blocked and pending signal of the host stays pending`() throws {
+    @Test func `a blocked and pending signal of the host stays pending`() throws {
         let ends = try Ends()
         let sink = try DescriptorSink(descriptor: ends.writer, name: "out")
         ends.closeReader()
@@ -130,7 +130,7 @@ struct DescriptorSinkTests {
         try #require(thread.isFinished)
     }
 
-    @Test(arguments: [true, false]) func `slow reader gets every line whole`(opensAgain: Bool) throws {
+    @Test(arguments: [true, false]) func `a slow reader gets every line complete`(opensAgain: Bool) throws {
         let ends = try Ends()
         let sink = try DescriptorSink(descriptor: ends.writer, name: "out", timeout: .seconds(60), opensAgain: opensAgain)
         ends.closeWriter()
@@ -144,7 +144,7 @@ struct DescriptorSinkTests {
         #expect(sink.takeAbandonedLines() == 0)
     }
 
-    @Test func `line that does not fit at all is refused whole`() throws {
+    @Test func `a line that does not fit is refused completely`() throws {
         let ends = try Ends()
         let sink = try DescriptorSink(descriptor: ends.writer, name: "out", timeout: .milliseconds(20))
         try sink.put(line("a", ends.limit))
@@ -154,7 +154,7 @@ struct DescriptorSinkTests {
         #expect(ends.read() == "c\n")
     }
 
-    @Test(arguments: [true, false]) func `line that began is finished before the next`(opensAgain: Bool) throws {
+    @Test(arguments: [true, false]) func `a line that began is finished before the next`(opensAgain: Bool) throws {
         let ends = try Ends()
         let sink = try DescriptorSink(
             descriptor: ends.writer,
@@ -171,7 +171,7 @@ struct DescriptorSinkTests {
         #expect(sink.takeAbandonedLines() == 0)
     }
 
-    @Test func `line that began and could not be finished is counted`() throws {
+    @Test func `a line that began and could not be finished is counted`() throws {
         let ends = try Ends()
         let sink = try DescriptorSink(descriptor: ends.writer, name: "out", timeout: .milliseconds(20))
         try sink.put(line("a", ends.limit + 1000))
@@ -180,7 +180,7 @@ struct DescriptorSinkTests {
         #expect(sink.takeAbandonedLines() == 0)
     }
 
-    @Test func `deadline of the shutdown ends a long wait`() throws {
+    @Test func `the shutdown deadline ends a long wait`() throws {
         let ends = try Ends()
         let sink = try DescriptorSink(descriptor: ends.writer, name: "out", timeout: .seconds(3600))
         try sink.put(line("a", ends.limit))
@@ -194,7 +194,7 @@ struct DescriptorSinkTests {
         sink.close()
     }
 
-    @Test func `regular file keeps the offset of its descriptor`() throws {
+    @Test func `a regular file keeps the offset of its descriptor`() throws {
         let scratch = try ScratchDirectory()
         let descriptor = open(scratch.path + "/log", O_WRONLY | O_CREAT, 0o600)
         try #require(descriptor >= 0)
@@ -205,14 +205,14 @@ struct DescriptorSinkTests {
         #expect(try scratch.text("log") == "host\nours\nhost\n")
     }
 
-    @Test func `full device is an error`() throws {
+    @Test func `a full device is an error`() throws {
         let descriptor = open("/dev/full", O_WRONLY)
         defer { close(descriptor) }
         let sink = try DescriptorSink(descriptor: descriptor, name: "stdout")
         #expect(throws: SinkError(.writeFailed, path: "stdout", code: ENOSPC)) { try sink.put("a\n") }
     }
 
-    @Test func `descriptor that is not open or not for writing is refused`() throws {
+    @Test func `a descriptor that is not open for writing is refused`() throws {
         #expect(throws: SinkError(.cannotOpen, path: "out", code: EBADF)) { try DescriptorSink(descriptor: -1, name: "out") }
         let ends = try Ends()
         #expect(throws: SinkError(.cannotOpen, path: "out", code: EBADF)) {
@@ -220,7 +220,7 @@ struct DescriptorSinkTests {
         }
     }
 
-    @Test func `closed sink refuses`() throws {
+    @Test func `a closed sink refuses lines`() throws {
         let ends = try Ends()
         let sink = try DescriptorSink(descriptor: ends.writer, name: "out")
         sink.close()

@@ -3,12 +3,12 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// Small programs that wait in the ways of pools and of loops, by both ways to watch them: one judge.
-@Suite("What is a loop, and what waits for it", .serialized)
+/// Small programs that wait as pools or loops do, watched in both ways with the same results.
+@Suite("Detection of loops and of pending work", .serialized)
 struct LoopPlacesTests {
     enum Way: String, CaseIterable, Sendable { case run, attach }
 
-    /// - Parameter keepsRunqueue: with the stalls in which the thread got no processor.
+    /// - Parameter keepsRunqueue: also returns stalls in which the thread got no processor.
     static func lines(
         _ name: String,
         _ way: Way,
@@ -26,14 +26,14 @@ struct LoopPlacesTests {
                     [ProbeRun.lagmond, "run", "--output", output] + options + ["--"] + program,
                     environment: environment
                 )
-                // What is not watched has no stalls either.
+                // A program that is not watched would have no stalls either.
                 #expect(run.status == 0 && run.errors.contains(/; watched loops: [1-9]/), "\(run.errors)")
             case .attach:
                 let running = try RunningProbe(program)
                 let attach = [ProbeRun.lagmond, "attach", "--pid", "\(running.pid)", "--listen", "0", "--output", output]
                 let watch = try RunningProbe(attach + options)
                 let port = try watch.port()
-                // Until then it turns: what it does before, nobody can report.
+                // The program iterates until it is watched: earlier stalls cannot be reported.
                 let isWatched = eventually {
                     LoopbackConnection.get("/metrics", port)?.contains(/lagmonitor_target_loops\{.*\} 1\n/) == true
                 }
@@ -47,13 +47,13 @@ struct LoopPlacesTests {
             found = try (keepsRunqueue ? written : withoutRunqueue(written)).compactMap {
                 try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
             }
-            // Without notices on what recurs.
+            // Without recurrence notices.
             .filter { $0["duration_ms"] != nil }
         }
         return found
     }
 
-    /// Whether the kernel counts how often a thread comes by a place.
+    /// Whether the kernel counts how often a thread passes an address.
     private static var hasWaitCounters: Bool {
         let counter = clr_wait_counter_open(0, 0x1000)
         if counter >= 0 { close(counter) }
@@ -64,19 +64,19 @@ struct LoopPlacesTests {
         (line["frames"] as? [[String: Any]] ?? []).compactMap { $0["symbol"] as? String }
     }
 
-    /// Every program in every way, at the same time.
+    /// Every program, watched in every way, concurrently.
     private static func cases(_ names: String...) -> [(name: String, way: Way)] {
         names.flatMap { name in Way.allCases.map { (name, $0) } }
     }
 
-    @Test func `a pools rest is no stall`() async throws {
+    @Test func `an idle pool thread is not a stall`() async throws {
         try await atOnce(Self.cases("pool-peer", "pool-epoll", "pool-shared")) { name, way in
             let lines = try Self.lines(name, way)
             #expect(lines.isEmpty, "\(name) \(way): \(lines)")
         }
     }
 
-    @Test func `a session of one client is no loop, a client of one server is`() async throws {
+    @Test func `serving one client in a session is not a loop, but a client of one server is`() async throws {
         try await atOnce(Way.allCases) { way in
             let served = try Self.lines("served", way)
             #expect(served.isEmpty, "\(served)")
@@ -88,7 +88,7 @@ struct LoopPlacesTests {
         }
     }
 
-    @Test func `a loop that moves is found, with its stall and no other`() async throws {
+    @Test func `a loop whose call site changes is found, with only its stall`() async throws {
         try await atOnce(Self.cases("start", "turns", "moving", "dialogue")) { name, way in
             let lines = try Self.lines(name, way)
             #expect(lines.count == 1, "\(name) \(way): \(lines)")
@@ -98,7 +98,7 @@ struct LoopPlacesTests {
         }
     }
 
-    @Test func `a loop that makes an instance for each wait is one, though there is none while its handler runs`() throws {
+    @Test func `a loop that creates a new polling instance for each wait is found`() throws {
         let lines = try Self.lines("made-anew", .run)
         #expect(lines.count == 1, "\(lines)")
         #expect(
@@ -107,7 +107,7 @@ struct LoopPlacesTests {
         )
     }
 
-    @Test func `a loop on poll is the same one since the process has threads`() async throws {
+    @Test func `a poll loop stays the same loop when the process becomes multithreaded`() async throws {
         try await atOnce(Way.allCases) { way in
             let lines = try Self.lines("threaded", way)
             #expect(lines.count == 2 && lines.allSatisfy { Self.functions($0).contains("handler_that_naps") }, "\(lines)")
@@ -115,15 +115,16 @@ struct LoopPlacesTests {
         }
     }
 
-    /// As Asio's and libuv's: what a handler waits in lies further out than the loop's wait, and nothing is pending. Or as gpsd's, whose wait has room for messages.
+    /// As in Asio and libuv: the handler waits in a stack frame above that of the loop's wait, and nothing is pending. Or as in
+    /// gpsd, whose wait function has a buffer for messages on the stack.
     @Test(arguments: Way.allCases, ["beside", "beside-text"])
-    func `a handler beside a wait with a large frame is a stall`(way: Way, name: String) throws {
+    func `a handler that waits beside a loop with a large stack frame is a stall`(way: Way, name: String) throws {
         let lines = try Self.lines(name, way)
         #expect(lines.count == 1 && lines.first?["pending"] as? Bool == false, "\(lines)")
         #expect(lines.first.map { Self.functions($0).contains("handler_that_waits_for_a_lock") } == true)
     }
 
-    @Test func `what a handler waits for is a stall while nothing is pending`() async throws {
+    @Test func `a handler that waits for a lock is a stall although nothing is pending`() async throws {
         try await atOnce(Way.allCases) { way in
             let lines = try Self.lines("lock", way)
             #expect(lines.count == 1 && lines.first?["pending"] as? Bool == false, "\(lines)")
@@ -131,8 +132,9 @@ struct LoopPlacesTests {
         }
     }
 
-    /// Where a thread of a Java machine sleeps does not say whether it has left its loop, and by this one nobody is served.
-    @Test func `a lock beside a Java loop without a channel is a pools rest`() throws {
+    /// The place where a thread of a Java virtual machine sleeps does not show whether it has left its loop, and this loop serves
+    /// no client.
+    @Test func `a lock wait beside a Java loop without a channel counts as an idle pool thread`() throws {
         #expect(try Self.lines("lock-without-channel", .run).count == 1)
         try withFolder { folder in
             let (source, library) = (folder + "/machine.c", folder + "/libjvm.so")
@@ -144,11 +146,11 @@ struct LoopPlacesTests {
         }
     }
 
-    @Test func `what comes after the last wait of a program that exits is no stall`() throws {
+    @Test func `the time between the last wait and the exit of a program is not a stall`() throws {
         let lines = try Self.lines("exits", .run)
         #expect(lines.count == 1 && lines.first?["phase"] as? String == "end", "\(lines)")
         #expect(lines.first.map { Self.functions($0).contains("handler_that_naps") } == true, "\(lines)")
-        // What was reported while it lasted has its end.
+        // A stall that was reported while it lasted also gets its end.
         let hangs = try Self.lines("exits", .run, ["--hang-after-ms", "600"])
         #expect(hangs.map { $0["phase"] as? String } == ["end", "begin", "end"], "\(hangs)")
     }
@@ -158,22 +160,22 @@ struct LoopPlacesTests {
             let lines = try Self.lines("polls", way)
             #expect(lines.count == 1, "\(lines)")
             let line = try #require(lines.first)
-            // Ten waits of 100 ms: taken for iterations they leave no stall.
+            // Ten waits of 100 ms: if they counted as iterations, no stall would be left.
             let lasted = try #require(line["duration_ms"] as? Double)
             #expect(lasted >= 900 && Self.functions(line).contains("handler_that_polls"), "\(line)")
         }
     }
 
-    /// It waits for pipes alone, in a child of the same program.
-    @Test func `a servers helper is stalled only while work waits for it`() throws {
+    /// It waits only for pipes, in a child process of the same program.
+    @Test func `the helper process of a server is stalled only while work is pending`() throws {
         let idle = try Self.lines("helper", .run)
         #expect(idle.isEmpty, "\(idle)")
         let lines = try Self.lines("helper-pending", .run)
         #expect(lines.count == 1 && lines.first?["pending"] as? Bool == true, "\(lines)")
     }
 
-    /// Of a small loop, which waits for one descriptor itself.
-    @Test func `a library that waits for several descriptors again and again is within its handler`() throws {
+    /// The loop itself is small and waits for one descriptor.
+    @Test func `repeated waits of a library inside a handler are part of the stall`() throws {
         let lines = try Self.lines("clients-library", .run)
         #expect(
             lines.count == 1 && lines.first.map { Self.functions($0).contains("handler_that_asks_often") } == true,
@@ -182,8 +184,8 @@ struct LoopPlacesTests {
         #expect(lines.first.flatMap { $0["duration_ms"] as? Double } ?? 0 >= 500, "\(lines)")
     }
 
-    @Test func `who was asked to end waits for its workers, which is no stall`() throws {
-        // By itself it is one.
+    @Test func `waiting for workers after a termination signal is not a stall`() throws {
+        // Without the signal it is a stall.
         let lines = try Self.lines("ends-with-worker", .run)
         #expect(
             lines.count == 1 && lines.first.map { Self.functions($0).contains("handler_that_waits_for_a_child") } == true,
@@ -202,29 +204,29 @@ struct LoopPlacesTests {
         }
     }
 
-    @Test func `a worker that takes all out of its set is no helper`() throws {
+    @Test func `a worker that removes every descriptor from its set is not taken for a helper`() throws {
         let lines = try Self.lines("reload", .run)
         #expect(lines.count == 1 && lines.first.map { Self.functions($0).contains("handler_that_reloads") } == true, "\(lines)")
     }
 
-    /// It waits for all that the loop around it waits for.
-    @Test func `a loop within a handler is a rest`() async throws {
+    /// The nested loop waits for all descriptors of the outer loop.
+    @Test func `an idle nested loop inside a handler is not a stall`() async throws {
         try await atOnce(Way.allCases) { way in
             let dialog = try Self.lines("modal", way)
             #expect(dialog.isEmpty, "\(dialog)")
-            // What keeps it from its wait is a stall all the same.
+            // A handler of the nested loop can still stall it.
             let lines = try Self.lines("modal-stalls", way)
             #expect(lines.count == 1, "\(lines)")
             #expect(lines.first.map { Self.functions($0).contains("handler_that_naps") } == true)
         }
     }
 
-    /// A dialog of a text program waits for the terminal alone, its loop for other things as well.
-    @Test func `a question to the user is a rest`() async throws {
+    /// A dialog of a text program waits only for the terminal, its loop also for other descriptors.
+    @Test func `a prompt for user input is not a stall unless other work is pending`() async throws {
         try await atOnce(Way.allCases) { way in
             let lines = try Self.lines("asks", way)
             #expect(lines.isEmpty, "\(lines)")
-            // What comes meanwhile for the loop waits.
+            // Events for the loop that arrive during the dialog are pending.
             let waiting = try Self.lines("asks-pending", way)
             #expect(waiting.count == 1 && waiting.first?["pending"] as? Bool == true, "\(waiting)")
         }
@@ -237,34 +239,35 @@ struct LoopPlacesTests {
         }
     }
 
-    /// Neither of the threads ever sleeps in its wait.
-    @Test func `what another thread fetches waits for nobody`() throws {
+    /// Neither thread ever sleeps in its wait.
+    @Test func `work that another thread fetches is not pending`() throws {
         let lines = try Self.lines("shared-busy", .run)
         #expect(lines.isEmpty, "\(lines)")
     }
 
-    @Test func `work that waits is in the record`() async throws {
+    @Test func `a record contains how long work was pending`() async throws {
         try await atOnce(Way.allCases) { way in
             let lines = try Self.lines("pending", way)
             let line = try #require(lines.first)
-            // It came after 100 of 400 ms or more, and the looks are some 10 ms apart; on a busy machine writer, handler and looks may be late.
+            // The work arrived after 100 of at least 400 ms, and polls are about 10 ms apart; on a busy machine writer, handler
+            // and polls may be late.
             let waited = try #require(line["pending_ms"] as? Double)
             let lasted = try #require(line["duration_ms"] as? Double)
-            // A busy machine may make it more than a second.
+            // On a busy machine it may be more than a second.
             let shown = waited < 1000 ? "\(Int(waited)) ms" : "\(Int(waited / 1000))"
             #expect(lines.count == 1 && line["pending"] as? Bool == true && waited >= 50 && waited < lasted, "\(line)")
             #expect((line["message"] as? String)?.contains(" while work waited for at least \(shown)") == true, "\(line)")
         }
     }
 
-    /// Two seconds of turns without a rest. Where the kernel gives no counter at the loop's wait, attach cannot know.
-    @Test func `turns without a rest are a starvation for who asks`() async throws {
+    /// Two seconds of iterations without a wait. If the kernel gives no counter at the loop's wait, attach cannot detect them.
+    @Test func `iterations without a wait are reported as starvation if the rule is on`() async throws {
         try await atOnce(Way.allCases) { way in
             #expect(try Self.lines("starve", way).isEmpty)
-            // On a busy machine what the turns wait for is a processor: a starvation still.
+            // On a busy machine the iterations wait for a processor, which is a starvation too.
             let found = try Self.lines("starve", way, ["--starvation-ms", "500"], keepsRunqueue: true)
             guard way == .run || Self.hasWaitCounters else { return }
-            // A turn that is a stall itself, on a busy machine, ends it, and another one begins.
+            // On a busy machine, an iteration that is a stall itself ends the starvation, and another one begins.
             let starvations = found.filter { $0["kind"] as? String == "starvation" }
             let line = try #require(starvations.first, "\(found)")
             #expect(starvations.allSatisfy { ($0["duration_ms"] as? Double ?? 0) >= 500 }, "\(found)")
@@ -279,17 +282,17 @@ struct LoopPlacesTests {
         }
     }
 
-    @Test func `a busy loop that sleeps now and then is not starved`() async throws {
+    @Test func `a busy loop that sleeps from time to time is not starved`() async throws {
         try await atOnce(Way.allCases) { way in
             let lines = try Self.lines("busy", way, ["--starvation-ms", "500"])
             #expect(lines.allSatisfy { $0["kind"] as? String == "callout" }, "\(lines)")
         }
     }
 
-    /// What looks like one long callback from outside.
-    @Test func `one turn of many short callbacks says how many`() async throws {
+    /// From outside this looks like one long callback.
+    @Test func `an iteration with many short callbacks reports their number`() async throws {
         try await atOnce(Way.allCases) { way in
-            // A busy machine may stall other turns as well.
+            // On a busy machine other iterations may stall too.
             let lines = try Self.lines("crowd", way, keepsRunqueue: true)
                 .filter { Self.functions($0).contains("handler_that_computes_briefly") }
             let line = try #require(lines.first)

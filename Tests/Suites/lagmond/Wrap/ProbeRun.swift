@@ -5,7 +5,7 @@ internal import Testing
 /// A program of the test suite, run bare or below `lagmond run --`.
 struct ProbeRun {
     let status: Int32
-    /// The signal that ended it; 0: none did.
+    /// The signal that killed it; 0: none.
     let signal: Int32
     let output: Data
     let errors: String
@@ -16,13 +16,13 @@ struct ProbeRun {
     static let probe = folder.appendingPathComponent("ForeignProbe").path
     static let lagmond = folder.appendingPathComponent("lagmond").path
 
-    /// What wraps a command.
+    /// The arguments that wrap a command.
     static let wrapper = [lagmond, "run", "--"]
 
-    /// What `lagmond run` writes to stderr at the end of a command without a loop.
+    /// The summary on stderr when a command without a loop has exited.
     static let summary = "lagmond: stalls=0 reported=0 dropped=0 suppressed=0; watched loops: 0\n"
 
-    /// For how long `main` had hung when lagmond did something about it; 0: it did nothing.
+    /// How long `main` had been hanging when lagmond took an action; 0: no action.
     var hungSeconds: Double { errors.firstMatch(of: /has been hanging in main for ([0-9.]+) s/).flatMap { Double($0.1) } ?? 0 }
 
     init(_ command: [String], input: Data = Data(), environment: [String: String] = [:]) throws {
@@ -38,7 +38,7 @@ struct ProbeRun {
     }
 }
 
-/// One that is talked to while it runs.
+/// A program that the test communicates with while it runs.
 final class RunningProbe {
     private let process = Process()
     private let input = Pipe()
@@ -55,7 +55,7 @@ final class RunningProbe {
         process.standardInput = input
         process.standardOutput = output
         process.standardError = errors
-        // A test may run on a thread of libdispatch, which blocks nearly all signals; what it starts would inherit that.
+        // A test may run on a thread of libdispatch, which blocks nearly all signals; a process started by it would inherit that.
         var none = sigset_t()
         var before = sigset_t()
         sigemptyset(&none)
@@ -73,7 +73,7 @@ final class RunningProbe {
     /// The next line of stdout; `nil` at the end.
     func line() -> String? { lines.next() }
 
-    /// Waits for a line of stderr that contains this. What is read stays part of the errors of the end.
+    /// Waits for a line of stderr that contains this text. All lines read stay part of the final `errors`.
     func complaint(containing text: String) throws -> String {
         while let line = complaints.next() {
             complaintsSoFar += line + "\n"
@@ -83,7 +83,7 @@ final class RunningProbe {
         return ""
     }
 
-    /// Where a lagmond with `--listen 0` listens, as it says.
+    /// The port that a lagmond with `--listen 0` reports on stderr.
     func port() throws -> UInt16 {
         try #require(UInt16(try complaint(containing: "listening on http://").split(separator: ":").last ?? ""))
     }

@@ -2,8 +2,8 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// A server of CPython whose handlers have an event loop of their own, from its first connection on. Meanwhile CPython begins to call the wait's function
-/// in another way, with a frame less.
+/// A CPython server whose handlers run their own event loops, from the first connection on. After some calls CPython calls the
+/// wait function in another way, with one stack frame less.
 @Suite(
     "A server whose handlers have event loops",
     .enabled(if: access("/usr/bin/python3", X_OK) == 0, "no python3 on this machine")
@@ -52,7 +52,7 @@ struct PythonServerTests {
         server.serve_forever()
         """
 
-    @Test func `that threads serve the clients is said`() throws {
+    @Test func `a server that serves its clients in other threads is reported`() throws {
         let run = try RunningProbe([
             ProbeRun.lagmond, "run", "--output", "/dev/null", "--", "/usr/bin/python3", "-c", Self.threaded,
         ])
@@ -62,7 +62,7 @@ struct PythonServerTests {
         #expect(message.contains("python3 [") && end.signal == SIGTERM, "\(end.errors)")
     }
 
-    @Test func `each handler is one stall, whatever it waits on`() throws {
+    @Test func `each handler with an event loop is one stall`() throws {
         try withFolder { folder in
             let output = folder + "/stalls"
             let script = folder + "/server.py"
@@ -75,7 +75,7 @@ struct PythonServerTests {
             let durations = try lines.compactMap {
                 (try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])?["duration_ms"] as? Double
             }
-            // Of one that is split the parts are shorter.
+            // The parts of a split stall would be shorter.
             #expect(durations.count == 5 && durations.allSatisfy { $0 >= 380 }, "\(durations), \(run.errors)")
         }
     }

@@ -3,7 +3,7 @@ internal import Testing
 
 @testable internal import lagmond
 
-/// Time and dice are injected; nothing sleeps.
+/// Time and random numbers are injected; nothing sleeps.
 struct RestartRuleTests {
     private static let second: UInt64 = 1_000_000_000
 
@@ -15,7 +15,7 @@ struct RestartRuleTests {
 
     private static func time(_ seconds: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: seconds * second) }
 
-    @Test func `each wait is twice the one before up to the longest`() {
+    @Test func `each restart delay is twice the previous one up to the maximum`() {
         var rule = Self.rule {
             $0.count = 20
             $0.longestDelay = .seconds(10)
@@ -25,36 +25,36 @@ struct RestartRuleTests {
     }
 
     @Test(arguments: [(0.0, 0.5), (0.5, 0.75), (1.0, 1.0), (-3, 0.5), (7, 1)])
-    func `the dice choose between half and all of it`(randomFraction: Double, seconds: Double) {
+    func `the random fraction selects between half and all of the delay`(randomFraction: Double, seconds: Double) {
         var rule = Self.rule()
         #expect(rule.decide(at: Self.time(0), ranFor: .zero, randomFraction: randomFraction) == .start(after: .seconds(seconds)))
     }
 
-    @Test func `a command that was well begins anew`() {
+    @Test func `a command that ran long enough resets the delay`() {
         var rule = Self.rule()
         _ = rule.decide(at: Self.time(0), ranFor: .zero, randomFraction: 1)
         _ = rule.decide(at: Self.time(1), ranFor: .seconds(59), randomFraction: 1)
         #expect(rule.decide(at: Self.time(2), ranFor: .seconds(60), randomFraction: 1) == .start(after: .seconds(1)))
     }
 
-    @Test func `so many within the window and no more`() {
+    @Test func `the number of restarts in the time window is limited`() {
         var rule = Self.rule {
             $0.count = 2
             $0.window = .seconds(100)
         }
         #expect(rule.decide(at: Self.time(0), ranFor: .zero, randomFraction: 1) != .giveUp)
         #expect(rule.decide(at: Self.time(60), ranFor: .seconds(60), randomFraction: 1) != .giveUp)
-        // Well or not: the window counts.
+        // The window counts restarts, whether or not the command ran long enough.
         #expect(rule.decide(at: Self.time(99), ranFor: .seconds(60), randomFraction: 1) == .giveUp)
         #expect(rule.decide(at: Self.time(100), ranFor: .zero, randomFraction: 1) != .giveUp)
     }
 
-    @Test func `no samples where none are allowed`() {
+    @Test func `a limit of zero allows no restarts`() {
         var rule = Self.rule { $0.count = 0 }
         #expect(rule.decide(at: Self.time(0), ranFor: .seconds(1000), randomFraction: 0) == .giveUp)
     }
 
-    @Test func `many doublings do not overflow`() {
+    @Test func `many doublings of the delay do not overflow`() {
         var rule = Self.rule {
             $0.count = 1000
             $0.longestDelay = .seconds(3600)

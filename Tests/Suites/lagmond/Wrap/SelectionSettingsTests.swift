@@ -6,7 +6,7 @@ internal import Testing
 
 @testable internal import lagmond
 
-/// `--process` and `--thread`, and the same in files and variables.
+/// The options `--process` and `--thread`, and the same settings in files and variables.
 struct SelectionSettingsTests {
     private static func load(
         _ text: String,
@@ -28,13 +28,13 @@ struct SelectionSettingsTests {
         #expect(try settings.remoteConfiguration().selection.includesAll)
     }
 
-    @Test func `options may be repeated or hold commas`() throws {
+    @Test func `options can be repeated or contain commas`() throws {
         let settings = try Self.load("{}", process: ["nginx, redis*", "node"], thread: ["main"])
         #expect(settings.selection == LoopSelection(processes: ["nginx", "redis*", "node"], threads: ["main"]))
         #expect(try settings.remoteConfiguration().selection == settings.selection)
     }
 
-    @Test func `options are over variables over the file`() throws {
+    @Test func `options override variables and variables override the file`() throws {
         let file = #"{"watch": {"process": ["a, b", "c"], "thread": "x,y"}}"#
         #expect(try Self.load(file).selection == LoopSelection(processes: ["a, b", "c"], threads: ["x", "y"]))
         let variables = ["LAGMONITOR_WATCH_PROCESS": "d,e", "LAGMONITOR_WATCH_THREAD": "z"]
@@ -43,7 +43,7 @@ struct SelectionSettingsTests {
         #expect(settings.selection == LoopSelection(processes: ["f"], threads: ["z"]))
     }
 
-    @Test func `a target has its own over the files`() throws {
+    @Test func `a target overrides the selection of the file`() throws {
         let settings = try Self.load(
             """
             {"watch": {"process": "a", "thread": "main"},
@@ -54,7 +54,7 @@ struct SelectionSettingsTests {
         #expect(settings.targets[1].selection == LoopSelection(processes: ["a"], threads: ["main"]))
     }
 
-    @Test func `attributes have settings and options of their own`() throws {
+    @Test func `attributes have their own settings and options`() throws {
         let file = #"{"watch": {"attribute": "http.*", "without_attribute": ["user", "*.id"]}}"#
         let read = PublishedAttributes(allowed: ["http.*"], excluded: ["user", "*.id"])
         #expect(try Self.load(file).attributes == read)
@@ -77,7 +77,7 @@ struct SelectionSettingsTests {
         (#"{"watch": {"thread": 3}}"#, "watch.thread: 3 is not a list of texts; "),
         (#"{"targets": [{"name": "x", "pid": 1, "watch": {"thread": ",a"}}]}"#, "targets[0].watch.thread: an empty text; "),
     ])
-    func `a wrong pattern is reported with what is allowed`(file: String, message: String) {
+    func `an invalid pattern is reported with what is allowed`(file: String, message: String) {
         let problems = SettingsFile(path: "F", bytes: Array(file.utf8)).problems.map(\.description)
         #expect(problems == ["F: " + message + Self.allowed])
     }
@@ -93,23 +93,23 @@ struct SelectionSettingsTests {
             "F: targets[0].watch: 3 is not an object; allowed: an object with process, thread, attribute, without_attribute"
         ),
     ])
-    func `an unknown key is reported with those that are known`(file: String, message: String) {
+    func `an unknown key is reported with the known ones`(file: String, message: String) {
         #expect(SettingsFile(path: "F", bytes: Array(file.utf8)).problems.map(\.description) == [message])
     }
 
     @Test(arguments: [["--process", ""], ["--process", "a,"], ["--process", "a", "--process", ""]])
-    func `a wrong option is reported`(options: [String]) throws {
+    func `an invalid option is reported`(options: [String]) throws {
         let (status, _, errors) = try LagmondProcess.run(["run"] + options + ["--", "/bin/true"])
         #expect(status == 78 && errors == "lagmond: option --process: an empty text; \(Self.allowed)\n")
     }
 
-    @Test func `a workload has nothing to select`() throws {
+    @Test func `the workload refuses a selection`() throws {
         let settings = try Self.load("{}", thread: ["main"])
         #expect(throws: StartFailure.self) { try settings.rejectUnusedSettings(on: .workload) }
         for subject in [Settings.Subject.command, .targets, .process] { try settings.rejectUnusedSettings(on: subject) }
     }
 
-    @Test func `what is for commands is refused for a process, and what takes it is named`() throws {
+    @Test func `settings for commands are refused for a process, with what they apply to`() throws {
         let environment = ["LAGMONITOR_COMMAND_REQUIRE_WATCH": "yes", "LAGMONITOR_COMMAND_RESTART": "on-failure"]
         let settings = try Settings.load(commandLine: [:], environment: environment)
         let failure = #expect(throws: StartFailure.self) { try settings.rejectUnusedSettings(on: .process) }
@@ -121,7 +121,7 @@ struct SelectionSettingsTests {
         )
     }
 
-    // MARK: What is said of a command
+    // MARK: Messages about a command
 
     private static func run(_ options: [String]) throws -> RunningProbe {
         try RunningProbe(
@@ -138,7 +138,7 @@ struct SelectionSettingsTests {
         #expect(end.signal == SIGTERM && end.errors.contains("; watched loops: 1\n"), "\(end.errors)")
     }
 
-    @Test func `a command of which nothing is selected is reported with what there is`() throws {
+    @Test func `a command without a selected loop is reported with the loops it has`() throws {
         let run = try Self.run(["--process", "redis*", "--thread", "main"])
         let message = try run.complaint(containing: "has no event loop")
         kill(run.pid, SIGTERM)
@@ -150,14 +150,14 @@ struct SelectionSettingsTests {
         #expect(end.errors.contains("; watched loops: 0\n") && !end.errors.contains("watching"), "\(end.errors)")
     }
 
-    @Test func `a command without the library is not attached to where it is not selected`() throws {
-        // Nothing is loaded into a program whose environment has no library in it.
+    @Test func `a command that is not selected is not watched from outside`() throws {
+        // The library is not loaded into a program without LD_PRELOAD.
         let run = try RunningProbe(
             [ProbeRun.lagmond, "run", "--output", "/dev/null", "--process", "redis*", "--", "/usr/bin/env", "-u", "LD_PRELOAD"]
                 + [ProbeRun.probe, "epoll", "names"]
         )
         let message = try run.complaint(containing: "has no event loop")
-        // Two lists of processes: by then it would be attached to.
+        // After two lists of processes it would be attached to.
         usleep(6_000_000)
         kill(run.pid, SIGTERM)
         let end = try run.end()

@@ -15,8 +15,8 @@ struct StallReportsTests {
 
     private static func second(_ number: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: number * 1_000_000_000) }
 
-    /// However late the thread runs, what began after the signal is what the signal led to.
-    @Test func `however many signals ask there is one thread, and each is asked for by its time`() {
+    /// However late the thread runs, work that began after the signal is a result of the signal.
+    @Test func `many signals are reported by one thread, each with its time`() {
         let thread = Thread()
         let asked = Mutex<[MonotonicTime]>([])
         let reports = StallReports(start: thread.start) { time in asked.withLock { $0.append(time) } }
@@ -24,7 +24,7 @@ struct StallReportsTests {
         #expect(thread.count == 1)
         thread.run()
         let skew = Duration.milliseconds(-20)
-        // What asked since it began has one more.
+        // Requests made after the thread started are served by one more report.
         #expect(asked.withLock { $0 } == [Self.second(1) + skew, Self.second(100) + skew])
         reports.request(endingAt: Self.second(101))
         #expect(thread.count == 1)
@@ -32,7 +32,7 @@ struct StallReportsTests {
         #expect(asked.withLock { $0 }.count == 3)
     }
 
-    @Test func `a thread that the system refuses is asked for again`() {
+    @Test func `a thread that could not be created is requested again`() {
         struct Refusal: Error {}
         let count = Mutex(0)
         let reports = StallReports { _ in

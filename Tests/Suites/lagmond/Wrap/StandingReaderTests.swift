@@ -2,10 +2,10 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// The reader of stderr stands still: a log collector that hangs, a terminal after ^S.
-@Suite("A standing reader of the messages")
+/// The reader of stderr does not read: a log collector that hangs, a terminal after ^S.
+@Suite("A blocked reader of the messages")
 struct StandingReaderTests {
-    /// A pipe without room.
+    /// A full pipe.
     private static func fullPipe() -> Pipe {
         let pipe = Pipe()
         let descriptor = pipe.fileHandleForWriting.fileDescriptor
@@ -29,9 +29,9 @@ struct StandingReaderTests {
         return process
     }
 
-    /// Its end is the one of the command, and an action is taken.
+    /// lagmond exits as the command does, and still takes an action.
     @Test(arguments: [["/bin/sh", "-c", "exit 7"], [ProbeRun.probe, "hang"]])
-    func `lagmond ends with its command`(command: [String]) throws {
+    func `lagmond exits with its command although stderr is not read`(command: [String]) throws {
         try withFolder { folder in
             let options = ["run", "--on-hang", "signal:KILL", "--on-hang-after", "0.5", "--output", folder + "/stalls", "--"]
             let process = try Self.run(options + command)
@@ -42,7 +42,7 @@ struct StandingReaderTests {
         }
     }
 
-    @Test func `a run with targets ends by its signal`() throws {
+    @Test func `a run with targets exits on a signal although stderr is not read`() throws {
         try withFolder { folder in
             let file = folder + "/c.json"
             let target = #"{"name": "a", "command": ["\#(ProbeRun.probe)", "turn"]}"#

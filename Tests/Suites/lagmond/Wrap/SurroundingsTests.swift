@@ -3,12 +3,12 @@ internal import LagMonitor
 internal import TestSupport
 internal import Testing
 
-/// Where something is missing that every ordinary machine has: the command runs all the same, and what is missing is said.
-@Suite("Strange surroundings")
+/// Machines that lack something usual: the command still runs, and what is missing is reported.
+@Suite("Unusual environments")
 struct SurroundingsTests {
     private static let echo = ["/bin/echo", "ran"]
 
-    /// A run below what takes something away.
+    /// A run below a command that removes something.
     private static func run(_ surroundings: [String], options: [String] = [], _ command: [String] = echo) throws -> ProbeRun {
         try ProbeRun(surroundings + [ProbeRun.lagmond, "run", "--output", "/dev/null"] + options + ["--"] + command)
     }
@@ -20,26 +20,26 @@ struct SurroundingsTests {
     ]
     private static let canHideProc = (try? ProbeRun(withoutProc + ["/bin/true"]))?.status == 0
 
-    @Test(.enabled(if: canHideProc, "needs a mount namespace")) func `without proc the command runs and nothing else`() throws {
+    @Test(.enabled(if: canHideProc, "needs a mount namespace")) func `without proc the command runs and is not watched`() throws {
         let run = try Self.run(Self.withoutProc)
         #expect(run.status == 0 && run.text == "ran\n")
         #expect(run.errors.contains("lagmond: not watched: ") && run.errors.contains("/proc is not there"), "\(run.errors)")
-        // The summary of a workload, of lagmond's own main thread, ends otherwise.
+        // The summary of a workload, which is about lagmond's own main thread, has another end.
         #expect(run.errors.hasSuffix("; watched loops: 0\n"), "\(run.errors)")
     }
 
     @Test(.enabled(if: canHideProc, "needs a mount namespace"))
-    func `without proc a command that has to be watched does not run`() throws {
+    func `without proc a command that requires watching does not run`() throws {
         let run = try Self.run(Self.withoutProc, options: ["--require-watch"])
         #expect(run.status == 69 && run.text.isEmpty)
         #expect(run.errors.contains("--require-watch: the command does not run") && run.errors.contains("/proc"), "\(run.errors)")
     }
 
-    /// lagmond in a new pid namespace; `/proc` is the one outside of it, where its numbers are other processes'.
+    /// lagmond in a new PID namespace; `/proc` is that of the outer one, where the same PIDs belong to other processes.
     private static let besideProc = ["/usr/bin/unshare", "--pid", "--fork"]
 
-    /// Of what has the command's number there, and of what is below it, nothing is said.
-    @Test(.enabled(if: canBeFirst, "needs a PID namespace")) func `the proc of another pid namespace is not believed`() throws {
+    /// Nothing is reported about the process with the command's PID there, or about its children.
+    @Test(.enabled(if: canBeFirst, "needs a PID namespace")) func `the proc of another PID namespace is not used`() throws {
         let run = try Self.run(Self.besideProc, ["/bin/sh", "-c", "sleep 6; echo ran"])
         #expect(run.status == 0 && run.text == "ran\n", "\(run.status)")
         #expect(
@@ -51,11 +51,11 @@ struct SurroundingsTests {
         #expect(refused.status == 69 && refused.text.isEmpty, "\(refused.status) \(refused.errors)")
     }
 
-    // MARK: limits and filters
+    // MARK: Limits and filters
 
-    /// Each of lagmond's threads is one of those that the user may not have, at one limit or another; so is the command.
+    /// At one of the limits, each of lagmond's threads is the one that cannot be created, and so is the command.
     @Test(.enabled(if: geteuid() == 0, "needs a user without other processes"), arguments: 1...12)
-    func `without threads for lagmond the run ends`(limit: Int) throws {
+    func `the run ends if lagmond cannot create threads`(limit: Int) throws {
         let user = "54\(100 + limit)"
         let surroundings = [
             "/usr/bin/prlimit", "--nproc=\(limit)", "/usr/bin/setpriv", "--reuid=\(user)", "--clear-groups", "/usr/bin/timeout",
@@ -64,7 +64,7 @@ struct SurroundingsTests {
         ]
         for options in [[], ["--listen", "127.0.0.1:0"]] {
             let run = try Self.run(surroundings, options: options, ["/bin/sh", "-c", "echo ran; exit 7"])
-            // timeout itself is one, and says 125 where there is not even one for lagmond.
+            // timeout itself is a process; it returns 125 if lagmond cannot even be started.
             #expect(
                 [7, 125, 126].contains(run.status) && (run.status == 7) == (run.text == "ran\n"),
                 "\(run.status) \(run.errors)"
@@ -75,9 +75,9 @@ struct SurroundingsTests {
         }
     }
 
-    @Test func `below a file size limit the command runs`() throws {
+    @Test func `the command runs under a file size limit`() throws {
         for limit in [0, 4] {
-            // Long enough to be found from outside, which is what is reported.
+            // Long enough to be watched from outside, which is reported.
             let surroundings = ["/bin/sh", "-c", "ulimit -f \(limit); exec \"$@\"", "sh"]
             let run = try Self.run(surroundings, ["/bin/sh", "-c", "sleep 1; echo ran"])
             #expect(run.status == 0 && run.text == "ran\n", "\(run.status) \(run.signal)")
@@ -85,14 +85,14 @@ struct SurroundingsTests {
         }
     }
 
-    @Test func `the limit itself is the commands as it was`() throws {
+    @Test func `the command inherits the file size limit unchanged`() throws {
         let facts = ["/bin/sh", "-c", "ulimit -f; grep -E 'Sig(Blk|Ign)' /proc/self/status"]
         let limited = ["/bin/sh", "-c", "ulimit -f 4; exec \"$@\"", "sh"]
         #expect(try Self.run(limited, facts).text == (try ProbeRun(limited + facts)).text)
     }
 
     #if arch(x86_64)
-        /// By number; `ForeignProbe deny`.
+        /// System calls by number, denied by `ForeignProbe deny`.
         private static func denying(_ calls: [Int], errno: Int32) -> [String] {
             [ProbeRun.probe, "deny", "\(errno)"] + calls.map(String.init) + ["--"]
         }
@@ -102,12 +102,12 @@ struct SurroundingsTests {
             #expect(run.status == 0)
             let reason = String(cString: strerror(code))
             let isSaid = run.errors.contains("watched from outside: no shared loop table: no shared memory: \(reason)")
-            // Where the machine does not allow that either, it says so.
+            // If the machine does not allow that either, lagmond reports it.
             let other = "not watched: no shared loop table: no shared memory: \(reason)"
             #expect(isSaid || run.errors.contains(other), "\(run.errors)")
         }
 
-        @Test(arguments: [EPERM, ENOSYS]) func `without pidfd the command runs and ends as it does`(code: Int32) throws {
+        @Test(arguments: [EPERM, ENOSYS]) func `without pidfd the command runs and its exit status is kept`(code: Int32) throws {
             let denied = Self.denying([434, 424], errno: code)
             let run = try Self.run(denied)
             #expect(run.status == 0 && run.text == "ran\n", "\(run.errors)")
@@ -115,7 +115,7 @@ struct SurroundingsTests {
             #expect(try Self.run(denied, ["/bin/sh", "-c", "kill -KILL $$"]).signal == SIGKILL)
         }
 
-        @Test func `without pidfd signals reach the command`() throws {
+        @Test func `without pidfd signals are forwarded to the command`() throws {
             let running = try RunningProbe(
                 Self.denying([434, 424], errno: EPERM) + ProbeRun.wrapper
                     + ["/bin/sh", "-c", "trap 'echo got; exit 9' TERM; echo ready; while :; do sleep 0.1; done"]
@@ -127,12 +127,12 @@ struct SurroundingsTests {
         }
     #endif
 
-    // MARK: process 1
+    // MARK: Process 1
 
     private static let asFirst = ["/usr/bin/unshare", "--pid", "--fork", "--mount-proc"]
     private static let canBeFirst = (try? ProbeRun(asFirst + ["/bin/true"]))?.status == 0
 
-    @Test(.enabled(if: canBeFirst, "needs a PID namespace")) func `as process 1 it reaps orphans`() throws {
+    @Test(.enabled(if: canBeFirst, "needs a PID namespace")) func `lagmond as process 1 reaps orphans`() throws {
         let script = """
             for i in 1 2 3 4 5; do (setsid sh -c 'sleep 0.2' &); done
             left=1; tries=0
@@ -146,21 +146,22 @@ struct SurroundingsTests {
         #expect(run.text == "0\n" && run.status == 3, "\(run.text) \(run.errors)")
     }
 
-    @Test(.enabled(if: canBeFirst, "needs a PID namespace")) func `as process 1 it forwards signals and ends with the command`()
+    @Test(.enabled(if: canBeFirst, "needs a PID namespace"))
+    func `lagmond as process 1 forwards signals and exits with the command`()
         throws
     {
-        // A process that is not the command signals process 1, as a shell in the container would.
+        // Another process than the command signals process 1, as a shell in the container does.
         let script = "trap 'echo got; exit 9' TERM; (sleep 0.3; kill -TERM 1) & while :; do sleep 0.1; done"
         let run = try Self.run(Self.asFirst, ["/bin/sh", "-c", script])
         #expect(run.text == "got\n" && run.status == 9, "\(run.text) \(run.errors)")
         #expect(try Self.run(Self.asFirst, ["/bin/sh", "-c", "kill -KILL $$"]).status == 137)
     }
 
-    // MARK: our own crash
+    // MARK: Crashes of lagmond
 
-    // Not SIGABRT: whoever starts us may have it blocked.
+    // Not SIGABRT: the parent process may have blocked it.
     @Test(arguments: [SIGSEGV, SIGBUS, SIGILL], ["", "enable=yes"])
-    func `a crash is a line and an end at once`(signal: Int32, backtrace: String) throws {
+    func `a crash prints one line and ends the process immediately`(signal: Int32, backtrace: String) throws {
         try TemporaryDirectory.with { directory in
             let lagmond = try LagmondProcess(
                 ["run", "--output", "a", "--listen", "0", "--duration", "60"],
@@ -176,7 +177,7 @@ struct SurroundingsTests {
         }
     }
 
-    @Test func `the command keeps the settings of its own crash`() throws {
+    @Test func `the command inherits its own backtrace settings`() throws {
         let command = ["/bin/sh", "-c", "echo $SWIFT_BACKTRACE; grep -E 'Sig(Blk|Ign)' /proc/self/status"]
         let environment = ["SWIFT_BACKTRACE": "enable=yes,color=no"]
         let bare = try ProbeRun(command, environment: environment)
@@ -184,9 +185,9 @@ struct SurroundingsTests {
         #expect(bare.text.hasPrefix("enable=yes,color=no\n"))
     }
 
-    // MARK: a planted file
+    // MARK: A planted file
 
-    @Test func `the default output follows no link`() throws {
+    @Test func `the default output does not follow a symbolic link`() throws {
         try TemporaryDirectory.with { directory in
             directory.write("theirs\n", to: "victim")
             try #require(symlink(directory.file("victim"), directory.file("lagmond-stalls.jsonl")) == 0)
@@ -197,7 +198,7 @@ struct SurroundingsTests {
         }
     }
 
-    @Test func `the default output is not made where everybody can write`() throws {
+    @Test func `the default output is not created in a folder that everyone can write to`() throws {
         try TemporaryDirectory.with { directory in
             try #require(chmod(directory.path, 0o1777) == 0)
             let run = try LagmondProcess(["run", "--", ProbeRun.probe, "stall"], in: directory)

@@ -4,16 +4,16 @@ internal import Testing
 
 @testable internal import lagmond
 
-/// Targets of processes: other settings while they run, none there, and one whose main thread has ended.
+/// Targets that are processes: changed settings while they run, a missing process, and one whose main thread has exited.
 @Suite("Processes of targets")
 struct TargetProcessTests {
     private static func write(_ text: String, _ path: String) throws {
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
     }
 
-    @Test(arguments: ["pid", "pid_file"]) func `another threshold begins the watch of a process anew`(kind: String) throws {
+    @Test(arguments: ["pid", "pid_file"]) func `another threshold restarts the watch of a process`(kind: String) throws {
         try withFolder { folder in
-            // With a wait of its own after each stretch of work of 40 ms.
+            // It waits after each 40 ms of work.
             let script = """
                 import os, select, time
                 pipes = os.pipe()[:1] + os.pipe()[:1]
@@ -44,7 +44,7 @@ struct TargetProcessTests {
         }
     }
 
-    @Test func `a process that is not there is waited for, and not given up`() {
+    @Test func `a target without its process is shown as waiting, not as given up`() {
         var waiting = TargetStatus(name: "cache", phase: "waiting", isCommand: false, fault: "no such file")
         #expect(TargetList.summary(of: [waiting]) == "; waiting for a process: cache")
         waiting.phase = "ended"
@@ -52,7 +52,7 @@ struct TargetProcessTests {
         #expect(TargetList.summary(of: commands) == "; to be restarted: a; given up: b")
     }
 
-    @Test func `a target whose main thread has ended is killed as well`() throws {
+    @Test func `a target whose main thread has exited is killed too`() throws {
         try withFolder { folder in
             let (source, file) = (folder + "/alone.c", folder + "/c.json")
             try Self.write(

@@ -15,7 +15,7 @@ struct TargetSettingsTests {
         return try Settings.load(commandLine: commandLine.merging(["config": .string(path)]) { $1 }, environment: [:])
     }
 
-    @Test func `a target has its own over the files settings`() throws {
+    @Test func `a target overrides the settings of the file`() throws {
         let settings = try Self.load(
             """
             {"command": {"on_hang": "restart", "on_hang_after_s": 9}, "monitor": {"interval_ms": 20, "hang_after_ms": 700},
@@ -31,12 +31,12 @@ struct TargetSettingsTests {
         #expect(b.monitor.rules.callout?.interval == .milliseconds(70) && b.monitor.hangAfter == .milliseconds(700))
     }
 
-    @Test func `the command line is over both`() throws {
+    @Test func `the command line overrides target and file`() throws {
         let text = #"{"targets": [{"name": "a", "command": ["x"], "on_hang": "restart"}]}"#
         #expect(try Self.load(text, commandLine: ["command.on_hang": .string("report")]).targets[0].policy.onHang == .report)
     }
 
-    @Test func `what has no effect on a target is reported with its place`() throws {
+    @Test func `a setting without effect on a target is reported with its place`() throws {
         let settings = try Self.load(
             """
             {"monitor": {"rules": ["callout"], "starvation_ms": 300},
@@ -47,7 +47,7 @@ struct TargetSettingsTests {
         #expect(unused.count == 1 && unused[0].contains(".json: targets[1].monitor.starvation_ms: no effect"), "\(unused)")
     }
 
-    @Test func `a time after which nothing is done is refused, unless the command line takes the action away`() throws {
+    @Test func `a hang time without an action is refused, unless the command line removed the action`() throws {
         func load(_ action: String, _ commandLine: [String: JSONValue] = [:]) throws -> Settings {
             let text = #"{"targets": [{"name": "a", "command": ["x"], \#(action)"on_hang_after_s": 3}]}"#
             return try Self.load(text, commandLine: commandLine)
@@ -85,7 +85,7 @@ struct TargetSettingsTests {
         (#"[{"name": "a", "command": ["x"], "monitor": {"interval": 3}}]"#, "targets[0].monitor.interval: unknown key"),
         (#"[{"name": "a", "command": ["x"]}, {"name": "a", "command": ["y"]}]"#, "targets[1].name: \"a\" is used twice"),
     ])
-    func `what is wrong is named with what is allowed`(targets: String, message: String) {
+    func `an invalid target is reported with what is allowed`(targets: String, message: String) {
         let problems = Self.file(#"{"targets": \#(targets)}"#).problems.map(\.description)
         #expect(problems.contains { $0.contains(message) }, "\(problems)")
     }
@@ -97,8 +97,8 @@ struct TargetSettingsTests {
     }
 
     @Test(arguments: [("TERM", 15), ("SIGTERM", 15), ("sigusr1", 10), ("34", 34), ("64", 64)])
-    func `signals by name and number`(text: String, number: Int32) { #expect(SignalName(text)?.number == number) }
+    func `signals are given by name or number`(text: String, number: Int32) { #expect(SignalName(text)?.number == number) }
 
     @Test(arguments: ["", "0", "65", "-3", "FOO", "SIG"])
-    func `what is no signal`(text: String) { #expect(SignalName(text) == nil) }
+    func `other texts are not signal names`(text: String) { #expect(SignalName(text) == nil) }
 }

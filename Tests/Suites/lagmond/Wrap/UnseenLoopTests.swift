@@ -2,11 +2,11 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// Programs whose loops the preloaded library does not see, or that have none.
+/// Programs whose loops the preloaded library does not see, or that have no loop.
 @Suite("Loops that the library does not see", .serialized)
 struct UnseenLoopTests {
-    /// A program that makes its system calls itself.
-    @Test func `a process whose waits pass the library is watched from outside`() throws {
+    /// A program that makes its system calls directly.
+    @Test func `a process that bypasses the preloaded library is watched from outside`() throws {
         try withFolder { folder in
             let output = folder + "/stalls"
             let run = try RunningProbe([ProbeRun.lagmond, "run", "--output", output, "--", ProbeRun.probe, "places", "unseen"])
@@ -21,7 +21,7 @@ struct UnseenLoopTests {
         }
     }
 
-    /// A program with the note that Go's linker leaves in each.
+    /// A program with the ELF note that Go's linker writes.
     private static func withGoProgram(_ body: (_ path: String, _ folder: String) throws -> Void) throws {
         let start: [UInt8] = [4, 0, 0, 0, 16, 0, 0, 0]
         let abi = Data(start + [1, 0, 0, 0] + Array("GNU\0".utf8))
@@ -36,8 +36,8 @@ struct UnseenLoopTests {
         }
     }
 
-    /// Its threads serve goroutines by turns.
-    @Test func `of a Go program no thread is a loop unless somebody says so`() throws {
+    /// The threads of a Go program run goroutines in turn.
+    @Test func `threads of a Go program are watched only if they are selected`() throws {
         try Self.withGoProgram { program, folder in
             for options in [[], ["--thread", "main"]] {
                 let output = folder + "/stalls\(options.count)"

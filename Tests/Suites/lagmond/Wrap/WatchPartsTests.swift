@@ -6,7 +6,7 @@ internal import Testing
 @testable internal import lagmond
 
 struct WatchPartsTests {
-    @Test func `the liveness probe asks every thread`() {
+    @Test func `the liveness probe needs an answer of every thread`() {
         let probe = LivenessProbe()
         let first = probe.request()
         #expect(!probe.isAnswered(first) && probe.present == first)
@@ -14,14 +14,14 @@ struct WatchPartsTests {
         #expect(!probe.isAnswered(first))
         probe.answer(first, by: .relay)
         #expect(probe.isAnswered(first))
-        // An answer to an older question is none to this one.
+        // An answer to an older request does not answer this one.
         let second = probe.request()
         probe.answer(first, by: .manager)
         probe.answer(second, by: .relay)
         #expect(!probe.isAnswered(second))
     }
 
-    @Test func `there are only so many series`() {
+    @Test func `the number of metric series is limited`() {
         let counts = StallCounts(places: [])
         for number in 0..<1000 {
             counts.register(.init(target: number % 2 == 0 ? "a" : "b", process: "p\(number)", loop: "main"))
@@ -31,7 +31,7 @@ struct WatchPartsTests {
         #expect(places.contains(.other(target: "a")) && places.contains(.other(target: "b")))
     }
 
-    @Test func `loops with ever new names share a series`() {
+    @Test func `loops with ever changing names share a series`() {
         let counts = StallCounts(places: [])
         var names: Set<StallCounts.LoopKey> = []
         for round in 0..<20 {
@@ -43,8 +43,8 @@ struct WatchPartsTests {
         #expect(names.count <= StallCounts.maximumPlaces + 1 && names.contains(.other(target: nil)))
     }
 
-    /// proc_pid_stat(5): what is between the parentheses is the program's choice.
-    @Test func `the parent of a process is found behind any name`() {
+    /// proc_pid_stat(5): the text between the parentheses is chosen by the program.
+    @Test func `the parent of a process is found with any process name`() {
         for name in [
             "sh", "a) b", ") S 7 (", "x\u{301}", "\u{301}", "\u{200d}", "\u{fe0f}", "\u{600}", "x\u{110bd}", "\n)", "e\u{20dd}",
         ] {
@@ -53,7 +53,7 @@ struct WatchPartsTests {
         #expect(ProcessTree.parent(inStat: "") == nil && ProcessTree.parent(inStat: "42 (x)") == nil)
     }
 
-    @Test func `who cannot act on a process writes nothing that has others act on it`() {
+    @Test func `entries of a process without permission to signal the others are not trusted`() {
         let (root, www, me): (TableUsers.IDs, TableUsers.IDs, TableUsers.IDs) = ([0], [33], [1000])
         #expect(TableUsers.may(root, signal: www) && TableUsers.may(me, signal: me) && TableUsers.may([1000, 0], signal: www))
         #expect(!TableUsers.may(www, signal: root) && !TableUsers.may(www, signal: me) && !TableUsers.may(me, signal: []))
@@ -62,15 +62,15 @@ struct WatchPartsTests {
         #expect(users.stranger(to: [root]) { _ in false } == .init(pid: 8, users: www))
         #expect(users.stranger(to: [www]) { _ in false } == nil)
         #expect(users.stranger(to: [www, root]) { _ in false } == .init(pid: 8, users: www))
-        // One that has ended since may have left its claim behind; another start of the command has another table's content.
+        // A process that has exited since may have left its claim; a restarted command has new table contents.
         users.add([.init(pid: 7, users: root)], below: 7)
         #expect(users.stranger(to: [root]) { _ in false } != nil)
         users.add([.init(pid: 9, users: root)], below: 9)
         #expect(users.stranger(to: [root]) { _ in false } == nil)
     }
 
-    /// What the pages and the action on a hang go by does not depend on lines.
-    @Test func `a hang whose lines are held back is in progress all the same`() throws {
+    /// The pages and the actions on a hang do not depend on written lines.
+    @Test func `a hang whose records are suppressed still counts as in progress`() throws {
         let counts = StallCounts(places: [])
         let context = ProcessContext.current(serviceName: nil, serviceVersion: nil)
         let log = LineDispatcher(live: LiveLines(counts: counts, context: context), target: nil)
@@ -99,7 +99,7 @@ struct WatchPartsTests {
         #expect(counts.snapshot.durations.values.reduce(0) { $0 + $1.count } == 1)
     }
 
-    @Test func `a threads number is no series`() {
+    @Test func `thread numbers are removed from the loop label`() {
         let log = LineDispatcher(live: nil, target: "t")
         #expect(log.place(process: "p", loop: "thread 4711") == .init(target: "t", process: "p", loop: "thread"))
         let labels = ["thread pool": "thread pool", "conn-17": "conn", "NIO-ELT-0-#3": "NIO-ELT-0", "42": "thread"]
@@ -108,15 +108,15 @@ struct WatchPartsTests {
         }
     }
 
-    /// The list of those is some seconds old.
-    @Test func `a process with a loop is not without one`() {
+    /// The list of processes without a loop is some seconds old.
+    @Test func `a process with a loop is not listed as one without`() {
         var status = TargetStatus(name: "a", phase: "running")
         status.processes = [.init(pid: 7, name: "p", loops: [("main", 0)]), .init(pid: 8, name: "p", loops: [])]
         status.withoutLoop = [7, 8, 9].map { WatchReporter.Unwatched(pid: $0, name: "p", reason: "r") }
         #expect(status.silent.map(\.pid) == [8, 9])
     }
 
-    @Test func `targets are labelled where there are several`() {
+    @Test func `metrics have a target label if there are targets`() {
         let status = TargetStatus(name: "a\"b", phase: "running", pid: 7, restarts: 3, signals: 2)
         let page = MetricsPage(
             counts: .init(),

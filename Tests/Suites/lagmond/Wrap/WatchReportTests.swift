@@ -10,7 +10,7 @@ struct WatchReportTests {
         .init(id: ProcessID(pid: pid, startTicks: startTicks), name: "p", loops: loops)
     }
 
-    /// The messages of that many updates, half a second apart.
+    /// The messages of `count` updates, half a second apart.
     private static func messages(_ count: Int, _ watched: (Int) -> [WatchReport.Process]) -> [String] {
         var report = WatchReport()
         let start = MonotonicTime.now
@@ -19,24 +19,24 @@ struct WatchReportTests {
         }
     }
 
-    @Test func `a process gets one line, with all its loops`() {
+    @Test func `a process gets one line with all its loops`() {
         let messages = Self.messages(8) { number in
             number == 0 ? [] : [Self.process(7, loops: number == 1 ? ["main"] : ["main", "a", "b", "c", "d", "e"])]
         }
         #expect(messages == ["watching main, a, b, c and 2 more of p [7]"])
     }
 
-    @Test func `another process with the number gets its own`() {
+    @Test func `another process with the same PID gets its own line`() {
         let messages = Self.messages(8) { [Self.process(7, startTicks: $0 < 4 ? 1 : 2)] }
         #expect(messages == Array(repeating: "watching main of p [7]", count: 2))
     }
 
-    @Test func `hundreds of workers get no line each`() {
+    @Test func `the number of lines for worker processes is limited`() {
         let messages = Self.messages(8) { _ in (1...300).map { Self.process($0) } }
         #expect(messages.count == WatchReport.lines + 1 && messages.last == "watching more processes, not listed individually")
     }
 
-    @Test func `a starting command's processes are listed each time, later ones seldom`() {
+    @Test func `processes are listed often at the start of a command and rarely later`() {
         let start = MonotonicTime.now
         func isDue(_ seconds: Int, listedAt: Int) -> Bool {
             WatchReport.isListDue(startedAt: start, listedAt: start + .seconds(listedAt), at: start + .seconds(seconds))
@@ -52,7 +52,7 @@ struct WatchReportTests {
         #expect(Self.messages(40) { _ in [Self.process(9)] } == ["watching main of p [9]"])
     }
 
-    @Test func `an idle servers first wait is no silence without a reason`() {
+    @Test func `a command without a loop is reported with the reason`() {
         for (waiter, reason) in [
             ("it", "a thread of it waits for events"), ("nginx [8]", "a thread of nginx [8] waits for events"),
             (nil, WatchReport.noWaits),
@@ -67,7 +67,7 @@ struct WatchReportTests {
         }
     }
 
-    @Test func `where nothing is selected the patterns and what is left out are named`() {
+    @Test func `if nothing is selected, the patterns and the omitted loops are named`() {
         let leftOut = (1...10).map { "worker of c [\($0)]" }
         var report = WatchReport()
         let start = MonotonicTime.now
@@ -79,7 +79,7 @@ struct WatchReportTests {
         #expect(messages == [text + "left out are \(leftOut.prefix(8).joined(separator: ", ")) and 2 more"])
     }
 
-    @Test func `of a restarted command the lines begin anew`() {
+    @Test func `a restarted command gets new lines`() {
         var report = WatchReport()
         let start = MonotonicTime.now
         let messages = (0..<60).flatMap { number in
@@ -91,7 +91,7 @@ struct WatchReportTests {
         #expect(messages.count == 15 && messages.last == "watching main of p [15]")
     }
 
-    @Test func `nothing is reported of a command whose processes may be watched otherwise yet`() {
+    @Test func `nothing is reported while the way to watch a command is undecided`() {
         var report = WatchReport()
         let start = MonotonicTime.now
         for number in 0..<40 {
@@ -100,7 +100,7 @@ struct WatchReportTests {
         }
     }
 
-    @Test func `a restarted command has its time anew`() {
+    @Test func `a restart resets the time until the missing loop is reported`() {
         var report = WatchReport()
         let start = MonotonicTime.now
         for number in 0..<40 {
@@ -116,14 +116,14 @@ struct WatchReportTests {
         (["LD_PRELOAD=/nowhere/\(PreloadLibrary.name)", "/bin/sleep", "60"], .unknown),
         (["LAGMONITOR_LOOP_TABLE=/proc/2/fd/3", "/bin/sleep", "60"], .otherMonitor),
     ])
-    func `why the library is not in a process`(arguments: [String], expected: LibraryAbsence) throws {
+    func `the reason why the library is not in a process is found`(arguments: [String], expected: LibraryAbsence) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = arguments
         process.standardError = FileHandle.nullDevice
         try process.run()
         defer { kill(process.processIdentifier, SIGKILL) }
-        // Before its exec it is a copy of this process.
+        // Before its exec the child is a copy of this process.
         #expect(eventually { LibraryAbsence(of: process.processIdentifier, table: Self.table) == expected })
     }
 }
