@@ -13,11 +13,11 @@ struct DurationTextTests {
         (86_369_999_999_999, "23 h 59 min"), (86_370_000_000_000, "1 d"), (187_200_000_000_000, "2 d 4 h"),
         (UInt64.max, "213504 d"),
     ])
-    func `a duration has three digits or two units`(nanoseconds: UInt64, expected: String) {
+    func `a duration is written with three digits or two units`(nanoseconds: UInt64, expected: String) {
         #expect(DurationText.text(nanoseconds: nanoseconds) == expected)
     }
 
-    @Test func `no value reads as more than a hundredth off`() {
+    @Test func `a written duration is within one percent of the value`() {
         let units: [String: Double] = ["ms": 1e6, "s": 1e9, "min": 6e10]
         var nanoseconds: UInt64 = 1_000_000
         while nanoseconds < 60_000_000_000 {
@@ -28,7 +28,7 @@ struct DurationTextTests {
         }
     }
 
-    @Test func `what is negative or without an end is bounded`() {
+    @Test func `a negative duration is written as zero`() {
         #expect(DurationText.text(Duration.seconds(-1)) == "0 ms")
         #expect(DurationText.text(Duration.seconds(30)) == "30 s")
         #expect(DurationText.text(Duration.milliseconds(1500)) == "1.5 s")

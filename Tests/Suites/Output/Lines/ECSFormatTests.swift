@@ -9,7 +9,7 @@ struct ECSFormatTests {
         try Sample.parse(FormatTests.line(record, .ecs, context: context))
     }
 
-    @Test func `a line reads as written`() throws {
+    @Test func `a stall is written as documented in the ECS format`() throws {
         let line = try FormatTests.line(Sample.record(frames: 2), .ecs)
         #expect(
             line == """
@@ -30,7 +30,7 @@ struct ECSFormatTests {
         )
     }
 
-    /// Such keys collide with the objects that Elasticsearch makes of them, and syslog-ng re-nests them.
+    /// Elasticsearch expands such keys into objects, which can collide, and syslog-ng nests them.
     @Test func `no key has a dot`() throws {
         func check(_ value: Any) {
             if let object = value as? [String: Any] {
@@ -47,7 +47,7 @@ struct ECSFormatTests {
         }
     }
 
-    @Test func `a service and a lock's owner are there`() throws {
+    @Test func `the ECS line contains service and lock owner`() throws {
         var context = Sample.context
         context.serviceName = "cart"
         context.serviceVersion = "1.2"
@@ -62,7 +62,7 @@ struct ECSFormatTests {
         #expect((owner["stack_trace"] as? String)?.hasPrefix("Shop.Frame9.run") == true)
     }
 
-    @Test func `a notice says what happened`() throws {
+    @Test func `a notice in the ECS format contains its event, reason and counts`() throws {
         let parsed = try Sample.parse(FormatTests.notices(.ecs)[0])
         #expect((parsed["event"] as? [String: Any])?["action"] as? String == "dropped")
         #expect(parsed["message"] as? String == "3 records lost: the output did not take them")

@@ -11,7 +11,7 @@ struct FileRotationTests {
         try FileManager.default.contentsOfDirectory(atPath: scratch.path).sorted()
     }
 
-    @Test func `files are numbered from the newest`() throws {
+    @Test func `rotated files are numbered from the newest`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log", rotation: FileRotation(maxBytes: 4096, maxFiles: 2))
         for letter: Character in ["a", "b", "c", "d"] {
@@ -24,7 +24,7 @@ struct FileRotationTests {
         #expect(try scratch.text("log.2").first == "b", "the oldest is gone")
     }
 
-    @Test func `a file is filled to its size and not beyond`() throws {
+    @Test func `a file is filled up to its maximum size`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log", rotation: FileRotation(maxBytes: 4096))
         try sink.put(line("a", 4000))
@@ -35,7 +35,7 @@ struct FileRotationTests {
         #expect(try scratch.text("log") == "c\n" && scratch.text("log.1").utf8.count == 4096)
     }
 
-    @Test func `a line longer than the size is whole in a file of its own`() throws {
+    @Test func `a line longer than the maximum size is written whole to its own file`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log", rotation: FileRotation(maxBytes: 4096))
         try sink.put(line("a", 10_000))
@@ -44,7 +44,7 @@ struct FileRotationTests {
         #expect(try scratch.text("log.1") == line("a", 10_000))
     }
 
-    @Test func `what was there before counts`() throws {
+    @Test func `existing content counts towards the size`() throws {
         let scratch = try ScratchDirectory()
         try Data(line("a", 4000).utf8).write(to: URL(fileURLWithPath: scratch.path + "/log"))
         let sink = try FileSink(path: scratch.path + "/log", rotation: FileRotation(maxBytes: 4096))
@@ -52,8 +52,8 @@ struct FileRotationTests {
         #expect(try scratch.text("log") == line("b", 200) && scratch.text("log.1") == line("a", 4000))
     }
 
-    /// What cannot be moved must not be overwritten.
-    @Test func `where a number cannot be moved lines go on`() throws {
+    /// A file that cannot be moved must not be overwritten.
+    @Test func `if a numbered file cannot be moved, lines are appended to the current file`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log", rotation: FileRotation(maxBytes: 4096, maxFiles: 2))
         try sink.put(line("a", 4096))
@@ -67,8 +67,8 @@ struct FileRotationTests {
         #expect(try scratch.text("log") == line("d", 4096) && scratch.text("log.2") == line("a", 4096))
     }
 
-    /// A file that is mounted by itself cannot be renamed (EBUSY), nor can one that is not there.
-    @Test func `where the live file cannot be moved no old one gives way`() throws {
+    /// A file that is itself a mount point cannot be renamed (EBUSY), nor can a missing one.
+    @Test func `if the current file cannot be moved, no numbered file is replaced`() throws {
         let scratch = try ScratchDirectory()
         for number in 1...3 { try Data("\(number)".utf8).write(to: URL(fileURLWithPath: scratch.path + "/log.\(number)")) }
         let rotation = try FileRotation(maxBytes: 4096, maxFiles: 3)
@@ -79,7 +79,7 @@ struct FileRotationTests {
         for number in 1...3 { #expect(try scratch.text("log.\(number)") == "\(number)") }
     }
 
-    @Test func `files move up to the first free number only`() throws {
+    @Test func `files are renumbered only up to the first free number`() throws {
         let scratch = try ScratchDirectory()
         for name in ["log", "log.1", "log.3", "log.rotating"] {
             try Data(name.utf8).write(to: URL(fileURLWithPath: scratch.path + "/" + name))
@@ -87,13 +87,13 @@ struct FileRotationTests {
         let descriptor = open(scratch.path + "/log", O_WRONLY | O_CLOEXEC)
         defer { close(descriptor) }
         #expect(try FileRotation(maxBytes: 4096, maxFiles: 4).rotate(scratch.path + "/log", descriptor))
-        // What an ended process left was older than the live file.
+        // The file left by an interrupted rotation is older than the current file.
         #expect(try names(scratch) == ["log.1", "log.2", "log.3", "log.4"])
         #expect(try scratch.text("log.1") == "log" && scratch.text("log.2") == "log.rotating")
         #expect(try scratch.text("log.3") == "log.1" && scratch.text("log.4") == "log.3")
     }
 
-    @Test func `several that write one file lose no line`() throws {
+    @Test func `several sinks that write the same file lose no line`() throws {
         let scratch = try ScratchDirectory()
         let rotation = try FileRotation(maxBytes: 4096, maxFiles: 1000)
         let sinks = try (0..<4).map { _ in try FileSink(path: scratch.path + "/log", rotation: rotation) }
@@ -105,8 +105,8 @@ struct FileRotationTests {
         #expect(lines.count == 2000 && Set(lines).count == 2000)
     }
 
-    /// Another process's lock is as one of another descriptor.
-    @Test func `a file that another process rotates is left alone`() throws {
+    /// A lock through another descriptor acts like one of another process.
+    @Test func `a file that another process is rotating is not rotated`() throws {
         let scratch = try ScratchDirectory()
         let path = scratch.path + "/log"
         let sink = try FileSink(path: path, rotation: FileRotation(maxBytes: 4096))
@@ -116,7 +116,7 @@ struct FileRotationTests {
         try sink.put(line("a", 4096))
         try sink.put(line("b", 4096))
         #expect(try names(scratch) == ["log"] && scratch.text("log") == line("a", 4096) + line("b", 4096))
-        // It has moved the file, and is about to number it: the new one goes nowhere before.
+        // The other process has moved the file and is about to number it: until then the new file is not rotated.
         #expect(rename(path, path + ".rotating") == 0)
         try sink.put(line("c", 4096))
         try sink.put(line("d", 4096))
@@ -128,7 +128,7 @@ struct FileRotationTests {
         #expect(try scratch.text("log") == line("e", 4096) && scratch.text("log.2") == line("a", 4096) + line("b", 4096))
     }
 
-    @Test func `a link stays and what it leads to is rotated`() throws {
+    @Test func `a symbolic link is kept and its target is rotated`() throws {
         let scratch = try ScratchDirectory()
         let target = scratch.path + "/disk/real"
         try #require(mkdir(scratch.path + "/disk", 0o700) == 0 && symlink("disk/real", scratch.path + "/log") == 0)
@@ -144,14 +144,14 @@ struct FileRotationTests {
         #expect(stat(target, &status) == 0 && status.st_mode & 0o777 == 0o640)
     }
 
-    /// The kernel's link leads to the file under its new name, too: each line would give it one more number.
-    @Test(arguments: [false, true]) func `what is named by a descriptor is not rotated`(isLinked: Bool) throws {
+    /// The kernel's link follows the file to its new name: each line would rotate it once more.
+    @Test(arguments: [false, true]) func `a file given by its descriptor is not rotated`(isLinked: Bool) throws {
         let scratch = try ScratchDirectory()
         let descriptor = open(scratch.path + "/log", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         try #require(descriptor >= 0)
         defer { close(descriptor) }
         let name = "/proc/self/fd/\(descriptor)"
-        // As /dev/stdout is one.
+        // Such a link is /dev/stdout.
         let link = scratch.path + "/stdout"
         if isLinked { try #require(symlink(name, link) == 0) }
         let sink = try FileSink(path: isLinked ? link : name, rotation: FileRotation(maxBytes: 4096))
@@ -160,7 +160,7 @@ struct FileRotationTests {
         #expect(try scratch.text("log") == line("a", 4096) + line("b", 4096) + line("c", 4096))
     }
 
-    @Test func `without a size the file grows`() throws {
+    @Test func `without a maximum size the file is not rotated`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log")
         for _ in 0..<10 { try sink.put(line("a", 4096)) }
@@ -181,7 +181,7 @@ struct FileRotationTests {
         (4095, 5, "max_bytes is 4095, allowed is 4096 to 1099511627776"), (4096, 0, "max_files is 0, allowed is 1 to 1000"),
         (4096, 1001, "max_files is 1001, allowed is 1 to 1000"),
     ])
-    func `impossible sizes are refused by name`(bytes: Int, files: Int, message: String) {
+    func `invalid rotation sizes are refused by name`(bytes: Int, files: Int, message: String) {
         let error = #expect(throws: FileRotationError.self) { try FileRotation(maxBytes: bytes, maxFiles: files) }
         #expect(error?.description == message)
     }

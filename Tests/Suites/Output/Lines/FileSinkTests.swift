@@ -17,21 +17,21 @@ struct FileSinkTests {
         #expect(try scratch.text("log") == "a\nb\n")
     }
 
-    @Test func `opening alone writes nothing`() throws {
+    @Test func `opening a sink writes nothing`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log")
         #expect(try scratch.text("log") == "")
         sink.close()
     }
 
-    @Test func `file without a final newline gets one`() throws {
+    @Test func `a file without a final newline gets one`() throws {
         let scratch = try ScratchDirectory()
         try Data("{\"torn\":".utf8).write(to: URL(fileURLWithPath: scratch.path + "/log"))
         try FileSink(path: scratch.path + "/log").put("a\n")
         #expect(try scratch.text("log") == "{\"torn\":\na\n")
     }
 
-    @Test func `rotation by rename is noticed`() throws {
+    @Test func `rotation by rename is detected`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log")
         try sink.put("a\n")
@@ -41,7 +41,7 @@ struct FileSinkTests {
         #expect(try scratch.text("log") == "b\n")
     }
 
-    @Test func `another file at the path is noticed`() throws {
+    @Test func `a replaced file is detected`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log")
         try sink.put("a\n")
@@ -51,7 +51,7 @@ struct FileSinkTests {
         #expect(try scratch.text("log") == "theirs\nb\n")
     }
 
-    @Test func `removal is noticed`() throws {
+    @Test func `a removed file is created again`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log")
         try sink.put("a\n")
@@ -60,7 +60,7 @@ struct FileSinkTests {
         #expect(try scratch.text("log") == "b\n")
     }
 
-    @Test func `reopening on request creates the new file at once`() throws {
+    @Test func `reopening creates the new file immediately`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log")
         try sink.put("a\n")
@@ -80,7 +80,7 @@ struct FileSinkTests {
         #expect(try scratch.text("log") == "b\n")
     }
 
-    @Test func `where the new file cannot be opened lines go to the old one until it can`() throws {
+    @Test func `lines go to the old file as long as the new one cannot be opened`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log")
         try rename(scratch, "log", "log.1")
@@ -94,7 +94,7 @@ struct FileSinkTests {
         #expect(try scratch.text("log") == "c\n")
     }
 
-    @Test func `a removed folder is an error until it is there again`() throws {
+    @Test func `a removed folder is an error until it exists again`() throws {
         let directory = try ScratchDirectory()
         let folder = directory.path + "/folder"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
@@ -107,7 +107,7 @@ struct FileSinkTests {
         #expect(try directory.text("folder/a") == "3\n")
     }
 
-    @Test func `full disk is an error that names the path and the reason`() throws {
+    @Test func `a full disk is an error with path and reason`() throws {
         let sink = try FileSink(path: "/dev/full")
         let error = #expect(throws: SinkError.self) { try sink.put("a\n") }
         #expect(error?.description == "cannot write to /dev/full: No space left on device (errno 28)")
@@ -115,12 +115,12 @@ struct FileSinkTests {
         #expect(sink.takeAbandonedLines() == 0)
     }
 
-    @Test func `file that cannot be opened is an error that names it`() throws {
+    @Test func `a file that cannot be opened is an error with its path`() throws {
         let error = #expect(throws: SinkError.self) { try FileSink(path: "/nonexistent/log") }
         #expect(error?.description == "cannot open /nonexistent/log: No such file or directory (errno 2)")
     }
 
-    @Test func `pipe without a reader is an error and no wait`() throws {
+    @Test func `a pipe without a reader is an error without a wait`() throws {
         let scratch = try ScratchDirectory()
         try #require(mkfifo(scratch.path + "/pipe", 0o600) == 0)
         #expect(throws: SinkError(.cannotOpen, path: scratch.path + "/pipe", code: ENXIO)) {
@@ -128,7 +128,7 @@ struct FileSinkTests {
         }
     }
 
-    @Test func `closed sink refuses and stays closed`() throws {
+    @Test func `a closed sink refuses lines and stays closed`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log")
         sink.close()
@@ -138,9 +138,9 @@ struct FileSinkTests {
         #expect(try scratch.text("log") == "")
     }
 
-    /// The limit of file size makes a write short and the next one fail, as a disk that fills up does; and it sends a signal
-    /// that ends a process. In a process of its own, for the limit is the process's.
-    @Test func `line cut by a limit is finished when there is room again`() async {
+    /// The file size limit makes one write short and the next one fail, like a full disk; it also sends a signal that ends the
+    /// process. The test runs in its own process, because the limit applies to the process.
+    @Test func `a line cut by a size limit is finished when there is space again`() async {
         await #expect(processExitsWith: .success) {
             let scratch = try ScratchDirectory()
             let sink = try FileSink(path: scratch.path + "/log")
@@ -155,7 +155,7 @@ struct FileSinkTests {
         }
     }
 
-    @Test func `line cut by a limit and not finished is counted and leaves the next file clean`() async {
+    @Test func `a line cut by a size limit and not finished is counted and the next file starts clean`() async {
         await #expect(processExitsWith: .success) {
             let scratch = try ScratchDirectory()
             let sink = try FileSink(path: scratch.path + "/log")
@@ -171,9 +171,9 @@ struct FileSinkTests {
     }
 }
 
-/// Lowers or raises the process's own limit, below its hard one.
+/// Changes the process's soft limit, below its hard limit.
 private func limitFileSize(_ bytes: UInt) throws {
-    // The default, which ends the process, is what a host has; and a pool thread, which runs this, blocks the signal.
+    // A host has the default disposition, which ends the process; the pool thread that runs this blocks the signal.
     signal(SIGXFSZ, SIG_DFL)
     var signals = sigset_t()
     sigemptyset(&signals)

@@ -4,7 +4,7 @@ import Testing
 @testable import LagMonitorDelivery
 @testable import LagOutput
 
-/// What holds for every format.
+/// Requirements on every format.
 struct FormatTests {
     static func line(
         _ record: StallRecord,
@@ -16,7 +16,7 @@ struct FormatTests {
         return encoder.encode(record) { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// A line of each notice.
+    /// One line for each kind of notice.
     static func notices(_ format: RecordFormat, context: ProcessContext = Sample.context, limit: Int = 8000) throws -> [String] {
         var encoder = RecordEncoder(context: context, limits: try LineLimits(maxLineBytes: limit), format: format)
         let time = OutputTime(realtimeNanoseconds: Sample.start, monotonicNanoseconds: 5_000_000)
@@ -41,7 +41,7 @@ struct FormatTests {
         ]
     }
 
-    /// How many frames of the stalled thread a line holds.
+    /// The symbols of the stalled thread's frames in a line.
     private func frames(_ line: String, _ format: RecordFormat) throws -> [String] {
         let parsed = try Sample.parse(line)
         switch format {
@@ -69,7 +69,9 @@ struct FormatTests {
         }
     }
 
-    @Test(arguments: RecordFormat.all) func `no limit is ever exceeded and every line is whole`(format: RecordFormat) throws {
+    @Test(arguments: RecordFormat.all) func `every line in every format is complete and within the limit`(format: RecordFormat)
+        throws
+    {
         for record in [Sample.record(frames: 40), Sample.extremeRecord()] {
             for context in [Sample.context, Sample.extremeContext] {
                 for limit in [1024, 1025, 1777, 4200, 8000, 65_536] {
@@ -90,7 +92,9 @@ struct FormatTests {
         }
     }
 
-    @Test(arguments: RecordFormat.all) func `frames go from the root and the depth is kept`(format: RecordFormat) throws {
+    @Test(arguments: RecordFormat.all) func `frames are removed from the root and the total depth is kept`(format: RecordFormat)
+        throws
+    {
         let record = Sample.record(frames: 60)
         let whole = try Self.line(record, format, limit: 100_000)
         #expect(try frames(whole, format) == (0..<60).map { "Shop.Frame\($0).run" })
@@ -106,15 +110,15 @@ struct FormatTests {
         }
     }
 
-    /// So much room is used that one more frame would not fit.
-    @Test(arguments: RecordFormat.all) func `no frame is given up without need`(format: RecordFormat) throws {
+    /// The remaining space is smaller than one more frame.
+    @Test(arguments: RecordFormat.all) func `no frame is removed without need`(format: RecordFormat) throws {
         let whole = try Self.line(Sample.record(frames: 60), format, limit: 100_000).utf8.count
         let frame = whole - (try Self.line(Sample.record(frames: 59), format, limit: 100_000).utf8.count)
         let limit = whole - 10 * frame
         #expect(try frames(Self.line(Sample.record(frames: 60), format, limit: limit), format).count == 50)
     }
 
-    @Test(arguments: RecordFormat.all) func `notices have a form in every format`(format: RecordFormat) throws {
+    @Test(arguments: RecordFormat.all) func `notices are written in every format`(format: RecordFormat) throws {
         let lines = try Self.notices(format)
         for (line, event) in zip(lines, ["dropped", "suppressed", "recurring"]) {
             #expect(line.contains("\"\(event)\"") || line.contains("lagmonitor.\(event)"), "\(line)")
@@ -124,14 +128,14 @@ struct FormatTests {
         #expect(lines[2].contains("Shop.render"))
     }
 
-    @Test(arguments: RecordFormat.all) func `one record makes one line when written again`(format: RecordFormat) throws {
+    @Test(arguments: RecordFormat.all) func `the same record is written identically again`(format: RecordFormat) throws {
         var encoder = RecordEncoder(context: Sample.context, format: format)
         let first = encoder.encode(Sample.record()) { String(decoding: $0, as: UTF8.self) }
         _ = encoder.encode(Sample.extremeRecord()) { $0.count }
         #expect(encoder.encode(Sample.record()) { String(decoding: $0, as: UTF8.self) } == first)
     }
 
-    @Test(arguments: RecordFormat.all) func `what is no UTF8 and NUL are replaced`(format: RecordFormat) throws {
+    @Test(arguments: RecordFormat.all) func `invalid UTF-8 and NUL are replaced`(format: RecordFormat) throws {
         var record = Sample.record()
         record.frames[0].symbol = String(decoding: [0x61, 0xff, 0, 0xed, 0xa0, 0x80, 0x0a, 0x22] as [UInt8], as: UTF8.self)
         record.message = "a\0b\u{1b}c\n\"\\"

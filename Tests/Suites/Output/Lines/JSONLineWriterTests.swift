@@ -13,7 +13,7 @@ struct JSONLineWriterTests {
         text { writer in bytes.withUnsafeBufferPointer { writer.value(utf8: $0, maxBytes: maxBytes, keepingEnd: keepingEnd) } }
     }
 
-    @Test func `commas stand between and nowhere else`() {
+    @Test func `commas are written only between elements`() {
         let line = text { writer in
             writer.beginObject()
             writer.key("a")
@@ -38,7 +38,7 @@ struct JSONLineWriterTests {
         (0, "0.000"), (999, "0.000"), (1000, "0.001"), (1_000_000, "1.000"), (149_999_999, "149.999"), (150_000_000, "150.000"),
         (1_234_567_890, "1234.567"), (UInt64.max, "18446744073709.551"),
     ])
-    func `milliseconds always have three digits and round down`(nanoseconds: UInt64, expected: String) {
+    func `milliseconds have three decimals and are rounded down`(nanoseconds: UInt64, expected: String) {
         #expect(text { $0.value(millisecondsOf: nanoseconds) } == expected)
     }
 
@@ -53,12 +53,12 @@ struct JSONLineWriterTests {
         #expect(text { $0.value(hex: number) } == "\"\(expected)\"")
     }
 
-    @Test func `every ASCII character is read back`() throws {
+    @Test func `every ASCII character is read back unchanged`() throws {
         for byte in UInt8(1)...0x7f {
             let line = "[" + string([byte]) + "]"
             let parsed = try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String])
             #expect(parsed == [String(Unicode.Scalar(byte))])
-            // No raw control character: the line would be two.
+            // A raw newline would split the line.
             #expect(!line.utf8.contains { $0 < 0x20 })
         }
     }
@@ -67,7 +67,7 @@ struct JSONLineWriterTests {
         #expect(string(Array("\"\\\u{8}\u{c}\n\r\t\u{1}\u{1f}".utf8)) == #""\"\\\b\f\n\r\t\u0001\u001f""#)
     }
 
-    @Test func `nul becomes the replacement character`() { #expect(string([0x61, 0, 0x62]) == "\"a\u{fffd}b\"") }
+    @Test func `NUL becomes the replacement character`() { #expect(string([0x61, 0, 0x62]) == "\"a\u{fffd}b\"") }
 
     /// Cases of the Unicode standard (section 3.9, tables 3-8 to 3-11), where each maximal subpart becomes one U+FFFD.
     @Test(
@@ -77,27 +77,27 @@ struct JSONLineWriterTests {
             ([0xe0, 0x80, 0x80], 3), ([0xff], 1), ([0x80], 1), ([0xf0, 0x80, 0x80, 0x80], 4), ([0xf1, 0x80, 0x41], 1),
         ] as [([UInt8], Int)]
     )
-    func `ill formed text becomes replacement characters`(bytes: [UInt8], count: Int) throws {
+    func `ill-formed UTF-8 becomes replacement characters`(bytes: [UInt8], count: Int) throws {
         var writer = JSONLineWriter()
         bytes.withUnsafeBufferPointer { writer.value(utf8: $0) }
-        // Not String(decoding:), which would repair what the writer let through.
+        // Not String(decoding:), which would repair invalid bytes from the writer.
         let line = try #require(writer.withBytes { String(validating: $0, as: UTF8.self) })
         #expect(line.unicodeScalars.filter { $0 == "\u{fffd}" }.count == count)
         // The standard library follows the same practice.
         #expect(line == "\"" + String(decoding: bytes, as: UTF8.self) + "\"")
     }
 
-    @Test func `well formed text stays`() {
+    @Test func `well-formed text is unchanged`() {
         let text = "Grüße 東京 🧵 \u{10ffff} \u{e000} \u{2010}"
         #expect(string(Array(text.utf8)) == "\"\(text)\"")
     }
 
-    @Test func `what a terminal would obey is escaped`() {
+    @Test func `terminal control characters are escaped`() {
         let text = "\u{7f}\u{9b}\u{61c}\u{200b}\u{202e}\u{2028}\u{2066}\u{feff}"
         #expect(string(Array(text.utf8)) == #""\u007f\u009b\u061c\u200b\u202e\u2028\u2066\ufeff""#)
     }
 
-    @Test func `cut is on a boundary and counts escapes`() {
+    @Test func `text is cut at a character boundary, with escapes counted`() {
         #expect(string(Array("abc".utf8), maxBytes: 3) == "\"abc\"")
         #expect(string(Array("abcd".utf8), maxBytes: 3) == "\"abc\"")
         #expect(string(Array("aé".utf8), maxBytes: 2) == "\"a\"")
@@ -110,13 +110,13 @@ struct JSONLineWriterTests {
         #expect(string(Array("abc".utf8), maxBytes: 0) == "\"\"")
     }
 
-    @Test func `path keeps its end`() {
+    @Test func `a shortened path keeps its end`() {
         #expect(string(Array("/usr/lib/x.so".utf8), maxBytes: 8, keepingEnd: true) == "\"lib/x.so\"")
         #expect(string(Array("é/x".utf8), maxBytes: 3, keepingEnd: true) == "\"/x\"")
         #expect(string(Array("/x".utf8), maxBytes: 8, keepingEnd: true) == "\"/x\"")
     }
 
-    @Test func `roll back forgets and keeps the comma`() {
+    @Test func `a rollback discards elements and keeps the commas right`() {
         let line = text { writer in
             writer.beginArray()
             writer.value(UInt64(1))

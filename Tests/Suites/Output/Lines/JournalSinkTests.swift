@@ -6,7 +6,7 @@ import Testing
 @testable import LagMonitorDelivery
 @testable import LagOutput
 
-/// A journal of the test's own: reads entries of the native protocol, from datagrams and from memory files.
+/// A journal for tests: reads entries of the native protocol, from datagrams and from memory files.
 private final class FakeJournal {
     let path: String
     private let descriptor: Int32
@@ -30,12 +30,12 @@ private final class FakeJournal {
 
     struct Entry {
         var fields: [String: String] = [:]
-        /// Whether it came as a sealed memory file.
+        /// Whether it was sent as a sealed memory file.
         var isMemory = false
         var seals: Int32 = 0
     }
 
-    /// The next entry; nil when there is none at once.
+    /// The next entry; nil if none is available now.
     func next() throws -> Entry? {
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard poll(&entry, 1, 0) > 0 else { return nil }
@@ -83,7 +83,7 @@ struct JournalSinkTests {
         return RecordOutput(encoder: RecordEncoder(context: Sample.context, limits: limits), sink: sink)
     }
 
-    @Test func `a record is an entry with fields`() throws {
+    @Test func `a record becomes a journal entry with fields`() throws {
         let scratch = try ScratchDirectory()
         let journal = try FakeJournal(scratch.path + "/socket")
         var output = try output(JournalSink(path: journal.path, identifier: "shop"))
@@ -108,7 +108,7 @@ struct JournalSinkTests {
     }
 
     @Test(arguments: [(StallRecord.Severity.warning, "4"), (.error, "3"), (.critical, "2")])
-    func `priorities are those of syslog`(severity: StallRecord.Severity, priority: String) throws {
+    func `severities are mapped to syslog priorities`(severity: StallRecord.Severity, priority: String) throws {
         let scratch = try ScratchDirectory()
         let journal = try FakeJournal(scratch.path + "/socket")
         var output = try output(JournalSink(path: journal.path))
@@ -118,8 +118,8 @@ struct JournalSinkTests {
         #expect(try journal.next()?.fields["PRIORITY"] == priority)
     }
 
-    /// A newline in a value would else begin another field, of the stalled program's choice.
-    @Test func `a value with a newline stays a value`() throws {
+    /// Otherwise a newline in a value would begin another field with content that the stalled program chooses.
+    @Test func `a value with a newline remains one value`() throws {
         let scratch = try ScratchDirectory()
         let journal = try FakeJournal(scratch.path + "/socket")
         var output = try output(JournalSink(path: journal.path))
@@ -132,7 +132,7 @@ struct JournalSinkTests {
         #expect(entry.fields["PRIORITY"] == "4")
     }
 
-    @Test func `what is larger than a datagram goes as a sealed file`() throws {
+    @Test func `an entry larger than a datagram is sent as a sealed memory file`() throws {
         let scratch = try ScratchDirectory()
         let journal = try FakeJournal(scratch.path + "/socket")
         var output = try output(JournalSink(path: journal.path), limit: 1_048_576)
@@ -150,7 +150,7 @@ struct JournalSinkTests {
         #expect(!open.contains { $0.contains("lagmonitor-line") }, "the sender's descriptor is closed")
     }
 
-    @Test func `a notice is an entry too`() throws {
+    @Test func `a notice becomes a journal entry`() throws {
         let scratch = try ScratchDirectory()
         let journal = try FakeJournal(scratch.path + "/socket")
         var output = try output(JournalSink(path: journal.path))
@@ -161,7 +161,7 @@ struct JournalSinkTests {
         #expect(fields["LAGMONITOR_ID"] == nil)
     }
 
-    @Test func `a journal that restarted is found again`() throws {
+    @Test func `the sink reconnects to a restarted journal`() throws {
         let scratch = try ScratchDirectory()
         let path = scratch.path + "/socket"
         var journal: FakeJournal? = try FakeJournal(path)
@@ -182,7 +182,7 @@ struct JournalSinkTests {
         #expect(try third.next()?.fields["MESSAGE"] == "four")
     }
 
-    @Test func `a journal that does not keep up is too slow and later right`() throws {
+    @Test func `a slow journal is an error and later lines arrive`() throws {
         let scratch = try ScratchDirectory()
         let journal = try FakeJournal(scratch.path + "/socket")
         let sink = try JournalSink(path: journal.path, timeout: .milliseconds(20))
@@ -201,7 +201,7 @@ struct JournalSinkTests {
         #expect(try journal.next() == nil)
     }
 
-    @Test func `no journal is an error at once`() throws {
+    @Test func `a missing journal is an error immediately`() throws {
         let scratch = try ScratchDirectory()
         let path = scratch.path + "/none"
         let error = #expect(throws: SinkError.self) { try JournalSink(path: path) }
@@ -210,7 +210,7 @@ struct JournalSinkTests {
         #expect(throws: SinkError(.cannotOpen, path: "journald:\(long)", code: ENAMETOOLONG)) { try JournalSink(path: long) }
     }
 
-    @Test func `a closed sink refuses until it is resumed`() throws {
+    @Test func `a closed sink refuses lines until it is resumed`() throws {
         let scratch = try ScratchDirectory()
         let journal = try FakeJournal(scratch.path + "/socket")
         let sink = try JournalSink(path: journal.path)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LagOutput
 
-/// The operator's labels and where the process runs, in every format.
+/// The operator's labels and the resource of the process, in every format.
 struct LabelTests {
     private static let labels = ["team": "shop", "build-host": #"a "b" \ü"#]
 
@@ -20,7 +20,7 @@ struct LabelTests {
         return context
     }
 
-    @Test func `they are members of the native line`() throws {
+    @Test func `labels and resource are members of the native line`() throws {
         let line = try Sample.line(Sample.record(), context: Self.context())
         let id = String(repeating: "0a", count: 32)
         #expect(
@@ -35,14 +35,14 @@ struct LabelTests {
         }
     }
 
-    /// One that the check accepts.
+    /// A record that the check accepts.
     private static var checked: StallRecord {
         var record = Sample.record()
         record.capture = .passive
         return record
     }
 
-    @Test func `the check accepts them and the export has them`() throws {
+    @Test func `the check accepts labels and the scanner reads them`() throws {
         let line = Data(try Sample.line(Self.checked, context: Self.context()).dropLast().utf8)
         var check = LineCheck()
         let errors = line.withUnsafeBytes { check.validationErrors(in: $0) }
@@ -64,15 +64,15 @@ struct LabelTests {
         (#""labels":{"team":7}"#, "labels.team is 7; allowed: a string"),
         (#""labels":["team"]"#, "labels is"), (#""labels":{"team":"x","later":"y"}"#, ""),
     ])
-    func `the check refuses what is no label`(member: String, reason: String) throws {
+    func `the check refuses invalid labels`(member: String, reason: String) throws {
         let line = Data(try Sample.line(Self.checked).dropLast().replacing(#""loop":"#, with: member + #","loop":"#).utf8)
         var check = LineCheck()
         let errors = line.withUnsafeBytes { check.validationErrors(in: $0) }
-        // None where all is right.
+        // A valid member gives no errors.
         #expect(errors.isEmpty == reason.isEmpty && errors.allSatisfy { $0.contains(reason) }, "\(errors)")
     }
 
-    @Test func `in OTLP they are attributes of the resource`() throws {
+    @Test func `labels and resource are resource attributes in OTLP`() throws {
         for line in [try FormatTests.line(Sample.record(), .otlp, context: Self.context())]
             + (try FormatTests.notices(.otlp, context: Self.context()))
         {
@@ -91,7 +91,7 @@ struct LabelTests {
         }
     }
 
-    @Test func `in ECS they have the schemas places`() throws {
+    @Test func `labels and resource have the places of the ECS schema`() throws {
         let parsed = try Sample.parse(FormatTests.line(Sample.record(), .ecs, context: Self.context()))
         #expect(parsed["labels"] as? [String: String] == Self.labels)
         #expect((parsed["container"] as? [String: Any])?["id"] as? String == String(repeating: "0a", count: 32))
@@ -105,7 +105,7 @@ struct LabelTests {
         for name in ["labels", "container", "orchestrator", "kubernetes"] { #expect(bare[name] == nil) }
     }
 
-    @Test func `in Sentry labels are tags`() throws {
+    @Test func `labels are tags in the Sentry format`() throws {
         let parsed = try Sample.parse(FormatTests.line(Sample.record(), .sentry, context: Self.context()))
         let tags = try #require(parsed["tags"] as? [String: String])
         #expect(tags["team"] == "shop" && tags["cause"] == "unknown")
@@ -114,7 +114,7 @@ struct LabelTests {
     }
 
     /// With the longest labels that the configuration allows.
-    @Test(arguments: RecordFormat.all) func `they stay where frames have to go`(format: RecordFormat) throws {
+    @Test(arguments: RecordFormat.all) func `labels are kept when frames are removed`(format: RecordFormat) throws {
         var context = Sample.context
         context.labels = try RecordLabels(
             Dictionary(uniqueKeysWithValues: (0..<6).map { ("label\($0)", String(repeating: "v", count: 128)) })
@@ -124,7 +124,7 @@ struct LabelTests {
         #expect(line.utf8.count <= 8000 && line.contains("label5") && line.contains("Shop.Frame0.run"))
     }
 
-    @Test func `the length is that of the line`() throws {
+    @Test func `the computed length of labels equals their length in the line`() throws {
         let with = try Sample.line(Sample.record(), context: Self.context())
         var context = try Self.context()
         let bytes = context.labels.lineBytes
@@ -144,7 +144,7 @@ struct LabelTests {
         (["user": "x"], "has a meaning of its own"), (["a-b": "x", "a_b": "y"], #""a-b" and "a_b" are one name in metrics"#),
         (Dictionary(uniqueKeysWithValues: (0...16).map { ("a\($0)", "x") }), "17 labels are too many"),
     ])
-    func `what is no label is refused with the reason`(values: [String: String], reason: String) {
+    func `an invalid label is refused with the reason`(values: [String: String], reason: String) {
         do throws(RecordLabels.ValidationError) {
             _ = try RecordLabels(values)
             Issue.record("taken: \(values)")
@@ -153,7 +153,7 @@ struct LabelTests {
         }
     }
 
-    @Test func `of a claim what is a label is taken`() {
+    @Test func `only valid labels of a claim are accepted`() {
         let claimed = RecordLabels(claimed: ["team": "shop", "a b": "x", "loop": "y", "empty": ""])
         #expect(claimed == (try? RecordLabels(["team": "shop"])))
         #expect(RecordLabels(claimed: Dictionary(uniqueKeysWithValues: (0..<99).map { ("a\($0)", "x") })).pairs.count == 16)

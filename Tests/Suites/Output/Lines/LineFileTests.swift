@@ -3,10 +3,10 @@ import Glibc
 import LagOutput
 import Testing
 
-/// What may stand in a log's place, and who put it there.
+/// Which files are accepted as a log, depending on their kind and owner.
 struct LineFileTests {
     private static let isRoot = geteuid() == 0
-    /// Somebody else.
+    /// Another user.
     private static let other: uid_t = 65534
 
     private func mode(_ path: String) -> mode_t {
@@ -29,7 +29,7 @@ struct LineFileTests {
         }
     }
 
-    @Test func `what is created is the users own`() throws {
+    @Test func `a created file is accessible only to its user`() throws {
         let scratch = try ScratchDirectory()
         let before = umask(0)
         defer { umask(before) }
@@ -41,22 +41,22 @@ struct LineFileTests {
         }
     }
 
-    @Test func `a default follows no link`() throws {
+    @Test func `the default path does not follow a symbolic link`() throws {
         let scratch = try ScratchDirectory()
         let (path, target) = (scratch.path + "/log", scratch.path + "/target")
         try Data("theirs\n".utf8).write(to: URL(fileURLWithPath: target))
         try #require(symlink(target, path) == 0)
         #expect(refusal(path, .byDefault) == "cannot open \(path): it is a symbolic link; name the file that it leads to")
         #expect(try scratch.text("target") == "theirs\n")
-        // Nor one that leads nowhere, which would create a file there.
+        // A dangling link is not followed either, which would create a file.
         try #require(unlink(target) == 0)
         #expect(refusal(path, .byDefault).contains("symbolic link"))
         #expect(access(target, F_OK) != 0)
-        // Who names it gets it.
+        // A path that the user named is opened.
         #expect(refusal(path, .named) == "opened" && mode(target) == 0o600)
     }
 
-    @Test(.enabled(if: isRoot, "needs root")) func `nobody follows a link of another user`() throws {
+    @Test(.enabled(if: isRoot, "needs root")) func `a symbolic link of another user is not followed`() throws {
         let scratch = try ScratchDirectory()
         let (path, target) = (scratch.path + "/log", scratch.path + "/target")
         try Data().write(to: URL(fileURLWithPath: target))
@@ -69,7 +69,7 @@ struct LineFileTests {
         #expect(throws: SinkError.self) { try FileSink(path: path) }
     }
 
-    @Test(.enabled(if: isRoot, "needs root")) func `nor one that ones own link leads to`() throws {
+    @Test(.enabled(if: isRoot, "needs root")) func `a chain of links that contains one of another user is not followed`() throws {
         let scratch = try ScratchDirectory()
         let (path, second, target) = (scratch.path + "/log", scratch.path + "/second", scratch.path + "/target")
         try Data().write(to: URL(fileURLWithPath: target))
@@ -79,7 +79,7 @@ struct LineFileTests {
         #expect(refusal(path, .named).contains("of another user (uid 65534); allowed: this user's and root's"))
     }
 
-    @Test func `links are followed from where they are`() throws {
+    @Test func `relative links are resolved from their own folder`() throws {
         let scratch = try ScratchDirectory()
         try #require(mkdir(scratch.path + "/a", 0o700) == 0 && mkdir(scratch.path + "/b", 0o700) == 0)
         try #require(symlink("../b/second", scratch.path + "/a/log") == 0 && symlink("third", scratch.path + "/b/second") == 0)
@@ -87,13 +87,13 @@ struct LineFileTests {
         #expect(access(scratch.path + "/b/third", F_OK) == 0 && mode(scratch.path + "/b/third") == 0o600)
         try #require(symlink("log2", scratch.path + "/a/log2") == 0)
         #expect(refusal(scratch.path + "/a/log2", .named).contains("Too many levels of symbolic links"))
-        // The kernel's own, as /dev/stdout.
+        // A link of the kernel, like /dev/stdout.
         let file = Glibc.open(scratch.path + "/out", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         defer { close(file) }
         #expect(refusal("/proc/self/fd/\(file)", .named) == "opened")
     }
 
-    @Test func `a default takes a plain file with one name`() throws {
+    @Test func `the default path accepts only a regular file without other hard links`() throws {
         let scratch = try ScratchDirectory()
         let path = scratch.path + "/log"
         #expect(try open(path, .byDefault))
@@ -107,7 +107,7 @@ struct LineFileTests {
         #expect(refusal(scratch.path + "/pipe", .named) == "opened")
     }
 
-    @Test(.enabled(if: isRoot, "needs root")) func `a default takes no file of another user`() throws {
+    @Test(.enabled(if: isRoot, "needs root")) func `the default path does not accept a file of another user`() throws {
         let scratch = try ScratchDirectory()
         let path = scratch.path + "/log"
         try Data().write(to: URL(fileURLWithPath: path))
@@ -115,30 +115,30 @@ struct LineFileTests {
         #expect(refusal(path, .byDefault).hasSuffix("it belongs to another user (uid 65534)"))
     }
 
-    @Test func `a default is not created where everybody can write`() throws {
+    @Test func `the default path is not created in a folder that everyone can write to`() throws {
         let scratch = try ScratchDirectory()
         let folder = scratch.path + "/open"
         try #require(mkdir(folder, 0o700) == 0 && chmod(folder, 0o1777) == 0)
         #expect(refusal(folder + "/log", .byDefault) == "cannot open \(folder)/log: every user can write to the folder")
         #expect(access(folder + "/log", F_OK) != 0)
         #expect(refusal(folder + "/log", .named) == "opened")
-        // What is there is not created.
+        // An existing file is opened.
         #expect(refusal(folder + "/log", .byDefault) == "opened")
     }
 
-    @Test func `the next file has the permissions of the last`() throws {
+    @Test func `a rotated file passes its permissions to the next one`() throws {
         let scratch = try ScratchDirectory()
         let path = scratch.path + "/log"
         let sink = try FileSink(path: path, rotation: FileRotation(maxBytes: 4096))
         #expect(mode(path) == 0o600)
         try #require(chmod(path, 0o640) == 0)
-        // Known from when it was opened.
+        // The sink reads the permissions when it opens the file.
         try sink.reopen()
         for _ in 0..<3 { try sink.put(String(repeating: "a", count: 3000) + "\n") }
         #expect(mode(path) == 0o640 && mode(path + ".1") == 0o640)
     }
 
-    @Test func `a link that takes the logs place is not followed`() throws {
+    @Test func `a link of another user that replaces the log is not followed`() throws {
         guard Self.isRoot else { return }
         let scratch = try ScratchDirectory()
         let (path, target) = (scratch.path + "/log", scratch.path + "/target")
@@ -147,7 +147,7 @@ struct LineFileTests {
         try Data().write(to: URL(fileURLWithPath: target))
         try #require(rename(path, scratch.path + "/old") == 0)
         try #require(symlink(target, path) == 0 && lchown(path, Self.other, 0) == 0)
-        // To the old file, where it is not lost.
+        // The line goes to the old file, where it is not lost.
         try sink.put("b\n")
         #expect(try scratch.text("old") == "a\nb\n" && (try scratch.text("target")) == "")
     }

@@ -1,7 +1,7 @@
 import LagOutput
 
-/// What a limiter should decide, written down as one would say it: levels that rise with the clock, lists of everything
-/// that was held back. It forgets no fingerprint.
+/// A simple model of the limiter: levels that rise with the clock, and lists of everything that was suppressed. It forgets no
+/// fingerprint.
 struct NaiveLimiter {
     struct Suppressed {
         var count: UInt64 = 0
@@ -36,7 +36,7 @@ struct NaiveLimiter {
         self.quiet = quiet
     }
 
-    /// Whether it is reported, and how many held back it brings to an end.
+    /// Returns whether the record is reported, and the suppression that it ends.
     mutating func decide(_ record: StallRecord, at now: UInt64) -> (isEmitted: Bool, ended: Suppressed?) {
         let isBegin = record.phase == .begin
         if !isBegin, begun.remove(record.id) != nil { return (true, nil) }
@@ -55,7 +55,7 @@ struct NaiveLimiter {
         return (false, nil)
     }
 
-    /// Summaries whose time has come, as many as there are tokens for.
+    /// The summaries that are due, limited by the available tokens.
     mutating func takeDue(at now: UInt64) -> [String] {
         var due: [String] = []
         for (name, _) in held.filter({ $0.value.last + quiet <= now }).sorted(by: {

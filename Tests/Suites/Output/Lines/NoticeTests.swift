@@ -3,7 +3,7 @@ import Testing
 
 @testable import LagOutput
 
-/// The lines about what was held back and what comes again.
+/// The lines about suppressed and recurring stalls.
 @Suite struct NoticeTests {
     private let time = OutputTime(realtimeNanoseconds: Sample.start, monotonicNanoseconds: 5_000_000)
 
@@ -43,7 +43,7 @@ import Testing
         return encoder.encode(Notice(.recurring(recurrence), time: time)) { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test func `a summary reads as written`() throws {
+    @Test func `a suppression summary is written as documented`() throws {
         #expect(
             try text(suppression) == """
                 {"schema":"lagmonitor.stall.v1","time":"2024-02-29T23:59:59.123456789Z","event":"suppressed",\
@@ -57,7 +57,7 @@ import Testing
         )
     }
 
-    @Test func `a summary of several says how many`() throws {
+    @Test func `a summary of several fingerprints contains their number`() throws {
         var several = suppression
         several.fingerprint = nil
         several.fingerprints = 17
@@ -68,7 +68,7 @@ import Testing
         #expect((line["message"] as? String)?.hasPrefix("240 stalls of 17 fingerprints held back") == true)
     }
 
-    @Test func `a recurrence reads as written`() throws {
+    @Test func `a recurrence notice is written as documented`() throws {
         #expect(
             try text(recurrence) == """
                 {"schema":"lagmonitor.stall.v1","time":"2024-02-29T23:59:59.123456789Z","event":"recurring",\
@@ -82,7 +82,7 @@ import Testing
         )
     }
 
-    @Test func `both keep the limit with the longest values`() throws {
+    @Test func `notices are within the limit with the longest values`() throws {
         let long = String(repeating: "\u{1}", count: 5000)
         var held = suppression
         held.fingerprint = long
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `losses are announced before the notice that follows them`() throws {
+    @Test func `losses are announced before the next notice`() throws {
         let sink = MemorySink()
         var output = RecordOutput(encoder: RecordEncoder(context: Sample.context), sink: sink)
         output.countDropped(2, reason: .queueFull)
@@ -121,7 +121,7 @@ import Testing
         #expect(events == ["dropped", "suppressed", "recurring"])
     }
 
-    @Test func `a notice that is not taken is no record lost`() {
+    @Test func `a notice that was not written does not count as a lost record`() {
         let sink = MemorySink()
         var output = RecordOutput(encoder: RecordEncoder(context: Sample.context), sink: sink)
         sink.fail(with: SinkError(.writeFailed, path: "memory", code: 28))

@@ -5,7 +5,7 @@ import Testing
 @testable import LagOutput
 
 struct OTLPFormatTests {
-    /// The attributes of the one log record, their values as they stand (integers are texts).
+    /// The attributes of the only log record, with values as written (integers are strings).
     static func attributes(_ request: [String: Any]) throws -> [String: Any] { try values(record(request)["attributes"]) }
 
     static func record(_ request: [String: Any]) throws -> [String: Any] {
@@ -31,7 +31,7 @@ struct OTLPFormatTests {
         try Sample.parse(FormatTests.line(record, .otlp, context: context))
     }
 
-    @Test func `a line reads as written`() throws {
+    @Test func `a stall is written as documented in the OTLP format`() throws {
         let line = try FormatTests.line(Sample.record(frames: 1), .otlp)
         #expect(
             line == """
@@ -63,15 +63,15 @@ struct OTLPFormatTests {
     }
 
     @Test(arguments: [(StallRecord.Severity.warning, 13), (.error, 17), (.critical, 21)])
-    func `severity is a number of the data model`(severity: StallRecord.Severity, number: Int) throws {
+    func `the severity is mapped to the OTLP severity number`(severity: StallRecord.Severity, number: Int) throws {
         var record = Sample.record()
         record.severity = severity
         let log = try Self.record(parsed(record))
         #expect(log["severityNumber"] as? Int == number && log["severityText"] as? String == severity.rawValue)
     }
 
-    /// JSON readers take numbers for doubles: 64-bit ones are texts, and within an int64.
-    @Test func `whole numbers are texts`() throws {
+    /// JSON readers parse numbers as doubles, so 64-bit integers are strings, in the range of an int64.
+    @Test func `whole numbers are written as strings in the range of int64`() throws {
         var record = Sample.record()
         record.samples = .max
         record.sequence = 9_007_199_254_740_993
@@ -82,7 +82,7 @@ struct OTLPFormatTests {
         #expect(try Self.record(parsed(record))["timeUnixNano"] as? String == "0")
     }
 
-    @Test func `the service is a resource`() throws {
+    @Test func `the service is a resource attribute`() throws {
         var context = Sample.context
         context.serviceName = "cart"
         context.serviceVersion = "1.2"
@@ -91,7 +91,7 @@ struct OTLPFormatTests {
         #expect(values["service.name"] as? String == "cart" && values["service.version"] as? String == "1.2")
     }
 
-    @Test func `locks and their owners are attributes`() throws {
+    @Test func `locks and lock owners are attributes`() throws {
         var record = Sample.record()
         record.culprit = "Shop.render"
         record.evidence.lockKind = .mutex
@@ -107,7 +107,7 @@ struct OTLPFormatTests {
         #expect(cycle == [["stringValue": "thread 7 'w' waits for 0x10"]])
     }
 
-    @Test func `a notice is a log record`() throws {
+    @Test func `a notice becomes a log record`() throws {
         let request = try Sample.parse(FormatTests.notices(.otlp)[0])
         let record = try Self.record(request)
         #expect(record["eventName"] as? String == "lagmonitor.dropped")

@@ -1,7 +1,7 @@
 import LagOutput
 import Testing
 
-/// Where a process runs, by its environment and the kernel.
+/// The container and pod of a process, from its environment and the kernel.
 struct ProcessResourceTests {
     private static let id = "4f1c" + String(repeating: "0123456789ab", count: 5)
     private static let other = String(repeating: "e", count: 64)
@@ -16,10 +16,10 @@ struct ProcessResourceTests {
         "0::/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-ID.scope", "3:pids:/ecs/0f1e2d3c/ID",
         "0::/system.slice/nerdctl-ID.scope",
         "12:cpu:/\n11:memory:/docker/ID\n0::/init.scope",
-        // Of containers within each other the inner one.
+        // The inner one of nested containers.
         "0::/docker/\(Self.other)/docker/ID",
     ])
-    func `a control group names the container`(lines: String) {
+    func `the container ID is found in the control group`(lines: String) {
         #expect(ContainerID.inControlGroups(lines.replacing("ID", with: Self.id) + "\n") == Self.id)
     }
 
@@ -28,7 +28,7 @@ struct ProcessResourceTests {
         "0::/crio-conmon-ID.scope",
         "0::/system.slice/backup-ID.scope", "0::/docker/IDa", "0::/docker/4f1c0123", "no colon/docker/ID", "0:/docker/ID",
     ])
-    func `what is none is not taken for one`(lines: String) {
+    func `other control group names are not taken for a container ID`(lines: String) {
         #expect(ContainerID.inControlGroups(lines.replacing("ID", with: Self.id)) == nil)
         #expect(ContainerID.inControlGroups("0::/docker/\(Self.id.uppercased())") == nil)
     }
@@ -43,7 +43,7 @@ struct ProcessResourceTests {
         801 780 0:25 /containers/storage/overlay-containers/ID/userdata/.containerenv /run/.containerenv rw - tmpfs tmpfs rw
         """
 
-    @Test func `a mount names the container where the control group does not`() {
+    @Test func `the container ID is found in the mounts`() {
         let docker = Self.docker.replacing("ID", with: Self.id)
         #expect(ContainerID.inMounts(docker) == Self.id)
         #expect(ContainerID.inMounts(Self.podman.replacing("ID", with: Self.id).replacing("OTHER", with: Self.other)) == Self.id)
@@ -54,7 +54,7 @@ struct ProcessResourceTests {
         "1012 995 254:1 /var/lib/kubelet/pods/8d1e/etc-hosts /etc/hosts rw - ext4 /dev/vda1 rw",
         "1012 995 254:9 /pods/8d1e/containers/web/0f1e /dev/termination-log rw - ext4 /dev/vdb rw",
     ])
-    func `in a pod mounts name its sandbox and are not taken`(mount: String) {
+    func `mounts inside a pod, which name the sandbox, are not used`(mount: String) {
         #expect(ContainerID.inMounts(Self.docker.replacing("ID", with: Self.id) + "\n" + mount) == nil)
     }
 
@@ -62,7 +62,7 @@ struct ProcessResourceTests {
         ProcessResource(environment: variables.flatMap { Array($0.utf8) + [0] }, controlGroups: groups, mounts: mounts)
     }
 
-    @Test func `the attributes of OpenTelemetry are taken`() {
+    @Test func `the OpenTelemetry resource attributes are read`() {
         let found = resource([
             "PATH=/bin",
             "OTEL_RESOURCE_ATTRIBUTES=service.name=shop, service.version=1%2E2 ,k8s.pod.name=shop-7d9c,k8s.namespace.name=store,"
@@ -73,14 +73,14 @@ struct ProcessResourceTests {
         #expect(found.containerName == "web" && found.nodeName == "node-3" && found.containerID == "abc")
     }
 
-    @Test func `variables of the downward API are taken`() {
+    @Test func `variables of the Kubernetes downward API are read`() {
         let found = resource(["POD_NAME=shop-7d9c", "POD_NAMESPACE=store", "NODE_NAME=node-3"])
         #expect(found.podName == "shop-7d9c" && found.namespaceName == "store" && found.nodeName == "node-3")
-        // A build server has one as well.
+        // Build servers set this variable too.
         #expect(resource(["NODE_NAME=node-3"]).nodeName == nil)
     }
 
-    @Test func `what is more exact comes first`() {
+    @Test func `the more specific source takes precedence`() {
         let variables = [
             "OTEL_RESOURCE_ATTRIBUTES=service.name=a,k8s.pod.name=b,container.id=c", "OTEL_SERVICE_NAME=shop", "POD_NAME=d",
             "OTEL_SERVICE_NAME=second",
@@ -91,13 +91,13 @@ struct ProcessResourceTests {
         #expect(mounted.containerID == Self.id)
     }
 
-    @Test func `a claim is bounded and clean`() {
+    @Test func `values from the environment are bounded and sanitized`() {
         let long = String(repeating: "é", count: 400)
         let found = resource(["POD_NAME=\u{1b}[2Jx", "POD_NAMESPACE=\(long)", "OTEL_SERVICE_NAME="])
         #expect(found.podName == "\u{fffd}[2Jx" && found.serviceName == nil)
         #expect(found.namespaceName == String(repeating: "é", count: 127))
         #expect(resource(["OTEL_RESOURCE_ATTRIBUTES=k8s.pod.name=%1b%zz%ff"]).podName == "\u{fffd}%zz\u{fffd}")
-        // Cut at the end of what is read.
+        // The last variable is cut where reading stopped.
         let cut = ProcessResource(environment: Array("A=b\0POD_NAME=sho".utf8), controlGroups: "", mounts: "")
         #expect(cut.podName == nil)
         #expect(ProcessResource(of: "4194305") == ProcessResource())

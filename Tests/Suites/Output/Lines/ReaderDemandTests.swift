@@ -5,7 +5,7 @@ import Testing
 
 @testable import LagOutput
 
-/// What readers of lines demand, a rule a test, as far as no other suite has it.
+/// Requirements of log readers, one per test, as far as no other suite tests them.
 struct ReaderDemandTests {
     private let now = OutputTime(realtimeNanoseconds: Sample.start, monotonicNanoseconds: 5_000_000)
 
@@ -13,7 +13,7 @@ struct ReaderDemandTests {
         RecordOutput(encoder: RecordEncoder(context: Sample.context), sink: sink)
     }
 
-    /// How often this thread has written, as the kernel counts it.
+    /// The number of write system calls of this thread, counted by the kernel.
     private func writes() throws -> Int {
         let text = try String(contentsOfFile: "/proc/thread-self/io", encoding: .utf8)
         let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("syscw") })
@@ -22,11 +22,11 @@ struct ReaderDemandTests {
 
     /// rsyslog 8096, Docker 16 KiB, Fluent Bit 32 KiB, journald 49152, syslog-ng 65536, Vector 100 KiB.
     @Test(arguments: [8096, 16_384, 32_768, 49_152, 65_536, 102_400])
-    func `by default a line is shorter than the reader takes`(limit: Int) throws {
+    func `a line of default size is shorter than the limits of log readers`(limit: Int) throws {
         #expect(try Sample.line(Sample.extremeRecord(), context: Sample.extremeContext).utf8.count < limit)
     }
 
-    @Test(arguments: [200, 7999, 100_000]) func `a line is one write to a file`(bytes: Int) throws {
+    @Test(arguments: [200, 7999, 100_000]) func `a line is written to a file with one system call`(bytes: Int) throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log")
         let line = String(repeating: "a", count: bytes - 1) + "\n"
@@ -36,9 +36,9 @@ struct ReaderDemandTests {
         #expect(try scratch.text("log") == line)
     }
 
-    @Test func `a line is one send to a socket`() throws {
+    @Test func `a line is sent to a socket with one system call`() throws {
         var ends: [Int32] = [-1, -1]
-        // Packets keep their bounds: two sends would be two.
+        // Packets keep their boundaries: two sends would be two packets.
         try #require(socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
         defer { for end in ends { close(end) } }
         let sink = try DescriptorSink(descriptor: ends[1], name: "socket")
@@ -48,8 +48,8 @@ struct ReaderDemandTests {
         #expect(recv(ends[0], &buffer, buffer.count, 0) == line.utf8.count)
     }
 
-    /// Two programs, or one that truncates: nobody overwrites anybody.
-    @Test func `the file is open for appending`() throws {
+    /// Two programs that write, or one that truncates the file, overwrite no lines.
+    @Test func `the file is opened in append mode`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log")
         let links = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter {
@@ -61,7 +61,7 @@ struct ReaderDemandTests {
         sink.close()
     }
 
-    @Test func `a full disk is reported once there is space`() async {
+    @Test func `lines lost on a full disk are reported when there is space again`() async {
         await #expect(processExitsWith: .success) {
             let scratch = try ScratchDirectory()
             signal(SIGXFSZ, SIG_IGN)
@@ -77,7 +77,7 @@ struct ReaderDemandTests {
             for _ in 0..<3 { #expect(throws: SinkError.self) { try output.write(Sample.record(), now: now) } }
             limit.rlim_cur = limit.rlim_max
             try #require(setrlimit(__rlimit_resource_t(1), &limit) == 0)
-            // No record comes any more: it is reported all the same, when it is time.
+            // The loss is reported when it is due although no record follows.
             let soon = OutputTime(realtimeNanoseconds: Sample.start, monotonicNanoseconds: 500_000_000)
             #expect(output.retryAnnouncement(now: soon) > soon.monotonicNanoseconds)
             let later = OutputTime(realtimeNanoseconds: Sample.start, monotonicNanoseconds: 60_000_000_000)
@@ -88,14 +88,14 @@ struct ReaderDemandTests {
         }
     }
 
-    @Test func `a device that is full is counted`() throws {
+    @Test func `a line lost on a full device is counted`() throws {
         var output = output(try FileSink(path: "/dev/full"))
         #expect(throws: SinkError(.writeFailed, path: "/dev/full", code: ENOSPC)) { try output.write(Sample.record(), now: now) }
         #expect(output.droppedTotal == 1 && output.unannounced == 1)
     }
 
-    /// The directory is taken away from us between two lines, the file with it, and comes back.
-    @Test func `a path that is removed with its directory comes back`() throws {
+    /// The directory is removed with the file between two lines, and created again.
+    @Test func `a removed directory that is created again gets the file again`() throws {
         let scratch = try ScratchDirectory()
         let directory = scratch.path + "/d"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -103,7 +103,7 @@ struct ReaderDemandTests {
         var output = output(sink)
         try output.write(Sample.record(), now: now)
         try FileManager.default.removeItem(atPath: directory)
-        // Nowhere to go but the file that is open and has no name, where it would not be found.
+        // The only place would be the open file without a name, where the line would not be found.
         #expect(throws: SinkError.self) { try output.write(Sample.record(), now: now) }
         #expect(output.droppedTotal == 1)
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -112,8 +112,8 @@ struct ReaderDemandTests {
         #expect(events.count { $0 == "stall" } == 1, "\(events)")
     }
 
-    /// As root there is no permission to lose, so as another user, in a process of its own.
-    @Test(.enabled(if: geteuid() == 0)) func `permission that is lost leaves the open file`() async {
+    /// Root cannot lose the permission, so the test runs as another user in its own process.
+    @Test(.enabled(if: geteuid() == 0)) func `after losing the permission, lines go to the open file`() async {
         await #expect(processExitsWith: .success) {
             let scratch = try ScratchDirectory()
             try #require(chmod(scratch.path, 0o777) == 0)
@@ -123,7 +123,7 @@ struct ReaderDemandTests {
             var output = RecordOutput(encoder: RecordEncoder(context: Sample.context), sink: sink)
             let now = OutputTime(realtimeNanoseconds: Sample.start, monotonicNanoseconds: 5_000_000)
             try output.write(Sample.record(), now: now)
-            // Nobody may make files here any more, and the old one is moved away.
+            // Files can no longer be created here, and the old one is renamed.
             try #require(seteuid(0) == 0)
             try #require(chmod(scratch.path, 0o755) == 0 && rename(path, path + ".1") == 0)
             try #require(seteuid(65_534) == 0)
@@ -134,7 +134,7 @@ struct ReaderDemandTests {
         }
     }
 
-    @Test func `losses are reported again at growing intervals`() throws {
+    @Test func `losses are announced again at growing intervals`() throws {
         let sink = MemorySink()
         var output = output(sink)
         sink.fail(with: SinkError(.writeFailed, path: "memory", code: ENOSPC))
@@ -152,8 +152,8 @@ struct ReaderDemandTests {
         #expect(output.retryAnnouncement(now: time) == .max && sink.lines.count == 1, "once")
     }
 
-    /// A sink that found out only at its end what it could not bring anywhere.
-    @Test func `what is given up at the end is counted`() throws {
+    /// A sink that finds out only on close which line it could not write.
+    @Test func `a line that is given up on close is counted`() throws {
         let scratch = try ScratchDirectory()
         try #require(mkfifo(scratch.path + "/pipe", 0o600) == 0)
         let reader = open(scratch.path + "/pipe", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
@@ -166,7 +166,7 @@ struct ReaderDemandTests {
         #expect(output.droppedTotal == 1)
     }
 
-    @Test func `every sink gets its own format`() throws {
+    @Test func `each sink has its own format`() throws {
         let memory = MemorySink()
         let sink = FormattedSink(memory, .ecs)
         #expect(sink.format == .ecs && memory.format == nil && sink.name == "memory")
