@@ -9,7 +9,7 @@ struct ECSFormatTests {
         try Sample.parse(FormatTests.line(record, .ecs, context: context))
     }
 
-    @Test func `a stall is written as documented in the ECS format`() throws {
+    @Test func `a stall is written as expected in the ECS format`() throws {
         let line = try FormatTests.line(Sample.record(frames: 2), .ecs)
         #expect(
             line == """

@@ -43,7 +43,7 @@ import Testing
         return encoder.encode(Notice(.recurring(recurrence), time: time)) { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test func `a suppression summary is written as documented`() throws {
+    @Test func `a suppression summary is written as expected`() throws {
         #expect(
             try text(suppression) == """
                 {"schema":"lagmonitor.stall.v1","time":"2024-02-29T23:59:59.123456789Z","event":"suppressed",\
@@ -68,7 +68,7 @@ import Testing
         #expect((line["message"] as? String)?.hasPrefix("240 stalls of 17 fingerprints held back") == true)
     }
 
-    @Test func `a recurrence notice is written as documented`() throws {
+    @Test func `a recurrence notice is written as expected`() throws {
         #expect(
             try text(recurrence) == """
                 {"schema":"lagmonitor.stall.v1","time":"2024-02-29T23:59:59.123456789Z","event":"recurring",\

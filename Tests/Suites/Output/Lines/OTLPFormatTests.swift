@@ -31,7 +31,7 @@ struct OTLPFormatTests {
         try Sample.parse(FormatTests.line(record, .otlp, context: context))
     }
 
-    @Test func `a stall is written as documented in the OTLP format`() throws {
+    @Test func `a stall is written as expected in the OTLP format`() throws {
         let line = try FormatTests.line(Sample.record(frames: 1), .otlp)
         #expect(
             line == """

@@ -41,7 +41,7 @@ struct RecordEncoderTests {
         return keys
     }
 
-    @Test func `plain record reads as written`() throws {
+    @Test func `a plain record is written as expected`() throws {
         let line = try Sample.line(Sample.record(frames: 1))
         #expect(
             line == """
@@ -60,7 +60,7 @@ struct RecordEncoderTests {
         )
     }
 
-    @Test func `work that waits at the loop is in the line with its time`() throws {
+    @Test func `pending work is in the line with its time`() throws {
         var record = Sample.record()
         #expect(try Sample.parse(Sample.line(record))["pending"] == nil)
         record.evidence.pending = true
@@ -71,7 +71,7 @@ struct RecordEncoderTests {
         #expect(try Sample.parse(Sample.line(record))["pending"] as? Bool == false)
     }
 
-    @Test func `turns are in the line where they were counted`() throws {
+    @Test func `iterations are in the line only if they were counted`() throws {
         var record = Sample.record()
         let bare = try Sample.parse(Sample.line(record))
         #expect(bare["turns"] == nil && bare["turn_events"] == nil)
@@ -80,7 +80,7 @@ struct RecordEncoderTests {
         #expect(try Sample.line(record).contains(#""cause":"unknown","turns":75,"turn_events":64,"capture":"none""#))
     }
 
-    @Test func `what a quota took is in the line where one did`() throws {
+    @Test func `throttled time is in the line only if a quota took some`() throws {
         var record = Sample.record()
         record.evidence.runDelayNanoseconds = 281_000_000
         #expect(try Sample.line(record).contains(#""run_delay_ms":281.000,"capture""#))
@@ -88,7 +88,7 @@ struct RecordEncoderTests {
         #expect(try Sample.line(record).contains(#""run_delay_ms":281.000,"throttled_ms":280.400,"capture""#))
     }
 
-    @Test func `keys of a full record come in the order of the schema`() throws {
+    @Test func `the fields of a full record have the order of the schema`() throws {
         let line = try Sample.line(Sample.extremeRecord(), context: Sample.extremeContext, limit: 1_000_000)
         #expect(
             keys(line) == [
@@ -110,7 +110,7 @@ struct RecordEncoderTests {
         #expect(Set(frame.keys).union(["async", "skipped"]) == Set(FrameMember.all.map { "\($0.name)" }))
     }
 
-    @Test func `absent values have no key`() throws {
+    @Test func `missing values have no key`() throws {
         #expect(Set(try Sample.parse(Sample.line(Sample.record())).keys) == Set(Self.required))
     }
 
@@ -120,26 +120,26 @@ struct RecordEncoderTests {
         (4_107_542_400_000_000_000, "2100-03-01T00:00:00.000000000Z"), (Int64.max, "2262-04-11T23:47:16.854775807Z"),
         (Int64.min, "1677-09-21T00:12:43.145224192Z"), (1_735_689_599_999_999_999, "2024-12-31T23:59:59.999999999Z"),
     ])
-    func `time is UTC with nine digits`(nanoseconds: Int64, expected: String) throws {
+    func `times are written in UTC with nine decimals`(nanoseconds: Int64, expected: String) throws {
         var record = Sample.record()
         record.startRealtimeNanoseconds = nanoseconds
         #expect(try Sample.parse(Sample.line(record))["time"] as? String == expected)
     }
 
     @Test(arguments: [(0.0, "0.000"), (0.12345, "0.123"), (1, "1.000"), (7, "1.000"), (-1, "0.000"), (Double.infinity, "1.000")])
-    func `confidence is brought into its range`(value: Double, expected: String) throws {
+    func `confidence is limited to the range from zero to one`(value: Double, expected: String) throws {
         var record = Sample.record()
         record.culpritConfidence = value
         #expect(try Sample.line(record).contains("\"culprit_confidence\":\(expected),"))
     }
 
-    @Test func `confidence that is no number is left out`() throws {
+    @Test func `confidence that is not a number is omitted`() throws {
         var record = Sample.record()
         record.culpritConfidence = .nan
         #expect(try !Sample.line(record).contains("culprit_confidence"))
     }
 
-    @Test func `line of exactly the limit is whole and one byte less costs the root frame`() throws {
+    @Test func `a line of exactly the limit is complete and one byte less costs the root frame`() throws {
         let record = Sample.record(frames: 20)
         let whole = try Sample.line(record, limit: 100_000)
         let exact = whole.utf8.count
@@ -152,7 +152,7 @@ struct RecordEncoderTests {
         #expect(parsed["frames_total"] as? Int == 20)
     }
 
-    @Test func `no limit is ever exceeded and every line is whole`() throws {
+    @Test func `every line is complete and within the limit`() throws {
         for record in [Sample.record(frames: 40), Sample.extremeRecord()] {
             for context in [Sample.context, Sample.extremeContext] {
                 for limit in Array(stride(from: 1024, through: 4200, by: 97)) + [8000, 16_384, 65_536] {
@@ -167,7 +167,7 @@ struct RecordEncoderTests {
         }
     }
 
-    @Test func `long strings do not cost the leaf frame`() throws {
+    @Test func `long strings do not displace the leaf frame`() throws {
         var record = Sample.record(frames: 3)
         record.message = String(repeating: "m", count: 500)
         record.captureError = String(repeating: "e", count: 500)
@@ -175,7 +175,7 @@ struct RecordEncoderTests {
         #expect((parsed["frames"] as? [Any])?.isEmpty == false)
     }
 
-    @Test func `symbol is cut at 256 bytes on a boundary`() throws {
+    @Test func `a symbol is cut at 256 bytes at a character boundary`() throws {
         var record = Sample.record(frames: 3)
         record.frames[0].symbol = String(repeating: "a", count: 256)
         record.frames[1].symbol = String(repeating: "b", count: 257)
@@ -184,7 +184,7 @@ struct RecordEncoderTests {
         #expect(frames.map { ($0["symbol"] as? String)?.utf8.count } == [256, 256, 255])
     }
 
-    @Test func `frames of the lock owner go before the stacks own`() throws {
+    @Test func `frames of the lock owner are removed before frames of the stalled thread`() throws {
         var record = Sample.record(frames: 4)
         let short = try Sample.line(record).utf8.count
         record.evidence.lockOwner = StallRecord.LockOwner(threadID: 7, threadName: "w", frames: (0..<4).map(Sample.frame))
@@ -195,7 +195,7 @@ struct RecordEncoderTests {
         #expect(owner["thread_id"] as? Int == 7)
     }
 
-    @Test func `a lock owner has its own code among its frames`() throws {
+    @Test func `the shortened stack of a lock owner includes frames of the program`() throws {
         var record = Sample.record(frames: 2)
         var frames = (0..<40).map(Sample.frame)
         for index in frames.indices { frames[index].inApp = index >= 20 }
@@ -205,13 +205,13 @@ struct RecordEncoderTests {
         let names = shown.map { $0["symbol"] as? String }
         #expect(names == [0, 1, 2, 3, 20, 21, 22, 23].map { frames[$0].symbol })
         #expect(shown.map { $0["skipped"] as? Int } == [nil, nil, nil, nil, 16, nil, nil, nil])
-        // A function that was inlined is not parted from the one that it is in.
+        // An inlined function is not separated from the function that contains it.
         for index in [2, 3, 10] { frames[index].inlined = true }
         let parted = frames.shown(8)
         #expect(parted.map(\.symbol) == [0, 1, 20, 21, 22, 23, 24, 25].map { frames[$0].symbol } && parted[2].skipped == 15)
     }
 
-    @Test func `the threads of a pool stand by what they do`() throws {
+    @Test func `the threads of a pool are grouped by their stack`() throws {
         var record = Sample.record(frames: 2)
         record.workers = [
             .init(threadIDs: [7, 9]), .init(threadIDs: [8], frames: (0..<12).map(Sample.frame)), .init(threadIDs: [10]),
@@ -228,25 +228,25 @@ struct RecordEncoderTests {
         #expect(((fewer[1]["frames"] as? [Any])?.count ?? 0) < LineLimits.maximumOwnerFrames)
     }
 
-    @Test func `frames total is never less than the frames`() throws {
+    @Test func `the total number of frames is at least the number of written frames`() throws {
         var record = Sample.record(frames: 3)
         record.framesTotal = 0
         #expect(try Sample.parse(Sample.line(record))["frames_total"] as? Int == 3)
     }
 
     @Test(arguments: [Int.min, 0, 1023, 1_048_577])
-    func `impossible limit is refused by name`(limit: Int) {
+    func `an invalid line limit is refused by name`(limit: Int) {
         let error = #expect(throws: LineLimitsError.self) { try LineLimits(maxLineBytes: limit) }
         #expect(error?.description == "max_line_bytes is \(limit), allowed is 1024 to 1048576")
     }
 
-    @Test func `both ends of the limit are allowed`() throws {
+    @Test func `both ends of the line limit are allowed`() throws {
         #expect(try LineLimits(maxLineBytes: 1024).maxLineBytes == 1024)
         #expect(try LineLimits(maxLineBytes: 1_048_576).maxLineBytes == 1_048_576)
         #expect(LineLimits.standard.maxLineBytes == 8000)
     }
 
-    @Test func `encoder forgets the line before`() throws {
+    @Test func `the encoder keeps nothing from the previous line`() throws {
         var encoder = RecordEncoder(context: Sample.context)
         let first = encoder.encode(Sample.record(frames: 1)) { String(decoding: $0, as: UTF8.self) }
         _ = encoder.encode(Sample.extremeRecord()) { $0.count }
@@ -255,7 +255,7 @@ struct RecordEncoderTests {
 }
 
 struct ProcessContextTests {
-    @Test func `this process is described`() throws {
+    @Test func `the context describes the current process`() throws {
         let context = ProcessContext.current(serviceName: "shop", serviceVersion: "1.2")
         #expect(context.pid == ProcessInfo.processInfo.processIdentifier)
         #expect(context.processName == URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().lastPathComponent)

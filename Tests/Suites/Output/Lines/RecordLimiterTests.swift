@@ -35,10 +35,10 @@ import Testing
         if case .emit(let ended) = decision { ended } else { nil }
     }
 
-    @Test func `a burst is reported and then one an interval`() {
+    @Test func `a burst is reported and then one stall per interval`() {
         var limiter = limiter(10)
         var reported: [UInt64] = []
-        // One a second, from some point of a machine's life on.
+        // One per second, from some uptime on.
         for second in 5000..<UInt64(5300) {
             if isEmitted(limiter.decide(record(), at: second * Self.second)) { reported.append(second - 5000) }
         }
@@ -46,14 +46,14 @@ import Testing
         #expect(limiter.suppressedTotal == 286)
     }
 
-    @Test func `every fingerprint has a bucket of its own`() {
+    @Test func `each fingerprint has its own bucket`() {
         var limiter = limiter(1)
         #expect(isEmitted(limiter.decide(record("a"), at: 1)))
         #expect(!isEmitted(limiter.decide(record("a"), at: 2)))
         #expect(isEmitted(limiter.decide(record("b"), at: 3)))
     }
 
-    @Test func `the limit for all holds whatever the fingerprint`() {
+    @Test func `the overall limit applies to all fingerprints together`() {
         var limiter = limiter(nil, all: 3)
         let reported = (0..<100).filter { isEmitted(limiter.decide(record("v1:\($0)"), at: 7)) }
         #expect(reported == [0, 1, 2])
@@ -61,12 +61,12 @@ import Testing
         #expect(!isEmitted(limiter.decide(record("y"), at: 7 + Self.second)))
     }
 
-    @Test func `what one limit refuses takes no token of the other`() {
+    @Test func `a stall refused by one limit takes no token of the other`() {
         var limiter = limiter(1, all: 2)
         #expect(isEmitted(limiter.decide(record("a"), at: 0)))
         for _ in 0..<50 { #expect(!isEmitted(limiter.decide(record("a"), at: 0))) }
         #expect(isEmitted(limiter.decide(record("b"), at: 0)))
-        // And the other way round: c's token is still there when the bucket for all has one again.
+        // Conversely, the token of c is still available when the overall bucket has one again.
         for _ in 0..<50 { #expect(!isEmitted(limiter.decide(record("c"), at: 0))) }
         #expect(isEmitted(limiter.decide(record("c"), at: Self.second)))
     }
@@ -77,16 +77,16 @@ import Testing
         #expect(limiter.deadline == nil && limiter.fingerprints == 0)
     }
 
-    @Test func `a begin that was reported brings its end along`() {
+    @Test func `the end of a reported begin is reported`() {
         var limiter = limiter(1)
         #expect(isEmitted(limiter.decide(record("a", .begin, id: 1), at: 0)))
         #expect(!isEmitted(limiter.decide(record("a", .end, id: 2), at: 1)))
         #expect(isEmitted(limiter.decide(record("a", .end, id: 1), at: 2)))
-        // For that one only.
+        // Only for that stall.
         #expect(!isEmitted(limiter.decide(record("a", .end, id: 1), at: 3)))
     }
 
-    @Test func `an end that comes along ends no suppression`() {
+    @Test func `the end of a reported begin does not end a suppression`() {
         var limiter = limiter(1)
         _ = limiter.decide(record("a", .begin, id: 1), at: 0)
         _ = limiter.decide(record("a", .end, id: 2), at: 1)
@@ -94,36 +94,36 @@ import Testing
         #expect(limiter.takeAll().map(\.count) == [1])
     }
 
-    @Test func `a hang is reported however often its function stalled before`() {
+    @Test func `a hang is reported even if its function has used up its limit`() {
         var limiter = limiter(2, all: 3)
         for id in 0..<UInt64(500) { _ = limiter.decide(record("a", id: id), at: 0) }
         for id in 0..<UInt64(50) { _ = limiter.decide(record("v1:\(id)", id: 500 + id), at: 0) }
         let hang = limiter.decide(record("a", .begin, id: 1000), at: 1)
-        #expect(ended(hang)?.count == 498, "after what was held back before it")
+        #expect(ended(hang)?.count == 498, "after the summary of those suppressed before")
         #expect(isEmitted(limiter.decide(record("a", .end, id: 1000, milliseconds: 20_000), at: 20)))
-        // And so is the next one, of the same function as well.
+        // So is the next hang, also of the same function.
         #expect(isEmitted(limiter.decide(record("a", .begin, id: 1001), at: 21)))
         #expect(!isEmitted(limiter.decide(record("a", .end, id: 1002), at: 22)))
     }
 
-    @Test func `a flood of hangs is held back`() {
+    @Test func `a flood of hangs is limited`() {
         var limiter = limiter(1, all: 20)
         let reported = (0..<UInt64(1000)).count { isEmitted(limiter.decide(record("v1:\($0)", .begin, id: $0), at: 0)) }
-        #expect(reported == 40, "those of the bucket for all, and as many again")
+        #expect(reported == 40, "the tokens of the overall bucket, and as many for hangs")
     }
 
-    @Test func `the end of a begin that was held back is evaluated anew`() {
+    @Test func `the end of a suppressed begin is decided again`() {
         var limiter = limiter(1, all: 1)
         _ = limiter.decide(record("a", .end, id: 1), at: 0)
         _ = limiter.decide(record("b", .begin, id: 9), at: 0)
         #expect(!isEmitted(limiter.decide(record("a", .begin, id: 2, milliseconds: 5000), at: 1)))
-        #expect(limiter.suppressedTotal == 0 && limiter.deadline == nil, "what becomes of it is not known yet")
+        #expect(limiter.suppressedTotal == 0 && limiter.deadline == nil, "its outcome is not known yet")
         #expect(!isEmitted(limiter.decide(record("a", .end, id: 2, milliseconds: 8000), at: 2)))
         #expect(!isEmitted(limiter.decide(record("a", .begin, id: 3, milliseconds: 5000), at: 3)))
         let decision = limiter.decide(record("a", .end, id: 3, milliseconds: 90_000), at: 61 * Self.second)
         let summary = ended(decision)
         #expect(isEmitted(decision))
-        // The second stall, once; the third has its line.
+        // The second stall is counted once; the third has its own line.
         #expect(summary?.count == 1 && limiter.suppressedTotal == 1)
         #expect(summary?.totalNanoseconds == 8_000_000_000 && summary?.longestNanoseconds == 8_000_000_000)
     }
@@ -135,7 +135,7 @@ import Testing
         for id in 2..<UInt64(50) { #expect(isEmitted(limiter.decide(record("a", .abandoned, id: id), at: 0))) }
     }
 
-    @Test func `the next one that is reported comes after the summary`() throws {
+    @Test func `the summary is written before the next reported stall`() throws {
         var limiter = limiter(1)
         _ = limiter.decide(record(), at: 0)
         var first = record(milliseconds: 900)
@@ -153,10 +153,10 @@ import Testing
         #expect(summary.longestNanoseconds == 900_000_000 && summary.totalNanoseconds == 1_200_000_000)
         #expect(summary.culprit == "Shop.render" && summary.message == "the last one")
         #expect(limiter.deadline == nil && limiter.takeAll().isEmpty)
-        #expect(limiter.suppressedTotal == 2, "never goes back")
+        #expect(limiter.suppressedTotal == 2, "it never decreases")
     }
 
-    @Test func `after the quiet time a summary is due`() {
+    @Test func `a summary is due after the quiet time`() {
         var limiter = limiter(1, quiet: 5)
         #expect(limiter.deadline == nil)
         for time in 0..<UInt64(4) { _ = limiter.decide(record(), at: time * Self.second) }
@@ -180,7 +180,7 @@ import Testing
         #expect(reported == 90)
     }
 
-    @Test func `a fingerprint that makes room loses no count`() {
+    @Test func `an evicted fingerprint loses no count`() {
         var limiter = limiter(1, all: nil, quiet: 30, capacity: 4)
         for number in 0..<10 {
             for _ in 0..<3 { _ = limiter.decide(record("v1:\(number)"), at: UInt64(number)) }
@@ -193,14 +193,14 @@ import Testing
         #expect(limiter.takeAll().map(\.fingerprint) == ["v1:6", "v1:7", "v1:8", "v1:9"])
     }
 
-    @Test func `the last seen stays`() {
+    @Test func `the least recently seen fingerprint is evicted`() {
         var limiter = limiter(1, capacity: 2)
         for name in ["a", "b", "a", "c"] { _ = limiter.decide(record(name), at: 0) }
-        #expect(!isEmitted(limiter.decide(record("a"), at: 1)), "b had to go")
+        #expect(!isEmitted(limiter.decide(record("a"), at: 1)), "b was evicted")
         #expect(isEmitted(limiter.decide(record("b"), at: 1)))
     }
 
-    @Test func `hangs without an end are forgotten`() {
+    @Test func `the oldest hangs without an end are forgotten`() {
         var limiter = limiter(10_000)
         for id in 0..<UInt64(1000) { _ = limiter.decide(record("a", .begin, id: id), at: 0) }
         for _ in 0..<10_000 { _ = limiter.decide(record("a"), at: 0) }
@@ -208,7 +208,7 @@ import Testing
         #expect(isEmitted(limiter.decide(record("a", .end, id: 999), at: 0)))
     }
 
-    @Test func `texts that are kept are bounded`() throws {
+    @Test func `the length of kept texts is bounded`() throws {
         var limiter = limiter(1)
         var long = record()
         // A character of two bytes lies across the cut.
@@ -218,7 +218,7 @@ import Testing
         #expect(message == "x" + String(repeating: "é", count: 255))
     }
 
-    @Test func `times at the end of the clock do not trap`() {
+    @Test func `times at the maximum of the clock cause no overflow`() {
         let rate = TokenRate(burst: .max, intervalNanoseconds: .max)
         var limiter = RecordLimiter(perFingerprint: rate, overall: rate, quietNanoseconds: .max)
         for _ in 0..<3 { _ = limiter.decide(record(milliseconds: 1 << 44), at: .max) }
@@ -232,7 +232,7 @@ import Testing
     }
 
     @Test(arguments: 0..<40 as Range<UInt64>)
-    func `it decides as the naive model does`(seed: UInt64) {
+    func `the limiter decides like a simple model`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let own =
             Bool.random(using: &random)
@@ -283,7 +283,7 @@ import Testing
             total += UInt64(due.count)
         }
         #expect(reported + held + begun == UInt64(steps))
-        #expect(summed + limiter.takeAll().reduce(0) { $0 + $1.count } == held, "every one that was held back is summed up once")
+        #expect(summed + limiter.takeAll().reduce(0) { $0 + $1.count } == held, "each suppressed stall is summed up once")
         #expect(limiter.deadline == nil)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LagOutput
 
-/// Takes every line and gives it up later, when the test says so.
+/// Accepts every line; the test decides later whether it arrived.
 private final class LateSink: RecordSink {
     private struct State {
         var waiting: [Notice?] = []
@@ -32,7 +32,7 @@ private final class LateSink: RecordSink {
             return state.notices
         }
     }
-    /// An earlier process left so many records, which are lost.
+    /// Adds the loss of `count` records of an earlier process.
     func inherit(_ count: UInt64) {
         let time = OutputTime(realtimeNanoseconds: 0, monotonicNanoseconds: 0)
         state.withLock { $0.notices.append(.dropped(count, .sinkFailed, total: 0, time: time)) }
@@ -62,14 +62,14 @@ struct RecordOutputTests {
         }
     }
 
-    @Test func `record is one line`() throws {
+    @Test func `a record is written as one line`() throws {
         let sink = MemorySink()
         var output = output(sink)
         try output.write(Sample.record(), now: now)
         #expect(sink.lines == [try Sample.line(Sample.record())])
     }
 
-    @Test func `notice reads as written`() throws {
+    @Test func `a drop notice is written as expected`() throws {
         let sink = MemorySink()
         var output = output(sink)
         output.countDropped(3, reason: .queueFull)
@@ -103,7 +103,7 @@ struct RecordOutputTests {
         #expect(try Sample.parse(try #require(sink.lines.last))["dropped_total"] as? Int == 2)
     }
 
-    @Test func `reasons are distinguished`() throws {
+    @Test func `losses are announced by reason`() throws {
         let sink = MemorySink()
         var output = output(sink)
         sink.fail(with: SinkError(.tooSlow, path: "memory"))
@@ -114,7 +114,7 @@ struct RecordOutputTests {
         #expect(try events(sink) == ["queue_full=5", "sink_slow=1", "stall"])
     }
 
-    @Test func `line given up by sink is counted`() throws {
+    @Test func `a line that the sink gave up is counted`() throws {
         let scratch = try ScratchDirectory()
         try #require(mkfifo(scratch.path + "/pipe", 0o600) == 0)
         let reader = open(scratch.path + "/pipe", O_RDONLY | O_NONBLOCK)
@@ -124,11 +124,11 @@ struct RecordOutputTests {
         try output.write(Sample.record(frames: 100), now: now)
         close(reader)
         #expect(throws: SinkError(.readerGone, path: sink.name, code: EPIPE)) { try output.write(Sample.record(), now: now) }
-        // The one that was cut and the one that was not begun.
+        // The line that was cut and the line that was not begun.
         #expect(output.droppedTotal == 2)
     }
 
-    @Test func `many losses in a moment delay their notice once`() throws {
+    @Test func `several losses at the same time delay their notice only once`() throws {
         let sink = MemorySink()
         var output = output(sink)
         sink.fail(with: SinkError(.writeFailed, path: "memory", code: ENOSPC))
@@ -142,15 +142,15 @@ struct RecordOutputTests {
         )
     }
 
-    /// A line that was taken is not reported yet: what it says must not get lost with it, nor count twice.
-    @Test func `losses are reported again where their notice is given up`() throws {
+    /// An accepted line may still be lost: the losses that it announces must neither get lost with it nor count twice.
+    @Test func `losses are announced again if their notice was lost`() throws {
         func at(_ seconds: UInt64) -> OutputTime {
             OutputTime(realtimeNanoseconds: 0, monotonicNanoseconds: seconds * 1_000_000_000)
         }
         let sink = LateSink()
         var output = output(sink)
         try output.write(Sample.record(), now: at(1))
-        #expect(output.retryAnnouncement(now: at(1)) == 2_000_000_000, "the line may be given up yet")
+        #expect(output.retryAnnouncement(now: at(1)) == 2_000_000_000, "the line may still be given up")
         sink.settle(arrived: false)
         #expect(output.retryAnnouncement(now: at(2)) == 3_000_000_000)
         #expect(output.droppedTotal == 1 && output.unannounced == 0 && sink.unsettledLines == 1)
@@ -162,20 +162,20 @@ struct RecordOutputTests {
         #expect(output.droppedTotal == 1 && output.unannounced == 0)
     }
 
-    @Test func `what an earlier process left is lost without having been taken`() throws {
+    @Test func `lost lines of an earlier process count as dropped`() throws {
         let sink = LateSink()
         var output = output(sink)
         try output.write(Sample.record(), now: now)
         sink.inherit(3)
         try output.announce(now: now)
         #expect(output.droppedTotal == 3 && output.abandonedTotal == 0 && output.unannounced == 0)
-        // Its notice is one of this process, and counts no second time.
+        // Its notice belongs to this process and is not counted a second time.
         sink.settle(arrived: false)
         try output.announce(now: now)
         #expect(output.droppedTotal == 4 && output.abandonedTotal == 1 && output.unannounced == 0)
     }
 
-    @Test func `notice keeps the limit`() throws {
+    @Test func `a drop notice is within the line limit`() throws {
         var encoder = RecordEncoder(context: Sample.extremeContext, limits: try LineLimits(maxLineBytes: 1024))
         let time = OutputTime(realtimeNanoseconds: .min, monotonicNanoseconds: .max)
         let notice = Notice.dropped(.max, .sinkFailed, total: .max, time: time)

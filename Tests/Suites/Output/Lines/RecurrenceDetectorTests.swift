@@ -18,19 +18,23 @@ import Testing
         return seconds.filter { watch.observe(record(), at: $0 * Self.second) != nil }
     }
 
-    @Test func `the third within the window is reported`() {
+    @Test func `the third stall within the window is reported`() {
         #expect(reported([100, 200, 700]) == [700])
         #expect(reported([100, 200, 701]) == [])
         #expect(reported([100, 200, 750, 800]) == [800])
     }
 
-    @Test func `it is reported once a window`() {
+    @Test func `a recurrence is reported once per window`() {
         #expect(reported(Array(stride(from: 0, to: 2000, by: 10))) == [20, 620, 1220, 1820])
     }
 
-    @Test func `after a quiet window it takes as many again`() { #expect(reported([1, 2, 3, 5000, 5001, 5002]) == [3, 5002]) }
+    @Test func `after a quiet window the full count is needed again`() {
+        #expect(reported([1, 2, 3, 5000, 5001, 5002]) == [3, 5002])
+    }
 
-    @Test func `one is enough where the rule says so`() { #expect(reported([1, 2, 601, 602], count: 1) == [1, 601]) }
+    @Test func `with a count of one every window reports its first stall`() {
+        #expect(reported([1, 2, 601, 602], count: 1) == [1, 601])
+    }
 
     @Test func `the lines of one stall count once`() {
         var watch = RecurrenceDetector(count: 2, windowNanoseconds: .max)
@@ -40,14 +44,14 @@ import Testing
         #expect(watch.observe(record("a", .abandoned), at: 4) != nil)
     }
 
-    @Test func `fingerprints are counted apart`() {
+    @Test func `fingerprints are counted separately`() {
         var watch = RecurrenceDetector(count: 2, windowNanoseconds: .max)
         #expect(watch.observe(record("a"), at: 1) == nil)
         #expect(watch.observe(record("b"), at: 2) == nil)
         #expect(watch.observe(record("a"), at: 3)?.fingerprint == "a")
     }
 
-    @Test func `it says what came how often`() throws {
+    @Test func `a recurrence has the count, times and message of its stalls`() throws {
         var watch = RecurrenceDetector(count: 3, windowNanoseconds: 50)
         var next = record()
         for time in [0, 100, 120] as [UInt64] {
@@ -68,7 +72,7 @@ import Testing
         #expect(recurrence.culprit == "Shop.render" && recurrence.message == "at last")
     }
 
-    @Test func `the least recent makes room`() {
+    @Test func `the least recently seen fingerprint is evicted`() {
         var watch = RecurrenceDetector(count: 2, windowNanoseconds: .max, capacity: 2)
         for name in ["a", "b", "c"] { _ = watch.observe(record(name), at: 1) }
         #expect(watch.observe(record("b"), at: 2) != nil)
@@ -76,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `it decides as the naive model does`(seed: UInt64) {
+    func `the detector decides like a simple model`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let count = Int.random(in: 1...6, using: &random)
         let window = UInt64.random(in: 1...400, using: &random)

@@ -15,7 +15,7 @@ struct SampleTreeWriterTests {
         return (writer.withBytes { String(decoding: $0, as: UTF8.self) }, nodes)
     }
 
-    /// A tree of `width` children a node and `levels` levels, weights falling.
+    /// A tree with `width` children per node and `levels` levels, with decreasing weights.
     private func tree(width: UInt64, levels: Int, weight: UInt64 = 1_000_000) -> StallRecord.SampleNode {
         let children = levels > 1 ? (1...width).map { tree(width: width, levels: levels - 1, weight: weight / (width + $0)) } : []
         return node(weight, ["level\(levels)", "App.function\(weight)"], children)
@@ -30,7 +30,7 @@ struct SampleTreeWriterTests {
         nodes.flatMap { [$0["ms"] as? Double ?? -1] + weights($0["children"] as? [[String: Any]] ?? []) }
     }
 
-    @Test func `form of the field`() {
+    @Test func `the sample tree is written as expected`() {
         let tree = node(12, ["main", "App.f"], [node(7, ["g"]), node(5, ["h\"x"])])
         #expect(
             line([tree], maxBytes: 1000).text
@@ -39,7 +39,7 @@ struct SampleTreeWriterTests {
         )
     }
 
-    @Test func `lightest branches go first and their weight is reported`() throws {
+    @Test func `the lightest branches are pruned first and their weight is reported`() throws {
         let tree = node(12, ["main"], [node(7, ["g"], [node(1, ["deep"])]), node(5, ["h"])])
         let whole = line([tree], maxBytes: .max)
         #expect(whole.nodes == 4)
@@ -52,7 +52,7 @@ struct SampleTreeWriterTests {
         #expect(least.text.hasSuffix(#""pruned_ms":5.000}]"#))
     }
 
-    @Test func `fits in any number of bytes and keeps the heaviest`() throws {
+    @Test func `the tree fits into any number of bytes and keeps the heaviest nodes`() throws {
         let tree = tree(width: 3, levels: 6)
         let whole = line([tree], maxBytes: .max)
         let all = try weights(parsed(whole.text)).sorted(by: >)
@@ -70,7 +70,7 @@ struct SampleTreeWriterTests {
         #expect(before > 300)
     }
 
-    @Test func `long chain keeps its leaf side when the room is short`() throws {
+    @Test func `a long chain of frames keeps its leaf side when space is short`() throws {
         let names = (0..<200).map { "Application.Worker\($0).function" }
         let (text, nodes) = line([node(3, names)], maxBytes: 500)
         #expect(nodes == 1)
@@ -80,7 +80,7 @@ struct SampleTreeWriterTests {
         #expect(text.utf8.count <= 500)
     }
 
-    @Test func `field after another one counts its comma`() {
+    @Test func `a tree after another field includes its comma in the size`() {
         for room in [60, 61, 62, 63, 64] {
             var writer = JSONLineWriter()
             writer.beginObject()
@@ -98,12 +98,12 @@ struct SampleTreeWriterTests {
         }
     }
 
-    @Test func `nesting stays within what readers take`() throws {
+    @Test func `the nesting depth stays within the limits of JSON readers`() throws {
         var deep = node(1, ["leaf"])
         for level in 0..<100 { deep = node(1, ["f\(level)"], [deep]) }
         let (text, nodes) = line([deep], maxBytes: .max)
         #expect(nodes == JSONLineWriter.maximumSampleLevels)
-        // The record's own bracket is the first.
+        // The bracket of the record is the first.
         var depth = 1
         var deepest = 1
         for byte in text.utf8 {
@@ -115,12 +115,12 @@ struct SampleTreeWriterTests {
         #expect(text.contains("pruned_ms"))
     }
 
-    @Test func `empty tree writes nothing`() {
+    @Test func `an empty tree writes nothing`() {
         #expect(line([], maxBytes: 1000).text == "")
         #expect(line([node(1, ["f"])], maxBytes: 0).text == "")
     }
 
-    @Test func `names are capped`() throws {
+    @Test func `symbol names in the tree are cut`() throws {
         let (text, _) = line([node(1, [String(repeating: "é", count: 500)])], maxBytes: .max)
         let frames = try #require(parsed(text).first?["frames"] as? [String])
         #expect(frames[0].utf8.count <= LineLimits.maximumSymbolBytes)

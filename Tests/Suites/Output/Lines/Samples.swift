@@ -2,7 +2,7 @@ import Foundation
 import LagOutput
 import Testing
 
-/// Values that tests start from.
+/// Base values for tests.
 enum Sample {
     static let context = ProcessContext(
         pid: 4242,
@@ -47,7 +47,7 @@ enum Sample {
         )
     }
 
-    /// Everything there is, as long and as large as it gets.
+    /// A record with every field, as long and as large as possible.
     static func extremeRecord() -> StallRecord {
         let long = String(repeating: "\u{1}", count: 5000)
         var record = record(frames: 0)
@@ -115,7 +115,7 @@ enum Sample {
         evidence.lockCycle = Array(repeating: owner, count: 5)
         evidence.lockChain = Array(repeating: owner, count: 5)
         record.evidence = evidence
-        // Names of an object differ.
+        // The names in an object must be distinct.
         let attributes = (0..<20).map { StallRecord.Request.Attribute(name: "\($0)" + long, value: long) }
         let request = StallRecord.Request(
             name: long,

@@ -13,7 +13,7 @@ struct SentryFormatTests {
         try #require(((event["exception"] as? [String: Any])?["values"] as? [[String: Any]])?.first)
     }
 
-    @Test func `a line reads as written`() throws {
+    @Test func `a stall is written as expected in the Sentry format`() throws {
         let line = try FormatTests.line(Sample.record(frames: 2), .sentry)
         #expect(
             line == """
@@ -37,8 +37,8 @@ struct SentryFormatTests {
         )
     }
 
-    /// Sentry keeps one event an id.
-    @Test func `each line of a stall is an event of its own`() throws {
+    /// Sentry keeps one event per ID.
+    @Test func `each line of a stall is a separate Sentry event`() throws {
         var ids: Set<String> = []
         for phase in StallRecord.Phase.allCases {
             var record = Sample.record()
@@ -53,8 +53,8 @@ struct SentryFormatTests {
         #expect(ids.count == 3)
     }
 
-    /// 48 bits of milliseconds reach further than 64 bits of nanoseconds.
-    @Test func `an id of any time makes an event id`() throws {
+    /// 48 bits of milliseconds have a larger range than 64 bits of nanoseconds.
+    @Test func `any stall ID can be converted to an event ID`() throws {
         var record = Sample.record()
         record.id = try #require(StallID("ffffffff-ffff-7fff-bfff-ffffffffffff"))
         record.phase = .end
@@ -64,14 +64,14 @@ struct SentryFormatTests {
     }
 
     @Test(arguments: [(StallRecord.Severity.warning, "warning"), (.error, "error"), (.critical, "fatal")])
-    func `levels are sentrys`(severity: StallRecord.Severity, level: String) throws {
+    func `severities are mapped to Sentry levels`(severity: StallRecord.Severity, level: String) throws {
         var record = Sample.record()
         record.severity = severity
         #expect(try parsed(record)["level"] as? String == level)
     }
 
-    /// Inlined frames would be unfolded a second time; a stack without frames would be refused.
-    @Test func `frames that Sentry cannot use are left out`() throws {
+    /// Sentry would expand inlined frames a second time, and refuses a stack without frames.
+    @Test func `inlined frames have no address and an empty stack is omitted`() throws {
         var record = Sample.record(frames: 2)
         record.frames[0].inlined = true
         record.frames[0].file = "a.swift"
@@ -83,7 +83,7 @@ struct SentryFormatTests {
         #expect(try exception(parsed(record))["stacktrace"] == nil && parsed(record)["debug_meta"] == nil)
     }
 
-    @Test func `locks owners are threads each once`() throws {
+    @Test func `each lock owner is listed once as a thread`() throws {
         var record = Sample.record()
         let owner = StallRecord.LockOwner(threadID: 7, threadName: "w", frames: [Sample.frame(9)])
         record.evidence.lockOwner = owner
@@ -95,7 +95,7 @@ struct SentryFormatTests {
         #expect(threads[0]["stacktrace"] == nil && threads[1]["stacktrace"] != nil)
     }
 
-    @Test func `a pools threads are threads by their stack`() throws {
+    @Test func `pool threads are listed once per stack`() throws {
         var record = Sample.record(frames: 2)
         record.workers = [
             .init(threadIDs: [record.threadID, 5]), .init(threadIDs: [7, 8], frames: [Sample.frame(9)]),
@@ -116,13 +116,13 @@ struct SentryFormatTests {
         ("0123456789abcdef0123456789abcdef01234567", "67452301-ab89-efcd-0123-456789abcdef"),
         ("ff", "000000ff-0000-0000-0000-000000000000"), ("", nil), ("not hex", nil),
     ])
-    func `debug IDs are GUIDs of the build ID`(buildID: String, debugID: String?) {
+    func `the debug ID is the GUID form of the build ID`(buildID: String, debugID: String?) {
         var frame = Sample.frame(0)
         frame.buildID = buildID
         #expect(SentryImage.all(of: [frame, frame]).map(\.debugID) == (debugID.map { [$0] } ?? []))
     }
 
-    @Test func `a notice is a message`() throws {
+    @Test func `a notice becomes a Sentry message`() throws {
         let events = try FormatTests.notices(.sentry).map(Sample.parse)
         #expect((events[0]["logentry"] as? [String: String])?["formatted"] == "3 records lost: the output did not take them")
         #expect(events[0]["fingerprint"] as? [String] == ["lagmonitor.dropped"])
@@ -131,7 +131,7 @@ struct SentryFormatTests {
         #expect(events.allSatisfy { $0["exception"] == nil })
     }
 
-    @Test func `a release is the services version`() throws {
+    @Test func `the release is composed of service name and version`() throws {
         var context = Sample.context
         context.serviceName = "cart"
         #expect(try parsed(Sample.record(), context: context)["release"] == nil)

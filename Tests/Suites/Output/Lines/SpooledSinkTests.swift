@@ -9,7 +9,7 @@ import Testing
 @testable import LagMonitorOTLP
 @testable import LagOutput
 
-/// A destination that comes and goes as a test says.
+/// A destination whose failures the test controls.
 private final class Collector: RecordSink {
     private struct State {
         var taken: [String] = []
@@ -56,7 +56,7 @@ private final class HeldTransport: OTLPTransport {
         }
     }
 
-    /// Answers the requests that are there; false: none is.
+    /// Answers the waiting requests; returns false if there are none.
     func answer(_ status: Int?, retryAfter: String? = nil) -> Bool {
         let held = state.withLock { state in
             defer { state.held = [] }
@@ -89,7 +89,7 @@ struct SpooledSinkTests {
     private func late(_ number: Int) -> String { "{\"schema\":\"x\",\"n\":\(number),\"late\":true}\n" }
     private var files: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()) ?? [] }
 
-    @Test func `while the destination takes lines there is no file`() throws {
+    @Test func `no spool file exists while the destination accepts lines`() throws {
         let collector = Collector()
         let sink = try sink(collector)
         try sink.put(line(1))
@@ -97,24 +97,24 @@ struct SpooledSinkTests {
     }
 
     @Test(arguments: [SinkError.Reason.readerGone, .tooSlow, .cannotOpen])
-    func `lines are kept and sent in order when it comes back`(reason: SinkError.Reason) throws {
+    func `lines are kept and sent in order when the destination accepts them again`(reason: SinkError.Reason) throws {
         let collector = Collector()
         let sink = try sink(collector)
         collector.fail(reason)
         for number in 1...3 { try sink.put(line(number)) }
         #expect(sink.keptLines == 3 && sink.unsettledLines == 3 && files.count == 1)
         collector.fail(nil)
-        // It is asked again after its delay, not with every line.
+        // The destination is tried again after the delay, not with every line.
         try sink.put(line(4))
         #expect(collector.taken.isEmpty)
         clock.advance(11)
         try sink.put(line(5))
-        // The last one finds nothing before it.
+        // No kept line is before the last one.
         #expect(collector.taken == (1...4).map(late) + [line(5)])
         #expect(sink.keptLines == 0 && files.isEmpty && sink.takeAbandonedLines() == 0)
     }
 
-    @Test func `what is kept is sent without a new line`() throws {
+    @Test func `kept lines are sent even without a new line`() throws {
         let collector = Collector()
         let sink = try sink(collector)
         collector.fail(.readerGone)
@@ -124,7 +124,7 @@ struct SpooledSinkTests {
         #expect(sink.takeAbandonedLines() == 0 && collector.taken == [late(1)] && sink.unsettledLines == 0)
     }
 
-    @Test func `the next process sends what was kept before its own lines`() throws {
+    @Test func `the next process sends kept lines before its own`() throws {
         let gone = Collector()
         gone.fail(.readerGone)
         let first = try sink(gone)
@@ -138,8 +138,8 @@ struct SpooledSinkTests {
         #expect(collector.taken == (1...3).map(late) + [line(4)] && files.isEmpty)
     }
 
-    /// Where nothing stalls, nothing is written.
-    @Test func `what is kept is tried at the end`() throws {
+    /// Without a stall, no line is written that could start the sending.
+    @Test func `sending kept lines is tried on close`() throws {
         let gone = Collector()
         gone.fail(.readerGone)
         let first = try sink(gone)
@@ -151,8 +151,8 @@ struct SpooledSinkTests {
         #expect(collector.taken == [late(1)] && second.keptLines == 0 && files.isEmpty)
     }
 
-    /// A process that is killed does not close anything.
-    @Test func `a file that was not closed is taken as well`() throws {
+    /// A killed process does not close its spool file.
+    @Test func `the spool file of a killed process is used`() throws {
         let gone = Collector()
         gone.fail(.readerGone)
         var first: SpooledSink? = try sink(gone)
@@ -163,7 +163,7 @@ struct SpooledSinkTests {
         #expect(try sink(collector).takeAbandonedLines() == 0 && collector.taken == [late(1)])
     }
 
-    @Test func `what another process has is left to it`() throws {
+    @Test func `the spool file of another running process is not used`() throws {
         let gone = Collector()
         gone.fail(.readerGone)
         let first = try sink(gone)
@@ -174,7 +174,7 @@ struct SpooledSinkTests {
         #expect(files.count == 2 && first.keptLines == 1 && second.keptLines == 1)
     }
 
-    @Test func `each destination has its own lines`() throws {
+    @Test func `each destination has its own spool file`() throws {
         let gone = Collector("tcp:a:1")
         gone.fail(.readerGone)
         let first = try sink(gone)
@@ -183,7 +183,7 @@ struct SpooledSinkTests {
         #expect(try sink(Collector("tcp:b:1")).keptLines == 0)
     }
 
-    @Test func `what does not fit is refused and the rest arrives`() throws {
+    @Test func `lines that do not fit are refused and the kept ones arrive`() throws {
         let collector = Collector()
         let sink = try sink(collector, maxBytes: SpoolSettings.allowedBytes.lowerBound)
         collector.fail(.readerGone)
@@ -197,7 +197,7 @@ struct SpooledSinkTests {
         clock.advance(11)
         #expect(sink.takeAbandonedLines() == 0)
         #expect(collector.taken == (0..<kept).map { long($0, ",\"late\":true") })
-        // The ring goes on from where it was.
+        // The ring buffer continues at its position.
         for round in 0..<3 {
             collector.fail(.readerGone)
             for number in 0..<40 { try sink.put(long(round * 100 + number)) }
@@ -208,8 +208,8 @@ struct SpooledSinkTests {
         #expect(collector.taken.count == kept + 120)
     }
 
-    /// Lines come while others are sent: head and tail go around the ring, and no line is torn or changes its place.
-    @Test func `a ring that goes round keeps order and content`() throws {
+    /// Lines are added while others are sent: head and tail wrap around, and no line is torn or changes its position.
+    @Test func `the ring buffer keeps order and content when it wraps around`() throws {
         let path = folder.path + "/ring"
         let file = try SpoolFile.create(path, capacity: 1000)
         var expected: [[UInt8]] = []
@@ -226,7 +226,7 @@ struct SpooledSinkTests {
         #expect(stat(path, &status) == 0 && status.st_size <= 1000 + 4096 && status.st_mode & 0o777 == 0o600)
     }
 
-    @Test func `a line that can never be taken is counted and the next goes on`() throws {
+    @Test func `a line that can never be sent is counted and the next one is tried`() throws {
         let collector = Collector()
         let sink = try sink(collector)
         collector.fail(.readerGone)
@@ -238,7 +238,7 @@ struct SpooledSinkTests {
     }
 
     @Test(arguments: [0, 8, 16, 40, 64, 72, 128, 4096, 4100, 4104, 4112, 4120])
-    func `a damaged file loses counted lines and nothing else`(offset: Int) throws {
+    func `a damaged spool file loses only counted lines`(offset: Int) throws {
         let gone = Collector()
         gone.fail(.readerGone)
         let first = try sink(gone)
@@ -251,7 +251,7 @@ struct SpooledSinkTests {
         try handle.close()
         let collector = Collector()
         let second = try sink(collector)
-        #expect(second.takeAbandonedLines() == 0, "none was taken by this one")
+        #expect(second.takeAbandonedLines() == 0, "this sink accepted no line")
         let lost = second.takeAbandonedNotices().reduce(0 as UInt64) { $0 + ($1.loss?.count ?? 0) }
         #expect(lost + UInt64(collector.taken.count) >= 1 && collector.taken.allSatisfy { (1...3).map(late).contains($0) })
         clock.advance(11)
@@ -259,7 +259,7 @@ struct SpooledSinkTests {
         #expect(collector.taken.last == line(4) && files.isEmpty)
     }
 
-    @Test func `a planted file or link is refused and left alone`() throws {
+    @Test func `a planted file or link is refused and not changed`() throws {
         let gone = Collector()
         gone.fail(.readerGone)
         let first = try sink(gone)
@@ -277,12 +277,12 @@ struct SpooledSinkTests {
     }
 
     @Test(arguments: [("/nonexistent/spool", "No such file or directory"), ("/dev/null", "Not a directory")])
-    func `a folder that cannot be is an error`(folder: String, reason: String) {
+    func `a folder that cannot be used is an error`(folder: String, reason: String) {
         let error = #expect(throws: SinkError.self) { try SpooledSink(Collector(), SpoolSettings(folder: folder)) }
         #expect(error?.description == "cannot open \(folder): lines cannot be kept in that folder: \(reason)")
     }
 
-    @Test(arguments: RecordFormat.all) func `a late line is a whole line with a mark`(format: RecordFormat) throws {
+    @Test(arguments: RecordFormat.all) func `a late line is a complete line with a mark`(format: RecordFormat) throws {
         var encoder = RecordEncoder(context: Sample.context, format: format)
         for isNotice in [false, true] {
             let notice = Notice.dropped(
@@ -313,7 +313,7 @@ struct SpooledSinkTests {
         OTLPSink(name: "otlp:test", rule: OTLPRetryRule()) { transport }
     }
 
-    /// The sink counts what its destination gave up when it is asked.
+    /// The sink counts lines that its destination gave up only when it is queried.
     private func until(_ sink: SpooledSink, _ condition: () -> Bool) -> Bool {
         eventually {
             _ = sink.takeAbandonedLines()
@@ -321,7 +321,7 @@ struct SpooledSinkTests {
         }
     }
 
-    @Test func `requests that may pass later are kept and made again`() throws {
+    @Test func `requests that may succeed later are kept and sent again`() throws {
         let transport = HeldTransport()
         let sink = try sink(otlp(transport))
         for number in 1...3 { try sink.put(request(number...number, late: false) + "\n") }
@@ -332,7 +332,7 @@ struct SpooledSinkTests {
         #expect(sink.takeAbandonedLines() == 0 && transport.bodies.count == 1)
         clock.advance(2)
         #expect(until(sink) { transport.bodies.count == 2 })
-        // On disk until it is known that they arrived.
+        // The requests are on disk until it is known that they arrived.
         #expect(sink.keptLines == 3 && sink.unsettledLines == 3)
         #expect(
             until(sink) {
@@ -345,7 +345,7 @@ struct SpooledSinkTests {
         #expect((1...3).allSatisfy { sent.contains("\"n\":\($0)") } && sent.contains("lagmonitor.late"))
     }
 
-    @Test func `what the receiver does not want is counted`() throws {
+    @Test func `requests that the receiver rejects are counted as lost`() throws {
         let transport = HeldTransport()
         let sink = try sink(otlp(transport))
         try sink.put(request(1...1, late: false) + "\n")
@@ -358,7 +358,7 @@ struct SpooledSinkTests {
         #expect(lost == 1 && sink.keptLines == 0 && files.isEmpty)
     }
 
-    @Test func `at the end what is on its way is kept`() throws {
+    @Test func `requests in progress are kept on close`() throws {
         let transport = HeldTransport()
         let first = try sink(otlp(transport))
         for number in 1...3 { try first.put(request(number...number, late: false) + "\n") }
@@ -377,7 +377,7 @@ struct SpooledSinkTests {
         #expect((1...3).allSatisfy { sent.contains("\"n\":\($0)") })
     }
 
-    @Test func `a full queue goes to disk in order`() throws {
+    @Test func `a full queue is written to disk in order`() throws {
         let transport = HeldTransport()
         let sink = try sink(otlp(transport))
         for number in 0...OTLPSink.capacity { try sink.put(request(number...number, late: false) + "\n") }
@@ -392,7 +392,7 @@ struct SpooledSinkTests {
         let numbers = transport.bodies.joined().split(separator: "\"n\":").dropFirst()
             .compactMap { Int($0.prefix { $0.isNumber }) }
         let all = Array(0...OTLPSink.capacity)
-        // The first request may have been on its way when its line was taken back.
+        // The first request may already have been sent when its line was taken back.
         #expect(numbers == all || numbers == [0] + all)
     }
 }

@@ -3,7 +3,7 @@ import LagOutput
 import Testing
 
 struct StallIDTests {
-    @Test func `example of the standard`() {
+    @Test func `the example of RFC 9562 is reproduced`() {
         // RFC 9562, appendix A.6: 017F22E2-79B0-7CC3-98C4-DC0C0C07398F at 2022-02-22 14:22:22 -05:00.
         let id = StallID(
             startRealtimeNanoseconds: 1_645_557_742_000_000_000,
@@ -15,7 +15,7 @@ struct StallIDTests {
         #expect(UUID(uuidString: id.description) != nil)
     }
 
-    @Test func `version and variant stand whatever the random bits`() {
+    @Test func `version and variant are set for any random bits`() {
         for (high, low) in [(UInt64.min, UInt64.min), (.max, .max)] {
             let text = Array(StallID(startRealtimeNanoseconds: Sample.start, randomHigh: high, randomLow: low).description)
             #expect(text[14] == "7")
@@ -23,14 +23,14 @@ struct StallIDTests {
         }
     }
 
-    @Test func `later stalls sort later as text and as value`() {
+    @Test func `later stalls have greater IDs as text and as value`() {
         let early = StallID(startRealtimeNanoseconds: 1_000_000, randomHigh: .max, randomLow: .max)
         let late = StallID(startRealtimeNanoseconds: 2_000_000, randomHigh: 0, randomLow: 0)
         #expect(early < late)
         #expect(early.description < late.description)
     }
 
-    @Test func `text is read back`() {
+    @Test func `an ID is parsed from its text`() {
         var generator = SystemRandomNumberGenerator()
         let id = StallID(startRealtimeNanoseconds: Sample.start, using: &generator)
         #expect(StallID(id.description) == id)
@@ -43,9 +43,9 @@ struct StallIDTests {
         "017f22e2-79b0-4cc3-98c4-dc0c0c07398f", "017f22e2-79b0-7cc3-18c4-dc0c0c07398f",
         "017f22e279b0-7cc3-98c4-dc0c0c07398f-", "017f22e2-79b0-7cc3-98c4-dc0c0c07398g",
     ])
-    func `other text is refused`(text: String) { #expect(StallID(text) == nil) }
+    func `other texts are refused as IDs`(text: String) { #expect(StallID(text) == nil) }
 
-    @Test func `time before 1970 counts as 1970`() {
+    @Test func `a time before 1970 counts as 1970`() {
         #expect(StallID(startRealtimeNanoseconds: -1, randomHigh: 0, randomLow: 0).milliseconds == 0)
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import LagMonitorDelivery
 @testable import LagOutput
 
-/// A listener of the test's own.
+/// A listener for tests.
 private final class Listener {
     let address: StreamAddress
     private let descriptor: Int32
@@ -48,16 +48,16 @@ private final class Listener {
 
     deinit { close(descriptor) }
 
-    /// Of a listener on the loopback interface.
+    /// The endpoint of a listener on the loopback interface.
     var socketName: SocketEndpoint {
         guard case .tcp(let host, let port) = address else { preconditionFailure("not TCP") }
         return SocketEndpoint.all(ofHost: host, port: port)[0]
     }
 
-    /// The next connection, waited for up to ten seconds.
+    /// Waits up to ten seconds for the next connection.
     func accept() throws -> Connection {
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        try #require(poll(&entry, 1, 10_000) > 0, "nobody connects")
+        try #require(poll(&entry, 1, 10_000) > 0, "no connection")
         let accepted = Glibc.accept(descriptor, nil, nil)
         try #require(accepted >= 0)
         _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
@@ -76,7 +76,7 @@ private final class Connection: Sendable {
     init(_ descriptor: Int32) { self.descriptor = descriptor }
     deinit { Glibc.close(descriptor) }
 
-    /// What comes until there was nothing for `milliseconds`, or the end.
+    /// Reads until nothing arrives for `milliseconds`, or until the end.
     func read(quiet milliseconds: Int32 = 100) -> String {
         var text: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -89,7 +89,7 @@ private final class Connection: Sendable {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Sends no more, but reads on.
+    /// Shuts down sending, but keeps reading.
     func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     func send(_ text: String) {
@@ -101,7 +101,7 @@ private final class Connection: Sendable {
         }
     }
 
-    /// The next whole line, waited for.
+    /// Waits for the next complete line.
     func readLine() -> String {
         var text: [UInt8] = []
         var byte: UInt8 = 0
@@ -114,7 +114,7 @@ private final class Connection: Sendable {
 private func line(_ letter: Character, _ count: Int) -> String { String(repeating: letter, count: count - 1) + "\n" }
 
 struct StreamSinkTests {
-    /// Tries again at once.
+    /// Retries immediately.
     private let impatient = RetryDelay(firstNanoseconds: 0, longestNanoseconds: 0)
 
     private func sink(_ address: StreamAddress, timeout: Duration = .milliseconds(50)) throws -> StreamSink {
@@ -125,7 +125,7 @@ struct StreamSinkTests {
         kind == "unix" ? try Listener(unix: scratch.path + "/s") : try Listener()
     }
 
-    @Test func `a unix reader that ended its sending is still there`() throws {
+    @Test func `a Unix reader that has shut down its sending side is still connected`() throws {
         let scratch = try ScratchDirectory()
         let listener = try Listener(unix: scratch.path + "/s")
         let sink = try sink(listener.address)
@@ -137,8 +137,8 @@ struct StreamSinkTests {
         #expect(!listener.hasConnection)
     }
 
-    /// The first address takes no connection and does not refuse one either, as where packets are thrown away.
-    @Test func `an address that does not answer leaves time for the next`() throws {
+    /// The first address neither accepts nor refuses a connection, like a host whose packets are dropped.
+    @Test func `an address that does not answer leaves time for the next one`() throws {
         let full = try Listener(backlog: 0)
         let good = try Listener()
         var descriptors: [Int32] = []
@@ -171,7 +171,7 @@ struct StreamSinkTests {
         #expect(try listener.accept().readLine() == "d\n")
     }
 
-    @Test(arguments: ["unix", "tcp"]) func `a reader that closes is noticed and the next connection gets the line`(kind: String)
+    @Test(arguments: ["unix", "tcp"]) func `a closed connection is detected and the next connection gets the line`(kind: String)
         throws
     {
         let scratch = try ScratchDirectory()
@@ -181,13 +181,13 @@ struct StreamSinkTests {
         var connection: Connection? = try listener.accept()
         #expect(connection?.readLine() == "a\n")
         connection = nil
-        // The first line after that, not the second: nothing is lost.
+        // The first line after that is sent, so nothing is lost.
         try sink.put("b\n")
         #expect(try listener.accept().readLine() == "b\n")
         #expect(sink.takeAbandonedLines() == 0)
     }
 
-    @Test func `a reader that is not there costs the line and comes later`() throws {
+    @Test func `a missing reader costs the line and can connect later`() throws {
         let scratch = try ScratchDirectory()
         let path = scratch.path + "/s"
         let sink = try sink(.unix(path: path))
@@ -197,7 +197,7 @@ struct StreamSinkTests {
         #expect(try listener.accept().readLine() == "b\n")
     }
 
-    @Test func `between the tries a line does not even try`() throws {
+    @Test func `no connection is tried during the retry delay`() throws {
         let scratch = try ScratchDirectory()
         let path = scratch.path + "/s"
         let delay = RetryDelay(firstNanoseconds: 3_600_000_000_000, longestNanoseconds: 3_600_000_000_000)
@@ -206,18 +206,18 @@ struct StreamSinkTests {
         let listener = try Listener(unix: path)
         #expect(throws: SinkError(.readerGone, path: sink.name)) { try sink.put("b\n") }
         #expect(!listener.hasConnection)
-        // Somebody asks for it.
+        // Reopening is requested.
         try sink.reopen()
         try sink.put("c\n")
         #expect(try listener.accept().readLine() == "c\n")
     }
 
-    /// A part of a line and then the next line would be one damaged line, and a silent one.
-    @Test(arguments: ["unix", "tcp"]) func `a line that went halfway is finished first`(kind: String) async throws {
+    /// Part of a line followed by the next line would be one damaged line, without notice.
+    @Test(arguments: ["unix", "tcp"]) func `a partly sent line is finished first`(kind: String) async throws {
         let scratch = try ScratchDirectory()
         let listener = try listener(kind, scratch)
         let sink = try sink(listener.address)
-        // More than the kernel's buffers hold, unread.
+        // More than the kernel's buffers hold; the reader does not read.
         let long = line("a", 16 << 20)
         try sink.put(long)
         let connection = try listener.accept()
@@ -236,7 +236,9 @@ struct StreamSinkTests {
         #expect(sink.takeAbandonedLines() == 0)
     }
 
-    @Test(arguments: ["unix", "tcp"]) func `a line whose reader went away halfway is counted and the next is whole`(kind: String)
+    @Test(arguments: ["unix", "tcp"]) func `a line whose reader disconnected halfway is counted and the next one is complete`(
+        kind: String
+    )
         throws
     {
         let scratch = try ScratchDirectory()
@@ -251,7 +253,7 @@ struct StreamSinkTests {
         #expect(try listener.accept().readLine() == "b\n")
     }
 
-    @Test func `the shutdowns deadline ends a wait`() throws {
+    @Test func `the shutdown deadline ends a wait`() throws {
         let scratch = try ScratchDirectory()
         let listener = try Listener(unix: scratch.path + "/s")
         let sink = try sink(listener.address, timeout: .seconds(3600))
@@ -262,8 +264,8 @@ struct StreamSinkTests {
         #expect(sink.takeAbandonedLines() == 1)
     }
 
-    /// What a reader says cannot fill up the socket, and is no end of the connection.
-    @Test func `what the reader sends is thrown away`() throws {
+    /// Data from a reader cannot fill up the socket, and does not end the connection.
+    @Test func `data from the reader is discarded`() throws {
         let scratch = try ScratchDirectory()
         let listener = try Listener(unix: scratch.path + "/s")
         let sink = try sink(listener.address)
@@ -282,19 +284,19 @@ struct StreamSinkTests {
         (.tcp(host: "", port: 1), EINVAL), (.unix(path: ""), EINVAL),
         (.unix(path: String(repeating: "p", count: 108)), ENAMETOOLONG),
     ])
-    func `an address that cannot be is refused`(address: StreamAddress, code: Int32) {
+    func `an invalid address is refused`(address: StreamAddress, code: Int32) {
         #expect(throws: SinkError(.cannotOpen, path: "\(address)", code: code)) { try StreamSink(address) }
     }
 
-    @Test(arguments: ["a b", "::zz", "1.2.3.400", "a..b"]) func `what is neither a name nor an address is refused`(
+    @Test(arguments: ["a b", "::zz", "1.2.3.400", "a..b"]) func `a host that is neither a name nor an address is refused`(
         host: String
     ) {
         let error = #expect(throws: SinkError.self) { try StreamSink(.tcp(host: host, port: 1)) }
         #expect(error?.code == EINVAL && error?.description.contains("neither a host's name") == true)
     }
 
-    /// Nothing is looked up before the first line.
-    @Test func `a host that is not known yet is no error`() throws {
+    /// The host is not looked up before the first line.
+    @Test func `an unknown host is not an error before the first line`() throws {
         #expect(try StreamSink(.tcp(host: "nowhere.invalid", port: 9)).name == "tcp:nowhere.invalid:9")
     }
 
@@ -312,7 +314,7 @@ struct StreamSinkTests {
         }
     }
 
-    @Test func `a lookup without an answer costs the time-out and its late answer is used`() throws {
+    @Test func `a slow lookup costs the time-out and its late answer is used`() throws {
         let listener = try Listener()
         let name = listener.socketName
         let gate = DispatchSemaphore(value: 0)
@@ -331,7 +333,7 @@ struct StreamSinkTests {
         #expect(questions.withLock { $0 } == 1)
     }
 
-    @Test func `addresses read as the settings spell them`() {
+    @Test func `addresses are written as in the settings`() {
         #expect("\(StreamAddress.tcp(host: "::1", port: 9))" == "tcp:[::1]:9")
         #expect("\(StreamAddress.tcp(host: "localhost", port: 9))" == "tcp:localhost:9")
         #expect("\(StreamAddress.unix(path: "/a"))" == "unix:/a")
@@ -339,7 +341,7 @@ struct StreamSinkTests {
 }
 
 struct RetryDelayTests {
-    @Test func `the delay doubles up to the longest and begins anew`() {
+    @Test func `the retry delay doubles up to the maximum and can be reset`() {
         var delay = RetryDelay(firstNanoseconds: 100, longestNanoseconds: 350)
         #expect(delay.allows(at: 0))
         var next: [UInt64] = []

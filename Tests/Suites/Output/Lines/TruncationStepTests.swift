@@ -1,13 +1,13 @@
 import LagOutput
 import Testing
 
-/// What of a record gives way when its line would be too long, and in what order.
+/// Which parts of a record are removed if its line is too long, and in which order.
 struct TruncationStepTests {
-    /// How much of a record is in its line.
+    /// The parts of a record that are in its line.
     private struct Kept: Equatable {
         var frames: Int
         var functions: Int
-        /// Frames of each thread of the lock.
+        /// The number of frames for each thread of the lock.
         var ownerFrames: [Int]
         var bytes: Int
     }
@@ -38,7 +38,7 @@ struct TruncationStepTests {
         let owner = parsed["lock_owner"] as? [String: Any]
         let owners = [owner].compactMap(\.self) + (parsed["lock_chain"] as? [[String: Any]] ?? [])
         #expect(parsed["frames_total"] as? Int == record.frames.count)
-        // What is kept is the part next to the leaf.
+        // The kept frames are those next to the leaf.
         #expect(frames.compactMap { $0["symbol"] as? String } == (0..<frames.count).map { "Shop.Frame\($0).run" })
         return Kept(
             frames: frames.count,
@@ -50,13 +50,13 @@ struct TruncationStepTests {
 
     private static let whole = 1_000_000
 
-    @Test func `with room everything is there`() throws {
+    @Test func `a line with enough space contains everything`() throws {
         let kept = try Self.kept(Self.record(frames: 30, owners: 2), limit: Self.whole)
         #expect(kept.frames == 30 && kept.functions == 30)
         #expect(kept.ownerFrames == [LineLimits.maximumOwnerFrames, LineLimits.maximumOwnerFrames])
     }
 
-    @Test func `full names go first and all at once`() throws {
+    @Test func `full function names are removed first and all together`() throws {
         let record = Self.record(frames: 30, owners: 2)
         let full = try Self.kept(record, limit: Self.whole).bytes
         let kept = try Self.kept(record, limit: full - 1)
@@ -64,14 +64,14 @@ struct TruncationStepTests {
         #expect(kept.ownerFrames == [8, 8])
     }
 
-    @Test func `without owners full names go before frames`() throws {
+    @Test func `full function names are removed before frames even without lock owners`() throws {
         let record = Self.record(frames: 10, owners: 0)
         let full = try Self.kept(record, limit: Self.whole).bytes
         let kept = try Self.kept(record, limit: full - 1)
         #expect(kept.frames == 10 && kept.functions == 0)
     }
 
-    @Test func `then frames near the root down to sixteen`() throws {
+    @Test func `next, frames near the root are removed down to sixteen`() throws {
         let record = Self.record(frames: 30, owners: 2)
         var plain = record
         for index in plain.frames.indices { plain.frames[index].function = nil }
@@ -84,7 +84,7 @@ struct TruncationStepTests {
         #expect(try Self.kept(record, limit: sixteen).ownerFrames == [8, 8])
     }
 
-    @Test func `then the owners frames down to three`() throws {
+    @Test func `next, frames of lock owners are removed down to three`() throws {
         let record = Self.record(frames: 30, owners: 2)
         var sixteen = record
         sixteen.frames = record.frames.prefix(16).map {
@@ -94,19 +94,19 @@ struct TruncationStepTests {
         }
         let kept = try Self.kept(record, limit: try Sample.line(sixteen, limit: Self.whole).utf8.count - 1)
         #expect(kept.ownerFrames == [3, 3])
-        // What they gave up is the stack's.
+        // The stack uses the space of the removed frames.
         #expect(kept.frames > 16)
     }
 
-    /// Whatever the limit, each step is taken only when the one before does not do.
-    @Test func `more room never shows less`() throws {
+    /// For any limit, a step is taken only if the previous one is not sufficient.
+    @Test func `more space never shows less`() throws {
         let record = Self.record(frames: 40, owners: 3)
         var stages: [Int] = []
         for limit in stride(from: 1024, through: 20_000, by: 61) {
             let kept = try Self.kept(record, limit: limit)
             let stage =
                 switch (kept.functions, kept.ownerFrames) {
-                // In the shortest lines no optional field is left.
+                // The shortest lines have no optional field.
                 case (0, []), (0, [0]), (0, [0, 0, 0]): 0
                 case (0, [3, 3, 3]): 1
                 case (0, [8, 8, 8]): 2
@@ -121,8 +121,8 @@ struct TruncationStepTests {
         #expect(stages == stages.sorted() && Set(stages) == [0, 1, 2, 3])
     }
 
-    @Test func `few frames are enough where there are no more`() throws {
-        // Five frames are all there are: the owners keep theirs as long as the five fit.
+    @Test func `a stack of few frames is kept complete`() throws {
+        // The stack has only five frames: the owners keep theirs as long as the five fit.
         let record = Self.record(frames: 5, owners: 1)
         var plain = record
         for index in plain.frames.indices { plain.frames[index].function = nil }
@@ -132,7 +132,7 @@ struct TruncationStepTests {
         #expect(try Self.kept(record, limit: room - 1).frames == 5)
     }
 
-    @Test func `frames of a deadlocks threads give way too`() throws {
+    @Test func `frames of the threads in a deadlock are removed too`() throws {
         var record = Self.record(frames: 20, owners: 1)
         record.evidence.lockCycle = (0..<3).map {
             StallRecord.LockOwner(threadID: Int32($0), waitsFor: 1, frames: (0..<12).map(Sample.frame))
@@ -143,8 +143,8 @@ struct TruncationStepTests {
         #expect(try #require(parsed["frames"] as? [Any]).count >= 5)
     }
 
-    /// Who is to blame is worth more than a frame.
-    @Test func `the shortest line still says why and who`() throws {
+    /// The culprit is more important than a frame.
+    @Test func `the shortest line still contains cause, culprit and lock owner`() throws {
         var record = Self.record(frames: 20, owners: 1)
         record.message = "main was stalled for 300 ms, waiting for a lock held by thread 50 'owner-0' in Shop.checkOut"
         record.cause = .lock
@@ -160,12 +160,12 @@ struct TruncationStepTests {
             #expect(parsed["culprit"] as? String == "Shop.checkOut" && parsed["lock_kind"] as? String == "mutex", "\(limit)")
             #expect(parsed["blocked_ms"] as? Double == 300 && parsed["message"] as? String == record.message, "\(limit)")
             #expect((parsed["lock_owner"] as? [String: Any])?["thread_name"] as? String == "owner-0", "\(limit)")
-            // A tree does not push out the frame that it is about.
+            // A sample tree does not displace the leaf frame.
             #expect(!(parsed["frames"] as? [Any] ?? []).isEmpty || parsed["sample_tree"] == nil, "\(limit)")
         }
     }
 
-    @Test func `inlined frames are not in the total`() throws {
+    @Test func `inlined frames do not count in the total`() throws {
         var record = Sample.record(frames: 3)
         record.frames[0].inlined = true
         record.framesTotal = 2
