@@ -23,13 +23,13 @@ struct AccuracyLineTests {
         return AccuracyLine(condition: condition, detector: detector, score: Score(truths: [truth], detections: detections ?? []))
     }
 
-    @Test func `the fields stand in their order`() {
+    @Test func `the fields of a line have a fixed order`() {
         let start =
             "accuracy calm detector=lagmonitor injected=1 above=1 recall=1.0000 false=0 duration_err_p50_ms=0.500 duration_err_p99_ms=0.500 latency_p99_ms=1.000 "
         #expect(line(.calm, found: 300_500).text.hasPrefix(start))
     }
 
-    @Test func `what was not measured is a dash`() {
+    @Test func `a missing measurement is written as a dash`() {
         #expect(
             line(.calm, found: nil).text.contains(
                 "recall=0.0000 false=0 duration_err_p50_ms=- duration_err_p99_ms=- latency_p99_ms=- "
@@ -37,7 +37,7 @@ struct AccuracyLineTests {
         )
     }
 
-    @Test func `a target is missed by a miss by a false record and by a bad duration`() {
+    @Test func `a target is missed by a missed stall, a false record or a wrong duration`() {
         #expect(line(.calm, found: 301_000).missedTargets.isEmpty)
         #expect(line(.calm, found: 301_001).missedTargets == ["duration_err_p99_ms <= 1"])
         #expect(line(.starved, found: 350_000).missedTargets.isEmpty)
@@ -45,7 +45,7 @@ struct AccuracyLineTests {
         #expect(line(.calm, detector: "semaphore_watchdog", found: nil).missedTargets.isEmpty)
     }
 
-    @Test func `the table has a row a line`() {
+    @Test func `the table has one row per line`() {
         let table = AccuracyTable(lines: [line(.calm, found: 300_500)], sentence: "Made here.").text
         #expect(table.contains("| calm | `lagmonitor` | 1 of 1 | 1.0000 | 1.0000 / - | 0 | 0 | 0.500 / 0.500 ms | 1.000 ms |"))
         #expect(table.hasSuffix("\n\nMade here.\n"))

@@ -7,13 +7,13 @@ import Testing
 struct InjectionPlanTests {
     private let plan = InjectionPlan(seed: 1, condition: .calm, count: 200)
 
-    @Test func `a seed always makes the same plan and another one another`() {
+    @Test func `a seed always gives the same plan and another seed a different one`() {
         #expect(plan.stalls == InjectionPlan(seed: 1, condition: .calm, count: 200).stalls)
         #expect(plan.stalls != InjectionPlan(seed: 2, condition: .calm, count: 200).stalls)
         #expect(plan.stalls != InjectionPlan(seed: 1, condition: .busy, count: 200).stalls)
     }
 
-    @Test func `the streams of conditions and purposes have nothing in common`() {
+    @Test func `the random streams of conditions and purposes are distinct`() {
         var seen: Set<UInt64> = []
         for condition in Condition.allCases {
             for purpose: UInt64 in 0...2 {
@@ -24,14 +24,14 @@ struct InjectionPlanTests {
         #expect(seen.count == 5 * 3 * 2000)
     }
 
-    @Test func `every kind is there equally often`() {
+    @Test func `every kind of stall is equally frequent`() {
         let counts = Dictionary(grouping: plan.stalls, by: \.kind).mapValues(\.count)
         #expect(counts.count == 10)
         #expect(counts.values.allSatisfy { $0 == 20 })
         #expect(Set(WorkloadKind.allCases).subtracting(counts.keys) == [.short, .idle])
     }
 
-    @Test func `lengths lie between twenty milliseconds and three seconds with many near the threshold`() {
+    @Test func `lengths are between 20 ms and 3 s with many near the threshold`() {
         let lengths = plan.stalls.filter { $0.kind != .starve }.map(\.lengthMilliseconds)
         #expect(lengths.allSatisfy { (20...3000).contains($0) })
         #expect(lengths.count { (110...260).contains($0) } >= 50)
@@ -39,13 +39,13 @@ struct InjectionPlanTests {
         #expect(lengths.contains { $0 > 1500 })
     }
 
-    @Test func `starvations lie around their own threshold`() {
+    @Test func `starvation lengths are around the starvation threshold`() {
         let lengths = plan.stalls.filter { $0.kind == .starve }.map(\.lengthMilliseconds)
         #expect(lengths.contains { $0 < 1000 })
         #expect(lengths.contains { $0 > 1050 })
     }
 
-    @Test func `every place is there`() {
+    @Test func `every place of the loop is used`() {
         #expect(Set(plan.stalls.map(\.place)) == Set(Place.allCases))
     }
 

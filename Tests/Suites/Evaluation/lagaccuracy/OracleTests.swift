@@ -7,9 +7,9 @@ import Testing
 
 @testable import lagaccuracy
 
-/// The target's own readings, on a real loop.
+/// The target's own measurements, on a real loop.
 @Suite(.serialized) struct OracleTests {
-    /// Runs `body` on a loop with an oracle, and returns what that saw.
+    /// Runs `body` with a loop and an oracle, and returns what the oracle recorded.
     private func observe(_ body: (KeepAliveThread, Oracle) throws -> Void) throws -> TargetReport {
         let thread = try KeepAliveThread(name: "oracle")
         let oracle = Oracle()
@@ -26,16 +26,16 @@ import Testing
 
     private let stall = PlannedStall(kind: .sleep, place: .perform, lengthMilliseconds: 200, gapMilliseconds: 0)
 
-    @Test func `what was not injected is a gap`() throws {
+    @Test func `a stall that was not injected is recorded as a gap`() throws {
         let report = try observe { thread, _ in try thread.loop.performAndWait { sleepUntil(.now + .milliseconds(200)) } }
         #expect(report.injected.isEmpty)
         #expect(report.gaps.contains { $0.end - $0.begin >= 200_000_000 })
     }
 
-    @Test func `sleep is no gap and not wakeful`() throws {
+    @Test func `sleep is neither a gap nor an awake period`() throws {
         var asleep: UInt64 = 0
         let report = try observe { _, _ in
-            // Longer than what counts of either.
+            // Longer than the minimum of both.
             sleepUntil(.now + .milliseconds(1100))
             asleep = MonotonicTime.now.nanoseconds
         }
@@ -43,7 +43,7 @@ import Testing
         #expect(!report.awakePeriods.contains { $0.begin < asleep && asleep < $0.end })
     }
 
-    @Test func `the time before the loop runs and after it has ended is not its own`() throws {
+    @Test func `time before and after the run of the loop is not recorded`() throws {
         let oracle = Oracle()
         let done = DispatchSemaphore(value: 0)
         let times = Mutex((begin: UInt64(0), end: UInt64(0)))
@@ -59,7 +59,7 @@ import Testing
         }
         thread.start()
         done.wait()
-        // Longer than what counts.
+        // Longer than the minimum.
         sleepUntil(.now + .milliseconds(1100))
         var report = TargetReport()
         oracle.harvest(into: &report)
@@ -68,7 +68,7 @@ import Testing
         #expect(report.awakePeriods.allSatisfy { $0.begin >= begin && $0.end <= end })
     }
 
-    @Test func `an injected stall is read from inside and from outside`() throws {
+    @Test func `an injected stall is measured from inside and from outside`() throws {
         let report = try observe { thread, oracle in
             try thread.loop.performAndWait {
                 oracle.begin(stall)
@@ -81,11 +81,11 @@ import Testing
         #expect(seen.end - seen.begin >= 200_000_000)
         #expect(seen.before <= seen.begin)
         #expect(seen.after >= seen.end)
-        // It is not reported a second time.
+        // It is not recorded a second time as a gap.
         #expect(!report.gaps.contains { $0.begin < seen.end && seen.begin < $0.end })
     }
 
-    @Test func `a stall in the observer of before waiting is work and the sleep after it is not`() throws {
+    @Test func `a stall in the before-waiting observer is work and the following sleep is not`() throws {
         var asleep: UInt64 = 0
         let report = try observe { thread, oracle in
             let observer = RunLoopObserver(activities: .beforeWaiting, repeats: false, order: 1000) { _, _ in
@@ -98,12 +98,12 @@ import Testing
             asleep = MonotonicTime.now.nanoseconds
         }
         let seen = try #require(report.injected.first)
-        // The reading after it comes before the sleep, not after.
+        // The reading after the stall is before the sleep.
         #expect(seen.after < asleep)
         #expect(!report.gaps.contains { $0.begin < asleep && asleep < $0.end })
     }
 
-    @Test func `a loop that does not get to sleep is wakeful`() throws {
+    @Test func `a loop that never sleeps has an awake period`() throws {
         let report = try observe { thread, _ in
             let loop = thread.loop
             let chain = CallbackChain { work in loop.perform(work) }
@@ -115,7 +115,7 @@ import Testing
     }
 }
 
-/// Opens once.
+/// A gate that opens once.
 private final class RunLoopGate: Sendable {
     private let semaphore = RealtimeSemaphore(isFaked: true)
 

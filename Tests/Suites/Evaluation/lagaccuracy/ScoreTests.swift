@@ -36,7 +36,7 @@ struct ScoreTests {
         )
     }
 
-    @Test func `a stall that was found is recalled with its error and latency`() {
+    @Test func `a detected stall counts for recall, with its duration error and latency`() {
         let score = Score(truths: [truth(1000, 300)], detections: [detection(1000, 302)])
         #expect(score.recall == 1)
         #expect(score.falseCount == 0)
@@ -44,7 +44,7 @@ struct ScoreTests {
         #expect(score.latencies == [10 * Self.ms])
     }
 
-    @Test func `a finding that overlaps nothing is false and the stall is missed`() {
+    @Test func `a detection without overlap is false and the stall is missed`() {
         let score = Score(truths: [truth(1000, 300)], detections: [detection(1300, 200)])
         #expect(score.recall == 0)
         #expect(score.falseCount == 1)
@@ -53,27 +53,27 @@ struct ScoreTests {
         #expect(score.unfounded.count == 1)
     }
 
-    @Test func `two findings of one stall are one too many`() {
+    @Test func `a second detection of the same stall is false`() {
         let score = Score(truths: [truth(1000, 600)], detections: [detection(1000, 200), detection(1210, 390)])
         #expect(score.recall == 1)
         #expect(score.falseCount == 1)
         #expect(score.repeats == 1)
     }
 
-    @Test func `the second line of a finding is one too many as well`() {
+    @Test func `repeated lines of a detection are false`() {
         let score = Score(truths: [truth(1000, 600)], detections: [detection(1000, 600, repeats: 2)])
         #expect(score.recall == 1)
         #expect(score.falseCount == 2)
         #expect(score.repeats == 2)
     }
 
-    @Test func `one finding over two stalls misses one of them`() {
+    @Test func `one detection over two stalls misses one of them`() {
         let score = Score(truths: [truth(1000, 200), truth(1220, 300)], detections: [detection(1000, 520)])
         #expect(score.aboveFound == 1)
         #expect(score.missed.map(\.begin) == [1000 * Self.ms])
     }
 
-    @Test func `a finding of a stall below the threshold is false`() {
+    @Test func `a detection of a stall below the threshold is false`() {
         let score = Score(truths: [truth(1000, 120)], detections: [detection(1000, 150)])
         #expect(score.falseCount == 1)
         #expect(score.below == 1)
@@ -82,7 +82,7 @@ struct ScoreTests {
     }
 
     @Test(arguments: [(148, 1, 1, 0), (149, 0, 0, 1), (150, 0, 0, 1), (199, 0, 0, 1)])
-    func `near the threshold a finding is right from a millisecond below`(
+    func `a detection is right from one millisecond below the threshold`(
         length: UInt64,
         falseCount: Int,
         below: Int,
@@ -95,21 +95,21 @@ struct ScoreTests {
         #expect(score.above == 0)
     }
 
-    @Test func `from one interval above the threshold it must be found`() {
+    @Test func `a stall must be detected from one interval above the threshold`() {
         #expect(Score(truths: [truth(1000, 199)], detections: []).recall == 1)
         #expect(Score(truths: [truth(1000, 200)], detections: []).recall == 0)
         #expect(Score(truths: [truth(1000, 1049, .starvation)], detections: []).recall == 1)
         #expect(Score(truths: [truth(1000, 1050, .starvation)], detections: []).recall == 0)
     }
 
-    @Test func `what the kernel added after the callout makes a finding true but not due`() {
+    @Test func `time that the kernel adds after the callout allows but does not require a detection`() {
         let score = Score(truths: [truth(1000, 140, seenLonger: 20)], detections: [detection(1000, 160)])
         #expect(score.falseCount == 0)
         #expect(score.above == 0)
         #expect(score.durationErrors == [20 * Self.ms])
     }
 
-    @Test func `the two troubles are not taken for each other`() {
+    @Test func `callout stalls and starvations are not confused`() {
         let starving = truth(1000, 1500, .starvation)
         let wrong = Score(truths: [starving], detections: [detection(1000, 1500, .callout)])
         #expect(wrong.recall == 0)
@@ -117,11 +117,11 @@ struct ScoreTests {
         let right = Score(truths: [starving], detections: [detection(1000, 1500, .starvation)])
         #expect(right.recall == 1)
         #expect(right.starvationRecall == 1)
-        // A detector that does not distinguish them may mean either.
+        // A detection without a type matches both.
         #expect(Score(truths: [starving], detections: [detection(1100, 300, nil)]).recall == 1)
     }
 
-    @Test func `what the kernel did must be found but is no measure of durations`() {
+    @Test func `a stall caused by the kernel must be detected but is not used for duration errors`() {
         let kernel = truth(1000, 300, injected: false)
         let score = Score(truths: [kernel], detections: [detection(1010, 250)])
         #expect(score.injected == 0)
@@ -131,12 +131,12 @@ struct ScoreTests {
         #expect(Score(truths: [kernel], detections: []).recall == 0)
     }
 
-    @Test func `a finding goes to the stall it overlaps most`() {
+    @Test func `a detection is assigned to the stall with the largest overlap`() {
         let score = Score(truths: [truth(1000, 200), truth(1210, 400)], detections: [detection(1190, 420)])
         #expect(score.missed.map(\.begin) == [1000 * Self.ms])
     }
 
-    @Test func `bounds that do not hold the truth are wrong by the distance`() {
+    @Test func `the error of bounds is their distance from the true duration`() {
         func error(_ bounds: ClosedRange<UInt64>?) -> UInt64? {
             var detection = detection(1000, 300)
             detection.bounds = bounds.map { $0.lowerBound * Self.ms...$0.upperBound * Self.ms }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import lagaccuracy
 
-/// The short form of the whole measurement, as `make test` runs it: every target holds.
+/// The short form of the complete measurement, as in `make test`: every target is met.
 @Suite(.serialized) struct ShortFormTests {
     private func run(_ arguments: [String]) throws -> (status: Int32, output: String, errors: String) {
         try Program.run(arguments, of: "lagaccuracy")
@@ -26,7 +26,7 @@ import Testing
     @Test(.timeLimit(.minutes(5))) func `every target holds in every condition`() throws {
         let stolen = Self.stolenMilliseconds
         let (status, output, errors) = try run(["--short"])
-        // What a hypervisor took of the machine is no thread's: the clocks go on, and no thread can know.
+        // Steal time of a hypervisor belongs to no thread: the clocks continue, and no thread notices.
         let taken = Double(Self.stolenMilliseconds - stolen)
         #expect(status == 0, "\(errors)")
         let lines = try output.split(separator: "\n").map(fields)
@@ -38,11 +38,11 @@ import Testing
             let facts = "\(condition.rawValue): \(values)\n\(errors)"
             #expect(values["injected"] == "\(InjectionPlan(shortFor: condition, seed: RunOptions.defaultSeed).stalls.count)")
             #expect(try #require(Int(values["above"] ?? "")) > 0, "\(facts)")
-            // What the loop and the watchdog waited for a processor is what a busy machine adds: next to nothing on a free one.
+            // The time that loop and watchdog waited for a processor is the error of a busy machine; it is small on an idle one.
             let delay = try #require(Double(values["run_delay_ms"] ?? ""), "\(facts)")
             #expect(values["recall_callout"] == "1.0000", "\(facts)")
-            // One of many short callbacks that waits longer than the threshold for a processor is a stall of its own, and ends the starvation
-            // around it: then one record is of that callback instead.
+            // If one of many short callbacks waits longer than the threshold for a processor, it is a separate stall and ends the
+            // starvation around it: then one record is about that callback instead.
             if values["recall"] != "1.0000" || values["false"] != "0" {
                 #expect(delay > Self.calloutThresholdMilliseconds && values["false"] == "1", "\(facts)")
             }
@@ -53,7 +53,7 @@ import Testing
 
     private static let calloutThresholdMilliseconds = 150.0
 
-    /// `steal` of /proc/stat (proc(5)), in ticks of 10 ms, all processors together.
+    /// `steal` in /proc/stat (proc(5)), counted in ticks of 10 ms, for all processors.
     private static var stolenMilliseconds: Int {
         let line = (try? String(contentsOfFile: "/proc/stat", encoding: .utf8))?.prefix { $0 != "\n" }
         let fields = line?.split(separator: " ") ?? []

@@ -30,7 +30,7 @@ struct TruthTests {
         return Truth.all(in: report, observedStops: observedStops)[0]
     }
 
-    @Test func `without stops the truth is what the callout read`() {
+    @Test func `without stops the truth is the time measured in the callout`() {
         let truth = truth()
         #expect((truth.least, truth.most, truth.longest) == (500 * Self.ms, 500 * Self.ms, 504 * Self.ms))
         #expect(truth.due == 1150 * Self.ms)
@@ -38,7 +38,7 @@ struct TruthTests {
         #expect(truth.label == "cpu in timer")
     }
 
-    @Test func `a stop is subtracted within what is known of it`() {
+    @Test func `a stop is subtracted with its uncertainty`() {
         let truth = truth(observedStops: [observedStop(1098, 1100, 1400, 1401)])
         #expect(truth.least == (500 - 303) * Self.ms)
         #expect(truth.most == (500 - 300) * Self.ms)
@@ -47,13 +47,13 @@ struct TruthTests {
         #expect(truth.due == 1450 * Self.ms)
     }
 
-    @Test func `a stop that only overlaps is subtracted by that part`() {
+    @Test func `only the overlapping part of a stop is subtracted`() {
         #expect(truth(observedStops: [observedStop(800, 800, 1100, 1100)]).most == 400 * Self.ms)
         #expect(truth(observedStops: [observedStop(1400, 1400, 2000, 2000)]).most == 400 * Self.ms)
         #expect(truth(observedStops: [observedStop(1500, 1500, 2000, 2000)]).most == 500 * Self.ms)
     }
 
-    @Test func `a stall that is nothing but a stop is not reported`() {
+    @Test func `a stall that consists only of a stop must not be reported`() {
         let truth = truth(observedStops: [observedStop(1001, 1002, 1480, 1481)])
         #expect(!truth.mayBeFound)
         #expect(!truth.mustBeFound)
@@ -72,7 +72,7 @@ struct TruthTests {
         #expect(truth.due == 2000 * Self.ms)
     }
 
-    @Test func `a gap between readings is the kernels`() {
+    @Test func `a gap between readings is attributed to the kernel`() {
         var report = TargetReport()
         report.gaps = [.init(begin: 100 * Self.ms, end: 400 * Self.ms)]
         let truth = Truth.all(in: report, observedStops: [])[0]
@@ -81,7 +81,7 @@ struct TruthTests {
         #expect(!Truth.all(in: report, observedStops: [observedStop(110, 110, 390, 390)])[0].mayBeFound)
     }
 
-    @Test func `time without sleep that one callout took is no starvation`() {
+    @Test func `awake time spent in one long callout is not a starvation`() {
         var report = TargetReport()
         func truth(inLongCallouts: UInt64) -> Truth {
             report.awakePeriods = [
@@ -93,7 +93,7 @@ struct TruthTests {
         #expect(!truth(inLongCallouts: 1500).mayBeFound)
     }
 
-    @Test func `a standstill is what two processors missed in common, but for their run delay`() {
+    @Test func `a standstill is the common gap of two processors without their run delay`() {
         func gap(_ begin: UInt64, _ end: UInt64, _ runDelay: UInt64 = 0) -> StandstillWatch.Gap {
             .init(begin: begin * Self.ms, end: end * Self.ms, runDelay: runDelay * Self.ms)
         }
@@ -107,7 +107,7 @@ struct TruthTests {
 struct DetectionTests {
     private static let ms: UInt64 = 1_000_000
 
-    @Test func `the semaphore watchdog's reports of one run are one detection with repeats`() {
+    @Test func `watchdog reports of one stall are one detection with repeats`() {
         let times: [(UInt64, UInt64)] = [(1150, 7), (1300, 7), (1450, 7), (3150, 9)]
         let detections = Detection.all(from: times.map { TargetReport.SemaphoreWatchdogReport(time: $0.0 * Self.ms, run: $0.1) })
         #expect(detections.map(\.start) == [1000 * Self.ms, 3000 * Self.ms])
@@ -116,7 +116,7 @@ struct DetectionTests {
         #expect(detections.allSatisfy { $0.stallType == nil })
     }
 
-    @Test func `time that is left out of the duration still lies between start and end`() {
+    @Test func `time excluded from the duration is between start and end`() {
         let monitorReport = TargetReport.MonitorReport(
             isStarvation: false,
             start: 100,
@@ -129,7 +129,7 @@ struct DetectionTests {
         #expect(detection.end == 350)
     }
 
-    @Test func `lines beyond begin and end are repeats`() {
+    @Test func `lines other than begin and end are repeats`() {
         let monitorReport = TargetReport.MonitorReport(isStarvation: true, start: 1, duration: 2, detected: 3, extraLines: 1)
         #expect(
             Detection.all(from: [monitorReport]) == [

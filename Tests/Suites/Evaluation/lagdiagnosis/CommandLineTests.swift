@@ -2,7 +2,7 @@ import Testing
 
 @testable import lagdiagnosis
 
-/// Tests that start the program: one at a time, because each takes the machine.
+/// Tests that start the program, one at a time, because each uses the whole machine.
 @Suite(.serialized) struct ProgramTests {}
 
 extension ProgramTests {
@@ -20,13 +20,13 @@ extension ProgramTests {
             #expect(errors.contains("allowed is 1 to 100"), "\(errors)")
         }
 
-        @Test func `the list names every scenario and runs none`() throws {
+        @Test func `the list option prints every scenario and runs none`() throws {
             let (status, output, _) = try Program.run(["--list"])
             #expect(status == 0)
             #expect(output.split(separator: "\n").map { String($0.prefix { $0 != ":" }) } == Corpus.scenarios.map(\.name))
         }
 
-        @Test func `repetitions count each`() throws {
+        @Test func `each repetition counts`() throws {
             let (status, output, _) = try Program.run(["--only", "usleep", "--repeat", "2", "--short"])
             #expect(status == 0)
             #expect(output.split(separator: "\n").last?.hasPrefix("diagnosis cause=2/2 culprit=") == true, "\(output)")

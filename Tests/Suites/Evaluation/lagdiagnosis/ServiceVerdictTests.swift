@@ -61,7 +61,7 @@ struct ServiceVerdictTests {
         (nil, nil, true, false),
         (nil, "GET /b", false, true),
     ])
-    func `a request is right, absent or wrong`(expected: String?, said: String?, isRight: Bool, isWrong: Bool) throws {
+    func `a request is right, missing or wrong`(expected: String?, said: String?, isRight: Bool, isWrong: Bool) throws {
         let verdict = verdict(scenario(request: expected), [try line(request: said)])
         #expect(verdict.requestIsRight == isRight)
         #expect(verdict.requestIsWrong == isWrong && verdict.isServiceFailure == isWrong)
@@ -74,13 +74,13 @@ struct ServiceVerdictTests {
         (["app.Cart.open", "app.Cart.pay"], false), (["app.Cart.pay"], false),
         (["app.Cart.pay", "app.Cart.other", "app.Cart.open"], false), ([], false),
     ])
-    func `callers are the program's functions in their order`(suspended: [String], isRight: Bool) throws {
+    func `callers are the functions of the program in order`(suspended: [String], isRight: Bool) throws {
         let scenario = scenario(callers: ["app.Cart.pay", "app.Cart.open"])
         #expect(verdict(scenario, [try line(suspended: suspended)]).callersAreRight == isRight)
         #expect(verdict(self.scenario(), [try line(suspended: suspended)]).callersAreRight == nil)
     }
 
-    @Test func `a record of another thread or time is not the stall's`() throws {
+    @Test func `a record of another thread or time does not belong to the stall`() throws {
         let others = [try line(thread: 8, duration: 900), try line(at: 9_000_000, duration: 900)]
         let missing = verdict(scenario(), others)
         #expect(missing.record == nil && missing.reports == (0, 2) && missing.isServiceFailure)
@@ -88,7 +88,7 @@ struct ServiceVerdictTests {
         #expect(found.record?.fields.durationMs == 600 && found.isReported && !found.isServiceFailure)
     }
 
-    @Test func `sums are a group's and a half's`() throws {
+    @Test func `sums are per group and per half`() throws {
         let verdicts = [
             verdict(scenario("a", request: "GET /a", callers: []), [try line(request: "GET /a")]),
             verdict(scenario("b", request: "GET /a", callers: ["app.f"]), [try line("app.Cart.show", request: "GET /b")]),
@@ -102,7 +102,7 @@ struct ServiceVerdictTests {
         #expect(summary.lines == [text])
     }
 
-    @Test func `a scenario without a service is no service's failure`() throws {
+    @Test func `a scenario without a service is not a service failure`() throws {
         let truth = LibraryTruth(part: .developed, callers: [], owner: nil, computes: true)
         let library = Scenario(named: "z", [.cpu], culprits: ["compress"], "computes", library: truth)
         #expect(!verdict(library, []).isServiceFailure)

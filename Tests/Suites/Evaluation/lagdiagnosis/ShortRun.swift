@@ -1,8 +1,8 @@
 import Foundation
 
-/// `lagdiagnosis --short --json`, run once for all tests that look at it.
+/// `lagdiagnosis --short --json`, run once for all tests that use it.
 enum ShortRun {
-    /// One scenario.
+    /// The verdict on one scenario.
     struct Verdict: Decodable, Sendable {
         let scenario: String
         let result: String
@@ -17,7 +17,7 @@ enum ShortRun {
 
         var isSkipped: Bool { result == "skipped" }
 
-        /// For the message of a failure.
+        /// The message of a failure.
         var text: String {
             let frames = (record?.frames ?? []).prefix(12).map { $0.symbol ?? "?" }
             return "\(scenario): expected \(expectedCauses) in \(expectedCulprits), said \(record?.cause ?? "-") in "

@@ -39,13 +39,13 @@ struct VerdictTests {
         #expect(verdict.text.hasPrefix("ok "))
     }
 
-    @Test func `a second expected answer is right too`() throws {
+    @Test func `a second expected answer is also right`() throws {
         let record = try line(cause: "syscall", culprit: "closure in lagdiagnosis.waitHere")
         #expect(Verdict(scenario: scenario, records: [record], truth: truth()).isRight)
     }
 
     @Test(arguments: [("cpu", "lagdiagnosis.waitHere"), ("lock", "lagdiagnosis.waitHereToo"), ("lock", nil)])
-    func `anything else is a miss that says what was expected and what was said`(cause: String, culprit: String?) throws {
+    func `any other answer is a miss with the expected and the given answer`(cause: String, culprit: String?) throws {
         let verdict = Verdict(scenario: scenario, records: [try line(cause: cause, culprit: culprit)], truth: truth())
         let miss = try #require(verdict.miss)
         #expect(miss.contains("cause lock or syscall"))
@@ -64,7 +64,7 @@ struct VerdictTests {
         #expect(Verdict(scenario: hang, records: [try line(phase: "end")], truth: nil).record == nil)
     }
 
-    @Test func `no record is a miss and a skipped scenario is not`() throws {
+    @Test func `a missing record is a miss, a skipped scenario is not`() throws {
         let missing = Verdict(scenario: scenario, records: [], truth: truth())
         let skipped = Verdict(scenario: scenario, missingResult: .skipped("no permission"))
         #expect(missing.miss?.contains("no record of phase 'end'") ?? false)
@@ -75,7 +75,7 @@ struct VerdictTests {
         #expect(!Summary(verdicts: [skipped]).isClean)
     }
 
-    @Test func `the sum of the shares counts within five percent`() throws {
+    @Test func `the sum of the shares may differ by five percent`() throws {
         let records = try [(300.0, 0.0, 290.0), (300.0, 0.0, 200.0), nil].map { try line(shares: $0) }
         let verdicts = records.map { Verdict(scenario: scenario, records: [$0], truth: truth(cpu: 298)) }
         let text = Summary(verdicts: verdicts).sharesText
@@ -83,7 +83,7 @@ struct VerdictTests {
         #expect(text.contains("cpu_error_max_ms=2.00"), "\(text)")
     }
 
-    @Test func `a stall is disturbed when others had its processor for more than a quarter`() {
+    @Test func `a stall is disturbed if others used its processor for more than a quarter of it`() {
         var truth = truth()
         truth.runDelayMs = 100
         #expect(!truth.isDisturbed)
@@ -95,7 +95,7 @@ struct VerdictTests {
         ("", false), (#""duration_min_ms":540.0,"duration_max_ms":601.0,"#, true),
         (#""duration_min_ms":590.0,"duration_max_ms":601.0,"#, false),
     ])
-    func `a record that does not know its duration is tried again`(bounds: String, isDurationUncertain: Bool) throws {
+    func `a run whose record has an uncertain duration is repeated`(bounds: String, isDurationUncertain: Bool) throws {
         let text = #"{\#(bounds)"phase":"end","mono_us":1,"duration_ms":601.0}"#
         #expect(
             Verdict(scenario: scenario, records: [try StallLine(text)], truth: truth()).isDurationUncertain == isDurationUncertain
@@ -109,7 +109,7 @@ struct VerdictTests {
         (#""duration_min_ms":500.0,"duration_ms":550.0,"duration_max_ms":598.9"#, false),
         (#""duration_min_ms":540.0,"duration_ms":610.0,"duration_max_ms":605.0"#, false),
     ])
-    func `bounds are right that hold the record's duration and the true one`(times: String, isRight: Bool?) throws {
+    func `bounds are right if they contain the recorded and the true duration`(times: String, isRight: Bool?) throws {
         let record = try StallLine("{\(times),\"phase\":\"end\",\"mono_us\":1}")
         let verdict = Verdict(scenario: scenario, records: [record], truth: truth())
         #expect(verdict.boundsAreRight == isRight)
@@ -117,14 +117,14 @@ struct VerdictTests {
         #expect(Summary(verdicts: [verdict]).sharesText.hasSuffix(" bounds_ok=\(right)/\(all)"))
     }
 
-    @Test func `a stall is mostly blocked when it neither ran nor could run for more than half of it`() {
+    @Test func `a stall is mostly blocked if the thread was not runnable for more than half of it`() {
         var truth = truth(cpu: 200)
         #expect(truth.isMostlyBlocked)
         truth.runDelayMs = 110
         #expect(!truth.isMostlyBlocked)
     }
 
-    @Test func `every scenario is named once and expects at most two answers`() {
+    @Test func `every scenario has a unique name and at most two expected answers`() {
         #expect(Set(Corpus.scenarios.map(\.name)).count == Corpus.scenarios.count)
         #expect(Corpus.scenarios.count >= 20)
         for scenario in Corpus.scenarios {

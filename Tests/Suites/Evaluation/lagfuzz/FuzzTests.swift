@@ -31,13 +31,13 @@ struct FuzzTests {
         return path
     }
 
-    @Test func `every find of the corpus is survived`() throws {
+    @Test func `every input of the corpus is processed without a failure`() throws {
         let (status, lines) = try run(["--replay", "--corpus", corpus])
         #expect(status == 0 && lines.count == Lagfuzz.targets.count, "\(lines)")
     }
 
     @Test(arguments: Lagfuzz.targets.map { $0.name }.filter { !["config", "http"].contains($0) })
-    func `a target reads mutations and survives`(name: String) throws {
+    func `a target processes mutated inputs without a failure`(name: String) throws {
         let folder = try scratch()
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let (status, lines) = try run(["--seconds", "0.5", "--corpus", folder, name])
@@ -45,8 +45,8 @@ struct FuzzTests {
         #expect(lines.first?.contains(" finds=0 ") == true && lines.first?.contains(" tries=0 ") == false, "\(lines)")
     }
 
-    /// A program that does not refuse a settings file stands for a reader that is broken.
-    @Test func `a find is counted and kept and found again`() throws {
+    /// A program that accepts an invalid settings file simulates a broken reader.
+    @Test func `a failing input is counted, kept and reproduced`() throws {
         let folder = try scratch()
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let (status, lines) = try run(["--seconds", "20", "--corpus", folder, "--lagmond", "/bin/true", "config"])
@@ -55,7 +55,7 @@ struct FuzzTests {
         #expect(try run(["--replay", "--corpus", folder, "--lagmond", "/bin/true", "config"]).status == 1)
     }
 
-    @Test func `the same seed makes the same inputs`() {
+    @Test func `the same seed gives the same inputs`() {
         func inputs(_ seed: UInt64) -> [[UInt8]] {
             var mutator = Mutator(seed: seed, seeds: [Array("abcdef".utf8), Array(repeating: 7, count: 3000)], tokens: ["x"])
             return (0..<200).map { _ in mutator.next() }
@@ -65,7 +65,7 @@ struct FuzzTests {
     }
 
     @Test(arguments: [["--seconds"], ["--seconds", "-1"], ["--seed", "x"], ["perl"]])
-    func `a wrong argument is refused`(arguments: [String]) {
+    func `an invalid argument is refused`(arguments: [String]) {
         #expect(throws: FuzzError.self) { try FuzzOptions(arguments) }
     }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LagOutput
 
-/// Takes so many lines and then none.
+/// Accepts `capacity` lines and then refuses all.
 private final class FillingSink: RecordSink {
     let name = "filling"
     private let capacity: Int
@@ -23,7 +23,7 @@ private final class FillingSink: RecordSink {
     func close() {}
 }
 
-/// What is left of stalls in progress when the process dies, and what is made of it.
+/// The stalls in progress that remain when the process dies, and how they are recovered.
 struct UnfinishedFileTests {
     private static let boot = Sample.context.bootID
 
@@ -51,7 +51,7 @@ struct UnfinishedFileTests {
         RecoveredStalls(at: place(scratch), bootID: Self.boot, now: now)
     }
 
-    /// A file as a process leaves it that died: the bytes without the lock.
+    /// Writes a file as a dead process leaves it: the bytes without the lock.
     private func leave(_ stalls: [[UnfinishedStall]], _ scratch: ScratchDirectory) throws {
         var file = UnfinishedFile(place(scratch), bootID: Self.boot, maxLineBytes: 8000)
         for stalls in stalls { expect(&file, keeps: stalls) }
@@ -71,7 +71,7 @@ struct UnfinishedFileTests {
         try FileManager.default.contentsOfDirectory(atPath: scratch.path).sorted()
     }
 
-    @Test func `what was kept is found and removed`() throws {
+    @Test func `kept stalls are found and the file is removed`() throws {
         let scratch = try ScratchDirectory()
         let kept = [stall(1, RecordFormat.all), stall(2)]
         try leave([[stall(1)], kept], scratch)
@@ -87,8 +87,8 @@ struct UnfinishedFileTests {
         RecordOutput(encoder: RecordEncoder(context: Sample.context), sink: sink)
     }
 
-    /// The file of the stalls that all were written goes; the one with the stall that was not is there at the next start.
-    @Test func `what could not be written is kept`() throws {
+    /// A file is removed if all its stalls were written; a file with an unwritten stall is kept for the next start.
+    @Test func `stalls that could not be written stay in their file`() throws {
         let scratch = try ScratchDirectory()
         try leave([[stall(3), stall(4)]], scratch)
         rename(scratch.path + "/u", scratch.path + "/u.1")
@@ -105,8 +105,8 @@ struct UnfinishedFileTests {
         #expect(try names(scratch) == [])
     }
 
-    /// Each may have waited.
-    @Test func `an output that fails is asked once`() throws {
+    /// Each attempt may wait.
+    @Test func `an output that fails is tried only once`() throws {
         let scratch = try ScratchDirectory()
         try leave([[stall(1), stall(2), stall(3)]], scratch)
         let full = FillingSink(capacity: 0)
@@ -116,7 +116,7 @@ struct UnfinishedFileTests {
         #expect(try names(scratch) == ["u"])
     }
 
-    @Test func `what one of two outputs did not take is counted there`() throws {
+    @Test func `stalls that only one of two outputs refused are counted there`() throws {
         let scratch = try ScratchDirectory()
         try leave([[stall(1), stall(2), stall(3)]], scratch)
         let sink = MemorySink()
@@ -127,7 +127,7 @@ struct UnfinishedFileTests {
         #expect(try names(scratch) == [])
     }
 
-    @Test func `without a stall there is no file`() throws {
+    @Test func `no file exists without a stall`() throws {
         let scratch = try ScratchDirectory()
         var file = UnfinishedFile(place(scratch), bootID: Self.boot, maxLineBytes: 8000)
         expect(&file, keeps: [])
@@ -138,15 +138,15 @@ struct UnfinishedFileTests {
         #expect(try names(scratch) == [])
     }
 
-    @Test func `a stall that is over is not found`() throws {
+    @Test func `a stall that has ended is not found`() throws {
         let scratch = try ScratchDirectory()
         try leave([[stall(1)], []], scratch)
         let remains = remains(scratch)
         #expect(remains.stalls.isEmpty && remains.refused == 0)
     }
 
-    /// Killed in the midst of a write: what stood there before is in force.
-    @Test func `a torn write leaves the one before`() throws {
+    /// If the process is killed during a write, the previous content is valid.
+    @Test func `a torn write leaves the previous stalls readable`() throws {
         let scratch = try ScratchDirectory()
         try leave([[stall(1)], [stall(2)]], scratch)
         let halfCapacity = UnfinishedFile.halfCapacity(maxLineBytes: 8000)
@@ -154,7 +154,7 @@ struct UnfinishedFileTests {
         #expect(remains(scratch).stalls == [stall(1)])
     }
 
-    @Test func `what is torn altogether is refused and counted`() throws {
+    @Test func `a completely torn file is refused and counted`() throws {
         let scratch = try ScratchDirectory()
         try leave([[stall(1)]], scratch)
         let halfCapacity = UnfinishedFile.halfCapacity(maxLineBytes: 8000)
@@ -165,8 +165,8 @@ struct UnfinishedFileTests {
         #expect(try names(scratch) == [])
     }
 
-    /// Any one bit: either nothing is taken, or exactly what was written.
-    @Test func `no damage is taken for a stall`() throws {
+    /// With any damaged byte, either nothing is read, or exactly what was written.
+    @Test func `damaged content is never read as another stall`() throws {
         let scratch = try ScratchDirectory()
         try leave([[stall(1)]], scratch)
         let url = URL(fileURLWithPath: scratch.path + "/u")
@@ -187,14 +187,14 @@ struct UnfinishedFileTests {
         }
     }
 
-    @Test func `another version is refused and counted`() throws {
+    @Test func `a file of another version is refused and counted`() throws {
         let scratch = try ScratchDirectory()
         try leave([[stall(1)]], scratch)
         try change(scratch, at: 8) { $0 += 1 }
         #expect(remains(scratch).refused == 1)
     }
 
-    @Test func `what is a week old is refused and counted`() throws {
+    @Test func `a file older than a week is refused and counted`() throws {
         let scratch = try ScratchDirectory()
         try leave([[stall(1)]], scratch)
         #expect(remains(scratch, now: time(nil) + RecoveredStalls.maximumAgeSeconds - 100).stalls.count == 1)
@@ -202,7 +202,7 @@ struct UnfinishedFileTests {
         #expect(remains.stalls.isEmpty && remains.refused == 1)
     }
 
-    @Test func `what is not ours is left alone`() throws {
+    @Test func `files of another kind are not changed`() throws {
         let scratch = try ScratchDirectory()
         let text = String(repeating: "my own notes\n", count: 1000)
         try Data(text.utf8).write(to: URL(fileURLWithPath: scratch.path + "/u"))
@@ -218,7 +218,7 @@ struct UnfinishedFileTests {
         #expect(try scratch.text("u") == text)
     }
 
-    @Test(.enabled(if: geteuid() == 0, "needs another user's file")) func `another users is left alone`() throws {
+    @Test(.enabled(if: geteuid() == 0, "needs another user's file")) func `a file of another user is not changed`() throws {
         let scratch = try ScratchDirectory()
         try leave([[stall(1)]], scratch)
         chown(scratch.path + "/u", 65_534, 65_534)
@@ -228,8 +228,8 @@ struct UnfinishedFileTests {
         #expect(try names(scratch) == ["u"])
     }
 
-    /// Two processes with one log: each has its own file, and neither takes the other's for a dead one's.
-    @Test func `who lives is left alone`() throws {
+    /// Two processes with the same log: each has its own file, and neither recovers the file of the other.
+    @Test func `the file of a running process is not touched`() throws {
         let scratch = try ScratchDirectory()
         var first = UnfinishedFile(place(scratch), bootID: Self.boot, maxLineBytes: 8000)
         expect(&first, keeps: [stall(1)])
@@ -243,21 +243,21 @@ struct UnfinishedFileTests {
         #expect(try names(scratch) == [])
     }
 
-    /// Children that the dead process forked hold its lock, and none of its threads.
-    @Test func `a lock of the dead ones children does not hide it`() throws {
+    /// Children that the dead process forked inherit its lock.
+    @Test func `a lock inherited by children of the dead process does not hide the file`() throws {
         let scratch = try ScratchDirectory()
         try leave([[stall(1)]], scratch)
         let held = open(scratch.path + "/u", O_RDWR | O_CLOEXEC)
         defer { close(held) }
         #expect(flock(held, LOCK_EX) == 0)
-        #expect(remains(scratch).stalls.isEmpty, "this very process wrote it, and lives")
-        // The same pid at another time.
+        #expect(remains(scratch).stalls.isEmpty, "this process wrote it and is alive")
+        // The same PID with another start time.
         try change(scratch, at: 16) { $0 ^= 1 }
         #expect(remains(scratch).stalls == [stall(1)])
     }
 
-    /// With mapped memory this would be the end of the process.
-    @Test func `a file that is truncated or removed by others does no harm`() throws {
+    /// With mapped memory this would kill the process.
+    @Test func `truncating or removing the file from outside causes no failure`() throws {
         let scratch = try ScratchDirectory()
         var file = UnfinishedFile(place(scratch), bootID: Self.boot, maxLineBytes: 8000)
         expect(&file, keeps: [stall(1)])
@@ -271,7 +271,7 @@ struct UnfinishedFileTests {
         #expect(try scratch.text("u") == "somebody else's\n")
     }
 
-    @Test func `a stall too many is left out`() throws {
+    @Test func `stalls that do not fit into the file are omitted`() throws {
         let scratch = try ScratchDirectory()
         var file = UnfinishedFile(place(scratch), bootID: Self.boot, maxLineBytes: 1024)
         let long = (0..<100).map { stall($0, RecordFormat.all) }.map { stall in
@@ -283,7 +283,7 @@ struct UnfinishedFileTests {
         #expect(content.stalls.count > 10 && content.stalls == Array(long.prefix(content.stalls.count)))
     }
 
-    @Test func `a folder that is not there keeps nothing`() throws {
+    @Test func `nothing is kept in a folder that does not exist`() throws {
         var file = UnfinishedFile(UnfinishedPath("/nonexistent/u"), bootID: Self.boot, maxLineBytes: 8000)
         expect(&file, keeps: [stall(1)], false)
     }
@@ -292,11 +292,11 @@ struct UnfinishedFileTests {
         ("stalls.jsonl", ".stalls.jsonl.unfinished", "."), ("/stalls", "/.stalls.unfinished", "/"),
         ("/var/log/s.jsonl", "/var/log/.s.jsonl.unfinished", "/var/log"),
     ])
-    func `the name beside a log is hidden`(log: String, path: String, folder: String) {
+    func `the file beside a log has a hidden name`(log: String, path: String, folder: String) {
         #expect(UnfinishedPath(besideLog: log).path == path && UnfinishedPath(besideLog: log).folder == folder)
     }
 
-    @Test func `a folder and the file of the output are refused`() throws {
+    @Test func `a folder and the output file are refused`() throws {
         let scratch = try ScratchDirectory()
         let log = scratch.path + "/log"
         #expect(FileManager.default.createFile(atPath: log, contents: nil))

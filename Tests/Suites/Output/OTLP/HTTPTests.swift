@@ -7,7 +7,7 @@ import Testing
 
 @testable import LagMonitorOTLP
 
-/// A server of the test's own on the loopback interface: answers each request on a connection of its own.
+/// A test server on the loopback interface that answers each request on its own connection.
 private final class Server: Sendable {
     struct Request {
         var head = ""
@@ -19,7 +19,7 @@ private final class Server: Sendable {
     private let requests = Mutex<[Request]>([])
     private let answers: Mutex<[String]>
 
-    /// - Parameter answers: status lines with headers, one a request; 200 when there are no more.
+    /// - Parameter answers: status lines with headers, one per request; then 200.
     init(_ answers: [String]) throws {
         self.answers = Mutex(answers)
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -94,7 +94,7 @@ private final class Server: Sendable {
         return rule
     }
 
-    @Test func `a request is as the specification says`() throws {
+    @Test func `a request follows the OTLP specification`() throws {
         let server = try Server([])
         defer { server.stop() }
         let sink = try OTLPSink(endpoint: "http://127.0.0.1:\(server.port)", headers: ["Authorization": "Bearer t"], rule: rule)
@@ -109,7 +109,7 @@ private final class Server: Sendable {
         #expect(sink.takeAbandonedLines() == 0)
     }
 
-    @Test func `a server that is overloaded is asked again`() throws {
+    @Test func `a request to an overloaded server is retried`() throws {
         let server = try Server(["503 Service Unavailable\r\nRetry-After: 0", "429 Too Many Requests"])
         defer { server.stop() }
         let sink = try OTLPSink(endpoint: "http://127.0.0.1:\(server.port)", rule: rule)
@@ -120,7 +120,7 @@ private final class Server: Sendable {
         #expect(sink.takeAbandonedLines() == 0)
     }
 
-    @Test func `a server that refuses costs the line`() throws {
+    @Test func `a request that the server refuses costs the line`() throws {
         let server = try Server(["400 Bad Request"])
         defer { server.stop() }
         let sink = try OTLPSink(endpoint: "http://127.0.0.1:\(server.port)", rule: rule)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LagMonitorOTLP
 
-/// Answers as a test says; holds requests back while it is asked to.
+/// Answers as scripted; keeps requests unanswered while `holds` is set.
 private final class ScriptedTransport: OTLPTransport {
     private struct State {
         var answers: [OTLPAnswer] = []
@@ -63,7 +63,7 @@ struct OTLPSinkTests {
         return OTLPSink(name: "otlp:test", rule: rule) { transport }
     }
 
-    @Test func `a line is a request`() throws {
+    @Test func `a line is sent as one request`() throws {
         let transport = ScriptedTransport()
         let sink = sink(transport)
         #expect(sink.format == .otlp)
@@ -74,7 +74,7 @@ struct OTLPSinkTests {
         #expect(sink.takeAbandonedLines() == 0)
     }
 
-    @Test func `what waits goes together in order`() throws {
+    @Test func `waiting lines are sent together in order`() throws {
         let transport = ScriptedTransport(holding: true)
         let sink = sink(transport)
         try sink.put(line(0))
@@ -89,7 +89,7 @@ struct OTLPSinkTests {
         #expect(numbers.map(\.count) == [1, 64, 36] && numbers.flatMap { $0 } == Array(0...100))
     }
 
-    @Test func `what may pass is made again with the same lines`() throws {
+    @Test func `a failed request is repeated with the same lines`() throws {
         let transport = ScriptedTransport([503, nil, 200])
         let sink = sink(transport)
         try sink.put(line(1))
@@ -98,8 +98,8 @@ struct OTLPSinkTests {
         #expect(Set(transport.bodies).count == 1 && sink.takeAbandonedLines() == 0)
     }
 
-    /// What is given back has no place of its own any more: a line that came between would go before it.
-    @Test func `behind lines that are given back none is taken until they are`() throws {
+    /// Returned lines have no place in the queue: a line that is accepted meanwhile would be sent before them.
+    @Test func `no line is accepted until returned lines are taken back`() throws {
         let transport = ScriptedTransport([503])
         let sink = sink(transport)
         sink.returnsUndelivered()
@@ -112,7 +112,7 @@ struct OTLPSinkTests {
         sink.close()
     }
 
-    @Test func `what is refused is counted and the next goes on`() throws {
+    @Test func `a refused request is counted and the next one is sent`() throws {
         let transport = ScriptedTransport([400, 200])
         let sink = sink(transport)
         try sink.put(line(1))
@@ -123,7 +123,7 @@ struct OTLPSinkTests {
         #expect(sink.takeAbandonedLines() == 0)
     }
 
-    @Test func `after the last attempt the lines are counted`() throws {
+    @Test func `lines are counted as lost after the last attempt`() throws {
         let transport = ScriptedTransport([503, 503, 503, 200])
         let sink = sink(transport)
         try sink.put(line(1))
@@ -131,8 +131,8 @@ struct OTLPSinkTests {
         #expect(transport.bodies.count == 3)
     }
 
-    /// The bound: neither memory nor the reporter waits for a receiver that does not answer.
-    @Test func `a full queue refuses at once and later takes again`() throws {
+    /// With a receiver that does not answer, memory is bounded and the reporter does not wait.
+    @Test func `a full queue refuses immediately and accepts again later`() throws {
         let transport = ScriptedTransport(holding: true)
         let sink = sink(transport)
         for number in 0..<OTLPSink.capacity { try sink.put(line(number)) }
@@ -143,7 +143,7 @@ struct OTLPSinkTests {
         #expect(!transport.bodies.contains { $0.contains("-1}") })
     }
 
-    @Test func `the end waits up to the deadline and counts what is left`() throws {
+    @Test func `closing waits until the deadline and counts the remaining lines`() throws {
         let transport = ScriptedTransport(holding: true)
         let sink = sink(transport)
         for number in 0..<3 { try sink.put(line(number)) }
@@ -151,7 +151,7 @@ struct OTLPSinkTests {
         sink.close()
         #expect(sink.takeAbandonedLines() == 3 && eventually { transport.cancelled == 1 })
         #expect(throws: SinkError(.closed, path: "otlp:test")) { try sink.put(line(4)) }
-        // An answer that comes after the end changes nothing.
+        // An answer after closing changes nothing.
         transport.release()
         #expect(sink.takeAbandonedLines() == 0)
         sink.close()
@@ -161,7 +161,7 @@ struct OTLPSinkTests {
         #expect(eventually { transport.bodies.last?.contains("5") == true })
     }
 
-    @Test func `the end waits for what is on its way`() throws {
+    @Test func `closing waits for a request in progress`() throws {
         let transport = ScriptedTransport(holding: true)
         let sink = sink(transport)
         try sink.put(line(1))
@@ -173,8 +173,8 @@ struct OTLPSinkTests {
         #expect(sink.takeAbandonedLines() == 0)
     }
 
-    /// A transport that is over is not asked for a request.
-    @Test func `the end waits until a request is made`() throws {
+    /// A cancelled transport must not get a request.
+    @Test func `closing waits until a request has been started`() throws {
         final class SlowTransport: OTLPTransport {
             let isPosting = Atomic(false)
             let wasCancelledWhilePosting = Atomic(false)
@@ -202,8 +202,8 @@ struct OTLPSinkTests {
         #expect(!wasCancelledWhilePosting)
     }
 
-    /// They are no records, and what they report has to be reported again.
-    @Test func `notices that are given up are given back`() throws {
+    /// Notices are not records, and their losses must be announced again.
+    @Test func `a lost notice is returned and announced again`() throws {
         let transport = ScriptedTransport([400, 200])
         let sink = sink(transport)
         let context = ProcessContext(pid: 1, processName: "p", hostName: "h", bootID: "b")
@@ -227,7 +227,7 @@ struct OTLPSinkTests {
         ("http://127.0.0.1:4318", "http://127.0.0.1:4318/v1/logs"), ("https://c/", "https://c/v1/logs"),
         ("http://c/otlp", "http://c/otlp/v1/logs"), ("http://c:1/v1/logs", "http://c:1/v1/logs"),
     ])
-    func `the path is the specifications`(endpoint: String, url: String) {
+    func `the path of the URL follows the specification`(endpoint: String, url: String) {
         #expect(OTLPSink.url(endpoint)?.absoluteString == url)
     }
 
@@ -242,18 +242,20 @@ struct OTLPSinkTests {
         ("http://u:se%40cret@[::1]:1", "otlp:http://[::1]:1"), ("http://c/a@b", "otlp:http://c/a@b"),
         ("http://c:4318", "otlp:http://c:4318"), ("ftp://u:se/cret@c", "otlp:ftp://c"), ("u:secret@c", "otlp:c"),
     ])
-    func `a name holds no password`(endpoint: String, name: String) { #expect(OTLPSink.name(of: endpoint) == name) }
+    func `the name of an endpoint contains no password`(endpoint: String, name: String) {
+        #expect(OTLPSink.name(of: endpoint) == name)
+    }
 
-    /// A spool's file is named by it: lines that wait in it must be found again.
-    @Test func `a destination is the whole endpoint`() throws {
+    /// It gives the spool file its name, so that waiting lines are found again.
+    @Test func `the destination is the complete endpoint`() throws {
         let endpoint = "http://u:secret@127.0.0.1:9"
         let sink = try OTLPSink(endpoint: endpoint)
         #expect(sink.name == "otlp:http://127.0.0.1:9" && sink.destination == "otlp:\(endpoint)")
         #expect(self.sink(ScriptedTransport()).destination == "otlp:test")
     }
 
-    /// What the encoder makes is what the sink takes.
-    @Test func `real lines are taken`() throws {
+    /// The sink accepts the encoder's output.
+    @Test func `lines of the encoder are accepted`() throws {
         let transport = ScriptedTransport()
         let sink = sink(transport)
         let context = ProcessContext(pid: 1, processName: "p", hostName: "h", bootID: "b")

@@ -15,7 +15,7 @@ struct GroupTests {
         return grouping.finish()
     }
 
-    @Test func `a stall counts once in whatever order its lines come`() {
+    @Test func `a stall counts once in any order of its lines`() {
         for lines in [
             [Samples.begin, Samples.end, Samples.end], [Samples.end, Samples.begin],
             [Samples.end, Samples.begin, Samples.end, Samples.begin],
@@ -28,14 +28,14 @@ struct GroupTests {
         }
     }
 
-    @Test func `a stall without its end counts as open`() {
+    @Test func `a stall without an end counts as open`() {
         let group = grouped([Samples.begin, Samples.begin]).table.groups[0]
         #expect(group.count == 1)
         #expect(group.openCount == 1)
         #expect(group.totalNanoseconds == 5_000_000_000)
     }
 
-    @Test func `more open stalls than are kept are counted all the same`() {
+    @Test func `open stalls beyond the limit of kept lines are counted`() {
         let count = StallDeduplicator.maximumOpenLines * 2
         let begins = (0..<count).map { Samples.line(id: Samples.id($0), phase: "begin") }
         #expect(grouped(begins).table.groups[0].count == UInt64(count))
@@ -43,8 +43,8 @@ struct GroupTests {
         #expect(grouped(begins + ends).table.groups[0].count == UInt64(count))
     }
 
-    /// As many as are documented, however their ids are spread.
-    @Test func `so many begin lines are kept before one counts at once`() {
+    /// The limit is independent of the distribution of IDs.
+    @Test func `the documented number of begin lines is kept before one counts immediately`() {
         let deduplicator = StallDeduplicator()
         let line = Array("{}".utf8)
         func admit(_ hash: Int, isBegin: Bool = true) -> StallDeduplicator.Decision {
@@ -53,12 +53,12 @@ struct GroupTests {
         let most = StallDeduplicator.maximumOpenLines
         #expect((1...most).allSatisfy { admit($0) == .ignore })
         #expect(admit(most + 1) == .count && deduplicator.openLines().count == most)
-        // Room is given back.
+        // An end frees space.
         #expect(admit(1, isBegin: false) == .count)
         #expect(admit(most + 2) == .ignore && deduplicator.openLines().count == most)
     }
 
-    @Test func `a window does not part the lines of a stall`() {
+    @Test func `a time window does not separate the lines of a stall`() {
         let early = Samples.line(phase: "begin", milliseconds: "5000.000", time: "2026-11-21T17:59:59.999Z")
         let late = Samples.line(milliseconds: "7000.000", time: "2026-11-21T18:00:00.001Z")
         let edge = UTCTime.nanoseconds("2026-11-21T18:00:00Z") ?? 0
@@ -71,7 +71,7 @@ struct GroupTests {
         #expect(grouped([early], times: edge ..< .max).table.groups.isEmpty)
     }
 
-    @Test func `begin lines are kept within a budget`() {
+    @Test func `the size of kept begin lines is limited`() {
         let culprit = String(repeating: "x", count: 1 << 19)
         let begins = (0..<80).map { Samples.line(id: Samples.id($0), phase: "begin", culprit: culprit) }
         let deduplicator = StallDeduplicator()
@@ -82,7 +82,7 @@ struct GroupTests {
         #expect(grouping.finish().table.groups.map(\.count) == [80])
     }
 
-    @Test func `long texts are cut between characters`() {
+    @Test func `long texts are cut at a character boundary`() {
         let culprit = String(repeating: "x", count: 510) + "ö€€"
         let group = grouped([Samples.line(culprit: culprit)], by: .culprit).table.groups[0]
         #expect(String(validating: group.key, as: UTF8.self) == String(repeating: "x", count: 510) + "ö")
@@ -91,7 +91,7 @@ struct GroupTests {
         #expect(String(validating: odd.culprit.text, as: UTF8.self) == String(repeating: "x", count: 511))
     }
 
-    @Test func `what was held back does not hide the fingerprint`() {
+    @Test func `a suppression notice does not hide the fingerprint of a group`() {
         let held =
             #"{"schema":"lagmonitor.stall.v1","time":"2026-11-21T19:00:00Z","event":"suppressed","suppressed":7,"#
             + #""last_time":"2026-11-21T19:00:00Z","total_ms":900.000,"culprit":"App.acquire"}"#
@@ -105,7 +105,7 @@ struct GroupTests {
         }
     }
 
-    @Test func `the oldest IDs are forgotten and never too early`() {
+    @Test func `the oldest IDs are forgotten, but not too early`() {
         var set = HashGenerations(capacity: 1000)
         for hash in UInt64(1)...5000 {
             let isNew = set.insert(hash)
@@ -119,7 +119,7 @@ struct GroupTests {
     }
 
     @Test(arguments: GroupKey.allCases)
-    func `groups are made by the key`(key: GroupKey) {
+    func `stalls are grouped by the key`(key: GroupKey) {
         let lines = [
             Samples.line(id: Samples.id(1)), Samples.line(id: Samples.id(2), milliseconds: "100.0"),
             Samples.line(
@@ -141,7 +141,7 @@ struct GroupTests {
         #expect(table.groups.reduce(0) { $0 + $1.count } == 3)
     }
 
-    @Test func `groups are made by a label`() {
+    @Test func `stalls are grouped by a label`() {
         func line(_ number: Int, _ labels: String) -> String {
             Samples.line(id: Samples.id(number)).replacing(#""seq":4"#, with: #""labels":\#(labels),"seq":4"#)
         }
@@ -154,12 +154,12 @@ struct GroupTests {
         #expect(table.groups.map(\.count) == [2, 1, 3])
     }
 
-    @Test func `a key reads back as its name`() {
+    @Test func `a group key is parsed from its name`() {
         for key in GroupKey.allCases + [.label("team")] { #expect(GroupKey(rawValue: key.rawValue) == key) }
         for name in ["", "label", "label:", "label:a b", "labels:team"] { #expect(GroupKey(rawValue: name) == nil) }
     }
 
-    @Test func `a target is its service`() {
+    @Test func `grouping by target groups by service`() {
         let lines = ["cache", "shop", "cache"].enumerated().map { number, name in
             Samples.line(id: Samples.id(number)).replacing(#""loop":"main""#, with: #""loop":"main","service_name":"\#(name)""#)
         }
@@ -168,7 +168,7 @@ struct GroupTests {
         #expect(table.groups.map { String(decoding: $0.service.text, as: UTF8.self) } == ["cache", "shop"])
     }
 
-    @Test func `a group says whether its stalls are of several processes`() {
+    @Test func `a group records whether its stalls are from several processes`() {
         let one = Samples.line(id: Samples.id(1), time: "2026-11-21T18:07:57Z")
         let other = Samples.line(id: Samples.id(2)).replacing(#""process_name":"server""#, with: #""process_name":"worker""#)
         for lines in [[one, other], [other, one]] {
@@ -190,9 +190,9 @@ struct GroupTests {
         (StallFilter([.hostName: ["web-2"]], labels: RecordLabels(claimed: ["stage": "prod"])), [0, 2]),
         (StallFilter(labels: RecordLabels(claimed: ["team": "sho*"])), [0, 2]),
     ])
-    func `a filter leaves out what does not match`(filter: StallFilter, expected: [UInt64]) {
+    func `a filter excludes stalls that do not match`(filter: StallFilter, expected: [UInt64]) {
         var grouping = StallGrouping(by: .fingerprint, filter: filter, deduplicator: StallDeduplicator())
-        // The second is open.
+        // The second stall is open.
         let lines = [
             Samples.line(id: Samples.id(1)).replacing(#""seq":4"#, with: #""labels":{"stage":"prod","team":"shop"},"seq":4"#),
             Samples.line(id: Samples.id(2), phase: "begin", host: "web-2")
@@ -206,15 +206,15 @@ struct GroupTests {
         #expect([aggregate.table.groups.reduce(0) { $0 + $1.count }, aggregate.tally.outside] == expected)
     }
 
-    @Test func `no quantile exceeds the worst`() {
+    @Test func `no quantile exceeds the maximum`() {
         for milliseconds in stride(from: 150.003, to: 60_000, by: 611.7) {
             let group = grouped([Samples.line(milliseconds: "\(milliseconds)")]).table.groups[0]
             for share in [0.5, 0.99, 1] { #expect(group.nanoseconds(atShare: share) <= group.worstNanoseconds) }
         }
     }
 
-    /// The first of them need not name it.
-    @Test func `an incident has all its stalls`() {
+    /// The first stall of an incident may not name it.
+    @Test func `an incident contains all its stalls`() {
         let shared = #""incident":"\#(Samples.id(1))","seq":4"#
         let lines =
             [Samples.line(id: Samples.id(1))]
@@ -224,7 +224,7 @@ struct GroupTests {
         #expect(table.groups.first?.count == 4)
     }
 
-    @Test func `parts add up to the whole`() {
+    @Test func `merged parts equal the whole`() {
         let lines = (0..<2000).map { number in
             Samples.line(
                 id: Samples.id(number),
@@ -256,7 +256,7 @@ struct GroupTests {
         #expect(whole.groups.count == 7)
     }
 
-    @Test func `percentiles are within their error`() {
+    @Test func `percentiles are within the stated error`() {
         var histogram = DurationHistogram()
         var values = (0..<5000).map { UInt64($0) * UInt64($0) * 3000 + 50_000_000 }
         values += [1000, 255_000, 256_000, 1 << 62]
@@ -270,7 +270,7 @@ struct GroupTests {
     }
 
     @Test(arguments: [(3, 0.0), (64, 0.0), (65, 0.15), (400, 0.15), (20_000, 0.15)])
-    func `different things are counted`(number: Int, error: Double) {
+    func `the distinct count is within its error`(number: Int, error: Double) {
         var one = DistinctCount()
         var other = DistinctCount()
         for round in 0..<2 {
@@ -283,7 +283,7 @@ struct GroupTests {
         #expect(abs(Double(one.count - number)) <= Double(number) * error)
     }
 
-    @Test func `what is held back is counted apart`() {
+    @Test func `suppressed stalls are counted separately`() {
         let notice =
             #"{"schema":"lagmonitor.stall.v1","time":"2026-11-21T18:07:56.654466405Z","event":"suppressed","#
             + #""fingerprint":"v1:6648237ade8e460d","suppressed":7,"first_time":"2026-11-21T18:07:56.0Z","#
@@ -295,14 +295,14 @@ struct GroupTests {
         #expect(group.weight == 9_223_456_000)
     }
 
-    @Test func `times choose`() {
+    @Test func `the time range selects stalls`() {
         let time = UTCTime.nanoseconds("2026-11-21T18:07:56.654466405Z") ?? 0
         #expect(grouped([Samples.end], times: time..<time + 1).table.groups.count == 1)
         #expect(grouped([Samples.end], times: time + 1..<Int64.max).table.groups.count == 0)
         #expect(grouped([Samples.end], times: Int64.min..<time).table.groups.count == 0)
     }
 
-    @Test func `groups are bounded`() {
+    @Test func `the number of groups is limited`() {
         var table = GroupTable()
         for number in 0..<GroupTable.maximumGroups + 10 {
             _ = Array("\(number)".utf8).withUnsafeBufferPointer {
@@ -313,7 +313,7 @@ struct GroupTests {
         #expect(table.rest.heldBackCount == 10)
     }
 
-    @Test func `several threads find what one finds`() throws {
+    @Test func `several reader threads give the result of one`() throws {
         try Folder.with { folder in
             let lines = (0..<30_000).map { Samples.line(id: Samples.id($0 / 2), fingerprint: "v1:\($0 / 2 % 50)", culprit: "f") }
             let path = folder.appending(path: "lines").path

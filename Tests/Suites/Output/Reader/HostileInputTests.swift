@@ -4,9 +4,9 @@ import Testing
 @testable import LagReader
 @testable import lagfuzz
 
-/// Nothing that may stand in a file ends the program.
+/// No content of a file crashes the program.
 struct HostileInputTests {
-    @Test func `mutilated lines are survived`() {
+    @Test func `mutated lines cause no crash`() {
         var generator = SystemRandomNumberGenerator()
         let tree =
             #","sample_tree":[{"ms":400.0,"samples":3,"frames":["main"],"children":[{"ms":3.0,"samples":2,"frames":["g"]}]}]}"#
@@ -35,7 +35,7 @@ struct HostileInputTests {
         }
     }
 
-    @Test func `any bytes are survived`() {
+    @Test func `random bytes cause no crash`() {
         var generator = SystemRandomNumberGenerator()
         for length in 0..<400 {
             LinesTarget.readEverything((0..<length).map { _ in UInt8.random(in: 0...255, using: &generator) })
@@ -46,11 +46,11 @@ struct HostileInputTests {
         }
     }
 
-    /// Every figure at the ends of what can be written.
+    /// Numbers at the limits of what can be written.
     @Test(arguments: [
         "0.0", "1e308", "18446744073709551615.0", "99999999999999999999999999.9", "1e-400", "0.00000000000000000000001",
     ])
-    func `extreme figures are survived`(figure: String) {
+    func `extreme numbers cause no crash`(figure: String) {
         let lines = (0..<3).map { Samples.line(id: Samples.id($0), milliseconds: figure, time: "2261-12-31T23:59:60.999999999Z") }
         let deduplicator = StallDeduplicator()
         var grouping = StallGrouping(by: .fingerprint, deduplicator: deduplicator)
@@ -60,7 +60,7 @@ struct HostileInputTests {
         #expect((group?.nanoseconds(atShare: 0.5) ?? 1) <= (group?.worstNanoseconds ?? 0))
     }
 
-    @Test func `gzip of any bytes is survived`() {
+    @Test func `damaged gzip data causes no crash`() {
         var generator = SystemRandomNumberGenerator()
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 1)
         defer { buffer.deallocate() }

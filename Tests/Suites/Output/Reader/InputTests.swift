@@ -22,15 +22,15 @@ struct InputTests {
     }
 
     @Test(arguments: [1, 2, 3, 7, 100])
-    func `lines are the same however they arrive`(step: Int) throws {
+    func `lines do not depend on the size of the reads`(step: Int) throws {
         #expect(try lines("one\n\nthree\r\nlast", step: step) == ["one", "three\r", "last"])
         #expect(try lines("one\n", step: step) == ["one"])
         #expect(try lines("", step: step) == [])
         #expect(try lines(" \n\r\n", step: step) == [])
     }
 
-    /// Each line is in exactly one part, wherever the cuts are.
-    @Test func `parts together are the whole`() throws {
+    /// Each line is in exactly one part, for any cuts.
+    @Test func `parts of a file together give all lines`() throws {
         let text = "a\nbb\n\nccc\ndddddddddd\ne\n\nlast one"
         let whole = try lines(text)
         let size = UInt64(text.utf8.count)
@@ -43,7 +43,7 @@ struct InputTests {
         }
     }
 
-    @Test func `a line that is too long costs itself`() throws {
+    @Test func `a line that is too long costs only itself`() throws {
         let long = String(repeating: "x", count: LineReader.maximumLineBytes + 1)
         let longest = String(repeating: "y", count: LineReader.maximumLineBytes)
         #expect(
@@ -51,7 +51,7 @@ struct InputTests {
                 "a", "<overlong>", "b", longest, "<overlong>", "c", "<overlong>",
             ]
         )
-        // The part that begins within it leaves it to the one before.
+        // A part that begins inside a line leaves it to the previous part.
         let text = "\(long)\nb\n"
         #expect(try lines(text, part: 100..<UInt64.max) == ["b"])
         #expect(try lines(text, part: 0..<100) == ["<overlong>"])
@@ -78,7 +78,7 @@ struct InputTests {
     private static let packed = Gzip.compressed(Array(text.utf8)) ?? []
 
     @Test(arguments: [1, 2, 1000, Int.max])
-    func `gzip is undone with members and padding`(step: Int) {
+    func `gzip with several members and padding is decompressed`(step: Int) {
         #expect(inflated(Self.packed, step: step).text == Self.text)
         let joined = inflated(Self.packed + Self.packed + [0, 0, 0], step: step)
         #expect(joined.text == Self.text + Self.text)
@@ -86,7 +86,7 @@ struct InputTests {
         #expect(inflated([]).inputError == nil)
     }
 
-    @Test func `gzip that is cut short gives what there is`() throws {
+    @Test func `truncated gzip gives its content up to the cut and an error`() throws {
         for length in stride(from: 1, to: Self.packed.count - 1, by: 97) {
             let (text, inputError) = inflated(Array(Self.packed.prefix(length)))
             #expect(Self.text.hasPrefix(text))
@@ -95,7 +95,7 @@ struct InputTests {
         #expect(!inflated(Array(Self.packed.prefix(Self.packed.count / 2))).text.isEmpty)
     }
 
-    @Test func `gzip that is damaged is reported`() throws {
+    @Test func `damaged gzip is reported`() throws {
         var bytes = Self.packed
         bytes[bytes.count / 2] ^= 0xff
         let damaged = inflated(bytes)
@@ -106,7 +106,7 @@ struct InputTests {
         #expect(try #require(junk.inputError).description.contains("not gzip"))
     }
 
-    @Test func `kind is known by the first bytes and not by the name`() throws {
+    @Test func `the kind of a file is detected by its first bytes, not by its name`() throws {
         try Folder.with { folder in
             try Data(Self.packed).write(to: folder.appending(path: "plain.jsonl"))
             try Data(Self.text.utf8).write(to: folder.appending(path: "lines.gz"))
@@ -119,7 +119,7 @@ struct InputTests {
         }
     }
 
-    @Test func `a file is followed through growth truncation and rotation`() throws {
+    @Test func `a file is followed through growth, truncation and rotation`() throws {
         try Folder.with { folder in
             let path = folder.appending(path: "log").path
             let file = FollowedFile(path: path)
@@ -144,7 +144,7 @@ struct InputTests {
             try append("3\n", to: path)
             read()
             #expect(lines == ["one", "two", "3"])
-            // Its writer goes on for a while, as it does until it is asked to reopen.
+            // The writer continues with the renamed file until it reopens the path.
             #expect(rename(path, path + ".1") == 0)
             try append("new\n", to: path)
             read()

@@ -17,7 +17,7 @@ struct JSONCursorTests {
         "{}", "[]", "0", "-0.5e+10", #""""#, " [1 , 2]\r\n", #"{"a":{"b":[{"c":null}]},"d":[[],{}]}"#, "true", "false", "null",
         #""0123456789abcde""#, #""0123456789abcdef""#, #""0123456789abcdef0\"1234567\\89\u00e9 ü""#, "1E5",
     ])
-    func `texts by the grammar are read`(text: String) { #expect(failure(Array(text.utf8)) == nil) }
+    func `valid JSON texts are accepted`(text: String) { #expect(failure(Array(text.utf8)) == nil) }
 
     @Test(arguments: [
         ("", "expected a value, found the end at byte 1"), ("{", "expected a string at byte 2"),
@@ -31,11 +31,11 @@ struct JSONCursorTests {
         (#"{"a":1,}"#, "expected a string at byte 8"),
         ("1 2", "unexpected text after the end at byte 3"), ("'a'", "expected a value at byte 1"),
     ])
-    func `what is not by the grammar is reported with its place`(text: String, expected: String) {
+    func `an invalid JSON text is reported with its position`(text: String, expected: String) {
         #expect(failure(Array(text.utf8))?.description == expected)
     }
 
-    @Test func `depth is bounded`() {
+    @Test func `nesting depth is bounded`() {
         func nested(_ depth: Int) -> [UInt8] {
             Array((String(repeating: "[", count: depth) + String(repeating: "]", count: depth)).utf8)
         }
@@ -45,8 +45,8 @@ struct JSONCursorTests {
         #expect(failure(Array(repeating: UInt8(ascii: "{"), count: 100_000)) != nil)
     }
 
-    /// A quote, an escape and a damage at every place of a block of sixteen.
-    @Test func `every place in a block is seen`() {
+    /// A quote, an escape and a control character at every position of a block of sixteen bytes.
+    @Test func `characters at every position of a block are checked`() {
         for length in 0..<50 {
             let plain = String(repeating: "x", count: length)
             #expect(failure(Array("\"\(plain)\"".utf8)) == nil)
@@ -57,9 +57,9 @@ struct JSONCursorTests {
         }
     }
 
-    /// What another reader takes and refuses, of mutilated lines; but for a comma before the end, which Foundation takes and RFC 8259
-    /// does not.
-    @Test func `agrees with another reader`() {
+    /// Foundation accepts and refuses the same mutated texts, except for a trailing comma, which Foundation accepts but
+    /// RFC 8259 does not.
+    @Test func `the cursor accepts the same texts as Foundation`() {
         var generator = SystemRandomNumberGenerator()
         let alphabet = Array(#"{}[]",:\u0a1-.eE+ tfn"#.utf8)
         var refused = 0
@@ -77,7 +77,7 @@ struct JSONCursorTests {
             let other = (try? JSONSerialization.jsonObject(with: Data(text), options: .fragmentsAllowed)) != nil
             let own = failure(text) == nil
             if !own { refused += 1 }
-            // Half a surrogate pair is by the grammar; the other reader refuses it.
+            // The grammar allows half a surrogate pair; Foundation refuses it.
             let shown = String(decoding: text, as: UTF8.self)
             if shown.contains("\\ud") || shown.contains("\\ue") || shown.contains("\\u0") && !other && own { continue }
             if other, !own, shown.contains(/,\s*[\]}]/) { continue }

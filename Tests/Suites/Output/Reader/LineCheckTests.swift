@@ -11,7 +11,7 @@ struct LineCheckTests {
 
     private func problems(_ line: String) -> [String] { problems(Array(line.utf8)) }
 
-    @Test func `what the monitor writes is right`() throws {
+    @Test func `a line that the monitor writes is valid`() throws {
         var record = StallRecord(
             id: StallID(startRealtimeNanoseconds: 1_795_284_476_654_466_405, randomHigh: 5, randomLow: 7),
             startRealtimeNanoseconds: 1_795_284_476_654_466_405,
@@ -54,7 +54,7 @@ struct LineCheckTests {
     }
 
     @Test(arguments: [("100.001,\"run_delay_ms\":0.204,", true), ("152.677,\"run_delay_ms\":0.000,", false)])
-    func `what a thread used sums to the duration`(usage: String, isRight: Bool) throws {
+    func `the times of a thread must sum to the duration`(usage: String, isRight: Bool) throws {
         let line = Samples.line(milliseconds: "400.205").replacing(
             "\"cpu_ms\":0.215,",
             with: "\"cpu_ms\":\(usage)\"blocked_ms\":300.000,"
@@ -96,24 +96,24 @@ struct LineCheckTests {
         (#"{"pc":"0x7ffbe1d14545","#, #"{"pc":"0x1","pc":"0x7ffbe1d14545","#, "lock_owner.frames[0].pc appears twice"),
         (#""seq":4"#, #""seq":-4"#, "seq is -4; allowed: a whole number, 0 or more"), ("]}", "]", "not a JSON object:"),
     ])
-    func `each damage is named`(part: String, replacement: String, expected: String) throws {
+    func `each damage is reported by name`(part: String, replacement: String, expected: String) throws {
         #expect(problems(Samples.end) == [])
         let damaged = Samples.end.replacing(part, with: replacement, maxReplacements: 1)
         #expect(damaged != Samples.end)
-        // The last bracket is the one that counts.
+        // Here the last bracket is removed.
         let line = part == "]}" ? String(Samples.end.dropLast()) : damaged
         let found = problems(line)
         #expect(found.contains { $0.hasPrefix(expected) }, "\(found)")
         #expect(found.count <= 2)
     }
 
-    @Test func `a text that is no UTF8 is reported`() {
+    @Test func `invalid UTF-8 is reported`() {
         var line = Array(Samples.end.utf8)
         line[line.firstIndex(of: UInt8(ascii: "w"))!] = 0xff
         #expect(problems(line).contains("invalid UTF-8"))
     }
 
-    @Test func `what is more than the schema is allowed`() {
+    @Test func `members that the schema does not have are allowed`() {
         #expect(problems(Samples.end.dropLast() + #","later_id":"x","new":{"a":[1]},"text":"\ud83d\ude00"}"#) == [])
     }
 }

@@ -4,12 +4,12 @@ import Testing
 @testable import LagReader
 
 struct LineScannerTests {
-    @Test func `the table is in the order of the fields`() {
+    @Test func `the field table has the order of the fields`() {
         #expect(FieldTable.all.map(\.field) == StallField.allCases)
         #expect(Set(StallField.allCases.map(\.name)).count == FieldTable.all.count)
     }
 
-    @Test func `every name is found and no other`() {
+    @Test func `exactly the known field names are found`() {
         let names = FieldNames()
         func field(_ name: String) -> StallField? { Array(name.utf8).withUnsafeBufferPointer { names.field(named: $0) } }
         for known in StallField.allCases {
@@ -21,7 +21,7 @@ struct LineScannerTests {
         #expect(field("") == nil)
     }
 
-    @Test func `fields are found in a real line`() {
+    @Test func `the fields of a real line are found`() {
         Samples.scan(Samples.end) { scanner, failure in
             #expect(failure == nil)
             #expect(scanner.kind() == .end)
@@ -35,7 +35,7 @@ struct LineScannerTests {
         }
     }
 
-    @Test func `any order spaces and escapes are the same`() {
+    @Test func `order, spaces and escapes make no difference`() {
         let line = """
              { "host_name" : "w\\u0065b\\ud83d\\ude00" ,\t"dur\\u0061tion_ms":1.5e3, "nested":{"phase":"begin","fingerprint":"no"},
             "phase":"begin","phase":"end","cause":null,"event":"stall","fingerprint":"f","schema":"lagmonitor.stall.v1",
@@ -60,7 +60,7 @@ struct LineScannerTests {
         (Samples.line(phase: "over"), .incomplete(.phase)), (Samples.begin, .begin),
         (Samples.line(phase: "abandoned"), .abandoned),
     ])
-    func `lines are distinguished`(line: String, expected: LineKind) {
+    func `the kinds of lines are distinguished`(line: String, expected: LineKind) {
         Samples.scan(line) { scanner, _ in #expect(scanner.kind() == expected) }
     }
 
@@ -71,7 +71,7 @@ struct LineScannerTests {
         }
     }
 
-    @Test func `a whole stall is read`() throws {
+    @Test func `a complete stall is parsed`() throws {
         let line =
             Samples.end.dropLast() + #","sample_tree":[{"ms":400.0,"samples":3,"frames":["main","App.f"],"children":"#
             + #"[{"ms":300.0,"samples":2,"frames":["g"]},5],"pruned_ms":50.5}]}"#
@@ -91,7 +91,7 @@ struct LineScannerTests {
         ("0", 0 as UInt64?), ("0.001", 1000), ("400.205", 400_205_000), ("1e3", 1_000_000_000), ("-1", nil), ("-0", 0),
         ("0.0000019", 1), ("999999999999.999", 999_999_999_999_999_000), ("99999999999999999999999999", .max), ("1E400", nil),
     ])
-    func `milliseconds are read`(text: String, expected: UInt64?) {
+    func `milliseconds are parsed`(text: String, expected: UInt64?) {
         Array(text.utf8).withUnsafeBufferPointer { #expect(JSONNumber.nanoseconds(ofMilliseconds: $0) == expected, "\(text)") }
     }
 
@@ -102,7 +102,7 @@ struct LineScannerTests {
         ("2026-11-21T18:07:56.Z", nil),
         ("0001-01-01T00:00:00Z", nil), ("9999-01-01T00:00:00Z", nil), ("2026-11-21T18:07:56.1234567891234Zx", nil),
     ])
-    func `times are read`(text: String, expected: Int64?) {
+    func `times are parsed`(text: String, expected: Int64?) {
         #expect(UTCTime.nanoseconds(text) == expected)
         if let expected, expected % 1_000_000_000 == 0, text.hasSuffix("Z") { #expect(UTCTime.text(expected) == text) }
     }

@@ -2,7 +2,7 @@
 
 /// Inputs for tests.
 enum Samples {
-    /// Two lines as the monitor writes them, shortened; the second's stall is the first's.
+    /// Two shortened lines of the monitor about the same stall.
     static let begin = line(phase: "begin", milliseconds: "5000.000")
     static let end = line(phase: "end", milliseconds: "7123.456")
 
@@ -32,13 +32,13 @@ enum Samples {
             + #"{"pc":"0x55e5d2a20000","module":"server","offset":"0x280000","symbol":"main","in_app":true}]}"#
     }
 
-    /// A stall's id by a number.
+    /// A stall ID for a number.
     static func id(_ number: Int) -> String {
         let digits = String(number, radix: 16)
         return "01a1ff4b-22ee-7d69-964c-" + String(repeating: "0", count: 12 - digits.count) + digits
     }
 
-    /// Looks at a line, and hands the scanner on.
+    /// Scans a line and passes the scanner to `body`.
     static func scan<Result>(_ line: String, _ body: (borrowing LineScanner, JSONCursor.Failure?) -> Result) -> Result {
         var scanner = LineScanner()
         return Array(line.utf8).withUnsafeBytes { bytes in
@@ -48,7 +48,7 @@ enum Samples {
     }
 }
 
-/// Bytes in memory, a few at a time.
+/// Returns bytes in memory, at most `step` at a time.
 final class MemorySource: ByteSource {
     private var rest: ArraySlice<UInt8>
     private let step: Int

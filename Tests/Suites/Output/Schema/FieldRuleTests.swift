@@ -3,9 +3,9 @@ import LagOutput
 import LagReader
 import Testing
 
-/// The check of lines and the schema say the same of each member: `lagmond check` and any validator agree.
+/// The line check and the schema have the same rules for each member, so `lagmond check` and any validator agree.
 struct FieldRuleTests {
-    @Test func `both accept what the probe writes and miss what is taken away`() throws {
+    @Test func `check and schema accept the same lines and miss the same members`() throws {
         let (status, data) = try output(of: "MonitorProbe", ["lines", "200", "8000", "11"])
         #expect(status == 0)
         let validator = try SchemaValidator(SchemaFile.json())

@@ -2,7 +2,7 @@ import LagModel
 import LagReader
 import Testing
 
-/// What is declared once is written, read and documented everywhere.
+/// A member that is declared once is written, read and documented everywhere.
 struct FrameMemberTests {
     private static let frame = StallRecord.Frame(
         pc: 0x7f00_0000_1234,
@@ -24,14 +24,14 @@ struct FrameMemberTests {
 
     private var names: [String] { FrameMember.all.map { "\($0.name)" } }
 
-    @Test func `every property of a frame is a member of the table`() {
-        // But where a function without a name begins, what distinguishes it from others of its name, whether it is a runtime's or may be a library's, and whether it only passes a call on, which are
-        // in no line.
+    @Test func `every property of a frame is in the member table`() {
+        // Six properties are in no line: where a function without a name begins, what distinguishes it from others of its name,
+        // whether it belongs to a runtime or may belong to a library, and whether it only passes a call on.
         #expect(Mirror(reflecting: Self.frame).children.count == FrameMember.all.count + 6)
         #expect(FrameMember.all.allSatisfy { $0.value(Self.frame) != nil }, "a property above is not set")
     }
 
-    @Test func `a frame is read as it was written with all members in order`() throws {
+    @Test func `a frame is read back equal, with its members in order`() throws {
         var record = Sample.record(frames: 0)
         record.frames = [Self.frame]
         let text = try Sample.line(record)
@@ -40,7 +40,7 @@ struct FrameMemberTests {
         #expect(places == places.sorted())
     }
 
-    @Test func `check and schema know every member`() {
+    @Test func `check and schema contain every frame member`() {
         #expect(NestedField.frame.map { "\($0.name)" } == names)
         #expect(NestedField.frame.filter(\.isRequired).map { "\($0.name)" } == ["pc"])
     }

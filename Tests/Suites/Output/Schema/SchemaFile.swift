@@ -3,7 +3,7 @@ import LagOutput
 import TestSupport
 import Testing
 
-/// The schema, as the program prints it.
+/// The schema that the program prints.
 enum SchemaFile {
     private static let printed = Result { try output(of: "lagmond", ["schema"]) }
 
@@ -14,7 +14,7 @@ enum SchemaFile {
     }
 }
 
-/// The output of a program that stands beside the test binary.
+/// Runs a program in the folder of the test binary and returns its output.
 func output(of program: String, _ arguments: [String]) throws -> (status: Int32, data: Data) {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()

@@ -2,7 +2,7 @@ import Foundation
 import LagOutput
 import Testing
 
-/// The schema says what the writer does, no more and no less.
+/// The schema describes exactly what the writer writes.
 struct SchemaTests {
     private let hostile: [[String: Any]]
 
@@ -10,7 +10,7 @@ struct SchemaTests {
         hostile = try Self.lines.get().map { try #require(JSONSerialization.jsonObject(with: $0) as? [String: Any]) }
     }
 
-    /// Made once for all tests.
+    /// Created once for all tests.
     private static let lines = Result {
         let (status, data) = try output(of: "MonitorProbe", ["lines", "480", "8000", "7"])
         try #require(status == 0)
@@ -19,14 +19,14 @@ struct SchemaTests {
         return found
     }
 
-    @Test func `the table of fields has every field`() throws {
+    @Test func `the table of fields contains every field`() throws {
         let (status, data) = try output(of: "lagmond", ["schema", "--markdown"])
         #expect(status == 0)
         let table = String(decoding: data, as: UTF8.self)
         for field in StallField.allCases { #expect(table.contains("| `\(field.name)` |"), "\(field)") }
     }
 
-    @Test func `hostile lines are valid`() throws {
+    @Test func `lines with hostile values are valid`() throws {
         let validator = try SchemaValidator(SchemaFile.json())
         for line in hostile {
             let problems = validator.problems(of: line)
@@ -34,14 +34,14 @@ struct SchemaTests {
         }
     }
 
-    @Test func `every member of the schema is written`() throws {
+    @Test func `every member of the schema is written by some line`() throws {
         let validator = try SchemaValidator(SchemaFile.json())
         for line in hostile { _ = validator.problems(of: line) }
         let missing = validator.declaredMembers().subtracting(validator.seenMembers)
         #expect(missing.isEmpty)
     }
 
-    @Test func `a schema without a member refuses the lines that have it`() throws {
+    @Test func `a schema without one member refuses lines that contain it`() throws {
         let schema = try SchemaFile.json()
         let members = try #require(schema["properties"] as? [String: Any])
         for member in members.keys {
@@ -62,18 +62,18 @@ struct SchemaTests {
         }
     }
 
-    @Test func `a schema with a member of another type refuses the lines that have it`() throws {
+    @Test func `a schema with another type for a member refuses lines that contain it`() throws {
         let schema = try SchemaFile.json()
         let members = try #require(schema["properties"] as? [String: Any])
         for member in members.keys {
             var changed = schema
-            // Nothing in a line is null.
+            // No value in a line is null.
             changed["properties"] = members.merging([member: ["type": "null"]]) { $1 }
             #expect(try refuses(changed), "\(member)")
         }
     }
 
-    @Test func `required is what every line has`() throws {
+    @Test func `the required members are those that every line of an event has`() throws {
         let schema = try SchemaFile.json()
         let required = try #require(schema["required"] as? [String])
         let conditional = try #require(schema["allOf"] as? [[String: Any]])
@@ -87,7 +87,7 @@ struct SchemaTests {
         }
     }
 
-    @Test func `enumerations are those of the code`() throws {
+    @Test func `the enumerations equal those of the code`() throws {
         let schema = try SchemaFile.json()
         let members = try #require(schema["properties"] as? [String: [String: Any]])
         func values(_ member: String) -> [String]? { members[member]?["enum"] as? [String] }
@@ -109,7 +109,7 @@ struct SchemaTests {
     }
 }
 
-/// The validator itself, by cases whose answer is known.
+/// Tests of the validator itself, with known results.
 struct SchemaValidatorTests {
     private func problems(_ schema: String, _ value: String) throws -> Int {
         let schema = try #require(JSONSerialization.jsonObject(with: Data(schema.utf8)) as? [String: Any])
@@ -133,11 +133,11 @@ struct SchemaValidatorTests {
         (#"{"propertyNames":{"pattern":"^[a-z]+$"}}"#, #"{"a b":1,"c":1}"#, 1),
         (#"{"additionalProperties":{"type":"string"}}"#, #"{"a":1,"c":"1"}"#, 1),
     ])
-    func `each keyword finds its problems`(schema: String, value: String, count: Int) throws {
+    func `each schema keyword finds its errors`(schema: String, value: String, count: Int) throws {
         #expect(try problems(schema, value) == count)
     }
 
-    @Test func `a keyword that is not known is not passed over`() throws {
+    @Test func `an unknown keyword is an error`() throws {
         #expect(throws: SchemaValidator.UnknownKeyword.self) { try problems(#"{"maxLength":1}"#, #""a""#) }
     }
 }

@@ -1,16 +1,16 @@
 import Foundation
 
-/// Holds a JSON value against a JSON Schema (2020-12), with the keywords that the schema of the lines uses.
+/// Validates a JSON value against a JSON Schema (2020-12), with the keywords that the schema of the lines uses.
 ///
-/// A keyword that it does not know is an error of the schema, so that nothing in the schema goes unchecked. Unlike a reader
-/// it minds members that the schema does not name: what the writer writes has to be in the schema.
+/// An unknown keyword is an error, so that no part of the schema is unchecked. Unlike a reader, it refuses members that the
+/// schema does not name: everything that the writer writes must be in the schema.
 final class SchemaValidator {
     /// A keyword or a reference that this validator cannot follow.
     struct UnknownKeyword: Error { let name: String }
 
     private let root: Node
     private let definitions: [String: Node]
-    /// Members that were seen, by their place in the schema; for the question whether all that is promised is ever written.
+    /// Members that were seen, by their place in the schema, to check that every declared member is written.
     private(set) var seenMembers: Set<String> = []
     /// Values of enumerations that were seen.
     private(set) var seenValues: Set<String> = []
@@ -20,7 +20,7 @@ final class SchemaValidator {
         root = try Node(schema)
     }
 
-    /// What is wrong with a line, nothing when all is right.
+    /// The errors in a line; empty if it is valid.
     func problems(of line: Data) -> [String] {
         guard let value = try? JSONSerialization.jsonObject(with: line, options: .fragmentsAllowed) else { return ["no JSON"] }
         return problems(of: value)
@@ -33,7 +33,7 @@ final class SchemaValidator {
         return found
     }
 
-    /// Every place of a member that the schema names, in the form of ``seenMembers``.
+    /// Every member that the schema declares, in the form of ``seenMembers``.
     func declaredMembers() -> Set<String> {
         let all = [("", root)] + definitions.map { ("\($0.key).", $0.value) }
         return Set(all.flatMap { prefix, node in node.properties.keys.map { prefix + $0 } })
@@ -117,7 +117,7 @@ final class SchemaValidator {
 }
 
 extension SchemaValidator {
-    /// A schema, read once.
+    /// A parsed schema.
     private final class Node {
         var reference: String?
         var type: String?

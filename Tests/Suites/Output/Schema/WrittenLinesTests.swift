@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// Every line that the programs of the test suite made, against the schema: `make test` runs this last, over the file
-/// that they all wrote to (`LAG_TEST_LINES`).
+/// Validates every line that the programs of the test suite wrote: `make test` runs this last, on the file that they all
+/// write to (`LAG_TEST_LINES`).
 struct WrittenLinesTests {
     private static let path = ProcessInfo.processInfo.environment["LAG_CHECK_LINES"]
 
-    @Test(.enabled(if: path != nil)) func `every line of the suite is valid`() throws {
+    @Test(.enabled(if: path != nil)) func `every line that the tests wrote is valid`() throws {
         let path = try #require(Self.path)
         let data = try Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped)
         let validator = try SchemaValidator(SchemaFile.json())
@@ -26,7 +26,7 @@ struct WrittenLinesTests {
         print("schema: lines=\(count) valid=\(count - wrong)")
     }
 
-    /// A stall's duration is between its bounds, whatever found it and whatever became of it.
+    /// A stall's duration is between its bounds, for any rule and any phase.
     private func durationProblems(of line: Data) throws -> [String] {
         guard line.firstRange(of: Data("\"duration_min_ms\"".utf8)) != nil else { return [] }
         let fields = try JSONSerialization.jsonObject(with: line) as? [String: Any]
