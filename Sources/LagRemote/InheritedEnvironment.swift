@@ -1,10 +1,11 @@
 internal import LagModel
 
-/// The environment of another process, also if the process has written over it.
+/// The environment of another process, even if the process has overwritten it.
 ///
-/// Programs that write their title over their environment (redis-server, nginx) leave zero bytes there. Then it is that of the nearest ancestor
-/// which has one, if the observer is an ancestor, too: the process has inherited it. Of any other process that has the observer's host name, and so
-/// is in its pod, it is what the observer's environment says of the pod.
+/// Programs that write their title over their environment (redis-server, nginx) leave zero bytes there. Then this is the
+/// environment of the nearest ancestor that has one, if the observer is an ancestor too, because the process has inherited it.
+/// For any other process with the observer's host name, which is therefore in the same pod, it is the pod's entries of the
+/// observer's environment.
 enum InheritedEnvironment {
     private static let maximumAncestors = 16
 
@@ -22,7 +23,7 @@ enum InheritedEnvironment {
             if inherited == nil, !isOverwritten(environment) { inherited = environment }
             if parent == observer { return inherited ?? [] }
         }
-        // The containers of a pod have one UTS namespace, pods have different ones.
+        // The containers of a pod share one UTS namespace; different pods have different ones.
         guard let hostName = ProcFile.namespace(.hostName, of: process), hostName == ProcFile.namespace(.hostName, of: observer)
         else { return [] }
         return podVariables(content(of: observer))
@@ -30,7 +31,7 @@ enum InheritedEnvironment {
 
     private static func isOverwritten(_ environment: [UInt8]) -> Bool { environment.allSatisfy { $0 == 0 } }
 
-    /// The entries of an environment that say where a pod runs and nothing of the program.
+    /// The entries of an environment that describe the pod, not the program.
     private static func podVariables(_ environment: [UInt8]) -> [UInt8] {
         let entries = environment.split(separator: 0).filter { entry in
             ["POD_NAME=", "POD_NAMESPACE=", "NODE_NAME="].contains { entry.starts(with: $0.utf8) }

@@ -2,13 +2,14 @@ internal import LagDetection
 internal import LagMonitor
 internal import Synchronization
 
-/// Whether the threads of a watch are still there: each answers when it comes round, so who has not answered hangs or is gone.
+/// Checks that the threads of a watch are alive: each answers in its next round, so a thread that does not answer hangs or is
+/// gone.
 ///
-/// A timer says that a timer runs; an answer says that a stall would be noticed. Any thread.
+/// A timer only proves that a timer runs; an answer proves that a stall would be noticed. Any thread.
 package final class LivenessProbe: Sendable {
     enum Member { case manager, relay }
 
-    /// Who was asked, and whether they have answered. Any thread.
+    /// The probed threads, and whether they have answered. Any thread.
     package struct Check: Sendable {
         /// The threads that all watches of a target need.
         private var shared: @Sendable () -> Bool
@@ -28,7 +29,7 @@ package final class LivenessProbe: Sendable {
 
         package var haveSharedAnswered: Bool { shared() }
 
-        /// The processes whose watchdog has not answered: its stalls are not found.
+        /// The processes whose watchdog has not answered: their stalls are not found.
         package var silentProcesses: [String] { watchdogs.filter { !$0.hasAnswered() }.map(\.process) }
 
         /// Whether all have answered.
@@ -43,12 +44,12 @@ package final class LivenessProbe: Sendable {
         }
     }
 
-    /// Asks the thread that watches the loops of one process.
+    /// Probes the thread that watches the loops of one process.
     static func ask(watchdogOf monitor: StallMonitor) -> @Sendable () -> Bool {
-        // How often it had come round before it was asked.
+        // How many rounds it had made before the probe.
         guard let wakes = monitor.watchdogCounters?.wakes else { return { true } }
         monitor.wakeWatchdog()
-        // A watch that has ended owes no answer.
+        // An ended watch need not answer.
         return { monitor.watchdogCounters.map { $0.wakes > wakes } ?? true }
     }
 
@@ -56,10 +57,10 @@ package final class LivenessProbe: Sendable {
     private let managed = Atomic<UInt64>(0)
     private let relayed = Atomic<UInt64>(0)
 
-    /// The number to answer with. What is not awake is to be woken after this.
+    /// The number to answer with. Threads that sleep must be woken after this.
     func request() -> UInt64 { asked.add(1, ordering: .acquiringAndReleasing).newValue }
 
-    /// The last number that was asked for: to be read first in a round, and answered at its end.
+    /// The last requested number: read it first in a round, and answer it at its end.
     var present: UInt64 { asked.load(ordering: .acquiring) }
 
     func answer(_ number: UInt64, by member: Member) {

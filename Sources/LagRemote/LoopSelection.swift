@@ -1,11 +1,12 @@
 internal import Glibc
 internal import LagMonitor
 
-/// Which loops of other processes are watched: by shell patterns (fnmatch(3)) for the whole names of their processes and threads.
+/// Selects the loops of other processes to watch, with shell patterns (fnmatch(3)) for the whole names of their processes and
+/// threads.
 package struct LoopSelection: Sendable, Equatable {
-    /// For a process's name as its records have it; empty: every process.
+    /// Patterns for a process's name as in its records; empty: every process.
     package let processes: [String]
-    /// For a thread's name: `main` for the main thread, of others their `comm`; empty: every thread.
+    /// Patterns for a thread's name: `main` for the main thread, `comm` for others; empty: every thread.
     package let threads: [String]
 
     package init(processes: [String] = [], threads: [String] = []) {
@@ -13,10 +14,10 @@ package struct LoopSelection: Sendable, Equatable {
         self.threads = threads
     }
 
-    /// Whether nothing is left out.
+    /// Whether everything is selected.
     package var includesAll: Bool { processes.isEmpty && threads.isEmpty }
 
-    /// Two small files. What has ended is included: whoever begins to watch it finds that out.
+    /// Reads two small files. An exited process is included: the code that begins to watch it finds that out.
     package func includes(process: Int32) -> Bool {
         guard !processes.isEmpty, let name = ProcessContext.processName(of: process) else { return true }
         return includes(processName: name)
@@ -24,7 +25,7 @@ package struct LoopSelection: Sendable, Equatable {
 
     package func includes(processName: String) -> Bool { processes.isEmpty || Self.matches(processName, processes) }
 
-    /// A small file. What has ended is included.
+    /// Reads a small file. An exited thread is included.
     func includes(thread: Int32, of process: Int32) -> Bool {
         guard !threads.isEmpty, let name = ThreadName.selectable(thread, of: process) else { return true }
         return Self.matches(name, threads)
@@ -46,10 +47,10 @@ package struct LoopSelection: Sendable, Equatable {
 package struct UnselectedLoop: Sendable {
     package let process: Int32
     package let processName: String
-    /// Its thread's.
+    /// The name of its thread.
     package let name: String
-    /// Its place in the table, as long as it is this loop's.
+    /// Its index in the table, while that belongs to this loop.
     let claim: UInt64
-    /// It may not be a loop.
+    /// Whether it may not be a loop.
     var isProvisional: Bool
 }

@@ -3,7 +3,7 @@ internal import LagMonitor
 internal import LagOutput
 internal import Synchronization
 
-/// A sink that several monitors write to, one at a time, and that none of them closes.
+/// A sink that several monitors write to, one at a time, without closing it.
 final class NonClosingSink: RecordSink {
     private struct Waiting {
         var limit: UInt64?
@@ -12,7 +12,7 @@ final class NonClosingSink: RecordSink {
 
     private let sink: any RecordSink
     private static let writeLock = Mutex(())
-    /// Until when this monitor's lines may wait, which is no matter of the others': the sink has it while one of them is written.
+    /// Until when this monitor's lines may wait, independently of other monitors: set in the sink while such a line is written.
     private let waiting = PthreadMutex(Waiting())
 
     init(_ sink: any RecordSink) { self.sink = sink }

@@ -2,9 +2,9 @@ internal import Glibc
 package import LagModel
 
 extension ProcFile {
-    /// The entries of a folder that are numbers: processes of `/proc`, threads of `/proc/PID/task`; the first `limit` of them at
-    /// most. Any thread.
-    /// - Returns: none where the folder cannot be opened.
+    /// The numeric entries of a folder: processes of `/proc`, threads of `/proc/PID/task`; at most the first `limit`.
+    /// Any thread.
+    /// - Returns: empty if the folder cannot be opened.
     package static func numbers(in folder: String, limit: Int = .max) -> [Int32] {
         guard let folder = opendir(folder) else { return [] }
         defer { closedir(folder) }

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// `/proc` as this process finds it.
+/// `/proc` as this process sees it.
 package enum ProcFolder {
-    /// Why processes cannot be found in it; nil: they have the numbers there that system calls give them. A µs; any thread.
+    /// Why processes cannot be found in it; nil: it has the same process IDs as system calls. Takes a µs; any thread.
     package static var fault: String? {
         let link = "/proc/self"
         var text = [CChar](repeating: 0, count: 16)
@@ -10,7 +10,7 @@ package enum ProcFolder {
             return atoi(text) == getpid() ? nil : otherNamespace
         }
         var status = stat()
-        // Without a target for who is not in its namespace.
+        // The link has no target for a process outside its namespace.
         return lstat(link, &status) == 0 ? otherNamespace : "/proc is not there"
     }
 

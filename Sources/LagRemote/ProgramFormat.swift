@@ -1,12 +1,12 @@
 internal import LagModel
 
-/// What kind of program a process runs, by the beginning of its file (elf(5)).
+/// The format of the program that a process runs, by the beginning of its file (elf(5)).
 enum ProgramFormat {
     private static let classOffset = 4
     private static let class32Bit: UInt8 = 1
 
-    /// Whether a program numbers its system calls, and lays out their arguments, as this machine's own do not. False where its file cannot be
-    /// read. A small file; any thread.
+    /// Whether a program uses other system call numbers and argument layouts than this machine's own programs. False if its file
+    /// cannot be read. Reads a small file; any thread.
     static func is32Bit(_ process: Int32) -> Bool { is32Bit(file: "/proc/\(process)/exe") }
 
     static func is32Bit(file path: String) -> Bool {

@@ -1,19 +1,20 @@
 internal import CLagLinux
 
-/// Which program a process runs, by something that changes with exec alone: where its first stack begins (cll_procfs_image).
+/// Identifies the program run of a process by a value that only changes with exec: the start of its first stack
+/// (cll_procfs_image).
 ///
 /// Reading it takes one small file of `/proc`, without allocation. Any thread.
 package struct ProgramImage: Sendable, Hashable {
-    /// 0: the kernel does not say.
+    /// 0: the kernel does not show it.
     let firstStack: UInt64
 
-    /// Nil: the process has ended.
+    /// Nil: the process has exited.
     package init?(of process: Int32) {
         var found: UInt64 = 0
         guard cll_procfs_image(process, &found) == 0 else { return nil }
         firstStack = found
     }
 
-    /// Whether the kernel says which.
+    /// Whether the kernel shows it.
     package var isKnown: Bool { firstStack != 0 }
 }

@@ -1,16 +1,17 @@
-/// When the relay of a shared loop table begins its next round. Pure: times are passed in (`CLOCK_MONOTONIC`, nanoseconds).
+/// Decides when the relay of a shared loop table begins its next round. Pure: times are passed in (`CLOCK_MONOTONIC`,
+/// nanoseconds).
 ///
-/// Any process that has the table can post to it without an end, or take the posts of others away. So rounds keep a distance, which grows where they
-/// find nothing; and while loops are watched the relay comes round without a post. Honest loops answer once an interval of their watchdog: the
-/// first round after a pause begins at once.
+/// Any process with the table can post to it endlessly, or consume the posts of others. So rounds have a minimum distance, which
+/// grows if they find nothing; and while loops are watched, the relay makes rounds without a post. Honest loops answer once per
+/// interval of their watchdog: the first round after a pause begins at once.
 struct RelayPace {
-    /// Between the beginnings of two rounds. An answer says itself when it was given, so a millisecond is no delay.
+    /// The distance between the beginnings of two rounds. An answer has its own timestamp, so a millisecond does no harm.
     static let shortestNanoseconds: UInt64 = 1_000_000
     /// After rounds that found nothing.
     static let longestNanoseconds: UInt64 = 16_000_000
-    /// Where no post comes.
+    /// The distance without posts.
     static let checkNanoseconds: UInt64 = 1_000_000_000
-    /// The same for a while after an answer came without its post: somebody takes them.
+    /// The same for a while after an answer arrived without its post, because another process consumes posts.
     static let suspiciousCheckNanoseconds: UInt64 = 20_000_000
     static let suspicionNanoseconds: UInt64 = 60_000_000_000
 
@@ -19,20 +20,20 @@ struct RelayPace {
     private var wasWoken = true
     private var suspiciousUntil: UInt64 = 0
 
-    /// A round that began then is over.
+    /// Call it when a round that began then is over.
     mutating func recordRound(_ begun: UInt64, foundAnswers: Bool) {
         self.begun = begun
         gap = foundAnswers || !wasWoken ? Self.shortestNanoseconds : min(gap * 2, Self.longestNanoseconds)
         if foundAnswers, !wasWoken { suspiciousUntil = begun &+ Self.suspicionNanoseconds }
     }
 
-    /// Until when a post is waited for.
+    /// Until when to wait for a post.
     func deadline(isWatching: Bool, at now: UInt64) -> UInt64 {
         guard isWatching else { return .max }
         return now &+ (now < suspiciousUntil ? Self.suspiciousCheckNanoseconds : Self.checkNanoseconds)
     }
 
-    /// The wait is over, by a post or by time.
+    /// Call it when the wait ended, by a post or a timeout.
     mutating func recordWake(_ wasWoken: Bool) { self.wasWoken = wasWoken }
 
     /// When the next round may begin; nil: at once.

@@ -6,16 +6,16 @@ internal import LagOutput
 
 /// What counts as a stall in other processes.
 package struct RemoteConfiguration: Sendable, Equatable {
-    /// For loops that publish what they do.
+    /// For loops that publish their activity.
     package let monitor: StallMonitorConfiguration
-    /// For loops that are known by their waits alone.
+    /// For loops that are known only by their waits.
     package let preloadRules: StallRules
     /// Which loops are watched.
     package let selection: LoopSelection
-    /// Which attributes of published contexts may stand in records.
+    /// Which attributes of published contexts may be in records.
     package let attributes: PublishedAttributes
 
-    /// - Parameter preloadRules: the configuration's rules when nil.
+    /// - Parameter preloadRules: nil: the configuration's rules.
     package init(
         _ monitor: StallMonitorConfiguration,
         preloadRules: StallRules? = nil,
@@ -28,7 +28,7 @@ package struct RemoteConfiguration: Sendable, Equatable {
         self.monitor = monitor
     }
 
-    /// A process as its records say it.
+    /// A process as its records describe it.
     func context(of process: Int32) -> ProcessContext {
         var context = ProcessContext.current()
         context.pid = process
@@ -40,8 +40,8 @@ package struct RemoteConfiguration: Sendable, Equatable {
         return context
     }
 
-    /// A monitor of a process, to be started, whose sinks are closed with it but for the shared one.
-    /// - Parameter processSinks: further sinks of that process alone.
+    /// A monitor of a process, not yet started; it closes its sinks, except the shared one.
+    /// - Parameter processSinks: further sinks only for that process.
     func makeMonitor(
         of context: ProcessContext,
         semaphore: WakeSemaphore,

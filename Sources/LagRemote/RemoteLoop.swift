@@ -4,7 +4,7 @@ internal import LagModel
 internal import LagMonitor
 internal import Synchronization
 
-/// A loop of another process, found by its waits or published by that process's own monitor.
+/// A loop of another process, found by its waits or published by the process's own monitor.
 package final class RemoteLoop: ForeignLoop, CandidateLoop {
     package let beacon: ActivityBeacon
     package let thread: ThreadIdentity
@@ -19,26 +19,27 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     private let examiner: LoopExaminer
     private let wasConfirmed = Atomic<Bool>(false)
     private let quiet = Atomic<UInt64>(.max)
-    /// The beacon's word of the stretch of work that was last found to be in doubt; `.max`: none.
+    /// The beacon's word of the last stretch of work in doubt; `.max`: none.
     private let doubtful = Atomic<UInt64>(.max)
-    /// The beacon's word of the stretch of work in which a client was found to wait, and since when; `.max`: there is none, or no one waits. The watchdog's.
+    /// The beacon's word of the stretch of work in which a waiting client was found, and since when; `.max`: none. The
+    /// watchdog's.
     private let servedWord = Atomic<UInt64>(.max)
     private let servedNanoseconds = Atomic<UInt64>(.max)
 
-    /// For so long what another thread has fetched last counts: who has fetched nothing since does not fetch for this one.
+    /// How long another thread's last fetch counts: a thread that has fetched nothing for longer does not fetch for this one.
     private static let fetchNanoseconds: UInt64 = 250_000_000
 
-    /// The same of one that accepts connections: a server's process may be at one request for as long.
+    /// The same for a process that accepts connections: it may spend this long on one request.
     private static let acceptNanoseconds: UInt64 = 5_000_000_000
 
-    /// For so long a client has waited when what keeps it waiting is a loop's handler, however few waits its thread has had. What a start does before it
-    /// first accepts takes less.
+    /// If a client has waited this long, a loop's handler is delaying it, however few waits its thread has had. A start-up takes
+    /// less time before its first accept.
     private static let confirmingNanoseconds: UInt64 = 1_000_000_000
 
-    /// All waits of a start are within so long.
+    /// All waits of a start are within this time.
     private static let startNanoseconds: UInt64 = 5_000_000_000
 
-    /// - Parameter process: the loop's.
+    /// - Parameter process: the loop's process.
     init(
         _ loop: SharedLoopTable.Loop,
         _ owner: SharedLoopTable.Owner,
@@ -59,8 +60,8 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
         table.record(self, at: index)
     }
 
-    /// As its process says, or as the kernel does of one that keeps clients waiting. The first true answer stays, whatever is written there later; ask before the
-    /// place is freed.
+    /// From its process, or from the kernel for a loop that keeps clients waiting. The first true answer stays, whatever is
+    /// written later; query it before the slot is freed.
     package var isConfirmed: Bool {
         if wasConfirmed.load(ordering: .relaxed) { return true }
         guard table.isConfirmed(claim, at: index) else { return false }
@@ -68,7 +69,7 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
         return true
     }
 
-    /// Nil for a mode that was made after the watch began in the loop's process, or for whose name there was no room.
+    /// Nil for a mode that was created in the loop's process after the watch began, or whose name did not fit.
     package func modeName(_ number: UInt32) -> String? {
         guard let number = Int(exactly: number), modes.indices.contains(number - 1), !modes[number - 1].isEmpty else {
             return nil
@@ -85,7 +86,7 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     }
 
     package func recordTurn() {
-        // Other threads that were never seen in their wait are pools' mostly (``QuietRule``).
+        // Other threads that were never seen in their wait mostly belong to pools (``QuietRule``).
         guard !isFromMonitor, thread.tid == thread.process, table.waitPlace(at: index).epoll == nil else { return }
         let word = clb_beacon_word(beacon.raw)
         examiner.recordTurn(word: word) { clb_beacon_word(beacon.raw) == word }
@@ -94,7 +95,7 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     package func examine(at now: UInt64) -> LoopExamination { examine(at: now) { _ in false } }
 
     package func examine(at now: UInt64, isHandler: (_ events: UInt64?) -> Bool) -> LoopExamination {
-        // Before the rest that would confirm it, which ends what is examined.
+        // Before the rest that would confirm it, because that ends the examined work.
         let isProvisional = !isConfirmed
         let word = clb_beacon_word(beacon.raw)
         let isServing = table.isServing(at: index)
@@ -117,9 +118,9 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
         return found
     }
 
-    /// One that hangs soon after its start does not come back to its wait, which would show that it is a loop.
+    /// A loop that hangs soon after its start does not return to its wait, which would prove that it is a loop.
     private func confirm(by found: LoopExamination, word: UInt64, at now: UInt64) {
-        // What else is pending may be the program's own: a wake-up, a timer.
+        // Other pending events may be the program's own: a wake-up, a timer.
         guard !found.isQuiet, found.work == .pending, !isShared, examiner.hasWaitingClient else {
             return servedWord.store(.max, ordering: .relaxed)
         }
@@ -134,7 +135,7 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     package var isDoubtful: Bool {
         let (doubtful, word) = (doubtful.load(ordering: .relaxed), clb_beacon_word(beacon.raw))
         guard doubtful != .max, doubtful != word else { return doubtful == word }
-        // It has ended without another wait.
+        // It ended without another wait.
         return UInt8(truncatingIfNeeded: word) == LoopActivity.finished.rawValue && word >> 8 == (doubtful >> 8) &+ 1
     }
 
@@ -156,8 +157,8 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
         clb_beacon_woke_ns(beacon.raw) < claimedNanoseconds.addingReportingOverflow(Self.startNanoseconds).partialValue
     }
 
-    /// At full load threads that share an instance never sleep in their waits. Another one that has come back from there since this one did, and
-    /// not long ago, fetches what is ready.
+    /// At full load, threads that share an instance never sleep in their waits. Another thread that has returned from there since
+    /// this one did, and recently, fetches the ready events.
     private func sharing(of epoll: Int32, at now: UInt64) -> QuietRule.Sharing {
         let since = max(clb_beacon_woke_ns(beacon.raw), now.saturatingDifference(Self.fetchNanoseconds))
         if table.hasFetcher(besides: index, from: epoll, since: since) { return .now }
@@ -165,18 +166,20 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
         return table.hasFetcher(besides: index, from: epoll, since: lately) ? .lately : .alone
     }
 
-    /// The loops of the command, of this process and others, that have come back from their waits since this one did, and not long ago.
+    /// The loops of the command, of this process and others, that have returned from their waits since this one did, and
+    /// recently.
     private func others(at now: UInt64) -> [LoopExaminer.Other] {
         let since = max(clb_beacon_woke_ns(beacon.raw), now.saturatingDifference(Self.acceptNanoseconds))
         return table.remoteLoops.filter { $0 !== self && clb_beacon_woke_ns($0.beacon.raw) >= since }.map { .loop($0.examiner) }
     }
 
-    /// Whether another thread has ever come back from a wait on the same instance: a pool, whose threads rest where its loop calls handlers.
+    /// Whether another thread has ever returned from a wait on the same instance: then it is a pool, whose threads rest where its
+    /// loop calls handlers.
     private var isShared: Bool {
         table.waitPlace(at: index).epoll.map { table.hasFetcher(besides: index, from: $0, since: 0) } ?? false
     }
 
-    /// The preloaded library sees waits and no rests.
+    /// The preloaded library sees waits, but not rests.
     package var waits: PublishedWaits { isFromMonitor ? .rests : .turns }
 
     package func countSleeps() -> UInt64? { thread.sleeps }

@@ -112,7 +112,7 @@ extension SharedLoopTableWatch {
         switch table.owner(of: loop.process, stackPointer: loop.stackPointer) {
         case .found(let found) where found.mapsTable: owner = found
         case .found, .gone: return free(loop)
-        case .unknown: return refuse(loop, "the kernel does not let us read it")
+        case .unknown: return refuse(loop, "the kernel does not permit reading it")
         }
         if let watched = processes[loop.process],
             watched.startTicks != owner.startTicks || !watched.runs(ProgramImage(of: loop.process))
@@ -126,7 +126,7 @@ extension SharedLoopTableWatch {
             } else {
                 if processes.count >= Self.maximumProcesses { endIdleProcesses(at: clb_now_ns(), after: 0) }
                 guard processes.count < Self.maximumProcesses else {
-                    return refuse(loop, "\(processes.count) processes are watched already, which is the limit")
+                    return refuse(loop, "\(processes.count) processes are already watched, which is the limit")
                 }
                 watched = try make(loop.process, startTicks: owner.startTicks)
             }
@@ -176,7 +176,7 @@ extension SharedLoopTableWatch {
         refusalLinesLeft -= 1
         reportError("cannot watch process \(loop.process): \(reason)")
         // Claims are as many as their processes like.
-        if refusalLinesLeft == 0 { reportError("further processes that cannot be watched get no line") }
+        if refusalLinesLeft == 0 { reportError("more processes that cannot be watched, not listed") }
     }
 
     private func free(_ loop: SharedLoopTable.Loop) {

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import LagModel
 
-/// What decides whether this process may trace another one (ptrace(2), "Ptrace access mode checking").
+/// The facts that decide whether this process may trace another one (ptrace(2), "Ptrace access mode checking").
 struct AttachFacts: Sendable, Equatable {
     var ourUser: UInt32 = 0
     /// Real, effective, saved and file-system user of the target.
@@ -10,16 +10,16 @@ struct AttachFacts: Sendable, Equatable {
     var hasCapability = false
     var canHaveCapability = true
     var sharesUserNamespace = true
-    /// `kernel.yama.ptrace_scope`; 0 where there is no Yama.
+    /// `kernel.yama.ptrace_scope`; 0 without Yama.
     var yamaScope = 0
-    /// The target's memory is its own affair: it has changed its user, or asked for that (prctl(2), PR_SET_DUMPABLE).
+    /// Whether the target's memory may be read: false if it has changed its user, or requested this (prctl(2), PR_SET_DUMPABLE).
     var isDumpable = true
-    /// The target has capabilities that this process has not.
+    /// Whether the target has capabilities that this process lacks.
     var hasMoreRights = false
     /// Whether this process is under a seccomp filter, as in most containers.
     var isFiltered = false
 
-    /// The first of the kernel's reasons, and what helps against it.
+    /// The first of the kernel's reasons, and a remedy.
     var explanation: (reason: String, remedy: String) {
         let grant =
             canHaveCapability
@@ -28,21 +28,21 @@ struct AttachFacts: Sendable, Equatable {
         if yamaScope >= 3 {
             return (
                 "kernel.yama.ptrace_scope is 3",
-                "no process may until the machine is started with another value; lagmond run -- works"
+                "no process may trace until the machine is rebooted with another value; lagmond run -- works"
             )
         }
         if hasCapability {
             if !sharesUserNamespace {
                 return (
                     "it is in another user namespace, where our CAP_SYS_PTRACE does not count",
-                    "run lagmond inside, or as root outside"
+                    "run lagmond inside it, or as root outside"
                 )
             }
             if isFiltered {
                 return ("a seccomp filter of this container forbids it", "allow ptrace and process_vm_readv in its profile")
             }
             return (
-                "the kernel refuses it in spite of CAP_SYS_PTRACE",
+                "the kernel refuses it despite CAP_SYS_PTRACE",
                 "a security module (AppArmor, SELinux) may forbid it: see its log"
             )
         }
@@ -50,18 +50,18 @@ struct AttachFacts: Sendable, Equatable {
             return ("it runs as user \(user), and lagmond as \(ourUser)", "run lagmond as user \(user), or \(grant)")
         }
         if yamaScope == 2 { return ("kernel.yama.ptrace_scope is 2", grant) }
-        if !isDumpable { return ("it is not dumpable (it has changed its user, or asked for that)", grant) }
+        if !isDumpable { return ("it is not dumpable (it has changed its user, or requested this)", grant) }
         if yamaScope == 1 {
             return (
                 "kernel.yama.ptrace_scope is 1: only processes that lagmond has started",
                 "\(grant), or sysctl kernel.yama.ptrace_scope=0; lagmond run -- works"
             )
         }
-        if hasMoreRights { return ("it has capabilities that lagmond has not", grant) }
+        if hasMoreRights { return ("it has capabilities that lagmond lacks", grant) }
         return ("the kernel refuses it", grant)
     }
 
-    /// Reads them. Never waits.
+    /// Reads the facts. Never blocks.
     static func read(of process: Int32) -> AttachFacts {
         var facts = AttachFacts()
         facts.ourUser = geteuid()
@@ -77,7 +77,7 @@ struct AttachFacts: Sendable, Equatable {
             facts.sharesUserNamespace = own == other
         }
         var folder = stat()
-        // The files of a process that is not dumpable are root's (proc(5)).
+        // The files of a process that is not dumpable belong to root (proc(5)).
         if stat("/proc/\(process)", &folder) == 0, let user = facts.theirUsers.dropFirst().first {
             facts.isDumpable = folder.st_uid == user
         }

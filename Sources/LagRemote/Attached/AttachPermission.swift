@@ -2,25 +2,25 @@ internal import CLagLinux
 internal import CLagRemote
 internal import Glibc
 
-/// Finds out, before anything is begun, whether a process can be watched from outside: by doing once what will be done.
+/// Checks, before anything else begins, whether a process can be watched from outside, by trying each operation once.
 struct AttachPermission {
     let process: Int32
 
-    /// - Parameter loops: threads that are to be watched.
+    /// - Parameter loops: the threads to watch.
     /// - Throws: ``AttachRefusal``.
     func check(loops: [Int32]) throws(AttachRefusal) {
         guard process != getpid() else { throw .itself }
         let status = StatusFile(process: process)
-        // In the /proc of another pid namespace the number is another process's.
+        // In the /proc of another PID namespace, the process ID belongs to another process.
         guard !status.isEmpty, ProcFolder.fault == nil else {
             throw kill(process, 0) == 0 || errno == EPERM ? .hidden(process) : .noProcess(process)
         }
         if let leader = status.numbers("Tgid").first, leader != Int(process) { throw .thread(process, of: Int32(leader)) }
         if Self.hasEnded(status) { throw .ended(process) }
-        // Without memory of its own.
+        // It has no memory of its own.
         guard status.value("VmSize") != nil else { throw .kernelThread(process) }
         try checkPatiently()
-        // Afterwards: only who may trace it may read its file.
+        // After the permission check, because only a process that may trace it may read its file.
         if ProgramFormat.is32Bit(process) { throw .program32Bit(process) }
         for loop in loops where access("/proc/\(process)/task/\(loop)", F_OK) != 0 { throw .noThread(loop, of: process) }
     }
@@ -30,7 +30,7 @@ struct AttachPermission {
         return state == "Z" || state == "X"
     }
 
-    /// In the midst of an exec nothing fits together for a moment.
+    /// During an exec, the data is inconsistent for a moment.
     private func checkPatiently() throws(AttachRefusal) {
         for _ in 0..<Self.tries {
             do throws(AttachRefusal) {
@@ -46,7 +46,8 @@ struct AttachPermission {
     private static let tries = 10
     private static let pauseMicroseconds: UInt32 = 2000
 
-    /// What decides, read once: the kernel applies the same rules to all of it, a container's filter each by itself.
+    /// The facts, read once: the kernel applies the same rules to all operations, but a container's filter applies to each
+    /// separately.
     private func checkAccess() throws(AttachRefusal) {
         var files = clr_thread_files()
         switch clr_thread_files_open(process, process, &files) {
@@ -55,7 +56,7 @@ struct AttachPermission {
             throw .notPermitted(
                 process,
                 reason: "/proc/PID/syscall is missing",
-                remedy: "it takes a kernel with CONFIG_HAVE_ARCH_TRACEHOOK"
+                remedy: "needs a kernel with CONFIG_HAVE_ARCH_TRACEHOOK"
             )
         case ESRCH: throw .noProcess(process)
         default: throw refusal()
@@ -67,7 +68,7 @@ struct AttachPermission {
         else { throw refusal() }
     }
 
-    /// Why the kernel refuses the process: one that has ended meanwhile, whoever asks.
+    /// Why the kernel refuses the process; a process may also have exited meanwhile.
     func refusal() -> AttachRefusal {
         let status = StatusFile(process: process)
         if status.isEmpty || Self.hasEnded(status) { return .ended(process) }

@@ -1,14 +1,14 @@
 /// Why a process cannot be watched from outside, and what would have to be granted.
 package enum AttachRefusal: Error, Equatable, CustomStringConvertible {
     case noProcess(Int32)
-    /// It is there, and `/proc` does not show it.
+    /// It exists, but `/proc` does not show it.
     case hidden(Int32)
     case ended(Int32)
     case itself
     case kernelThread(Int32)
-    /// Its system calls have other numbers.
+    /// Its system calls have different numbers.
     case program32Bit(Int32)
-    /// The number is that of a thread.
+    /// The ID belongs to a thread.
     case thread(Int32, of: Int32)
     case noThread(Int32, of: Int32)
     case notPermitted(Int32, reason: String, remedy: String)
@@ -17,9 +17,9 @@ package enum AttachRefusal: Error, Equatable, CustomStringConvertible {
         switch self {
         case .noProcess(let pid): "process \(pid): no such process"
         case .hidden(let pid):
-            "process \(pid): /proc does not show it (mounted with hidepid, or of another pid namespace): run as its user or as root, "
-                + "in its pid namespace"
-        case .ended(let pid): "process \(pid): it has ended"
+            "process \(pid): /proc does not show it (mounted with hidepid, or of another PID namespace): run as its user or as root, "
+                + "in its PID namespace"
+        case .ended(let pid): "process \(pid): it has exited"
         case .itself: "lagmond itself (allowed: another process)"
         case .kernelThread(let pid): "process \(pid): a thread of the kernel (allowed: a process)"
         case .program32Bit(let pid): "process \(pid): a 32-bit program (allowed: a 64-bit program)"

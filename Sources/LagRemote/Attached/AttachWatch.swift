@@ -7,15 +7,16 @@ package import LagMonitor
 package import LagOutput
 internal import Synchronization
 
-/// Watches the loops of a process that runs already, without its help, until it ends.
+/// Watches the loops of an already running process, without its cooperation, until it exits.
 ///
-/// One thread finds the loops and notices the process's end; another, the watchdog, samples them (``KernelSampler``). The process is
-/// neither stopped nor changed; a thread that stalls on a processor is sampled by the kernel, or held for some µs while its stack is copied,
-/// one that may be going around unseen is held at its system calls (clr_iteration_check.h). However this process ends, the kernel lets go of what is held.
-// Unchecked: what `run` uses is touched by its thread alone; the rest is immutable, atomic or in a Mutex.
+/// One thread finds the loops and notices the process's exit; another, the watchdog, samples them (``KernelSampler``). The
+/// process is neither stopped nor changed. A thread that stalls on a processor is sampled by the kernel, or stopped for some µs
+/// while its stack is copied. A thread that may be iterating unseen is stopped at its system calls (clr_iteration_check.h).
+/// However this process ends, the kernel releases stopped threads.
+// Unchecked: only its thread uses the state of `run`; the rest is immutable, atomic or in a Mutex.
 package final class AttachWatch: @unchecked Sendable {
     package let process: Int32
-    /// The threads that were named as loops; empty: they are to be found.
+    /// The threads that were named as loops; empty: search for loops.
     private let named: [Int32]
     private let configuration: RemoteConfiguration
     private let sink: any RecordSink
@@ -35,19 +36,19 @@ package final class AttachWatch: @unchecked Sendable {
     private let present = Mutex<StallMonitor?>(nil)
     private let thread = Mutex<WorkerThread?>(nil)
 
-    /// In the beginning loops are searched for at this pace, so that most are known within a second; then once a second.
+    /// At first, loops are searched at this pace, so that most are known within a second; then once a second.
     private static let eagerNanoseconds: UInt64 = 50_000_000
     private static let eagerRounds = 40
     private static let roundNanoseconds: UInt64 = 1_000_000_000
     private static let shareOfRound: UInt64 = 20
-    /// After so many rounds without a loop, that is reported.
+    /// After this many rounds without a loop, that is reported.
     private static let roundsBeforeError = 43
-    /// After so many rounds in which the process is not selected, that is.
+    /// After this many rounds in which the process is not selected, that is reported.
     private static let roundsUnselected = 5
 
     /// - Parameters:
-    ///   - loops: threads that are to be watched, and no others; empty: those that rest in waits for events.
-    ///   - mayCount: false: a thread is held to see whether it goes around, also where it could be counted.
+    ///   - loops: the only threads to watch; empty: those that rest in waits for events.
+    ///   - mayCount: false: a thread is stopped to see whether it iterates, even if a counter is available.
     ///   - reportError: gets a line on what cannot be watched, and why.
     /// - Throws: ``AttachRefusal``.
     package init(
@@ -59,7 +60,7 @@ package final class AttachWatch: @unchecked Sendable {
         mayCount: Bool = true,
         reportError: @escaping @Sendable (String) -> Void
     ) throws(AttachRefusal) {
-        // First, so that all that follows is about this very process.
+        // First, so that everything that follows concerns this very process.
         handle = ProcessHandle(process, end: end)
         guard handle.descriptor >= 0 else {
             let code = -handle.descriptor
@@ -82,19 +83,20 @@ package final class AttachWatch: @unchecked Sendable {
         thread.withLock { $0 = started }
     }
 
-    /// Has the watch end; ``stop()`` waits for it.
+    /// Requests the end of the watch; ``stop()`` waits for it.
     package func requestStop() {
         stopping.store(true, ordering: .releasing)
         semaphore.post()
     }
 
-    /// Ends the watch. A stall in progress becomes an `abandoned` line. Some milliseconds; ten seconds at most, where the sink hangs.
+    /// Ends the watch. A stall in progress becomes an `abandoned` line. Takes some milliseconds; ten seconds at most if the sink
+    /// hangs.
     package func stop() {
         requestStop()
         _ = thread.withLock { $0.take() }?.join(until: clb_now_ns() + 10_000_000_000)
     }
 
-    /// Whether the process has ended, and all of it has been reported.
+    /// Whether the process has exited, and everything about it has been reported.
     package var isOver: Bool { hasEnded.load(ordering: .acquiring) }
 
     package var statistics: StallMonitorStatistics {
@@ -103,26 +105,26 @@ package final class AttachWatch: @unchecked Sendable {
         return sum
     }
 
-    /// Has the sink open its file again, as log rotation wants it.
+    /// Makes the sink reopen its file, for log rotation.
     package func reopenSink() { present.withLock { $0 }?.reopenSinks() }
 
-    /// Has a `begin` line written of each stall in progress that had begun by then, when the process was asked to end. Any thread; waits for a watch that
-    /// begins or ends just now.
+    /// Writes a `begin` line for each stall in progress that had begun when the process was asked to end. Any thread; waits for a
+    /// watch that is just beginning or ending.
     package func reportStalls(begunBefore time: MonotonicTime) {
         end.record(at: time)
         present.withLock { $0 }?.reportStalls(begunBefore: time)
     }
 
-    /// Loops that are watched now.
+    /// The loops that are watched now.
     package var watchedLoops: Int { currentProcess.withLock { $0?.loops.count ?? 0 } }
 
-    /// Loops whose watch has begun so far.
+    /// The number of loops whose watch has begun so far.
     package var begunLoops: UInt64 { loopsBegun.load(ordering: .relaxed) }
 
     /// The process with its loops; nil while it is not watched. Any thread.
     package var watchedProcess: WatchedProcess? { currentProcess.withLock { $0 } }
 
-    /// Asks every thread that a stall needs to be noticed whether it is there. Any thread; returns at once.
+    /// Probes every thread that is needed to notice a stall. Any thread; returns at once.
     package func probeLiveness() -> LivenessProbe.Check {
         let watchdogs = present.withLock { $0 }.map { monitor in
             [(process: monitor.processLabel, hasAnswered: LivenessProbe.ask(watchdogOf: monitor))]
@@ -142,7 +144,7 @@ package final class AttachWatch: @unchecked Sendable {
                 passOver(rounds)
                 continue
             }
-            // An exec makes another program of it, with other loops and another map.
+            // After an exec it is another program, with other loops and mappings.
             let before = image
             image = ProgramImage(of: process) ?? image
             if ProgramFormat.is32Bit(process) {
@@ -155,7 +157,7 @@ package final class AttachWatch: @unchecked Sendable {
         hasEnded.store(true, ordering: .releasing)
     }
 
-    /// A process that is not selected may get a name that is, by exec or otherwise.
+    /// A process that is not selected may get a selected name, by exec or otherwise.
     private func passOver(_ round: Int) {
         if round == Self.roundsUnselected {
             let name = ProcessContext.processName(of: process) ?? "unknown"
@@ -176,7 +178,7 @@ package final class AttachWatch: @unchecked Sendable {
 
     private func isSame(_ image: ProgramImage?) -> Bool { ProgramImage(of: process).map { $0 == image } ?? true }
 
-    /// Until the process ends, becomes another program, or is not to be watched any more.
+    /// Runs until the process exits, starts another program, or must no longer be watched.
     private func watchImage(_ image: ProgramImage?) {
         let timeouts = configuration.preloadRules.callout ?? StallRules.Timeouts()
         let view = KernelSampler(threshold: UInt64(timeouts.threshold.wholeNanoseconds))
@@ -203,7 +205,7 @@ package final class AttachWatch: @unchecked Sendable {
             process: handle,
             named: named,
             selection: configuration.selection,
-            // After one interval a thread may be held, to find out.
+            // After one interval, a thread may be stopped to find out.
             hold: UInt64(timeouts.interval.wholeNanoseconds),
             mayCount: mayCount,
             semaphore: wake
@@ -223,7 +225,7 @@ package final class AttachWatch: @unchecked Sendable {
             probe.answer(call, by: .relay)
             rounds += 1
             if rounds == (search.isLeftAlone ? 1 : Self.roundsBeforeError), search.count == 0 { reportError(search.nothingFound) }
-            // Of a thousand threads a round takes long, and is not made that often.
+            // With a thousand threads a round takes long, so it is done less often.
             let pause = max(Self.eagerNanoseconds, Self.shareOfRound * (clb_now_ns() - begun))
             semaphore.drain()
             waitForEnd(rounds < Self.eagerRounds ? min(pause, Self.roundNanoseconds) : Self.roundNanoseconds)
@@ -234,7 +236,7 @@ package final class AttachWatch: @unchecked Sendable {
         past.withLock { $0 += monitor.statistics }
     }
 
-    /// Until the process's end, a request to stop, or that time.
+    /// Waits until the process exits, a stop is requested, or that time.
     private func waitForEnd(_ nanoseconds: UInt64) {
         let deadline = clb_now_ns() + nanoseconds
         while clb_now_ns() < deadline, isAlive, !stopping.load(ordering: .acquiring) {
@@ -244,7 +246,7 @@ package final class AttachWatch: @unchecked Sendable {
 
     private func begin(_ loop: AttachedLoop, _ monitor: StallMonitor, _ view: KernelSampler, _ search: inout LoopSearch) {
         do throws(StallMonitorError) {
-            // Sampled once before it is watched: it may be long at work by now.
+            // Sampled once before it is watched, because it may have been working for long.
             view.add(loop)
             try monitor.watch(loop, rules: configuration.preloadRules)
             loopsBegun.add(1, ordering: .relaxed)

@@ -7,8 +7,8 @@ internal import LagDetection
 internal import LagMonitor
 internal import Synchronization
 
-/// A loop of another process, watched from outside: its beacon says what samples of its thread have found.
-// Unchecked: the beacon, the identity and the name are immutable; the rest is the watchdog's thread's alone (``KernelSampler``).
+/// A loop of another process, watched from outside: its beacon publishes what samples of its thread have found.
+// Unchecked: the beacon, the identity and the name are immutable; only the watchdog's thread uses the rest (``KernelSampler``).
 package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable {
     package let beacon = ActivityBeacon()
     package let thread: ThreadIdentity
@@ -16,7 +16,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
 
     private let semaphore: WakeSemaphore
     private let examiner: LoopExaminer
-    /// Where the loop waited last: for threads other than the watchdog's.
+    /// The loop's last waiting place, for threads other than the watchdog's.
     private let waitStackPointer = Atomic<UInt64>(0)
     private let quiet = Atomic<Bool>(false)
     private var files: clr_thread_files
@@ -25,37 +25,38 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     private var iterationProbe: IterationProbe
     private var recorder: SwitchRecorder
     private var calm = CalmMeter()
-    /// The watchdog's thread, between two samples.
+    /// Used by the watchdog's thread, between two samples.
     package private(set) var sampledStretches = SampledStretches()
     private var results = clr_wait_results()
     private var contents: UInt64 = 0
-    /// What the process was when it was found.
+    /// The program of the process when the loop was found.
     private let image: ProgramImage?
     private var samplesAtWork = 0
     private static let samplesPerImageCheck = 4
     private var isOver = false
-    /// When what the loop's wait had found was last seen to be something else.
+    /// When the results of the loop's wait were last seen to differ.
     private var changedNanoseconds: UInt64 = 0
-    /// When it was last seen to be the same before that, and now.
+    /// When they were last seen unchanged before that, and now.
     private var sameNanoseconds: (beforeChange: UInt64, last: UInt64) = (0, 0)
-    /// The sample before.
+    /// The previous sample.
     private var last: (nanoseconds: UInt64, wasAsleep: Bool) = (0, false)
-    /// The beacon's word of a stretch of work that was found to keep work waiting: over before the watchdog's rules came to it, it is recorded as well.
+    /// The beacon's word of a stretch of work that was found to keep work waiting: it is recorded even if it ends before the
+    /// watchdog's rules check it.
     private var busyWord: UInt64 = .max
-    /// The one that a sample has examined.
+    /// The stretch of work that a sample has examined.
     private var examinedWord: UInt64 = .max
     private let hold: UInt64
     private var restsInARow = 0
-    /// A second without a doubt.
+    /// A second without doubt.
     private static let restsToClose = 50
-    /// From when on it would have been seen going around, as long as it is watched for that.
+    /// Since when its iterations would have been seen, while it is watched for them.
     private var watchedNanoseconds: UInt64 = 0
     private let coverage = TurnCoverage()
 
     /// - Parameters:
-    ///   - files: this object's from now on.
+    ///   - files: owned by this object from now on.
     ///   - semaphore: woken by the beacon.
-    ///   - hold: a thread whose stretch of work is as long may be held (``IterationDetector``).
+    ///   - hold: a thread whose stretch of work is this long may be stopped (``IterationDetector``).
     ///   - mayCount: see ``IterationProbe``.
     init(
         _ thread: ThreadIdentity,
@@ -84,20 +85,21 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
 
     deinit { clr_thread_files_close(&files) }
 
-    /// The epoll instance that it was found at; nil: it waits otherwise.
+    /// The epoll instance on which it was found waiting; nil: it waits in another way.
     let epoll: Int32?
 
-    /// Samples, and publishes. Some 4 µs, 50 more where the thread was held, and an examination (``LoopExaminer``) where a stretch of work that lasts is first seen.
-    /// - Returns: whether the thread is still there.
+    /// Samples and publishes. Takes some 4 µs, 50 more if the thread was stopped, plus an examination (``LoopExaminer``) when a
+    /// lasting stretch of work is first seen.
+    /// - Returns: whether the thread still exists.
     func sample(at now: UInt64) -> Bool {
         guard !isOver else { return false }
         var found = clr_thread_sample()
         switch clr_thread_files_sample(&files, &found) {
         case 0: break
         case ESRCH: return finish()
-        // Of one that has ended, and was not waited for, it says that this is not permitted.
+        // For an exited thread that was not waited for, the kernel reports that access is not permitted.
         case _ where !isLive: return finish()
-        // The kernel does not say at present: no descriptor, no permission any more.
+        // The sample is currently not available: no free descriptor, or no permission any more.
         default:
             if finder.isAtWork {
                 sampledStretches.end(at: TimeBounds(last.nanoseconds, likely: now, now))
@@ -109,7 +111,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         let observation = ThreadObservation(found)
         if let place = observation.place, waitReturn.isLoops(place, at: finder.place) { finder.follow(place) }
         let isAsleep = if case .blocked = observation.doing { true } else { false }
-        // The thread was sampled between `now` and then.
+        // The thread was sampled between `now` and this time.
         let seen = clb_now_ns()
         let trace = recorder.take(
             sampled: now,
@@ -125,22 +127,24 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         let wasAtWork = finder.isAtWork
         publish(finder.observe(observation, at: now, seen: seen, withHeld(outcome, trace, at: now)))
         let hasSlept = isAsleep && last.wasAsleep && !finder.hasMoved
-        // Where it could not be held, as another thread of ours held it for its stack, nothing is known: other samples have to prove it.
+        // If it could not be stopped because another of our threads had stopped it for its stack, nothing is known: other samples
+        // must prove it.
         if outcome != .refused || hasSlept { coverage.record(wasWatched && outcome == .nothing || hasSlept, at: seen) }
         if wasAtWork, finder.isAtWork {
-            // The count has the waits of handlers as well. It says more than the stamps where some were lost: the ring was full.
+            // The count includes the waits of handlers. It is more reliable than the timestamps if some were lost because the
+            // ring was full.
             if isStamped, let trace, trace.firstPass != nil || trace.hasLastPass {
                 publish(finder.recordPasses(trace, since: last.nanoseconds, seen: seen))
             } else {
                 recordIteration(outcome, until: clb_now_ns())
             }
-            // Until it was watched for that it may have gone around.
+            // It may have iterated before it was watched for that.
             if finder.hasMoved, !wasWatched || watchedNanoseconds > last.nanoseconds {
                 publish(finder.recordUnwatched(since: last.nanoseconds, until: wasWatched ? watchedNanoseconds : seen))
             }
             sampledStretches.refine(finder.began, mayHaveBegun: finder.mayHaveBegun)
         }
-        // It may be over with the next sample.
+        // It may be over by the next sample.
         let word = clb_beacon_word(beacon.raw)
         if finder.isAtWork, examinedWord != word, finder.isInDoubt(at: now) {
             examinedWord = word
@@ -151,7 +155,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
             recordContents(at: now)
             samplesAtWork += 1
             if quiet.load(ordering: .relaxed) { recorder.record(false) }
-            // What is at work may be on its way to another program, which rests elsewhere.
+            // A working thread may be about to exec another program, which rests elsewhere.
             if samplesAtWork % Self.samplesPerImageCheck == 0, !isSameImage { return finish() }
         } else {
             restRecording(observation, at: now, wasAtWork: wasAtWork)
@@ -166,7 +170,8 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         return true
     }
 
-    /// What is recorded of a loop at rest: of one that is woken seldom all switches, so that the beginning of its next stretch of work is known.
+    /// Selects what is recorded of a resting loop: if it is seldom woken, all switches, so that the beginning of its next stretch
+    /// of work is known.
     private func restRecording(_ observation: ThreadObservation, at now: UInt64, wasAtWork: Bool) {
         iterationProbe.end()
         calm.recordRest(runs: observation.runs, at: now)
@@ -178,13 +183,13 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         recorder.close()
     }
 
-    /// Whether it rests, is woken seldom, and the beginning of its next stretch of work is recorded.
+    /// Whether it rests, is seldom woken, and the beginning of its next stretch of work will be recorded.
     var isCalmlyResting: Bool { isOver || !finder.isAtWork && calm.isCalm && recorder.isRecording }
 
-    /// Whether it is to be sampled closely.
+    /// Whether it must be sampled at short intervals.
     var isAtWork: Bool { finder.isAtWork && !isOver && !quiet.load(ordering: .relaxed) }
 
-    /// Samples have done it.
+    /// Samples have already done that.
     package func recordRest(at now: UInt64) {}
 
     package func examine(at now: UInt64) -> LoopExamination { examine(at: now) { _ in false } }
@@ -198,7 +203,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
             since: clb_beacon_callout_ns(beacon.raw),
             isHandler: isHandler
         )
-        // It may have come to rest since it was sampled: then that ends a stretch of work, and says nothing of what it was.
+        // It may have come to rest since the sample: then its state shows the end of a stretch of work, not the work itself.
         if found.isQuiet { _ = sample(at: clb_now_ns()) }
         guard clb_beacon_word(beacon.raw) == word else { return LoopExamination(work: found.work) }
         recordExamination(found)
@@ -216,17 +221,17 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
             limit: limit,
             at: now,
             stretch: clb_beacon_word(beacon.raw),
-            // Of what others of its kind do nothing is known here: a socket that its parent has as well may be theirs.
+            // What its sibling processes do is not known here: a socket that its parent has as well may be shared with them.
             others: { StatusFile(process: thread.process).numbers("PPid").map { .process(Int32($0)) } }
         )
     }
 
     package var waits: PublishedWaits { .samples }
 
-    /// Not known where the thread is held to see whether it goes around: each stop is counted as a sleep.
+    /// Not known if the thread is stopped to see whether it iterates, because each stop counts as a sleep.
     package func countSleeps() -> UInt64? { iterationProbe.isLight ? thread.sleeps : nil }
 
-    /// Two calls from one function differ by what the C library's functions around them take of the stack.
+    /// Two calls from one function differ by the stack that the C library's functions around them use.
     private var limit: UInt64 { waitStackPointer.load(ordering: .relaxed).saturatingSum(RestPlace.callBytes) }
 
     private func finish() -> Bool {
@@ -240,9 +245,9 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
 
     private var isSameImage: Bool { ProgramImage(of: thread.process).map { $0 == image } ?? true }
 
-    /// Has it found out until the next sample whether the loop goes around, if that is in doubt. Some µs then.
+    /// Starts counting the loop's iterations until the next sample, if in doubt. Takes some µs then.
     func probeIterations(at now: UInt64) {
-        // Its end is wanted exactly from here on.
+        // Its exact end is needed from here on.
         recorder.record(calm.isCalm || finder.isOlder(than: hold / 2, at: now))
         guard
             iterationProbe.isLight
@@ -254,7 +259,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         if !wasWatched { watchedNanoseconds = clb_now_ns() }
     }
 
-    /// The trace with the pass that was seen while the thread was held.
+    /// The trace with the pass that was seen while the thread was traced.
     private func withHeld(_ outcome: IterationProbe.Outcome, _ trace: SwitchTrace?, at now: UInt64) -> SwitchTrace? {
         guard case .iteration(let time?) = outcome else { return trace }
         return SwitchTrace(heldPassAt: time, wasAsleep: last.wasAsleep, sampled: now)
@@ -264,7 +269,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         switch outcome {
         case .nothing, .refused: break
         case .iteration(let time): publish(finder.recordIteration(at: time, after: last.nanoseconds, before: now))
-        // Whatever its waits had found was overwritten by the next: if it was, there was one.
+        // The next wait overwrites the results of the last one: if they changed, there was another wait.
         case .tooManyCalls:
             publish(finder.recordIteration(at: nil, after: sameNanoseconds.beforeChange, before: changedNanoseconds))
         }

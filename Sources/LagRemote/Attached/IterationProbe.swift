@@ -2,19 +2,19 @@ internal import CLagLinux
 internal import CLagRemote
 internal import Glibc
 
-/// Finds out whether a loop that was seen at work goes around, for as long as that is in doubt.
+/// Finds out whether a loop that was seen at work iterates, while that is in doubt.
 ///
-/// By a counter at the loop's wait where the kernel gives one (clr_wait_counter.h): the thread notices nothing. Otherwise by holding
-/// the thread at its system calls, for as few of them as possible (clr_iteration_check.h). The watchdog's thread alone.
+/// Uses a counter at the loop's wait if the kernel provides one (clr_wait_counter.h): the thread notices nothing. Otherwise it
+/// stops the thread at as few of its system calls as possible (clr_iteration_check.h). Only for the watchdog's thread.
 struct IterationProbe: ~Copyable {
-    /// What was found since it began.
+    /// The result since it began.
     enum Outcome: Equatable {
         case nothing
-        /// It came by its wait, then or earlier; nil: at a time that is not known.
+        /// It passed its wait, at this time or earlier; nil: at an unknown time.
         case iteration(UInt64?)
-        /// It makes so many system calls that it was let go before it came by.
+        /// It makes so many system calls that it was released before it passed its wait.
         case tooManyCalls
-        /// It could not be held.
+        /// It could not be stopped.
         case refused
     }
 
@@ -25,15 +25,15 @@ struct IterationProbe: ~Copyable {
     private var isCounting = false
     private var isStamped = false
     private var pollsSinceBegin = 0
-    /// The kernel gives none.
+    /// The kernel does not provide counters.
     private var hasNoCounter: Bool
-    /// It had none to give at that time.
+    /// No counter was free at that time.
     private var isShort = false
     private var check: OpaquePointer?
-    /// The last hold ended after so many calls that the next one would as well.
+    /// The last check ended after too many calls; the next one would as well.
     private(set) var makesManyCalls = false
 
-    /// - Parameter mayCount: false: the thread is held, also where there are counters.
+    /// - Parameter mayCount: false: the thread is stopped, even if counters are available.
     init(process: Int32, tid: Int32, mayCount: Bool) {
         self.process = process
         self.tid = tid
@@ -48,22 +48,23 @@ struct IterationProbe: ~Copyable {
         }
     }
 
-    /// Whether it costs the thread next to nothing.
+    /// Whether it costs the thread almost nothing.
     var isLight: Bool { !hasNoCounter }
 
-    /// Whether it would see the loop go around.
+    /// Whether it would see an iteration of the loop.
     var isWatching: Bool { isCounting || check != nil }
 
-    /// Which passes have left a stamp in the recorder's ring since the last poll.
+    /// Which passes have left a timestamp in the recorder's ring since the last poll.
     var stamps: SwitchTrace.Stamps { !isCounting || !isStamped ? .none : pollsSinceBegin > 0 ? .all : .some }
 
-    /// From now on. Some µs, and 50 once, or where the thread has to be held.
+    /// Starts it. Takes some µs, and 50 once, or if the thread must be stopped.
     mutating func begin(at place: RestPlace, _ recorder: inout SwitchRecorder) {
         if hasNoCounter {
             if check == nil { check = clr_iteration_check_begin(process, tid, place.call ?? -1, place.stackPointer) }
             return
         }
-        // Without one the thread is held from now on: not at once, for that takes one that may be held (``IterationDetector``).
+        // Without a counter the thread is stopped from now on, but not at once, because it must first be permitted
+        // (``IterationDetector``).
         guard prepareCounter(place.programCounter, &recorder), !isCounting, let counter else { return }
         isCounting = true
         pollsSinceBegin = 0
@@ -72,7 +73,7 @@ struct IterationProbe: ~Copyable {
         cll_breakpoint_set(counter.descriptor, 1)
     }
 
-    /// What has come of it. A thread that was held is not any more.
+    /// The result. A thread that was traced is released.
     mutating func poll() -> Outcome {
         if isCounting, let counter {
             let count = cll_breakpoint_count(counter.descriptor)
@@ -93,14 +94,14 @@ struct IterationProbe: ~Copyable {
         }
     }
 
-    /// There is no doubt any more.
+    /// Ends it: there is no more doubt.
     mutating func end() {
         guard isCounting, let counter else { return }
         isCounting = false
         cll_breakpoint_set(counter.descriptor, 0)
     }
 
-    /// Gives the counter back: also one that is off costs a thread that is switched often. Some µs.
+    /// Releases the counter, because even a disabled one costs a thread that is switched often. Takes some µs.
     mutating func close() {
         end()
         if let counter { Glibc.close(counter.descriptor) }
@@ -108,7 +109,7 @@ struct IterationProbe: ~Copyable {
         if isShort { (isShort, hasNoCounter) = (false, false) }
     }
 
-    /// One for this place.
+    /// A counter for this place.
     private mutating func prepareCounter(_ address: UInt64, _ recorder: inout SwitchRecorder) -> Bool {
         if let counter {
             if counter.address == address { return true }

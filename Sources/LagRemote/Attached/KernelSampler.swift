@@ -3,7 +3,7 @@ internal import LagDetection
 internal import LagModel
 internal import Synchronization
 
-/// Writes the beacons of the loops of a process that was not prepared, by what the kernel says of their threads at each sample.
+/// Writes the beacons of the loops of an unprepared process, from the kernel's data on their threads at each sample.
 final class KernelSampler: ExternalSampler {
     private struct State {
         var loops: [AttachedLoop] = []
@@ -12,15 +12,15 @@ final class KernelSampler: ExternalSampler {
 
     private let state = Mutex(State())
 
-    /// So often a loop at work is sampled: so much is not known of when a stall began and ended.
+    /// The sampling interval of a working loop: the uncertainty of a stall's begin and end.
     static let workingSampleNanoseconds: UInt64 = 10_000_000
 
-    /// So much longer where nothing at rest is lost by that: of loops that are woken seldom the kernel records each switch, and a stall is
-    /// still seen at work in its first half (of thresholds below 50 ms: as soon as of any other loop).
+    /// The factor for resting loops where nothing is lost by it: for seldom woken loops the kernel records each switch, and a
+    /// stall is still sampled in its first half (with thresholds below 50 ms: as soon as for any other loop).
     private let calmNanoseconds: UInt64
     private static let longestCalmNanoseconds: UInt64 = 30_000_000
 
-    /// - Parameter threshold: how long a stretch of work lasts that is a stall.
+    /// - Parameter threshold: the duration from which a stretch of work is a stall.
     init(threshold: UInt64) {
         calmNanoseconds = min((threshold / 2).saturatingDifference(SamplingPace.longestNanoseconds), Self.longestCalmNanoseconds)
     }
@@ -31,7 +31,7 @@ final class KernelSampler: ExternalSampler {
     /// Any thread.
     func remove(_ loop: AttachedLoop) { state.withLock { $0.loops.removeAll { $0 === loop } } }
 
-    // The lock is held by others for as long as it takes to change an array.
+    // Other threads hold the lock only while they change an array.
     func sample(at now: UInt64) -> Bool {
         state.withLock { for loop in $0.loops { _ = loop.sample(at: now) } }
         return true

@@ -5,7 +5,7 @@ internal import LagDetection
 internal import LagModel
 internal import LagMonitor
 
-/// Finds the loops among the threads of a process, by sampling all of them now and then.
+/// Finds the loops among the threads of a process, by sampling all of them periodically.
 struct LoopSearch {
     private let process: Int32
     private let handle: ProcessHandle
@@ -16,12 +16,12 @@ struct LoopSearch {
     private let semaphore: WakeSemaphore
     private var candidates: [Int32: RestPlaceFinder] = [:]
     private var loops: [Int32: AttachedLoop] = [:]
-    /// Whether the process is a Go program, of which only threads that are named are loops.
+    /// Whether the process is a Go program: then only explicitly named threads are loops.
     private let isGo: Bool
     /// Threads that cannot be watched.
     private var refused: Set<Int32> = []
 
-    /// Of a process with more threads the others are not sampled.
+    /// In a process with more threads, the others are not sampled.
     private static let mostThreads = 1024
     private static let namesInMessage = 8
 
@@ -43,13 +43,13 @@ struct LoopSearch {
         self.semaphore = semaphore
     }
 
-    /// Loops that are known.
+    /// The known loops.
     var count: Int { loops.count }
 
     var known: [AttachedLoop] { loops.values.sorted { $0.thread.tid < $1.thread.tid } }
 
-    /// One sample of every thread that is no known loop.
-    /// - Returns: loops found by it.
+    /// Samples every thread that is not a known loop.
+    /// - Returns: the loops that it found.
     mutating func scan() -> [AttachedLoop] {
         guard !isLeftAlone else { return [] }
         let threads = threads()
@@ -70,20 +70,20 @@ struct LoopSearch {
         return ended
     }
 
-    /// It is not searched for again.
+    /// The thread is not searched again.
     mutating func exclude(_ loop: AttachedLoop) {
         loops[loop.thread.tid] = nil
         refused.insert(loop.thread.tid)
     }
 
-    /// The threads of a Go program serve its goroutines by turns: what one of them does keeps no other goroutine waiting. Unless somebody says
-    /// which of them is a loop, none is.
+    /// The threads of a Go program run its goroutines in turn: a thread's work does not delay other goroutines. Unless the user
+    /// names one as a loop, none is.
     var isLeftAlone: Bool { isGo && named.isEmpty && selection.threads.isEmpty }
 
-    /// What to say when none is found.
+    /// The message if no loop is found.
     var nothingFound: String {
         guard !isLeftAlone else {
-            return "process \(process): \(GoProgram.notice); lagmond attach --loop or --thread names one that is a loop"
+            return "process \(process): \(GoProgram.notice); use lagmond attach --loop or --thread for one that is a loop"
         }
         let way = named.isEmpty ? "epoll_wait, poll or select" : "one place"
         guard selection.threads.isEmpty else {
@@ -93,11 +93,11 @@ struct LoopSearch {
             return "process \(process): no thread that is selected (\(selection.shown)) was seen to rest in \(way) yet: "
                 + "nothing is watched so far; its threads are \(shown)"
         }
-        let hint = named.isEmpty ? "; lagmond attach --loop names a thread that rests elsewhere" : ""
+        let hint = named.isEmpty ? "; use lagmond attach --loop for a thread that rests elsewhere" : ""
         return "process \(process): no thread was seen to rest in \(way) yet: nothing is watched so far\(hint)\(children)"
     }
 
-    /// A server's master has its work done by others.
+    /// A server's master delegates its work to other processes.
     private var children: String {
         let text = ProcFile.text(at: "/proc/\(process)/task/\(process)/children", limit: 4096) ?? ""
         let children = text.split(separator: " ").compactMap { Int32($0) }
@@ -105,11 +105,11 @@ struct LoopSearch {
         let names = children.prefix(Self.namesInMessage).map { "\(ProcessContext.processName(of: $0) ?? "unknown") [\($0)]" }
         let others = children.count - names.count
         return "; its child processes are \(names.joined(separator: ", "))" + (others > 0 ? " and \(others) more" : "")
-            + ": lagmond attach --pid takes several"
+            + ": lagmond attach --pid accepts several"
     }
 
     private mutating func consider(_ tid: Int32) -> AttachedLoop? {
-        // Read each time: a thread may get its name late.
+        // Read each time, because a thread may get its name late.
         guard selection.includes(thread: tid, of: process) else { return nil }
         var files = clr_thread_files()
         var sample = clr_thread_sample()
@@ -141,7 +141,7 @@ struct LoopSearch {
         )
     }
 
-    /// Threads that share an instance are a pool; each of them is judged by its visits.
+    /// Threads that share an instance are a pool; each of them is assessed by its own waits.
     private func accepts(_ tid: Int32, _ epoll: Int32) -> Bool {
         !loops.values.contains { $0.epoll == epoll } && clr_epoll_accepts(handle.descriptor, process, epoll) != 0
             && clr_epoll_has_other_waiter(process, tid, epoll) == 0

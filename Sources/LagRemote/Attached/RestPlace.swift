@@ -1,44 +1,46 @@
-/// Where a thread rests, found by sampling it: the call it is seen asleep in again and again.
+/// Where a thread rests, found by sampling: the call in which it is repeatedly seen asleep.
 ///
-/// A wait for events of several descriptors counts as such; of a thread that was named as a loop, any other call does as well, once it has
-/// been seen there often enough. Values in, values out: no clock is read here.
+/// A wait for events of several descriptors counts; for a thread that was named as a loop, any other call counts as well, once it
+/// has been seen there often enough. Pure: no clock is read here.
 struct RestPlace: Sendable, Equatable {
     /// The call; nil: any wait for events.
     let call: Int64?
-    /// The stack pointer that the call is made with: lower in a wait within a handler.
+    /// The stack pointer of the call: lower in a wait within a handler.
     var stackPointer: UInt64
-    /// Where the call returns to: of one loop it may be several.
+    /// The return address of the call: one loop may have several.
     var programCounter: UInt64
-    /// The descriptor of the epoll instance that it waits on; nil: another wait, which its place identifies.
+    /// The descriptor of the epoll instance; nil: another wait, which its place identifies.
     var epoll: Int32?
 
     /// How likely the wait is an event loop's: 0 for at most one descriptor, 1 for several, 2 for epoll. Handlers poll as well, mostly for one
     /// descriptor.
     var rank = 0
-    /// Of a wait for events, which kind of call it is (`clr_wait_kind`): two functions of the C library may by chance wait at one stack pointer. Nil: not
-    /// known.
+    /// For a wait for events, the kind of call (`clr_wait_kind`): two functions of the C library may by chance wait at the same
+    /// stack pointer. Nil: not known.
     var kind: Int32?
 
-    /// Whether what a handler calls lies further in on the stack: calls of CPython from 3.11 on, Ruby, Perl and PHP are not on the C stack.
+    /// Whether a handler's calls are deeper in the stack: calls of CPython from 3.11 on, Ruby, Perl and PHP are not on the C
+    /// stack.
     var callsNest = true
 
-    /// Whether it is the place of the same loop: an epoll instance is the same loop from wherever it is waited on.
+    /// Whether it is the place of the same loop: an epoll instance is the same loop wherever it is waited on.
     func isSame(as other: RestPlace) -> Bool {
         if epoll != nil || other.epoll != nil { return epoll == other.epoll }
         guard kind == nil || other.kind == nil || kind == other.kind else { return false }
         return call == other.call && stackPointer == other.stackPointer
     }
 
-    /// The most that the C library's functions around one call take of the stack.
+    /// The maximum stack that the C library's functions around one call use.
     #if arch(arm64)
         static let callBytes: UInt64 = 128
     #else
         static let callBytes: UInt64 = 64
     #endif
-    /// So long is the C library's function at most.
+    /// The maximum length of the C library's function.
     private static let functionBytes: UInt64 = 256
 
-    /// Whether it is a wait in the same function of the C library, at another instruction and a little further in: for more see ``WaitReturn``.
+    /// Whether it is a wait in the same function of the C library, at another instruction and a little deeper; see also
+    /// ``WaitReturn``.
     func mayBeSameCall(as other: RestPlace) -> Bool {
         guard let kind, kind == other.kind, epoll == nil, other.epoll == nil, programCounter != other.programCounter else {
             return false
@@ -48,26 +50,27 @@ struct RestPlace: Sendable, Equatable {
             && stackPointer - other.stackPointer <= Self.callBytes
     }
 
-    /// Whether a thread that makes this place's call makes it for the loop, and not for a handler: what a handler calls lies deeper in the stack than the
-    /// loop's wait, where calls nest. An epoll instance is the same loop from wherever it is waited on.
-    /// - Parameter stackPointer: `UInt64.max`: not known. Then it counts as the loop's, as one that waits further out does.
+    /// Whether a thread makes this place's call for the loop, and not for a handler: if calls nest, a handler's calls are deeper
+    /// in the stack than the loop's wait. An epoll instance is the same loop wherever it is waited on.
+    /// - Parameter stackPointer: `UInt64.max`: not known. Then it counts as the loop's, like a wait further out.
     func isLoopsOwn(stackPointer: UInt64, firstArgument: UInt64) -> Bool {
         let isOnEpoll = epoll == Int32(truncatingIfNeeded: firstArgument)
         guard !callsNest, stackPointer != .max else { return stackPointer >= self.stackPointer || isOnEpoll }
-        // An interpreter calls the loop's wait another way once its code has run some times.
+        // An interpreter calls the loop's wait with other C frames after its code has run some times.
         let distance = max(stackPointer, self.stackPointer) - min(stackPointer, self.stackPointer)
         return epoll == nil ? distance <= 2 * Self.callBytes : isOnEpoll
     }
 }
 
-/// Finds the place of one thread.
+/// Finds the resting place of one thread.
 struct RestPlaceFinder: Sendable {
-    /// How much it takes to believe that the thread is a loop.
+    /// The evidence that is needed to consider the thread a loop.
     enum Trust: Sendable {
         /// One wait for events: the main thread.
         case first
-        /// Some, between which it ran: others have helpers that wait once in a while. One that accepts connections by an epoll instance of its own is
-        /// known by that: a wait of such a loop can take a second, and its stalls keep it from waiting.
+        /// Several waits, between which it ran: other threads may be helpers that wait occasionally. A thread that accepts
+        /// connections with its own epoll instance is recognised by that: a wait of such a loop can take a second, and its stalls
+        /// keep it from waiting.
         case some
         /// One wait for events, or some sleeps in any other call: it was named as a loop.
         case named
@@ -88,11 +91,11 @@ struct RestPlaceFinder: Sendable {
     mutating func observe(_ observation: ThreadObservation, accepts: (_ epoll: Int32) -> Bool = { _ in false }) -> RestPlace? {
         guard let place = observation.place else { return nil }
         if place.call == nil, trust != .some { return place }
-        // Asked once for each instance.
+        // Queried once for each instance.
         if let epoll = place.epoll, candidate?.epoll != epoll, accepts(epoll) { return place }
         guard place.call == nil || trust == .named else { return nil }
         if candidate?.isSame(as: place) != true { (candidate, visits, lastRuns) = (place, 0, nil) }
-        // Still the same sleep says nothing new.
+        // The same sleep gives no new evidence.
         if observation.runs != lastRuns { visits += 1 }
         lastRuns = observation.runs
         return visits >= (place.call == nil ? Self.visitsOfHelper : Self.visitsOfCall) ? place : nil

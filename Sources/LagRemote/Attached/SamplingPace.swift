@@ -1,8 +1,8 @@
-/// The time from one sample of loops at rest to the next: 20 ms, give or take 5.
+/// The interval between samples of resting loops: 20 ± 5 ms.
 ///
-/// A loop that turns by a timer does the same at the same time of each turn. Were it sampled at a fixed rate, and its turns as long, each sample would
-/// find it in the same one of its waits for minutes. So the gaps differ, at random: as many samples as it takes to get around a turn are then
-/// some ten. (Gaps whose sums differ little from a fixed rate's, as those of a low-discrepancy sequence, would not do.)
+/// A loop that is driven by a timer does the same at the same time of each iteration. With a fixed rate of the same length, each
+/// sample would find it in the same wait for minutes. So the gaps are random: then some ten samples cover an iteration. (Gaps
+/// whose sums differ little from a fixed rate, as with a low-discrepancy sequence, would not help.)
 struct SamplingPace: Sendable {
     private var state: UInt64
 

@@ -1,8 +1,8 @@
 internal import LagModel
 
-/// For how long threads of other processes were held, in all captures of this process: what a summary says of it.
+/// How long threads of other processes were stopped, in all captures of this process, for the summary.
 package enum StopTimes {
-    /// So many of the last ones are kept.
+    /// The number of latest stops that are kept.
     private static let capacity = 8192
 
     private struct State {
@@ -12,7 +12,7 @@ package enum StopTimes {
 
     private static let state = PthreadMutex(State())
 
-    /// A stop, from when the thread was last known to run.
+    /// Adds a stop, measured from when the thread was last known to run.
     static func record(_ nanoseconds: UInt64) {
         guard nanoseconds > 0 else { return }
         let microseconds = UInt32(clamping: nanoseconds / 1000)
@@ -26,7 +26,7 @@ package enum StopTimes {
         }
     }
 
-    /// How many there were; of the last ones the middle, what 99 in 100 are not longer than, and the longest, in µs. Nil: none.
+    /// The count, and of the latest ones the median, the 99th percentile, and the longest, in µs. Nil: none.
     package static var summary: (count: UInt64, median: UInt32, p99: UInt32, longest: UInt32)? {
         let (sorted, count) = state.withLock { ($0.latest.sorted(), $0.count) }
         guard let longest = sorted.last else { return nil }

@@ -2,26 +2,26 @@ internal import CLagRemote
 internal import Glibc
 internal import Synchronization
 
-/// Has the kernel record when a thread leaves and gets its processor, and comes by its wait (clr_switches.h).
+/// Makes the kernel record when a thread leaves and gets its processor, and passes its wait (clr_switches.h).
 ///
-/// The ring is made when it is wanted, and kept until ``close()``. Where the kernel gives none, nothing is recorded, and samples are all
-/// that is known.
-/// The watchdog's thread alone.
+/// The ring is created on demand, and kept until ``close()``. If the kernel refuses it, nothing is recorded, and only samples are
+/// available.
+/// Only for the watchdog's thread.
 struct SwitchRecorder: ~Copyable {
     private let tid: Int32
     private var switches = clr_switches()
     private var isOpen = false
     private var hasFailed = false
     private(set) var isRecording = false
-    /// What was recorded since the last sample so far; nil: recording has begun since.
+    /// The trace since the last sample so far; nil: recording has begun since.
     private var next: SwitchTrace?
-    /// More than a ring was switched between two samples: recording that is not worth what it costs the thread.
+    /// There were more switches between two samples than a ring holds: recording is not worth its cost for the thread.
     private var isOverrun = false
 
-    /// A ring each: 12 KB that the kernel does not page out, of 516 KB a processor that it gives to one user.
+    /// One ring each: 12 KB of locked memory, of the 516 KB per processor that the kernel grants one user.
     private static let mostOpen = 64
     private static let open = Atomic<Int>(0)
-    /// More than a ring holds.
+    /// More than the capacity of a ring.
     private static let mostRecords = 1024
 
     init(tid: Int32) { self.tid = tid }
@@ -33,7 +33,7 @@ struct SwitchRecorder: ~Copyable {
         Self.open.subtract(1, ordering: .relaxed)
     }
 
-    /// Gives the ring back: also an event that is off costs a thread that is switched often. Some µs.
+    /// Releases the ring, because even a disabled event costs a thread that is switched often. Takes some µs.
     mutating func close() {
         guard isOpen else { return }
         clr_switches_close(&switches)
@@ -41,7 +41,7 @@ struct SwitchRecorder: ~Copyable {
         (isOpen, isRecording, next) = (false, false, nil)
     }
 
-    /// Records switches from now on, or not any more. Some µs, and some ten for the first time.
+    /// Starts or stops recording switches. Takes some µs, and some ten the first time.
     mutating func record(_ wanted: Bool) {
         guard wanted != isRecording, !wanted || !isOverrun && prepare() else { return }
         if wanted { clr_switches_discard(&switches) }
@@ -50,22 +50,22 @@ struct SwitchRecorder: ~Copyable {
         next = nil
     }
 
-    /// The thread rests: what it did before says nothing of how often it will be switched.
+    /// The thread rests: its earlier work does not predict how often it will be switched.
     mutating func forgetOverrun() { isOverrun = false }
 
-    /// Has a counter leave a stamp each time it counts. Whether it will.
+    /// Makes a counter record a timestamp each time it counts. Returns whether it will.
     mutating func stamp(_ counter: Int32) -> Bool { prepare() && clr_switches_take(&switches, counter) != 0 }
 
-    /// Counters that were given a ring begin to leave their stamps.
+    /// Counters with a ring begin to record timestamps.
     mutating func beginStamps() { if isOpen, !isRecording { clr_switches_discard(&switches) } }
 
-    /// Takes what was recorded since the last call: 20 ns each, of which there are some hundred at most.
+    /// Takes the records since the last call: 20 ns each, at most some hundred.
     /// - Parameters:
-    ///   - sampled: when the thread was sampled, at the earliest.
-    ///   - until: when at the latest. What is younger stays for the next call.
-    ///   - wasAsleep: whether the sample before found it asleep.
-    ///   - isAsleep: whether this one did.
-    ///   - place: where the loop waits.
+    ///   - sampled: the earliest time of the sample.
+    ///   - until: the latest time of the sample. Later records stay for the next call.
+    ///   - wasAsleep: whether the previous sample found it asleep.
+    ///   - isAsleep: whether this sample did.
+    ///   - place: the loop's waiting place.
     mutating func take(
         sampled: UInt64,
         until: UInt64,
@@ -78,7 +78,7 @@ struct SwitchRecorder: ~Copyable {
         let isComplete = isRecording && next != nil
         var trace = isComplete ? next! : SwitchTrace(wasAsleep: wasAsleep)
         trace.end(sampled: sampled, isRecorded: isComplete, stamps: stamps)
-        // What came after the sample, or may have, is the next one's as well.
+        // Records that are, or may be, after the sample also belong to the next one.
         var late: SwitchTrace?
         let isFull = clr_switches_is_full(&switches) != 0
         var found = clr_switch()
@@ -92,7 +92,7 @@ struct SwitchRecorder: ~Copyable {
             if isLate { late!.record(event, at: found.time_ns) }
         }
         next = late
-        // Where it is not known from before, the sample says whether it is asleep.
+        // If it is not known from before, the sample shows whether it is asleep.
         if late == nil {
             next = SwitchTrace(wasAsleep: isComplete ? trace.isAsleep : isAsleep, since: isComplete ? trace.asleepSince : nil)
         }
@@ -101,7 +101,7 @@ struct SwitchRecorder: ~Copyable {
         return trace
     }
 
-    /// What is left is older than the next trace.
+    /// Remaining records are older than the next trace.
     private mutating func stop(_ trace: inout SwitchTrace) {
         trace.recordFull()
         clr_switches_discard(&switches)
@@ -121,7 +121,7 @@ struct SwitchRecorder: ~Copyable {
         }
         guard error == 0 else {
             Self.open.subtract(1, ordering: .relaxed)
-            // Of all others there may be enough later.
+            // For all other errors, there may be enough resources later.
             hasFailed = error == EPERM || error == EACCES || error == ENOSYS
             return false
         }

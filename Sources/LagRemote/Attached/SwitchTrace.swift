@@ -1,34 +1,34 @@
 internal import CLagRemote
 internal import LagModel
 
-/// What the kernel recorded of a thread between one sample and the next. Values in, values out.
+/// The kernel's records of a thread between one sample and the next. Pure.
 ///
-/// The records are complete at the beginning, at the end, at both, or at neither: recording may have begun meanwhile, and the ring may have been
-/// full. An event that was recorded happened; only that there was no other one is a matter of completeness.
+/// The records may be incomplete at the beginning, the end, or both: recording may have begun meanwhile, and the ring may have
+/// been full. A recorded event did happen; completeness only matters for proving that there was no other one.
 struct SwitchTrace: Sendable, Equatable {
     enum Event: Sendable, Equatable {
         case running, preempted, asleep
-        /// It came by its loop's wait.
+        /// It passed its loop's wait.
         case pass
         /// Records before this one were lost.
         case lost
     }
 
-    /// Which passes of its loop's wait are recorded.
+    /// The period for which passes of its loop's wait are recorded.
     enum Stamps: Sendable, Equatable {
         case none
-        /// Since some time after the last sample.
+        /// From some time after the last sample.
         case some
         case all
     }
 
-    /// When the thread was sampled: not before. What happened later may have happened after the sample.
+    /// The earliest time of the sample. Later events may have happened after the sample.
     private(set) var sampledNanoseconds = UInt64.max
-    /// Whether switches were recorded all the time, from the last sample on.
+    /// Whether switches were recorded without a gap since the last sample.
     private(set) var hasAllSwitches = false
-    /// Whether no pass before the first one that was recorded was missed, since the last sample.
+    /// Whether no pass was missed between the last sample and the first recorded pass.
     private(set) var hasFirstPass = false
-    /// Whether none was missed after the last.
+    /// Whether none was missed after the last recorded pass.
     private(set) var hasLastPass = false
     private(set) var firstPass: UInt64?
     private(set) var lastPass: UInt64?
@@ -38,36 +38,36 @@ struct SwitchTrace: Sendable, Equatable {
     /// When it went to sleep.
     private(set) var firstSleep: UInt64?
     private(set) var lastSleep: UInt64?
-    /// The longest of the sleeps that ended in it.
+    /// The longest of the sleeps that ended in this trace.
     private(set) var longestSleepNanoseconds: UInt64 = 0
-    /// When the thread last got a processor after a sleep of each class of lengths; 0: there was none.
+    /// For each class of durations, when the thread last got a processor after such a sleep; 0: none.
     private var lastWakes = SIMD16<UInt64>()
-    /// Since when it sleeps; nil: it does not, or did so before that was recorded.
+    /// Since when it sleeps; nil: it does not, or it fell asleep before recording began.
     private(set) var asleepSince: UInt64?
-    /// Whether it was switched while, or after, it was sampled.
+    /// Whether it was switched during or after the sample.
     private(set) var isUnsettled = false
     private(set) var isAsleep: Bool
     private var hasLost = false
 
-    /// - Parameter wasAsleep: whether it was asleep when the sample before was made.
-    /// - Parameter since: since when it was; nil: not known.
+    /// - Parameter wasAsleep: whether it was asleep at the previous sample.
+    /// - Parameter since: when that sleep began; nil: not known.
     init(wasAsleep: Bool, since: UInt64? = nil) {
         isAsleep = wasAsleep
         asleepSince = wasAsleep ? since : nil
     }
 
-    /// Of a pass that was seen while the thread was held.
+    /// For a pass that was seen while the thread was traced.
     init(heldPassAt time: UInt64, wasAsleep: Bool, sampled now: UInt64) {
         self.init(wasAsleep: wasAsleep)
         end(sampled: now, isRecorded: false, stamps: .some)
         record(.pass, at: time)
     }
 
-    /// The sample at whose time it ends was made.
+    /// Call it when the sample that ends the trace was taken.
     /// - Parameters:
-    ///   - sampled: not before that.
-    ///   - isRecorded: whether switches were recorded since the sample before.
-    ///   - stamps: which passes were.
+    ///   - sampled: the earliest time of that sample.
+    ///   - isRecorded: whether switches were recorded since the previous sample.
+    ///   - stamps: which passes were recorded.
     mutating func end(sampled: UInt64, isRecorded: Bool, stamps: Stamps) {
         sampledNanoseconds = sampled
         hasAllSwitches = isRecorded && !hasLost
@@ -75,7 +75,7 @@ struct SwitchTrace: Sendable, Equatable {
         hasLastPass = stamps != .none && !hasLost
     }
 
-    /// Whether what happened then may have come after the sample.
+    /// Whether an event at that time may be after the sample.
     func isLate(_ event: Event, at time: UInt64) -> Bool { event != .pass && time > sampledNanoseconds }
 
     /// Takes the next record, in order of time.
@@ -87,7 +87,7 @@ struct SwitchTrace: Sendable, Equatable {
             isAsleep = false
             if firstWake == nil { firstWake = time }
             lastWake = time
-            // One that began before it was recorded was long.
+            // A sleep that began before recording counts as long.
             let sleep = asleepSince.map(time.saturatingDifference)
             lastWakes[sleep.map(Self.lengthClass) ?? lastWakes.scalarCount - 1] = time
             longestSleepNanoseconds = max(longestSleepNanoseconds, sleep ?? 0)
@@ -110,10 +110,10 @@ struct SwitchTrace: Sendable, Equatable {
         }
     }
 
-    /// Whether it slept, and went on, without coming by its loop's wait: for certain.
+    /// Whether it certainly slept and continued without passing its loop's wait.
     var hasSleptAtWork: Bool { hasFirstPass && firstPass == nil && longestSleepNanoseconds > 0 }
 
-    /// When the thread last got a processor after a sleep that was certainly longer than that; nil: there was none.
+    /// When the thread last got a processor after a sleep that was certainly longer than that; nil: never.
     func wake(fromLongerThan nanoseconds: UInt64) -> UInt64? {
         var wake: UInt64 = 0
         let count = lastWakes.scalarCount
@@ -121,7 +121,7 @@ struct SwitchTrace: Sendable, Equatable {
         return wake > 0 ? wake : nil
     }
 
-    /// Up to 65 µs, twice as much, and so on; the last is of a second and more.
+    /// The classes: up to 65 µs, twice as much, and so on; the last one is a second and more.
     private static func lengthClass(_ nanoseconds: UInt64) -> Int { min(15, 64 - (nanoseconds >> 16).leadingZeroBitCount) }
 
     /// Records from now on are lost.
@@ -132,7 +132,7 @@ struct SwitchTrace: Sendable, Equatable {
 }
 
 extension SwitchTrace.Event {
-    /// - Parameter place: where the loop waits: the pass of a handler's own wait is no event.
+    /// - Parameter place: the loop's waiting place: the pass of a handler's own wait is not an event.
     init?(_ found: clr_switch, of place: RestPlace) {
         switch found.kind {
         case Int32(CLR_SWITCH_IN): self = .running

@@ -2,14 +2,14 @@ internal import CLagLinux
 internal import CLagRemote
 internal import Glibc
 
-/// What the kernel said of a thread in one sample from outside.
+/// The kernel's data on a thread in one sample from outside.
 struct ThreadObservation: Sendable, Equatable {
     enum Doing: Sendable, Equatable {
-        /// On a processor, or ready for one; in its own code or in a system call, which cannot be distinguished.
+        /// On a processor, or ready for one; in its own code or in a system call (indistinguishable).
         case running
-        /// Asleep in a system call (-1: in none, by a page fault), with the stack as it was when it entered it.
-        /// - epoll: the instance that the call waits on; negative: it is no such wait.
-        /// - isOfSeveral: it is a wait for several descriptors.
+        /// Asleep in a system call (-1: not in a call, by a page fault), with the stack as it was on entry.
+        /// - epoll: the instance that the call waits on; negative: not such a wait.
+        /// - isOfSeveral: whether it is a wait for several descriptors.
         case blocked(call: Int64, stackPointer: UInt64, programCounter: UInt64, epoll: Int32 = -1, isOfSeveral: Bool = false)
     }
 
@@ -18,10 +18,10 @@ struct ThreadObservation: Sendable, Equatable {
     var cpuNanoseconds: UInt64 = 0
     /// Time ready to run, without a processor.
     var delayNanoseconds: UInt64 = 0
-    /// How often it was given a processor: one that was not has not moved.
+    /// How often it got a processor: if unchanged, it has not moved.
     var runs: UInt64 = 0
 
-    /// Where the thread sleeps; nil: it does not, or in no system call.
+    /// Where the thread sleeps; nil: it does not sleep, or not in a system call.
     var place: RestPlace? {
         guard case .blocked(let call, let stackPointer, let programCounter, let epoll, let isOfSeveral) = doing, call >= 0 else {
             return nil
@@ -38,7 +38,8 @@ struct ThreadObservation: Sendable, Equatable {
         )
     }
 
-    /// Whether the thread can be held for a moment without noticing: it runs, or sleeps in a call that goes on by itself afterwards.
+    /// Whether the thread can be stopped for a moment without noticing: it runs, or sleeps in a call that continues by itself
+    /// afterwards.
     var canBeHeld: Bool {
         switch doing {
         case .running: true
@@ -48,10 +49,11 @@ struct ThreadObservation: Sendable, Equatable {
 }
 
 extension ThreadObservation {
-    /// Whether a call waits by `poll` for several descriptors, or by `select` for any: how many is in the thread's memory.
+    /// Whether a call waits with `poll` for several descriptors, or with `select` for any number, which is in the thread's
+    /// memory.
     private static func isOfSeveral(_ call: inout cll_thread_syscall) -> Bool {
         let results = clr_results_of_wait(&call)
-        // A poll leaves its results in its first argument, a select in others.
+        // A poll stores its results through its first argument, a select through others.
         guard results.address == call.arguments.0 else { return results.length > 0 && call.arguments.0 > 0 }
         return Int(results.length) > MemoryLayout<pollfd>.size
     }

@@ -5,24 +5,24 @@ internal import LagActivity
 internal import LagCapture
 internal import LagModel
 
-/// Takes a running thread's registers and stack in another process: ptrace(2), by a thread of its own (clr_trace.h).
+/// Captures a running thread's registers and stack in another process: ptrace(2), in a separate thread (clr_trace.h).
 ///
-/// The thread is stopped for the copying alone, some 20 µs. Whatever becomes of this process meanwhile, SIGKILL included, the
-/// kernel lets the thread go on: nothing that this leaves behind keeps it stopped.
+/// The thread is only stopped for the copy, some 20 µs. Even if this process is killed meanwhile, the
+/// kernel continues the thread: it never stays stopped.
 struct TraceCapture: RunningThreadCapture {
     let method = CaptureMethod.ptrace
     let snapshot: Snapshot
-    /// A stop ends a system call that the thread has entered meanwhile, and epoll_wait for one returns EINTR then.
+    /// A stop interrupts a system call that the thread has entered meanwhile; epoll_wait, for example, then returns EINTR.
     let prefersSample = true
     private let tracer: OpaquePointer
 
-    /// - Parameter languages: copies more while a thread is held.
+    /// - Parameter languages: copies more while a thread is stopped.
     init(snapshot: Snapshot, languages: (any LanguageCapture)?) throws(CaptureUnavailable) {
         guard let tracer = clr_tracer_create() else { throw CaptureUnavailable(reason: "no thread for ptrace") }
         self.snapshot = snapshot
         self.tracer = tracer
         guard let stopped = (languages as? RuntimeCapture)?.stopped else { return }
-        // The tracer's thread may outlive this object; what it calls lives as long.
+        // The tracer's thread may outlive this object; what it calls is kept alive as long.
         clr_tracer_set_hook(
             tracer,
             { context, tid, snapshot in
@@ -38,15 +38,15 @@ struct TraceCapture: RunningThreadCapture {
         )
     }
 
-    /// How long the last thread that was asked stood still; 0: it did not.
+    /// How long the last captured thread was stopped; 0: it was not.
     var stopNanoseconds: UInt64 { clr_tracer_stop_ns(tracer) }
 
     var hasAnswer: Bool { clr_tracer_has_answer(tracer) != 0 }
 
     func withdraw() -> Bool { clr_tracer_withdraw(tracer) == Int32(CLL_SIGNAL_TAKEN) }
 
-    /// Ends the thread as well. It may still wait for a target that does not stop; its memory stays then, and the snapshot is not
-    /// written any more.
+    /// Also ends the thread. It may still wait for a target that does not stop; then its memory stays, and the snapshot is no
+    /// longer written.
     func forget() { clr_tracer_destroy(tracer) }
 
     func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningThreadAnswer {

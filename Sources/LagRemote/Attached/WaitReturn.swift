@@ -1,21 +1,22 @@
 internal import CLagLinux
 
-/// Where the call in which a loop waits returns to, as the word on its stack says.
+/// The return address of the call in which a loop waits, from a word on its stack.
 ///
-/// As soon as a process has a second thread, the C library's `poll` makes its system call at another instruction, with some more of the stack, so that
-/// the thread can be cancelled in it. It is the same call as long as the same word is in the same place of the stack: any other function that the
-/// loop's function calls leaves another one there. On ARM the word is in a register, and the stack pointer the same.
+/// When a process has a second thread, the C library's `poll` makes its system call at another instruction, with some more stack,
+/// so that the thread can be cancelled in it. It is the same call if the same word is at the same place of the stack: any other
+/// function that the loop's function calls leaves another word there. On ARM the word is in a register, and the stack pointer is
+/// the same.
 struct WaitReturn: Sendable {
     private let process: Int32
     private var stackPointer: UInt64 = 0
     /// 0: not known.
     private var word: UInt64 = 0
-    /// What was there at the last rest: the thread may have gone on before it was read.
+    /// The word at the last rest: the thread may have continued before it was read.
     private var lastWord: UInt64 = 0
 
     init(process: Int32) { self.process = process }
 
-    /// The loop rests there. Read at two rests at a place, or until two in a row have found the same word.
+    /// Call it when the loop rests there. Reads at two rests at a place, or until two in a row find the same word.
     mutating func record(_ place: RestPlace) {
         let isElsewhere = place.stackPointer != stackPointer
         guard isElsewhere || word == 0 else { return }
@@ -24,8 +25,8 @@ struct WaitReturn: Sendable {
         (stackPointer, lastWord) = (place.stackPointer, found)
     }
 
-    /// Whether the call that the thread sleeps in is the loop's, made the other way.
-    /// - Parameter place: the loop's.
+    /// Whether the call that the thread sleeps in is the loop's, made at the other instruction.
+    /// - Parameter place: the loop's place.
     func isLoops(_ found: RestPlace, at place: RestPlace) -> Bool {
         place.mayBeSameCall(as: found) && place.stackPointer == stackPointer && word != 0 && read(stackPointer) == word
     }

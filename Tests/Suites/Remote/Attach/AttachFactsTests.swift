@@ -21,7 +21,7 @@ internal import Testing
         #expect(text { $0.yamaScope = 2 }.contains("ptrace_scope is 2"))
         #expect(text { ($0.yamaScope, $0.hasCapability) = (3, true) }.contains("until the machine is started"))
         #expect(text { $0.isDumpable = false }.contains("not dumpable"))
-        #expect(text { $0.hasMoreRights = true }.contains("capabilities that lagmond has not"))
+        #expect(text { $0.hasMoreRights = true }.contains("capabilities that lagmond lacks"))
         #expect(text { $0.canHaveCapability = false }.contains("docker run --cap-add SYS_PTRACE"))
         #expect(text { ($0.hasCapability, $0.isFiltered) = (true, true) }.contains("seccomp"))
         #expect(text { ($0.hasCapability, $0.sharesUserNamespace) = (true, false) }.contains("user namespace"))

@@ -38,7 +38,7 @@ struct ManyProcessesTests {
         }
         let all = messages.all.withLock { $0 }
         #expect(all.count < 30 && all.first == "cannot watch process 1: a reason")
-        #expect(all.last == "further processes that cannot be watched get no line")
+        #expect(all.last == "more processes that cannot be watched, not listed")
         #expect(Set(all).count == all.count)
     }
 
