@@ -185,7 +185,7 @@ struct LoopFindingTests {
         // A forked child, whose threads are counted from the start.
         let child = try probe.word("looped")
         #expect(probe.table.provisional.map(\.pid) == [child.pid] && probe.table.loops.count == 17)
-        // For the other threads, two waits on an epoll instance made no loop.
+        // Two waits on an epoll instance confirmed the claims of the other threads; two waits by poll did not.
         #expect(probe.table.loops.count(where: \.isEnded) == (call == "epoll_wait" ? 16 : 0))
         for _ in 0..<2 { probe.goOn() }
         _ = try probe.word("looped")

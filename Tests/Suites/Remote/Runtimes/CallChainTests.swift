@@ -7,7 +7,7 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// A server whose handler waits for one pipe, and which leaves its loop then, in a language whose calls do not nest on the C stack.
+/// A server whose handler waits for one pipe and then leaves its loop, in a language whose calls do not nest on the C stack.
 private struct Server: Sendable, CustomTestStringConvertible {
     let interpreter: String
     let file: String
@@ -129,14 +129,14 @@ struct CallChainTests {
         .enabled(if: !Server.installed.isEmpty, "none of python3.11, ruby3.1 and php8.2 on this machine"),
         arguments: Server.installed
     )
-    private func `what a handler waits in is called by the loop`(server: Server) throws {
+    private func `a wait called by a function of the loop is in a handler`(server: Server) throws {
         let process = try InterpretedProcess(server.interpreter, server.program, file: server.file)
         let examiner = LoopExaminer(ProcessHandle(process.pid), tid: process.pid, isDeclared: false)
         func call() -> cll_thread_syscall? {
             var found = cll_thread_syscall()
             return cll_procfs_syscall(process.pid, process.pid, &found) == Int32(CLL_SYSCALL_BLOCKED) ? found : nil
         }
-        // Whatever is seen on its way there is seen again.
+        // Waits seen on the way there are replaced by later ones.
         let isAtRest = eventually {
             guard let call = call() else { return false }
             examiner.recordRest(call, at: 0)
@@ -147,7 +147,7 @@ struct CallChainTests {
 
         try process.goOn()
         #expect(eventually { call().map { $0.number != rest.number || $0.sp != rest.sp } ?? false })
-        // Further out by the C stack: no handler for an action.
+        // Further out on the C stack: for an action this is not a handler.
         #expect(eventually { call().map { !examiner.examine(limit: $0.sp - 1, at: 0, isYoung: true).isQuiet } ?? false })
         #expect(try !examiner.proof(limit: #require(call()).sp - 1, at: 0).isLoop)
 
@@ -155,22 +155,22 @@ struct CallChainTests {
         #expect(eventually { call().map { examiner.examine(limit: $0.sp - 1, at: 0).isQuiet } ?? false })
     }
 
-    /// Functions by their letters: `main`, the loop, `select` around the wait, a handler, and what rests.
+    /// Functions by letter: `m` main, `l` the loop, `s` select around the wait, `h` a handler, `r` a function that rests.
     @Test(arguments: [
         ("mls", "mlh", true), ("mls", "mlhx", true), ("ml", "mlh", true),
-        // It was left.
+        // The loop was left.
         ("mls", "mr", false), ("mlsx", "mr", false), ("mls", "xr", false), ("mls", "", false),
-        // The wait or something else, of one function.
+        // The wait or another call of the same function.
         ("mls", "ml", false), ("ml", "ml", false), ("mls", "mls", false),
-        // Too far in to say what the loop is.
+        // Too deep to show which function is the loop.
         ("mlsx", "mlh", false),
     ])
-    func `a handler is what the waiting function has called`(rest: String, now: String, isHandler: Bool) {
+    func `a function called by the waiting function is a handler`(rest: String, now: String, isHandler: Bool) {
         func chain(_ text: String) -> CallChain { CallChain(calls: text.utf8.map { UInt64($0) }) }
         #expect(chain(now).isHandler(of: chain(rest)) == isHandler)
     }
 
-    @Test func `a process without such a language has none`() {
+    @Test func `a process without such a language runtime has no call chain`() {
         var reader = CallChainReader(process: getpid(), tid: getpid())
         #expect(reader.read() == nil)
     }

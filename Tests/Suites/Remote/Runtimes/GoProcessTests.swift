@@ -6,10 +6,10 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// A program of Go's whose main goroutine stays on the main thread, watched from here.
+/// A Go program whose main goroutine stays on the main thread, watched from here.
 @Suite(.enabled(if: access("/usr/bin/go", X_OK) == 0, "no Go on this machine"))
 struct GoProcessTests {
-    /// It is compiled by the script that becomes it.
+    /// The script compiles the program and then executes it.
     private static let script = """
         cd "$(dirname "$0")"
         cat > shop.go <<'EOF'
@@ -53,14 +53,16 @@ struct GoProcessTests {
         return found
     }
 
-    @Test func `a thread that sleeps in a call has Go's frames`() throws {
+    @Test func `a thread that sleeps in a system call has Go frames`() throws {
         let found = try frames("asleep", until: "main.main")
         #expect(found.contains("main.main:19"), "\(found)")
     }
 
-    @Test(arguments: ["asleep", "computing", "parked"]) func `the goroutine has its number`(state: String) throws {
+    @Test(arguments: ["asleep", "computing", "parked"]) func `the number of the running goroutine is reported`(state: String)
+        throws
+    {
         let process = try InterpretedProcess("/bin/sh", Self.script, file: "shop.sh", [state])
-        // By then Go has interrupted what computes.
+        // By then Go has preempted the computing goroutine.
         usleep(50_000)
         var number: UInt32?
         let isFound = eventually {
@@ -71,8 +73,8 @@ struct GoProcessTests {
         #expect(isFound && number == 1, "\(String(describing: number))")
     }
 
-    /// Its thread sleeps on a stack of its own, which the goroutine has left.
-    @Test func `a goroutine that waits has its frames behind its thread's`() throws {
+    /// Its thread sleeps on the thread's own stack, not on that of the goroutine.
+    @Test func `frames of a parked goroutine follow the frames of its thread`() throws {
         let found = try frames("parked", until: "main.price")
         let place = try #require(found.firstIndex(of: "main.price:13"), "\(found)")
         #expect(
@@ -82,7 +84,7 @@ struct GoProcessTests {
         #expect(found.count { $0.hasPrefix("main.") } == 2, "\(found)")
     }
 
-    /// First it sleeps in C, then it computes there.
+    /// The program first sleeps in C, then computes in C.
     private static let callingC = """
         cd "$(dirname "$0")"
         cat > sensor.go <<'EOF'
@@ -119,7 +121,7 @@ struct GoProcessTests {
         """
 
     @Test(.enabled(if: access("/usr/bin/gcc", X_OK) == 0, "no C compiler on this machine"))
-    func `a thread in C has the frames of the goroutine that called it`() throws {
+    func `a thread in C code has the frames of the goroutine that called it`() throws {
         let process = try InterpretedProcess("/bin/sh", Self.callingC, file: "sensor.sh")
         func expect(_ called: [String]) throws {
             var (found, number): ([String], UInt32?) = ([], nil)

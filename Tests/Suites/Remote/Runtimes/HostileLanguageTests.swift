@@ -6,18 +6,18 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// The readers of Go's, Ruby's and PHP's structures in memory that leads anywhere: something or nothing, and that soon.
+/// Readers of Go's, Ruby's and PHP's structures in memory with arbitrary pointers: they return soon, with or without a result.
 struct HostileLanguageTests {
     private let memory = RemoteMemory(process: getpid())
 
-    @Test(arguments: 0..<40 as Range<UInt64>) func `a wild function table names something or nothing`(seed: UInt64) {
+    @Test(arguments: 0..<40 as Range<UInt64>) func `a random Go function table does no harm`(seed: UInt64) {
         let wild = WildMemory(seed: seed)
         for number in 0..<40 {
             let data = wild.anyAddress
             let start = wild.anyAddress
             let (place, header) = (Int(data - wild.address(0)), Int(start - wild.address(0)))
             guard place + 400 <= WildMemory.bytes, header + 128 <= WildMemory.bytes, abs(place - header) > 512 else { continue }
-            // All that is compared is right, the rest is not.
+            // All fields that are checked are valid, the others are not.
             let text = wild.anyAddress
             wild.store(0x0801_0000_ffff_fff0 | UInt64(number % 2), at: header)
             wild.store(UInt64(number), at: header + 8)
@@ -38,7 +38,8 @@ struct HostileLanguageTests {
         }
     }
 
-    @Test(arguments: 0..<40 as Range<UInt64>) func `a wild program of Go has candidates without end, and few are tried`(
+    @Test(arguments: 0..<40 as Range<UInt64>)
+    func `a Go program with endless module data candidates has only a few of them tried`(
         seed: UInt64
     ) {
         let wild = WildMemory(seed: seed)
@@ -63,15 +64,15 @@ struct HostileLanguageTests {
         #expect(tried <= 256)
     }
 
-    @Test(arguments: 0..<40 as Range<UInt64>) func `a wild goroutine is the one on whose stack the thread is`(seed: UInt64) throws
-    {
+    @Test(arguments: 0..<40 as Range<UInt64>)
+    func `in random memory, a running goroutine is accepted only if the thread is on its stack`(seed: UInt64) throws {
         let wild = WildMemory(seed: seed)
         let copy = try #require(MemoryCopy(process: getpid()))
         for _ in 0..<50 {
             let (stack, place) = (wild.anyAddress & ~7, wild.anyAddress & ~7)
             let (first, offset) = (Int(stack - wild.address(0)), Int(place - wild.address(0)))
             guard max(first + 16, offset + 80) <= WildMemory.bytes else { continue }
-            // It says that it is one.
+            // It claims to be a goroutine.
             wild.store(place, at: offset + 72)
             wild.store(place, at: first)
             let thread = RuntimeThread(tid: 1, innerTid: 1, place: 0, registers: RuntimeRegisters(stackPointer: stack))
@@ -87,7 +88,7 @@ struct HostileLanguageTests {
         }
     }
 
-    @Test func `a goroutine is one that has its own address and a place on its stack`() throws {
+    @Test func `a goroutine must contain its own address and a position on its stack to resume`() throws {
         let wild = WildMemory(seed: 1)
         let copy = try #require(MemoryCopy(process: getpid()))
         func goroutine(itself: UInt64, stackPointer: UInt64) -> Goroutine? {
@@ -100,14 +101,14 @@ struct HostileLanguageTests {
         }
         let found = try #require(goroutine(itself: wild.address(0), stackPointer: 8000))
         #expect(found.programCounter == 77 && found.stackPointer == 8000 && found.owns(4096) && !found.owns(8192))
-        // One that runs.
+        // A running goroutine.
         #expect(goroutine(itself: wild.address(0), stackPointer: 8192)?.canGoOn == false)
         #expect(goroutine(itself: wild.address(0), stackPointer: 0)?.canGoOn == false && found.canGoOn)
         #expect(goroutine(itself: wild.address(8), stackPointer: 8000) == nil)
     }
 
-    /// What a call of C keeps on the thread's own stack, and what the goroutine says.
-    @Test func `a call of C is one that its goroutine agrees with`() throws {
+    /// The data that a cgo call keeps on the thread's own stack, and the data in the goroutine.
+    @Test func `a cgo call is accepted only if its goroutine is consistent with it`() throws {
         let wild = WildMemory(seed: 1)
         let copy = try #require(MemoryCopy(process: getpid()))
         let (stack, goroutine) = (wild.address(0), wild.address(4096))
@@ -124,13 +125,14 @@ struct HostileLanguageTests {
             return CallOfC.goroutine(at: stack, copy)
         }
         #expect(found(depth: 4192)?.address == goroutine)
-        // A leftover of another call; another thing than a goroutine; one that is on its own stack, or nowhere in it.
+        // A leftover of another call; not a goroutine; a goroutine on its own stack, or outside of it.
         #expect(found(depth: 4184) == nil && found(depth: 0) == nil && found(depth: 4192, isItself: false) == nil)
         #expect(found(depth: 4192, low: stack & ~4095, stackPointer: (stack & ~4095) + 4000) == nil)
         #expect(found(depth: 8192 + 8, stackPointer: (1 << 20) - 8) == nil)
     }
 
-    @Test(arguments: 0..<40 as Range<UInt64>) func `a wild call of C is of a goroutine or none`(seed: UInt64) throws {
+    @Test(arguments: 0..<40 as Range<UInt64>) func `a random cgo call yields a consistent goroutine or none`(seed: UInt64) throws
+    {
         let wild = WildMemory(seed: seed)
         let copy = try #require(MemoryCopy(process: getpid()))
         var bytes = (0..<4096).map { wild.start.load(fromByteOffset: $0 * 8, as: UInt64.self) }
@@ -146,7 +148,7 @@ struct HostileLanguageTests {
                 try withUnsafePointer(to: snapshot) { snapshot in
                     copy.open(snapshot, within: 2_000_000)
                     defer { copy.close(nil) }
-                    // All of the memory may be code.
+                    // All of the memory counts as code.
                     let code = wild.address(0)..<wild.address(WildMemory.bytes)
                     let found = CallOfC.goroutine(of: thread, code: code, copy)
                     try #require(found == nil || found?.canGoOn == true && found?.owns(stackPointer) == false)
@@ -156,7 +158,7 @@ struct HostileLanguageTests {
         }
     }
 
-    @Test(arguments: 0..<40 as Range<UInt64>) func `wild frames of Ruby end`(seed: UInt64) throws {
+    @Test(arguments: 0..<40 as Range<UInt64>) func `reading random Ruby frames terminates`(seed: UInt64) throws {
         let wild = WildMemory(seed: seed)
         let layout = RubyLayout.known[0]
         let copy = try #require(MemoryCopy(process: getpid()))
@@ -164,7 +166,7 @@ struct HostileLanguageTests {
             let context = wild.anyAddress
             let offset = Int(context - wild.address(0))
             guard offset + 64 <= WildMemory.bytes else { continue }
-            // A stack whose frames lie in the wild memory.
+            // A stack whose frames are in the random memory.
             let words = UInt64(number) * 500
             wild.store(wild.address(0), at: offset)
             wild.store(words, at: offset + 8)
@@ -181,7 +183,7 @@ struct HostileLanguageTests {
         }
     }
 
-    @Test(arguments: 0..<40 as Range<UInt64>) func `wild sequences of Ruby have a name or none`(seed: UInt64) {
+    @Test(arguments: 0..<40 as Range<UInt64>) func `random Ruby instruction sequences do no harm`(seed: UInt64) {
         let wild = WildMemory(seed: seed)
         let layout = RubyLayout.known[0]
         for _ in 0..<100 {
@@ -198,7 +200,7 @@ struct HostileLanguageTests {
         }
     }
 
-    @Test(arguments: 0..<40 as Range<UInt64>) func `wild frames of PHP end`(seed: UInt64) throws {
+    @Test(arguments: 0..<40 as Range<UInt64>) func `reading random PHP frames terminates`(seed: UInt64) throws {
         let wild = WildMemory(seed: seed)
         let layout = PHPLayout.known[0]
         let copy = try #require(MemoryCopy(process: getpid()))
@@ -225,8 +227,8 @@ struct HostileLanguageTests {
         }
     }
 
-    /// The innermost function's, by where its frame and the registers say that it is.
-    @Test func `the innermost instruction of PHP is that of the registers where they agree with its frame`() throws {
+    /// The instruction of the innermost function, by its frame and by the registers.
+    @Test func `the registers give the innermost PHP instruction if they are consistent with its frame`() throws {
         let wild = WildMemory(seed: 1)
         let layout = PHPLayout.known[0]
         let copy = try #require(MemoryCopy(process: getpid()))
@@ -247,17 +249,17 @@ struct HostileLanguageTests {
                 .counter
         }
         #expect(counter(written: code &+ 32, r14: frame, r15: code &+ 96) == code &+ 96)
-        // Of another frame; none of its instructions; a thread that sleeps.
+        // Registers of another frame; not one of its instructions; a sleeping thread.
         #expect(counter(written: code &+ 32, r14: frame &+ 8, r15: code &+ 96) == code &+ 32)
         for none in [code &+ 128, code &+ 33, 0] { #expect(counter(written: code &+ 32, r14: frame, r15: none) == code &+ 32) }
         #expect(counter(written: code &+ 32) == code &+ 32)
-        // What another function has left there: the function is known, its line is not.
+        // A leftover of another function: the function is known, its line is not.
         #expect(counter(written: code &- 32) == 0 && counter(written: function &+ 8, r14: frame, r15: function) == 0)
         let found = PHPFunction(layout, at: function) { memory.bytes($0, $1) }
         #expect(found?.position(of: 0) == .max && found?.line(at: .max) == nil)
     }
 
-    /// A function with instructions from 100 to 108.
+    /// A function with instructions in 100..<108.
     private struct Function: InterpretedFunction {
         func check(at _: UInt64) -> UInt64 { 1 }
         func position(of counter: UInt64) -> UInt64? { (100..<108).contains(counter) ? counter - 100 : nil }
@@ -267,7 +269,7 @@ struct HostileLanguageTests {
         func variant() -> String? { nil }
     }
 
-    @Test func `a call that is not in its function stays, without a name`() {
+    @Test func `a call with an invalid position in its function keeps its frame but has no name`() {
         let calls = [(1, 104), (1, 400), (2, 104), (1, 101)].map { InterpretedCall(function: $0.0, counter: $0.1) }
         let frames = [calls].frames { $0 == 1 ? Function() : nil }[0]
         #expect(frames.map(\.pc) == [104, 400, 104, 101])

@@ -5,11 +5,11 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// The readers of Perl's structures in memory that leads anywhere: something or nothing, and that soon.
+/// The readers of Perl's structures in memory with arbitrary pointers: they return soon, with or without a result.
 struct HostilePerlTests {
     private let memory = RemoteMemory(process: getpid())
 
-    @Test(arguments: 0..<40 as Range<UInt64>) func `wild calls of Perl end and have a name or none`(seed: UInt64) throws {
+    @Test(arguments: 0..<40 as Range<UInt64>) func `reading random Perl calls terminates`(seed: UInt64) throws {
         let wild = WildMemory(seed: seed)
         let layout = PerlLayout.known[0]
         let copy = try #require(MemoryCopy(process: getpid()))
@@ -46,10 +46,10 @@ struct HostilePerlTests {
         }
     }
 
-    @Test func `operations of Perl that lead back to themselves end`() {
+    @Test func `following cyclic Perl operations terminates`() {
         let wild = WildMemory(seed: 1)
         let layout = PerlLayout.known[0]
-        // A statement, and one that has itself beside it and below it.
+        // A statement, and one that is its own sibling and child.
         for (place, next) in [(0, 64), (64, 64)] {
             wild.store(wild.address(next), at: place + 8)
             wild.store(0x4_4000, at: place + 32)

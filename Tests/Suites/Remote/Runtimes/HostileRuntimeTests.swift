@@ -5,7 +5,7 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// A piece of this process's memory in which every word is a pointer to elsewhere in it, or anything.
+/// A block of this process's memory in which each word is a pointer into the block or another value.
 final class WildMemory {
     static let bytes = 1 << 18
     let start: UnsafeMutableRawPointer
@@ -34,12 +34,12 @@ final class WildMemory {
     var anyAddress: UInt64 { address(Int(random.next() % UInt64(Self.bytes / 8)) * 8) }
 }
 
-/// What readers make of memory that leads anywhere: something or nothing, and that soon.
+/// Readers of memory with arbitrary pointers: they return soon, with or without a result.
 struct HostileRuntimeTests {
     private static let layouts: [PythonLayout] = [.version3x11, .version3x12]
     private let memory = RemoteMemory(process: getpid())
 
-    @Test(arguments: 0..<40 as Range<UInt64>) func `frames in wild memory end`(seed: UInt64) throws {
+    @Test(arguments: 0..<40 as Range<UInt64>) func `reading Python frames in random memory terminates`(seed: UInt64) throws {
         let wild = WildMemory(seed: seed)
         let copy = try #require(MemoryCopy(process: getpid()))
         let clock = ContinuousClock()
@@ -55,13 +55,13 @@ struct HostileRuntimeTests {
                 copy.close(nil)
                 _ = PythonCollector(copy, layout, runtime: wild.anyAddress).isAtWork(in: state, tid: 77)
                 #expect(groups.reduce(0) { $0 + $1.frames.count } <= 2 * 4096)
-                // What was copied is found again, and nothing else is read.
+                // Only copied memory is read afterwards, and it gives no more frames.
                 #expect(PythonFrameWalk(copy, layout).groups(of: state, tid: 77).count <= groups.count)
             }
         }
     }
 
-    @Test(arguments: 0..<40 as Range<UInt64>) func `objects in wild memory have a name or none`(seed: UInt64) {
+    @Test(arguments: 0..<40 as Range<UInt64>) func `reading Python objects in random memory does no harm`(seed: UInt64) {
         let wild = WildMemory(seed: seed)
         for layout in Self.layouts {
             for _ in 0..<100 {
@@ -81,14 +81,16 @@ struct HostileRuntimeTests {
         }
     }
 
-    @Test(arguments: 0..<40 as Range<UInt64>) func `a wild interpreter's lock has no holder that is not there`(seed: UInt64) {
+    @Test(arguments: 0..<40 as Range<UInt64>) func `the lock of an interpreter in random memory has a verified holder or none`(
+        seed: UInt64
+    ) {
         let wild = WildMemory(seed: seed)
         for layout in Self.layouts {
             for _ in 0..<20 {
                 let runtime = wild.address(0)
                 let threads = PythonThreads(memory, layout, runtime: runtime)
                 let lock = PythonLock(memory, layout, runtime: runtime, threads)
-                // All that is compared at first is right: the lock, and that it is locked.
+                // The fields that are checked first are valid: the lock, and that it is locked.
                 let (place, state) = (wild.address(4096 * 16), wild.anyAddress)
                 guard Int(state - wild.address(0)) + 4096 <= WildMemory.bytes else { continue }
                 var fixed = place
@@ -109,16 +111,16 @@ struct HostileRuntimeTests {
         }
     }
 
-    @Test(arguments: 0..<20 as Range<UInt64>) func `threads in wild memory are found or not`(seed: UInt64) {
+    @Test(arguments: 0..<20 as Range<UInt64>) func `searching Python threads in random memory terminates`(seed: UInt64) {
         let wild = WildMemory(seed: seed)
         for layout in Self.layouts {
             for _ in 0..<10 { _ = PythonThreads(memory, layout, runtime: wild.anyAddress).state(of: 77) }
         }
     }
 
-    @Test(arguments: 0..<40 as Range<UInt64>) func `a wild table of symbols exports nothing`(seed: UInt64) {
+    @Test(arguments: 0..<40 as Range<UInt64>) func `a random symbol table exports no symbol`(seed: UInt64) {
         let wild = WildMemory(seed: seed)
-        // A header that leads to segments in it.
+        // A header that points to segments within the block.
         for _ in 0..<100 {
             let start = wild.anyAddress
             let offset = Int(start - wild.address(0))
@@ -131,7 +133,7 @@ struct HostileRuntimeTests {
         }
     }
 
-    @Test func `addresses without memory are not read`() throws {
+    @Test func `unmapped addresses are not read`() throws {
         #expect(memory.bytes(0, 8) == nil && memory.bytes(.max, 8) == nil && memory.bytes(16, .max) == nil)
         #expect(memory.load(.max - 3, as: UInt64.self) == nil && memory.text(.max - 2, limit: 64) == nil)
         let copy = try #require(MemoryCopy(process: getpid()))
@@ -140,7 +142,7 @@ struct HostileRuntimeTests {
         copy.prefetch(.max - 10, 4096)
     }
 
-    @Test func `of many places those are copied that can be read`() throws {
+    @Test func `a copy of many places contains the readable ones`() throws {
         let wild = WildMemory(seed: 2)
         let copy = try #require(MemoryCopy(process: getpid()))
         copy.open(nil, within: 1_000_000_000)
@@ -159,7 +161,7 @@ struct HostileRuntimeTests {
         #expect(copy.holds(wild.address(8), 8) && !copy.holds(wild.address(MemoryCopy.maximumReads * 8), 8))
     }
 
-    @Test func `a copy has a bound of bytes and of reads`() throws {
+    @Test func `a memory copy is bounded in bytes and in reads`() throws {
         let wild = WildMemory(seed: 1)
         let copy = try #require(MemoryCopy(process: getpid()))
         copy.open(nil, within: 10_000_000_000)
@@ -170,7 +172,7 @@ struct HostileRuntimeTests {
         #expect(copy.load(wild.address(8), as: UInt64.self) != nil)
     }
 
-    @Test func `numbers of frames stay few and are not given twice`() throws {
+    @Test func `frame numbers are bounded and not reused for other frames`() throws {
         let runtime = PerfMapRuntime(file: PerfMapFile(path: "/nonexistent", process: getpid()))
         var table = LanguageFrameTable()
         let first = table.number(LanguageFrame(code: 1, pc: 1), of: runtime)
@@ -185,14 +187,14 @@ struct HostileRuntimeTests {
         #expect(other != first && unresolved <= LanguageFrameTable.capacity)
     }
 
-    /// What moves objects in memory (V8's collector) may be at work when a name is looked up.
-    @Test func `a name that cannot be read is looked up when its frame comes again, some times`() throws {
+    /// A collector that moves objects (V8's) may be running when a name is looked up.
+    @Test func `a name that cannot be read is looked up again a few times when its frame recurs`() throws {
         let runtime = PerfMapRuntime(file: PerfMapFile(path: "/nonexistent", process: getpid()))
         var table = LanguageFrameTable()
         func comesAgain(_ code: UInt64) -> UInt32 { table.number(LanguageFrame(code: code, pc: 1), of: runtime) }
         let (named, nameless) = (comesAgain(1), comesAgain(2))
         #expect(table.takeUnresolved().map(\.0) == [named, nameless])
-        // While it is looked up, too.
+        // Also during the lookup.
         #expect(comesAgain(2) == nameless && comesAgain(2) == nameless)
         table.setName(LanguageFrameName(language: "perf", function: "checkout", file: nil, line: nil, isLibrary: nil), of: named)
         #expect(comesAgain(1) == named)

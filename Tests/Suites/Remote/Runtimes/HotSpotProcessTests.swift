@@ -5,11 +5,11 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// A Java that waits, watched from here.
+/// A waiting Java program, watched from here.
 @Suite(.enabled(if: access("/usr/bin/javac", X_OK) == 0, "no Java compiler on this machine"))
 struct HotSpotProcessTests {
-    /// The interpreter keeps the place behind it.
-    @Test func `a thread that waits for a monitor is in the line that enters it`() throws {
+    /// The interpreter stores the position after that bytecode.
+    @Test func `a thread that waits for a monitor is reported at the line that enters it`() throws {
         let program = """
             class Shop {
               static final Object LOCK = new Object();
@@ -38,8 +38,8 @@ struct HotSpotProcessTests {
         #expect(found == ["Shop.main:13"])
     }
 
-    /// The interpreter writes another bytecode in the place of what loads the first local variable.
-    @Test func `so is one that has been there before`() throws {
+    /// The interpreter replaces the bytecode that loads the first local variable by another one.
+    @Test func `a thread that enters a monitor a second time is reported at the line that enters it`() throws {
         let program = """
             class Shop {
               static final Object LOCK = new Object();

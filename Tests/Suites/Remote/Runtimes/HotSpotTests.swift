@@ -5,20 +5,20 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// HotSpot's formats, and what becomes of memory that leads anywhere.
+/// HotSpot's formats, and reading memory with arbitrary pointers.
 struct HotSpotTests {
-    /// The ends of each length, by the formula that `unsigned5.hpp` gives.
+    /// The first and last number of each length, by the formula in `unsigned5.hpp`.
     @Test(
         arguments: [
             (0, [0x01]), (1, [0x02]), (190, [0xbf]), (191, [0xc0, 0x01]), (192, [0xc1, 0x01]), (12_414, [0xff, 0xbf]),
             (12_415, [0xc0, 0xc0, 0x01]),
         ] as [(UInt32, [UInt8])]
-    ) func `numbers have one to five bytes`(value: UInt32, bytes: [UInt8]) {
+    ) func `compressed numbers have one to five bytes`(value: UInt32, bytes: [UInt8]) {
         var numbers = HotSpotNumbers(bytes, excluded: 1)
         #expect(numbers.unsigned() == value && numbers.byte() == nil)
     }
 
-    @Test func `before Java 20 the bytes count from 0`() {
+    @Test func `before Java 20 compressed numbers may contain zero bytes`() {
         var numbers = HotSpotNumbers([0x00, 0xbf, 0xc0, 0x00, 0x03, 0x04], excluded: 0)
         #expect(numbers.unsigned() == 0 && numbers.unsigned() == 191 && numbers.unsigned() == 192)
         #expect(numbers.signed() == -2 && numbers.signed() == 2 && numbers.signed() == nil)
@@ -31,13 +31,13 @@ struct HotSpotTests {
         ("java/util/HashMap", "java.util.HashMap.price", true, "java/util/"),
         ("io/netty/channel/Channel", "io.netty.channel.Channel.price", true, "io/netty/channel/"),
         ("shop/A+B", "shop.A+B.price", false, "shop/"), ("javascript/Engine", "javascript.Engine.price", false, "javascript/"),
-    ]) func `a method is named as its own traces have it`(className: String, text: String, isLibrary: Bool, folder: String) {
+    ]) func `a method is named as in Java stack traces`(className: String, text: String, isLibrary: Bool, folder: String) {
         let name = JavaName(className: className, method: "price")
         #expect(name.text == text && name.isLibrary == isLibrary && name.folder == folder)
     }
 
-    @Test func `a machine that does not say where something is has no layout`() throws {
-        // Where it is absent, there is another place, or no file.
+    @Test func `a virtual machine that does not export a required field has no layout`() throws {
+        // If it is absent, the value is stored elsewhere, or there is no file name.
         let optional: Set = ["ConstantPool::_source_file_name_index"]
         for release in HotSpotLayout.releases {
             let tables = Self.tables(hasSeparateData: release >= 25, hasArray: release >= 17)
@@ -65,7 +65,7 @@ struct HotSpotTests {
         }
     }
 
-    @Test(arguments: 0..<40 as Range<UInt64>) func `stacks in wild memory end`(seed: UInt64) throws {
+    @Test(arguments: 0..<40 as Range<UInt64>) func `walking Java stacks in random memory terminates`(seed: UInt64) throws {
         let wild = WildMemory(seed: seed)
         let memory = RemoteMemory(process: getpid())
         let copy = try #require(MemoryCopy(process: getpid()))
@@ -94,7 +94,7 @@ struct HotSpotTests {
         }
     }
 
-    @Test(arguments: [false, true]) func `a thread has one number`(hasArray: Bool) throws {
+    @Test(arguments: [false, true]) func `a thread ID belongs to one Java thread`(hasArray: Bool) throws {
         let wild = WildMemory(seed: 1)
         let tables = Self.tables(hasSeparateData: false, hasArray: hasArray, in: wild)
         let layout = try HotSpotLayout(tables, release: hasArray ? 17 : 11).threads
@@ -111,7 +111,7 @@ struct HotSpotTests {
         let found = HotSpotThreads(RemoteMemory(process: getpid()), layout)
         #expect(found.thread(4711) == wild.address(threads[0]) && found.thread(4712) == wild.address(threads[1]))
         #expect(found.thread(4713) == nil)
-        // It ended, which makes another list, and another one has its number.
+        // The thread exited, so there is another list, and another thread has its ID.
         wild.store(1 << 32, at: list)
         wild.store(0, at: threads[0] + 784)
         wild.store(4712, at: systems[0] + 208)
@@ -119,7 +119,7 @@ struct HotSpotTests {
         #expect(found.thread(4712) == wild.address(threads[0]) && found.thread(4711) == nil)
     }
 
-    @Test(arguments: 0..<20 as Range<UInt64>) func `threads in wild memory end`(seed: UInt64) throws {
+    @Test(arguments: 0..<20 as Range<UInt64>) func `searching Java threads in random memory terminates`(seed: UInt64) throws {
         for hasArray in [false, true] {
             let wild = WildMemory(seed: seed)
             let tables = Self.tables(hasSeparateData: false, hasArray: hasArray, in: wild)
@@ -132,7 +132,7 @@ struct HotSpotTests {
         }
     }
 
-    @Test func `where Java was left says the thread, the code also by the return address`() throws {
+    @Test func `the thread records where Java code was left, or the return address shows it`() throws {
         let wild = WildMemory(seed: 1)
         let layout = try HotSpotLayout(Self.tables(hasSeparateData: false, in: wild), release: 17)
         let code = try Self.code(wild, layout)
@@ -160,7 +160,7 @@ struct HotSpotTests {
         "ThreadsSMRSupport::_java_thread_list", "Threads::_thread_list",
     ]
 
-    /// A list of one heap, which is all of that memory; its table of segments is in it, too.
+    /// A list of one heap that spans the whole memory; its segment table is in it, too.
     private static func code(_ wild: WildMemory, _ layout: HotSpotLayout) throws -> HotSpotCode {
         let list = 8192
         wild.store(wild.address(list), at: 0)
@@ -175,7 +175,7 @@ struct HotSpotTests {
         return try #require(HotSpotCode(RemoteMemory(process: getpid()), layout))
     }
 
-    /// Places as of no machine: 8 bytes for each.
+    /// Invented offsets, 8 bytes per field.
     private static func tables(hasSeparateData: Bool, hasArray: Bool = true, in wild: WildMemory? = nil) -> HotSpotStructs {
         var tables = HotSpotStructs()
         for (index, name) in statics.dropLast(2).enumerated() {

@@ -9,13 +9,13 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// A program of a language with a runtime that stalls, watched from here. It prints `ready` first, and the number of the process where that is another one,
-/// which it has forked.
+/// A stalling program in a language with a runtime, watched from here. It prints `ready` first, followed by the ID of the
+/// process to watch if it forked one.
 final class InterpretedProcess {
     private let process = Process()
     private let input = Pipe()
     private let folder = NSTemporaryDirectory() + "runtime-test-\(UUID().uuidString)"
-    /// What the name of a file ends in whose functions are the program's own; nil: all are.
+    /// The suffix of files whose functions are the program's own; nil if all are.
     private let ownFile: String?
     let pid: Int32
     let languages: LanguageFrames
@@ -23,8 +23,8 @@ final class InterpretedProcess {
     let frames = FrameBuffer(capacity: 256, withStackPointers: true)
 
     /// - Parameters:
-    ///   - file: the name that the program is to have.
-    ///   - options: of the interpreter.
+    ///   - file: the file name of the program.
+    ///   - options: options of the interpreter.
     init(
         _ interpreter: String,
         _ program: String,
@@ -62,13 +62,13 @@ final class InterpretedProcess {
     /// Sends it a line.
     func goOn() throws { try input.fileHandleForWriting.write(contentsOf: Data("go\n".utf8)) }
 
-    /// Its threads' numbers, the first one's first.
+    /// The IDs of its threads, beginning with the first thread.
     var threads: [Int32] {
         let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")
         return (names ?? []).compactMap { Int32($0) }.sorted()
     }
 
-    /// The chain of locks that a thread waits for.
+    /// The chain of locks for which a thread waits.
     func chain(from tid: Int32) -> LockChain {
         let chain = LockChain(process: pid, languages: languages)
         var call = cll_thread_syscall()
@@ -76,7 +76,7 @@ final class InterpretedProcess {
         return chain
     }
 
-    /// The thread that holds the interpreter's lock that the first thread waits for; nil: that was never certain.
+    /// The thread that holds the interpreter's lock for which the first thread waits; nil if that was never certain.
     func interpreterLockOwner() -> Int32? {
         var owner: Int32?
         _ = eventually {
@@ -99,7 +99,7 @@ final class InterpretedProcess {
         return frames
     }
 
-    /// Of functions without a name, what tells them from others of theirs.
+    /// The variants that distinguish functions without a name, by function.
     func variants() -> [String: String] {
         let outcome = take()
         languages.resolve()
@@ -109,14 +109,14 @@ final class InterpretedProcess {
         }
     }
 
-    /// - Parameter tid: nil: the first thread.
+    /// - Parameter tid: the thread; nil for the first one.
     func take(_ tid: Int32? = nil) -> CaptureOutcome {
         capture.refreshModules()
         let thread = ThreadIdentity(tid: tid ?? pid, process: pid, stackLow: 0, stackHigh: 0)
         return capture.capture(thread, earlier: nil, into: frames)
     }
 
-    /// All frames, leaf first: `C` for native ones, `?` where there is no name, else symbol and line.
+    /// All frames, leaf first: `C` for native frames, `?` if there is no name, otherwise symbol and line.
     func described(_ outcome: CaptureOutcome) -> [String] {
         (0..<outcome.stored).map { index in
             guard frames[index].language != 0 else { return "C" }

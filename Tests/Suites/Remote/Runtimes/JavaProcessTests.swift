@@ -8,9 +8,9 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// A program of Java that stalls, watched from here. The machine runs it on a thread that it makes.
+/// A stalling Java program, watched from here. The virtual machine runs it on a thread that it creates.
 private enum JavaProcess {
-    /// One that can run a source file.
+    /// A Java that can run a source file.
     static let path = (["/usr/bin/java"] as [String]).first { access($0, X_OK) == 0 && access("/usr/bin/javac", X_OK) == 0 }
 
     static let program = """
@@ -88,7 +88,7 @@ private enum JavaProcess {
         static let lambda = ["Shop.doze:12", "Shop.lambda$main$1:59", "Shop$Cart.total:7", "Shop.main:59"]
         static let hot = ["Shop.doze:12", "Shop.leaf:41", "Shop.branch:44", "Shop.main:51"]
 
-        /// What the program's main function runs on is not the process's first thread.
+        /// The program's main method does not run on the process's first thread.
         private func own(_ process: InterpretedProcess, _ method: CaptureMethod) -> [[String]] {
             process.threads.compactMap { tid in
                 let outcome = process.take(tid)
@@ -96,9 +96,9 @@ private enum JavaProcess {
             }
         }
 
-        /// In the interpreter, and in code that was compiled with one method put into another.
+        /// In the interpreter, and in compiled code with an inlined method.
         @Test(arguments: [("sleep", JavaProcessTests.lambda), ("hot", JavaProcessTests.hot)])
-        func `a thread that sleeps has the methods of Java, with lines`(mode: String, expected: [String]) throws {
+        func `a sleeping thread has Java frames with line numbers`(mode: String, expected: [String]) throws {
             let process = try JavaProcess.start(mode)
             var found: [[String]] = []
             let isFound = eventually {
@@ -108,8 +108,8 @@ private enum JavaProcess {
             #expect(isFound, "\(found)")
         }
 
-        /// What it was compiled for, once the compiler had the time, has changed since: it returns to where the interpreter takes it over.
-        @Test func `code that is left to the interpreter has its line`() throws {
+        /// An assumption of the compiled code has become invalid since: the code returns to the interpreter.
+        @Test func `deoptimised code that returns to the interpreter has its line number`() throws {
             let process = try JavaProcess.start("given")
             var found: [[String]] = []
             let isChanged = eventually {
@@ -119,7 +119,7 @@ private enum JavaProcess {
             #expect(isChanged && found.contains(["Shop.doze:12", "Shop.talk:29", "Shop.main:57"]), "\(found)")
         }
 
-        @Test func `a thread that runs has them, too`() throws {
+        @Test func `a running thread has Java frames with line numbers`() throws {
             let process = try JavaProcess.start("spin")
             var found: [[String]] = []
             let isFound = eventually {

@@ -5,11 +5,11 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// Functions without a name of their own, as routes of many frameworks are: what distinguishes them from others that are called the same.
+/// Functions without their own name, such as routes in many frameworks: what distinguishes them from others of the same name.
 struct NamelessFunctionTests {
     struct Sample: Sendable {
         let interpreter, name: String
-        /// What may stand before the program; two functions, of which the argument says which is called.
+        /// Two texts that may precede the program, and a program with two functions, of which the argument selects one.
         let head, other, program: String
     }
 
@@ -69,7 +69,7 @@ struct NamelessFunctionTests {
     }
 
     @Test(arguments: samples.indices.filter { access(samples[$0].interpreter, X_OK) == 0 })
-    func `two of one name are different, wherever they stand in the file`(index: Int) throws {
+    func `two functions of one name are distinguished, independent of their position in the file`(index: Int) throws {
         let sample = Self.samples[index]
         let list = try #require(try variant(sample, sample.head, "list"))
         #expect(try variant(sample, sample.other, "list") == list)
@@ -79,9 +79,9 @@ struct NamelessFunctionTests {
 
     private static let opcache = "/usr/lib/php/20220829/opcache.so"
 
-    /// Its optimizer knows of `step`, leaves `unused` out, and finds out which function `pause` is.
+    /// The optimizer evaluates `step`, removes `unused`, and resolves the function `pause`.
     @Test(.enabled(if: access(opcache, R_OK) == 0, "no opcache on this machine"))
-    func `a closure of PHP is the same whether opcache has optimized it or not`() throws {
+    func `a PHP closure has the same variant whether opcache has optimized it or not`() throws {
         let program = """
             <?php
             namespace Shop;

@@ -8,7 +8,7 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// A node that stalls, watched from here.
+/// A stalling node program, watched from here.
 private enum NodeProcess {
     static let path = (["/usr/bin/node", "/usr/local/bin/node"] as [String]).first { access($0, X_OK) == 0 }
 
@@ -76,7 +76,7 @@ private enum NodeProcess {
         function tree() { for (const root = build(14); ;) count(root); }
         """
 
-    /// Of each call of itself it keeps what makes the stack larger than what is copied of one.
+    /// Each recursive call keeps a value, so that the stack becomes larger than the part that is copied.
     static let recursion = """
         const cell = new Int32Array(new SharedArrayBuffer(4));
         function down(count) {
@@ -103,7 +103,7 @@ struct NodeProcessTests {
     static let checkout = ["wait (shop.js):9", "<anonymous> (shop.js):4", "checkout (shop.js):4", "run (shop.js):54"]
     static let hot = ["leaf (shop.js):18", "branch (shop.js):21", "run (shop.js):52"]
 
-    @Test func `a function without a name is told from others by the names that it uses`() throws {
+    @Test func `a function without a name is distinguished from others by the names that it uses`() throws {
         let process = try NodeProcess.start("sleep")
         #expect(eventually { process.variants()["<anonymous>"] == "valueOf" }, "\(process.variants())")
     }
@@ -122,8 +122,8 @@ struct NodeProcessTests {
         setTimeout(function run() { Shop[key + 's'](new Shop()); }, 10);
         """
 
-    /// As it is written: what comes of it is a property of each closure.
-    @Test func `a method with a computed name has that`() throws {
+    /// The expression as written: its value is a property of each closure.
+    @Test func `a method with a computed name is reported with the expression of the name`() throws {
         let process = try InterpretedProcess(try #require(NodeProcess.path), Self.computed, file: "shop.js", ownFile: "/shop.js")
         let names = ["['of ' + key]:8", "[key]:7", "[Symbol.iterator]:5", "[key + 's']:4", "run:11"]
         let expected = names.map { $0.replacing(":", with: " (shop.js):") }
@@ -135,9 +135,9 @@ struct NodeProcessTests {
         #expect(isThere, "\(found)")
     }
 
-    /// In the interpreter, and in code that was compiled with one function put into the other.
+    /// In the interpreter, and in compiled code with an inlined function.
     @Test(arguments: [("sleep", NodeProcessTests.checkout), ("hot", NodeProcessTests.hot)])
-    func `a thread that sleeps has the functions of JavaScript, with lines`(mode: String, expected: [String]) throws {
+    func `a sleeping thread has JavaScript frames with line numbers`(mode: String, expected: [String]) throws {
         let process = try NodeProcess.start(mode)
         var found: [String] = []
         let isFound = eventually {
@@ -149,8 +149,8 @@ struct NodeProcessTests {
     }
 
     #if arch(x86_64)
-        /// The loop has no call, and its body is not on the loop's line.
-        @Test func `a loop of optimised code has the lines that run`() throws {
+        /// The loop contains no call, and its body is not on the line of the loop.
+        @Test func `a loop in optimised code is reported at the lines that run`() throws {
             let process = try NodeProcess.start("loop")
             #expect(eventually { process.own(process.take()) == ["total (shop.js):30", "run (shop.js):48"] })
             var found: [[String]: Int] = [:]
@@ -159,13 +159,13 @@ struct NodeProcessTests {
                 [28, 29, 30].map { ["total (shop.js):\($0)", "run (shop.js):48"] }
                 + [["mix (shop.js):24", "total (shop.js):30", "run (shop.js):48"]]
             let others = found.filter { !right.contains($0.key) }
-            // Some few have no line.
+            // A few have no line.
             #expect(others.values.reduce(0, +) < 40, "\(found)")
             #expect(others.keys.allSatisfy { $0.allSatisfy { $0.hasSuffix(":0") || $0 == "run (shop.js):48" } }, "\(found)")
         }
 
-        /// No loop, and calls on one line alone.
-        @Test func `a recursion in optimised code has the lines that run`() throws {
+        /// There is no loop, and all calls are on one line.
+        @Test func `a recursion in optimised code is reported at the lines that run`() throws {
             let process = try NodeProcess.start("tree")
             var found: [String: Int] = [:]
             _ = eventually { process.own(process.take()).contains("count (shop.js):58") }
@@ -175,19 +175,19 @@ struct NodeProcessTests {
             #expect(found.keys.allSatisfy { lines.keys.contains($0) || $0.hasSuffix(":0") || $0.hasPrefix("run") }, "\(found)")
         }
 
-        /// Those that add texts are builtins, which make no frame of their own at first: the function that was put into the other one called them.
-        @Test func `who calls a builtin without a frame has its line`() throws {
+        /// String concatenation is a builtin that initially has no frame of its own. The inlined function calls it.
+        @Test func `a caller of a builtin without a frame has its line number`() throws {
             let process = try NodeProcess.start("texts")
             #expect(eventually { process.own(process.take()).first == "piece (shop.js):36" })
             var found: [String: Int] = [:]
             for _ in 0..<150 { found[process.own(process.take()).first ?? "", default: 0] += 1 }
-            // What lies between calls is the loop's.
+            // Code between the calls belongs to the loop.
             let withoutLine = found.filter { $0.key.hasSuffix(":0") }.values.reduce(0, +)
             #expect(found["piece (shop.js):36"] ?? 0 > 75 && withoutLine < 10, "\(found)")
         }
     #endif
 
-    @Test func `a thread that runs has them, too`() throws {
+    @Test func `a running thread has JavaScript frames with line numbers`() throws {
         let process = try NodeProcess.start("spin")
         var found: [String] = []
         let isFound = eventually {
@@ -200,7 +200,8 @@ struct NodeProcessTests {
         #expect(found.count == 2 && ["spin (shop.js):15", "spin (shop.js):0"].contains(found[0]), "\(found)")
     }
 
-    @Test(arguments: ["sleep", "spin"]) func `of a deep recursion the innermost functions are there, and who began it`(
+    @Test(arguments: ["sleep", "spin"])
+    func `a deep recursion is reported with its innermost functions and its outermost callers`(
         mode: String
     ) throws {
         let process = try InterpretedProcess(

@@ -5,7 +5,7 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// A PHP that sleeps or computes, watched from here.
+/// A PHP program that sleeps or computes, watched from here.
 @Suite(.enabled(if: access("/usr/bin/php8.2", X_OK) == 0, "no PHP 8.2 on this machine"))
 struct PHPProcessTests {
     private static let program = """
@@ -48,7 +48,7 @@ struct PHPProcessTests {
         return found
     }
 
-    @Test func `a thread that sleeps has PHP's frames, among those of C`() throws {
+    @Test func `a sleeping thread has PHP frames between the C frames`() throws {
         let found = try frames([], count: 4)
         let own = found.filter { $0 != "C" }
         #expect(
@@ -59,23 +59,23 @@ struct PHPProcessTests {
             ],
             "\(found)"
         )
-        // What `array_map` does in C is between the closure and the method.
+        // The C frames of `array_map` are between the closure and the method.
         let closure = try #require(found.firstIndex { $0.hasPrefix("Shop::{closure}") })
         #expect(found[closure + 1] == "C")
     }
 
-    /// Where it came to is not known then: the object that the throwing function has held is destroyed.
-    @Test func `a function that an exception passes has a frame without a line`() throws {
+    /// The position in the function is then unknown. The object held by the throwing function is being destroyed.
+    @Test func `a function that an exception passes through has a frame without a line`() throws {
         let found = try frames(["throw"], count: 4)
         #expect(found.contains("Held::__destruct (shop.php):24") && found.contains("Shop::{closure} (shop.php):0"), "\(found)")
     }
 
-    @Test func `so has one that computes`() throws {
+    @Test func `a computing thread has PHP frames`() throws {
         let found = try frames(["compute"], count: 4)
         #expect(found.contains { $0.hasPrefix("Shop::wait (shop.php):1") }, "\(found)")
     }
 
-    /// Where its function has its frame, the one before has left an instruction of its own; this one writes none down.
+    /// The previous function left its own instruction in the memory of this function's frame; this function stores none.
     private static let silent = """
         <?php
         function price() { return ord(chr(mt_rand(0, 1))); }
@@ -91,7 +91,7 @@ struct PHPProcessTests {
 
         """
 
-    @Test func `a function that computes and calls nothing is at the line that runs`() throws {
+    @Test func `a computing function without calls is reported at the running line`() throws {
         let process = try InterpretedProcess("/usr/bin/php8.2", Self.silent, file: "silent.php")
         for _ in 0..<5 {
             var found: [String] = []
@@ -103,7 +103,7 @@ struct PHPProcessTests {
         }
     }
 
-    @Test func `generators that have left their turns to another one are between that and the caller`() throws {
+    @Test func `delegating generators are reported between the inner generator and the caller`() throws {
         let program = """
             <?php
             function inner() { yield 1; echo "ready\\n"; sleep(600); yield 2; }
@@ -127,8 +127,29 @@ struct PHPProcessTests {
         #expect(isFound, "\(found)")
     }
 
-    /// The functions of the innermost frames are copied before the time is over that looking through all frames takes.
-    @Test func `a deep recursion that runs has its innermost frames`() throws {
+    /// To follow all of them takes longer than the thread may be held.
+    @Test func `of many generators that have left their turns the one that runs is named`() throws {
+        let program = """
+            <?php
+            function work() {
+              while (true) { $number = ($number ?? 0) + 1; }
+            }
+            function turns($depth) {
+              yield $depth;
+              if ($depth == 0) { echo "ready\\n"; work(); }
+              yield from turns($depth - 1);
+            }
+            foreach (turns(2000) as $number);
+            """
+        let process = try InterpretedProcess("/usr/bin/php8.2", program, file: "turns.php")
+        for _ in 0..<5 {
+            let own = process.own(process.take())
+            #expect(Array(own.prefix(2)) == ["work (turns.php):3", "turns (turns.php):7"], "\(own.prefix(3))")
+        }
+    }
+
+    /// The functions of the innermost frames are copied before the time limit, although walking all frames takes longer.
+    @Test func `a running deep recursion is reported with its innermost frames`() throws {
         let program = """
             <?php
             function work() {

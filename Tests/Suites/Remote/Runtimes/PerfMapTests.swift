@@ -24,11 +24,11 @@ struct PerfMapTests {
         arguments: [(0x1000, "one"), (0x10ff, "one"), (0x1100, nil), (0x2000, "two"), (0xfff, nil), (0x2fff, nil)]
             as [(UInt64, String?)]
     )
-    func `an address has the name of the code that holds it`(address: UInt64, name: String?) {
+    func `an address has the name of the code that contains it`(address: UInt64, name: String?) {
         #expect(self.name("1000 100 one\n0x2000 0x10 two\n", at: address) == name)
     }
 
-    @Test func `code of HotSpot itself has no name`() throws {
+    @Test func `code of HotSpot itself gets no name`() throws {
         let path = NSTemporaryDirectory() + "perf-map-\(getpid())-hotspot.map"
         try "1000 100 Interpreter\n2000 100 void Shop.price(int)\n3000 100 StubRoutines (2)\n"
             .write(toFile: path, atomically: false, encoding: .utf8)
@@ -41,7 +41,7 @@ struct PerfMapTests {
         #expect(name(nil, at: 0x1000) == "Interpreter")
     }
 
-    @Test func `of overlapping code the last in the file holds`() {
+    @Test func `for overlapping code the last entry in the file applies`() {
         let text = "3000 100 first\n1000 1000 large\n1800 10 small\n3000 40 again\n"
         #expect(name(text, at: 0x1805) == "small")
         #expect(name(text, at: 0x1900) == "large")
@@ -49,14 +49,14 @@ struct PerfMapTests {
         #expect(name(text, at: 0x3050) == "first")
     }
 
-    @Test func `lines of another form are no entries`() {
+    @Test func `malformed lines are not entries`() {
         let long = String(repeating: "f", count: 9000)
         let text =
             "\n1000\n1000 \n1000 10\nzz 10 a\n1000 0 a\nffffffffffffffff 10 a\n12345678901234567 1 a\n1000 fffffffff a\n\(long) 10 a\n"
         #expect(index(text).count == 0)
     }
 
-    @Test func `a map that is too long gives no names`() {
+    @Test func `a map with too many entries gives no names`() {
         var index = PerfMapIndex()
         var text = ""
         for number in 0..<1000 { text += "\(String(number + 1, radix: 16))000 10 name\n" }
@@ -65,7 +65,7 @@ struct PerfMapTests {
         #expect(index.isOverfull && found == nil)
     }
 
-    @Test func `a map is read on when it grows and anew when it is another`() throws {
+    @Test func `a map that grows is read further, and a replaced map is read again`() throws {
         let path = NSTemporaryDirectory() + "perf-test-\(UUID().uuidString).map"
         defer { try? FileManager.default.removeItem(atPath: path) }
         var file = PerfMapFile(path: path, process: getpid())
@@ -79,7 +79,7 @@ struct PerfMapTests {
         #expect(names() == ["new", nil])
     }
 
-    @Test func `a map that was not written since the process began is another one's`() throws {
+    @Test func `a map not written since the start of the process is ignored`() throws {
         let path = NSTemporaryDirectory() + "perf-test-\(UUID().uuidString).map"
         defer { unlink(path) }
         try Data("1000 10 old\n".utf8).write(to: URL(fileURLWithPath: path))
@@ -97,7 +97,7 @@ struct PerfMapTests {
         #expect(file.exists && after == "new")
     }
 
-    @Test func `a link a folder and a pipe are no maps`() throws {
+    @Test func `a link, a directory and a pipe are not read as maps`() throws {
         let folder = NSTemporaryDirectory() + "perf-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -127,7 +127,13 @@ struct PerfMapTests {
             ("Interpreter", nil, "Interpreter", nil, nil), ("TRACE_1::shop.lua:10", nil, "TRACE_1::shop.lua:10", nil, nil),
         ] as [(String, String?, String, String?, Int?)]
     )
-    func `names of runtimes are taken apart`(text: String, language: String?, function: String, file: String?, line: Int?) {
+    func `names in the formats of runtimes are parsed`(
+        text: String,
+        language: String?,
+        function: String,
+        file: String?,
+        line: Int?
+    ) {
         let name = PerfMapName.parse(text)
         #expect(name.language == language && name.function == function && name.file == file && name.line == line, "\(name)")
     }
@@ -135,7 +141,7 @@ struct PerfMapTests {
     @Test(arguments: [
         "", " ", ":", "py::", "py:::", "py:::/shop.py", "L;::", "Lcom/example/Shop;::", "void (", "void ()", "void .()", "[ [::(",
     ])
-    func `names of no form are kept`(text: String) {
+    func `names in no known format are kept unchanged`(text: String) {
         let name = PerfMapName.parse(text)
         #expect(name.language == nil && name.function == text && name.file == nil && name.line == nil, "\(name)")
     }
@@ -146,7 +152,7 @@ struct PerfMapTests {
             ("LazyCompile:*a b:99999999999999999999:", "a", "b:99999999999999999999:"),
         ] as [(String, String, String?)]
     )
-    func `a script's name may lack parts`(text: String, function: String, file: String?) {
+    func `the name of a script may lack parts`(text: String, function: String, file: String?) {
         let name = PerfMapName.parse(text)
         #expect(name.language == "javascript" && name.function == function && name.file == file && name.line == nil, "\(name)")
     }

@@ -5,7 +5,7 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// A Perl that sleeps or computes, watched from here.
+/// A Perl program that sleeps or computes, watched from here.
 @Suite(.enabled(if: access("/usr/bin/perl", X_OK) == 0, "no Perl on this machine"))
 struct PerlProcessTests {
     private static let program = """
@@ -50,7 +50,7 @@ struct PerlProcessTests {
         return found
     }
 
-    @Test func `a thread that sleeps has Perl's calls in the place of the interpreter's`() throws {
+    @Test func `a sleeping thread has Perl frames in place of interpreter frames`() throws {
         let found = try frames("sleep") { $0.contains { $0.hasPrefix("(eval)") } }
         #expect(
             found.filter { $0 != "C" } == [
@@ -61,21 +61,21 @@ struct PerlProcessTests {
         )
     }
 
-    @Test func `what C calls is within the function that called C`() throws {
+    @Test func `a Perl function called from C is reported within the function that called C`() throws {
         let found = try frames("sort") { $0.contains { $0.hasPrefix("(eval)") } }
         let comparison = try #require(found.firstIndex(of: "Shop::by_price (shop.pl):13"), "\(found)")
         #expect(found[comparison + 1] == "C" && found.last { $0 != "C" } == "main::RUNTIME (shop.pl):28")
         #expect(found[comparison...].contains("Shop::checkout (shop.pl):5"))
     }
 
-    @Test func `the only statement of a block has its line although Perl leaves it out`() throws {
+    @Test func `the only statement of a block has its line although Perl omits the statement`() throws {
         let found = try frames("block") {
             $0.contains { $0.hasPrefix("Shop::price") } && $0.last { $0 != "C" } == "main::RUNTIME (shop.pl):28"
         }
         #expect(found.contains("Shop::price (shop.pl):18") && found.contains("Shop::__ANON__ (shop.pl):8"), "\(found)")
     }
 
-    @Test func `one that computes has the statement's line`() throws {
+    @Test func `a computing thread is reported at the line of its statement`() throws {
         let found = try frames("compute") {
             $0.contains { ["Shop::price (shop.pl):21", "Shop::price (shop.pl):22"].contains($0) }
         }

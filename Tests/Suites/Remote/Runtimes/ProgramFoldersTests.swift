@@ -9,7 +9,7 @@ struct ProgramFoldersTests {
         return ProgramFolders(working: working, arguments: arguments).marked(name).variant
     }
 
-    @Test func `functions of one name in two folders of a program are different ones`() {
+    @Test func `functions of one name in two folders of a program are distinguished`() {
         let arguments = ["python3", "manage.py", "runserver"]
         let orders = variant("/srv/shop/orders/views.py", "/srv/shop", arguments)
         #expect(orders != nil && orders != variant("/srv/shop/users/views.py", "/srv/shop", arguments))
@@ -17,7 +17,7 @@ struct ProgramFoldersTests {
         #expect(orders == variant("/srv/shop/orders/views.py", "/", ["python3", "-u", "/srv/shop/manage.py"]))
     }
 
-    @Test func `where a program is installed does not count`() {
+    @Test func `the installation path of a program does not change the variant of a function`() {
         let first = variant("/srv/r1/orders/views.py", "/srv/r1")
         #expect(first != nil && first == variant("/srv/r2/orders/views.py", "/srv/r2"))
         for release in ["r1", "r2"] {
@@ -28,7 +28,7 @@ struct ProgramFoldersTests {
         }
     }
 
-    @Test func `names without a file's have no folder`() {
+    @Test func `names that do not depend on a file have no folder variant`() {
         #expect(variant("/srv/shop/orders/views.go", "/srv/shop", symbol: "orders.get") == nil)
         #expect(variant("views.py", nil) == nil)
     }

@@ -5,7 +5,7 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// Pythons that collect garbage, and that do something else while others collect.
+/// Python programs that collect garbage, or that compute while another thread collects.
 struct PythonCollectorTests {
     private static let program = """
         import gc, sys, threading
@@ -43,12 +43,14 @@ struct PythonCollectorTests {
         return Double(collecting) / Double(max(taken, 1))
     }
 
-    @Test(arguments: PythonLockTests.interpreters) func `a thread that collects garbage is known to`(interpreter: String) throws {
+    @Test(arguments: PythonLockTests.interpreters) func `a thread that collects garbage is reported as collecting`(
+        interpreter: String
+    ) throws {
         #expect(try share(interpreter, "collect") > 0.8)
     }
 
     @Test(arguments: PythonLockTests.interpreters)
-    func `what another thread collects is not this one's`(interpreter: String) throws {
+    func `garbage collection by another thread is not attributed to this thread`(interpreter: String) throws {
         #expect(try share(interpreter, "compute") == 0)
     }
 }

@@ -4,7 +4,7 @@ internal import Testing
 @testable internal import LagRemote
 
 struct PythonDebugOffsetsTests {
-    /// As CPython 3.13.0 has them on x86-64; places in words.
+    /// The values of CPython 3.13.0 on x86-64; positions in words.
     private static let version3x13: [Int: UInt64] = [
         1: 0x030d_00f0, 3: 283_320, 4: 608, 5: 632, 6: 194_968, 7: 7272, 8: 7264, 9: 7344, 10: 7400, 14: 16, 15: 7752, 17: 7768,
         18: 7760, 19: 304, 20: 0, 21: 8,
@@ -22,7 +22,7 @@ struct PythonDebugOffsetsTests {
         return bytes
     }
 
-    @Test func `the offsets of 3 13 lead to where its headers say`() throws {
+    @Test func `the debug offsets of a known version match its headers`() throws {
         let layout = try #require(PythonDebugOffsets.layout(words(), minor: 13))
         #expect(layout.firstInterpreter == 632 && layout.nextInterpreter == 7264 && layout.firstThread == 7344)
         #expect(layout.nextThread == 8 && layout.interpreter == 16 && layout.nativeThread == 160 && layout.dataStack == 232)
@@ -32,23 +32,23 @@ struct PythonDebugOffsetsTests {
         #expect(layout.lock == .ofInterpreter(16) && layout.collecting == 7600)
     }
 
-    @Test func `a version that is not known has no layout`() { #expect(PythonDebugOffsets.layout(words(), minor: 15) == nil) }
+    @Test func `an unknown version has no layout`() { #expect(PythonDebugOffsets.layout(words(), minor: 15) == nil) }
 
-    @Test func `a build without the lock has no layout`() {
+    @Test func `a build without the interpreter lock has no layout`() {
         #expect(PythonDebugOffsets.layout(words([2: 1]), minor: 13) == nil)
     }
 
     @Test(arguments: [[5: UInt64.max], [31: 100], [30: 72], [43: 8], [43: 1 << 40], [35: 200], [33: 79]] as [[Int: UInt64]])
-    func `offsets that cannot be true are not used`(changes: [Int: UInt64]) {
+    func `invalid offsets are rejected`(changes: [Int: UInt64]) {
         #expect(PythonDebugOffsets.layout(words(changes), minor: 13) == nil)
     }
 
     @Test(arguments: [[14: 0], [15: 7760], [17: 7764], [18: 7768], [15: .max]] as [[Int: UInt64]])
-    func `a lock that is made otherwise is not read`(changes: [Int: UInt64]) throws {
+    func `a lock with another structure is not read`(changes: [Int: UInt64]) throws {
         #expect(try #require(PythonDebugOffsets.layout(words(changes), minor: 13)).lock == nil)
     }
 
-    @Test func `anything else is no layout`() {
+    @Test func `empty, truncated or random data is read without harm`() {
         var random = SeededGenerator(seed: 7)
         #expect(PythonDebugOffsets.layout([], minor: 13) == nil)
         #expect(PythonDebugOffsets.layout(Array(words().prefix(300)), minor: 13) == nil)

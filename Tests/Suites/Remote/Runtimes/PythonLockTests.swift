@@ -7,16 +7,16 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// Pythons one thread of which keeps the interpreter's lock in code of C, while the first one waits for it.
+/// Python programs in which one thread holds the interpreter lock in C code while the first thread waits for it.
 struct PythonLockTests {
-    /// Every CPython that is here, one of each minor version.
+    /// Every installed CPython, one of each minor version.
     static let interpreters: [String] = {
         let home = getenv("HOME").map { String(cString: $0) } ?? ""
         let versions = ["3.11.7", "3.12.1", "3.13.0"].map { "\(home)/.pyenv/versions/\($0)/bin/python3" }
         return (["/usr/bin/python3"] + versions).filter { access($0, X_OK) == 0 }
     }()
 
-    /// `ctypes.PyDLL` calls without giving the lock away.
+    /// `ctypes.PyDLL` calls without releasing the lock.
     private static let program = """
         import ctypes, sys, threading, time
 
@@ -42,7 +42,7 @@ struct PythonLockTests {
 
     private static let cases = interpreters.flatMap { interpreter in ["sleep", "compute"].map { (interpreter, $0) } }
 
-    @Test(arguments: cases) func `who holds the interpreter's lock is known, and what it does`(
+    @Test(arguments: cases) func `the holder of the interpreter lock is identified with its frames`(
         interpreter: String,
         mode: String
     ) throws {
@@ -52,12 +52,14 @@ struct PythonLockTests {
         #expect(threads.count == 2 && owner == threads[1], "\(String(describing: owner)) of \(threads)")
         let frames = process.ownFrames(of: threads[1])
         #expect(frames.first == "keep (shop.py):6", "\(frames)")
-        // In the start of the thread, or behind its sleep.
+        // It is in the start of the thread, or after its sleep.
         let own = process.own(process.take())
         #expect(["serve (shop.py):9", "serve (shop.py):11"].contains(own.first ?? ""), "\(own)")
     }
 
-    @Test(arguments: interpreters) func `another wait is none for the interpreter's lock`(interpreter: String) throws {
+    @Test(arguments: interpreters) func `another wait is not reported as a wait for the interpreter lock`(interpreter: String)
+        throws
+    {
         let process = try InterpretedProcess(interpreter, Self.program, file: "shop.py", ["free"])
         for _ in 0..<20 {
             _ = process.take()

@@ -8,7 +8,7 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// A Python that stalls, watched from here.
+/// A stalling Python program, watched from here.
 private enum PythonProcess {
     static let interpreter = "/usr/bin/python3"
     static var isInstalled: Bool { access(interpreter, X_OK) == 0 }
@@ -47,7 +47,24 @@ private enum PythonProcess {
         serve()
         """
 
-    /// Forks as an embedder that does not say so to the interpreter.
+    static let coroutine = """
+        import asyncio, sys
+
+        def down(count):
+            if count:
+                return down(count - 1)
+            print("ready", flush=True)
+            while True:
+                pass
+
+        async def serve():
+            sys.setrecursionlimit(100000)
+            down(2500)
+
+        asyncio.run(serve())
+        """
+
+    /// Forks like an embedder that does not inform the interpreter.
     static let fork = """
         import ctypes, sys, time
 
@@ -63,7 +80,7 @@ private enum PythonProcess {
         serve()
         """
 
-    /// Loads libraries whenever it gets a line, from the same place.
+    /// Loads a library for each line of input, always at the same line of code.
     static let loader = """
         import ctypes, sys
 
@@ -73,7 +90,7 @@ private enum PythonProcess {
             ctypes.CDLL(name)
         """
 
-    /// Code that was compiled under other names than those of files.
+    /// Code that was compiled under names that are not file names.
     static let names = """
         import time
 
@@ -100,9 +117,9 @@ struct PythonProcessTests {
         "Shop.checkout.<locals>.<lambda> (shop.py):5", "Shop.checkout (shop.py):5", "key (shop.py):14", "<module> (shop.py):17",
     ]
 
-    /// Of the deeper one not all is copied.
+    /// The deeper recursion is only partly copied.
     @Test(arguments: [700, 6000])
-    func `of a recursion that is too deep the innermost frames are there, and the outermost`(depth: Int) throws {
+    func `a recursion too deep for the buffer has its innermost and outermost frames`(depth: Int) throws {
         let process = try InterpretedProcess(PythonProcess.interpreter, PythonProcess.recursion, file: "deep.py", ["\(depth)"])
         var found: [String] = []
         let isFound = eventually {
@@ -115,7 +132,18 @@ struct PythonProcessTests {
         #expect(found.prefix(150).allSatisfy { $0.hasPrefix("down (deep.py):") }, "\(found)")
     }
 
-    @Test(arguments: ["sleep", "spin"]) func `a process that was forked without Python's knowledge has frames`(mode: String)
+    /// Its frame lies elsewhere, and is copied before what lies within the recursion.
+    @Test func `of a recursion that runs the coroutine that began it is there`() throws {
+        let process = try InterpretedProcess(PythonProcess.interpreter, PythonProcess.coroutine, file: "deep.py")
+        var found: [String] = []
+        let isFound = eventually {
+            found = process.own(process.take())
+            return found.first?.hasPrefix("down (deep.py):") == true && found.contains("serve (deep.py):12")
+        }
+        #expect(isFound, "\(found.suffix(5))")
+    }
+
+    @Test(arguments: ["sleep", "spin"]) func `a process forked without the knowledge of Python has Python frames`(mode: String)
         throws
     {
         let process = try InterpretedProcess(PythonProcess.interpreter, PythonProcess.fork, file: "master.py", [mode])
@@ -127,7 +155,7 @@ struct PythonProcessTests {
         #expect(isFound && found.last == "<module> (master.py):12", "\(found)")
     }
 
-    @Test func `what is known of a runtime stays when the program loads a library`() throws {
+    @Test func `frame numbers stay the same when the program loads a library`() throws {
         let process = try InterpretedProcess(PythonProcess.interpreter, PythonProcess.loader, file: "loader.py")
         func numbers() -> [UInt32] {
             var found: [UInt32] = []
@@ -150,7 +178,7 @@ struct PythonProcessTests {
         #expect(!first.isEmpty && numbers() == first)
     }
 
-    @Test func `names of files that are none leave the frames as they are`() throws {
+    @Test func `invalid file names do not change the frames`() throws {
         let process = try InterpretedProcess(PythonProcess.interpreter, PythonProcess.names, file: "names.py")
         var files: [String?] = []
         let isFound = eventually {
@@ -163,16 +191,16 @@ struct PythonProcessTests {
         #expect(isFound && files == expected, "\(files)")
     }
 
-    @Test func `a lambda is told from others by the names that it uses`() throws {
+    @Test func `a lambda is distinguished from others by the names that it uses`() throws {
         let process = try PythonProcess.start("sleep")
         #expect(eventually { process.variants() == ["Shop.checkout.<locals>.<lambda>": "wait"] }, "\(process.variants())")
     }
 
     @Test(arguments: [("sleep", CaptureMethod.passive, [9]), ("spin", .ptrace, [10, 11])] as [(String, CaptureMethod, [Int])])
-    func `a thread has Python's frames in place of the interpreter's`(mode: String, method: CaptureMethod, lines: [Int]) throws {
+    func `a thread has Python frames in place of interpreter frames`(mode: String, method: CaptureMethod, lines: [Int]) throws {
         let process = try PythonProcess.start(mode)
         var found: [String] = []
-        // Right after its line it may be elsewhere.
+        // Right after it prints its line, the thread may be elsewhere.
         let isFound = eventually {
             let outcome = process.take()
             found = process.own(outcome)
@@ -183,7 +211,7 @@ struct PythonProcessTests {
         #expect(Array(found.dropFirst()) == Self.rest, "\(found)")
     }
 
-    @Test func `the interpreter's own frames are not the program's`() throws {
+    @Test func `frames of the interpreter itself are marked as runtime frames`() throws {
         let process = try PythonProcess.start("sleep")
         var outcome = process.take()
         _ = eventually {
@@ -191,7 +219,7 @@ struct PythonProcessTests {
             return process.own(outcome).count == 5
         }
         let first = try #require((0..<outcome.stored).first { process.frames[$0].language != 0 })
-        // The C library's beginning of a process remains below, and what sleeps above.
+        // The C library's startup frames remain below, and the sleeping frames above.
         #expect(first > 0 && outcome.stored - first <= 5 + 3)
         for index in 0..<first {
             let module = process.frames[index].module.flatMap { process.capture.modules.module(at: $0) }
@@ -199,7 +227,7 @@ struct PythonProcessTests {
         }
     }
 
-    @Test func `the same stall is the same function and another line another frame`() throws {
+    @Test func `a repeated capture gives the same frame numbers`() throws {
         let process = try PythonProcess.start("sleep")
         var numbers: [UInt32] = []
         _ = eventually {

@@ -7,7 +7,7 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// Pythons whose first thread is in a task of asyncio, or in something else within its loop.
+/// Python programs whose first thread is in an asyncio task, or in another callback of its loop.
 struct PythonTaskTests {
     private static let program = """
         import asyncio, sys, time
@@ -47,8 +47,9 @@ struct PythonTaskTests {
         }
     }
 
-    /// The name of the task in a capture; nil: there was no task in any.
-    /// - Parameter most: captures that are made at most; nil: until there is one. (Of a thread that is held there is not always time for it.)
+    /// The name of the task in a capture; nil if no capture had a task.
+    /// - Parameter most: the maximum number of captures; nil: until there is a task. (While a thread is stopped, there is not always
+    ///   time to read it.)
     private func name(_ interpreter: String, _ arguments: [String], most: Int? = nil) throws -> String? {
         let process = try InterpretedProcess(interpreter, Self.program, file: "shop.py", arguments)
         var found: String?
@@ -63,19 +64,25 @@ struct PythonTaskTests {
         return found
     }
 
-    @Test(arguments: cases(["named"])) func `the task that runs is known by its name`(interpreter: String, _ arguments: [String])
+    @Test(arguments: cases(["named"])) func `the running task is reported with its name`(
+        interpreter: String,
+        _ arguments: [String]
+    )
         throws
     {
         #expect(try name(interpreter, arguments) == "checkout-\u{f6}")
     }
 
-    @Test(arguments: cases(["unnamed"])) func `a task without a name has asyncio's`(interpreter: String, _ arguments: [String])
+    @Test(arguments: cases(["unnamed"])) func `a task without a name has the default name of asyncio`(
+        interpreter: String,
+        _ arguments: [String]
+    )
         throws
     {
         #expect(try name(interpreter, arguments)?.hasPrefix("Task-") == true)
     }
 
-    @Test(arguments: cases(["callback"])) func `what the loop calls otherwise is no task`(
+    @Test(arguments: cases(["callback"])) func `a callback of the loop is not reported as a task`(
         interpreter: String,
         _ arguments: [String]
     )
@@ -84,7 +91,7 @@ struct PythonTaskTests {
         #expect(try name(interpreter, arguments, most: 20) == nil)
     }
 
-    /// Each a task `price` that another one waits for, which the first one waits for.
+    /// In each case a task `price` for which another task waits, for which in turn the first task waits.
     private static let waits = """
         import asyncio, sys, time
 
@@ -153,7 +160,7 @@ struct PythonTaskTests {
         return found?.awaiterTexts ?? []
     }
 
-    @Test(arguments: awaited) func `who waits for a task is known, and who waits for that one`(
+    @Test(arguments: awaited) func `the awaiter of a task and the awaiter of that awaiter are reported`(
         interpreter: String,
         mode: String
     ) throws {
@@ -161,17 +168,17 @@ struct PythonTaskTests {
         #expect(awaiters.count == 2 && awaiters[0] == "checkout-\u{f6}" && awaiters[1].hasPrefix("Task-"), "\(awaiters)")
     }
 
-    /// The program's own callbacks may have anything in their variables.
+    /// The variables of the program's own callbacks may contain anything.
     @Test(
         arguments: PythonLockTests.interpreters.flatMap { interpreter in
             ["callback", "bound", "within", "alone"].map { (interpreter, $0) }
         }
     )
-    func `a task that none waits for has no awaiter`(interpreter: String, mode: String) throws {
+    func `a task for which no other task waits has no awaiter`(interpreter: String, mode: String) throws {
         #expect(try awaiters(interpreter, mode) == [])
     }
 
-    @Test func `a name that is too long ends with a whole character`() {
+    @Test func `an overlong name is truncated at a character boundary`() {
         var task = cll_task()
         LanguageTask(address: 0x7f00_0000_1230, name: String(repeating: "n", count: 63) + "\u{f6}").write(to: &task)
         #expect(task.nameText == String(repeating: "n", count: 63) && task.number == 0x123)
@@ -179,10 +186,10 @@ struct PythonTaskTests {
         #expect(task.nameText == nil && task.awaiterTexts == ["a", String(repeating: "n", count: 64), "c"])
     }
 
-    @Test(arguments: 0..<40 as Range<UInt64>) func `wild tasks end`(seed: UInt64) throws {
+    @Test(arguments: 0..<40 as Range<UInt64>) func `reading random Python tasks terminates`(seed: UInt64) throws {
         let wild = WildMemory(seed: seed)
         let copy = try #require(MemoryCopy(process: getpid()))
-        // Its stack lies far away.
+        // Its stack is far away from the random memory.
         let bytes = 4096
         let begin: UInt64 = 0x7fff_0000_0000
         let stack = UnsafeMutablePointer<UInt8>.allocate(capacity: bytes)

@@ -3,7 +3,7 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// Lists of interpreters and threads, made in this process's memory.
+/// Lists of interpreters and threads, created in this process's memory.
 struct PythonThreadsTests {
     /// Each structure has a page.
     private final class Lists {
@@ -23,7 +23,7 @@ struct PythonThreadsTests {
             start.storeBytes(of: word, toByteOffset: index * 4096 + Int(offset), as: UInt64.self)
         }
 
-        /// An interpreter in one page, its only state in another.
+        /// An interpreter in one page, and its only thread state in another.
         func interpreter(_ index: Int, next: Int?, state: Int, tid: UInt64) {
             store(next.map(page) ?? 0, index, layout.nextInterpreter)
             store(page(state), index, layout.firstThread)
@@ -31,7 +31,7 @@ struct PythonThreadsTests {
             store(tid, state, layout.nativeThread)
         }
 
-        /// Frames: what lies on the C stack is in a page.
+        /// Gives a state frames; its data on the C stack is in another page.
         func run(_ state: Int, stack: Int) {
             guard case .cframe(let offset, let current) = layout.current else { return }
             store(page(stack), state, offset)
@@ -43,7 +43,7 @@ struct PythonThreadsTests {
 
     private static let layouts: [PythonLayout] = [.version3x11, .version3x12]
 
-    @Test(arguments: 0..<2) func `of a thread's states the one that runs counts`(version: Int) {
+    @Test(arguments: 0..<2) func `of several states of a thread, the running one is used`(version: Int) {
         let lists = Lists(Self.layouts[version])
         lists.store(lists.page(1), 0, lists.layout.firstInterpreter)
         // The newest interpreter comes first: its state has no frames.
@@ -52,13 +52,14 @@ struct PythonThreadsTests {
         lists.run(4, stack: 9)
         let threads = lists.threads
         #expect(threads.state(of: 77) == lists.page(4))
-        // It calls the other one: that lies lower on the stack.
+        // That state calls the other one, which is therefore lower on the stack.
         lists.run(3, stack: 8)
         #expect(threads.state(of: 77) == lists.page(3))
         #expect(threads.holds(lists.page(4), of: 77) && !threads.holds(lists.page(5), of: 77))
     }
 
-    @Test(arguments: 0..<2) func `a thread without a state is not searched for again before one is made`(version: Int) {
+    @Test(arguments: 0..<2) func `a thread without a state is searched for again only once another state is created`(version: Int)
+    {
         let lists = Lists(Self.layouts[version])
         let layout = lists.layout
         lists.store(lists.page(1), 0, layout.firstInterpreter)
@@ -68,11 +69,11 @@ struct PythonThreadsTests {
         lists.store(lists.page(4), 3, layout.nextThread)
         lists.store(lists.page(1), 4, layout.interpreter)
         lists.store(78, 4, layout.nativeThread)
-        // What says that one was made is the number of the next.
+        // The number of the next state shows that one was created.
         #expect(threads.state(of: 78) == nil && threads.state(of: 77) == lists.page(3))
         lists.store(8, 1, layout.firstThread - 8)
         #expect(threads.state(of: 78) == lists.page(4) && threads.state(of: 79) == nil)
-        // A state that has no thread yet may get any.
+        // A state without a thread may get any thread.
         lists.store(0, 4, layout.nativeThread)
         lists.store(9, 1, layout.firstThread - 8)
         #expect(threads.state(of: 79) == nil)
@@ -80,7 +81,7 @@ struct PythonThreadsTests {
         #expect(threads.state(of: 79) == lists.page(4))
     }
 
-    /// Thread 77 is the main one; the only state says 99, and that its thread's structure is page 10.
+    /// Thread 77 is the main thread. The only state contains thread ID 99 and page 10 as its pthread structure.
     private func withDescriptor(_ version: Int) -> Lists {
         var layout = Self.layouts[version]
         (layout.descriptorNumber, layout.mainThread) = (720, 77)
@@ -91,30 +92,31 @@ struct PythonThreadsTests {
         return lists
     }
 
-    @Test(arguments: 0..<2) func `in a forked process the main thread's own structure has its number`(version: Int) {
+    @Test(arguments: 0..<2) func `in a forked process the ID of the main thread is read from its pthread structure`(version: Int)
+    {
         let lists = withDescriptor(version)
         lists.store(77, 10, 720)
         #expect(lists.threads.state(of: 77) == lists.page(3) && lists.threads.state(of: 99) == nil)
-        // It cannot be read.
+        // The structure cannot be read.
         lists.store(16, 3, lists.layout.nativeThread - 8)
         #expect(lists.threads.state(of: 77) == nil && lists.threads.state(of: 99) == lists.page(3))
     }
 
-    /// The C library gives the structure of a thread that has ended to a new one.
-    @Test(arguments: 0..<2) func `a new thread does not get the state of one that has ended`(version: Int) {
+    /// The C library reuses the structure of an exited thread for a new one.
+    @Test(arguments: 0..<2) func `a new thread does not get the state of an exited thread`(version: Int) {
         let lists = withDescriptor(version)
         lists.store(100, 10, 720)
         #expect(lists.threads.state(of: 100) == nil && lists.threads.state(of: 99) == lists.page(3))
     }
 
-    @Test(arguments: 0..<2) func `a state that was freed counts no more`(version: Int) {
+    @Test(arguments: 0..<2) func `a freed state is no longer used`(version: Int) {
         let lists = Lists(Self.layouts[version])
         let layout = lists.layout
         lists.store(lists.page(1), 0, layout.firstInterpreter)
         lists.interpreter(1, next: nil, state: 3, tid: 77)
         let threads = lists.threads
         #expect(threads.state(of: 77) == lists.page(3))
-        // Another thread's comes first, then a new one of this thread's; what was freed keeps its words.
+        // Another thread's state comes first, then a new state of this thread. The freed memory keeps its content.
         lists.interpreter(1, next: nil, state: 4, tid: 78)
         lists.store(lists.page(5), 4, layout.nextThread)
         lists.store(lists.page(4), 5, layout.nextThread - 8)

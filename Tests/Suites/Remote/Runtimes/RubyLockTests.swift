@@ -7,10 +7,10 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// Rubies one thread of which keeps the global lock in code of C, while the first one waits for it.
+/// Ruby programs in which one thread holds the global lock in C code while the first thread waits for it.
 @Suite(.enabled(if: access("/usr/bin/ruby", X_OK) == 0, "no ruby on this machine"))
 struct RubyLockTests {
-    /// `need_gvl`: a call that does not give the lock away.
+    /// `need_gvl`: a call that does not release the lock.
     private static let program = """
         require "fiddle"
         $stdout.sync = true
@@ -35,7 +35,7 @@ struct RubyLockTests {
         serve
         """
 
-    @Test func `who holds the lock is known, and what it does`() throws {
+    @Test func `the holder of the global lock is identified with its frames`() throws {
         let process = try InterpretedProcess("/usr/bin/ruby", Self.program, file: "shop.rb", ["sleep"], ownFile: "shop.rb")
         let owner = process.interpreterLockOwner()
         let threads = process.threads
@@ -44,8 +44,8 @@ struct RubyLockTests {
         #expect(frames.first == "keep (shop.rb):6", "\(frames)")
     }
 
-    /// Ruby's own `sleep`, and a queue, wait in the same condition.
-    @Test func `another wait is none for the lock`() throws {
+    /// Ruby's `sleep` and a queue wait in the same condition variable.
+    @Test func `another wait is not reported as a wait for the global lock`() throws {
         let process = try InterpretedProcess("/usr/bin/ruby", Self.program, file: "shop.rb", ["free"])
         for _ in 0..<20 {
             _ = process.take()
@@ -57,11 +57,11 @@ struct RubyLockTests {
         }
     }
 
-    @Test(arguments: 0..<40 as Range<UInt64>) func `a wild lock has no holder that is not there`(seed: UInt64) throws {
+    @Test(arguments: 0..<40 as Range<UInt64>) func `a lock in random memory has no holder`(seed: UInt64) throws {
         let wild = WildMemory(seed: seed)
         let memory = RemoteMemory(process: getpid())
         let layout = try #require(RubyLayout.known.first)
-        // Machine, thread and ractor are where they should be; all else leads anywhere.
+        // Machine, thread and ractor are valid; all other pointers are random.
         let (machine, thread, ractor) = (wild.address(1024), wild.address(8192), wild.address(16384))
         wild.store(machine, at: 0)
         wild.store(thread, at: 1024 + Int(layout.mainThread))

@@ -8,7 +8,7 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// A Ruby that sleeps, watched from here.
+/// A sleeping Ruby program, watched from here.
 @Suite(.enabled(if: access("/usr/bin/ruby", X_OK) == 0, "no ruby on this machine"))
 struct RubyProcessTests {
     private static let program = """
@@ -28,7 +28,7 @@ struct RubyProcessTests {
         Shop.new.checkout
         """
 
-    @Test func `a thread that sleeps has Ruby's frames, among those of C`() throws {
+    @Test func `a sleeping thread has Ruby frames between the C frames`() throws {
         let process = try InterpretedProcess("/usr/bin/ruby", Self.program, file: "shop.rb")
         var found: [String] = []
         let isFound = eventually {
@@ -49,7 +49,7 @@ struct RubyProcessTests {
     private static let otherLanguage = "/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0"
 
     @Test(.enabled(if: access(Self.otherLanguage, R_OK) == 0, "no library of Python on this machine"))
-    func `a runtime that is loaded later is recognised, beside the first one`() throws {
+    func `a runtime that is loaded later is recognised beside the first one`() throws {
         let program = """
             require "fiddle"
 
@@ -79,7 +79,7 @@ struct RubyProcessTests {
         )
     }
 
-    /// Forty times where a program is.
+    /// The innermost frame of a program, in forty captures.
     private func innermost(of program: String) throws -> [String] {
         let process = try InterpretedProcess("/usr/bin/ruby", program, file: "list.rb")
         var lines: [String] = []
@@ -91,8 +91,8 @@ struct RubyProcessTests {
         return lines
     }
 
-    /// An instruction that calls no method sets the counter behind itself at its end.
-    @Test func `the line of a literal that is copied is its own, not that of what ran before`() throws {
+    /// An instruction that calls no method advances the program counter only at its end.
+    @Test func `a copied literal is reported at its own line, not at that of earlier code`() throws {
         let numbers = (0..<200_000).map(String.init).joined(separator: ",")
         let program = """
             puts "ready"
@@ -113,8 +113,8 @@ struct RubyProcessTests {
         #expect(!lines.contains("<main> (list.rb):6"), "\(lines)")
     }
 
-    /// The interpreter is then in the code of another instruction, which the operators share, and that may be the next one.
-    @Test func `a function in C that an operator calls is called in the operator's line`() throws {
+    /// The interpreter is then in code that the operators share, of another instruction, which may be the next one.
+    @Test func `a C function called by an operator is reported at the line of the operator`() throws {
         let program = """
             puts "ready"
             $stdout.flush
@@ -129,8 +129,8 @@ struct RubyProcessTests {
         #expect(lines.filter { $0 == "<main> (list.rb):6" }.count * 2 > lines.count, "\(lines)")
     }
 
-    /// Ruby keeps the number of its parent's thread there.
-    @Test func `a process that Ruby has forked has Ruby's frames`() throws {
+    /// In the child, Ruby keeps the thread ID of the parent.
+    @Test func `a process forked by Ruby has Ruby frames`() throws {
         let program = """
             $stdout.sync = true
             def work
@@ -149,8 +149,8 @@ struct RubyProcessTests {
         #expect(eventually { reader.read()?.calls.count == 3 })
     }
 
-    /// Each has a context of its own, and the thread is in another one by the time that it is held.
-    @Test func `a thread that goes from fiber to fiber has the frames of the one that it is in`() throws {
+    /// Each fiber has its own context, and the thread may be in another fiber by the time that it is stopped.
+    @Test func `a thread that switches between fibers has only the frames of its current fiber`() throws {
         let program = """
             $stdout.sync = true
             def inside(number)
@@ -173,11 +173,11 @@ struct RubyProcessTests {
             let own = process.own(process.take())
             let isInside = own.contains { $0.hasPrefix("inside") }
             let isOutside = own.contains { $0.hasPrefix("outside") }
-            // Nothing of the one in the other.
+            // No frames of one fiber appear in the other.
             #expect(!isInside || !isOutside, "\(own)")
             if isInside || isOutside { found += 1 }
             if isInside { insides += 1 }
-            // On its way back it has forgotten who has resumed it.
+            // While it returns, a fiber no longer knows which fiber resumed it.
             if isInside, own.contains(where: { $0.hasPrefix("block in <main> (fibers.rb):12") }) { resumed += 1 }
         }
         #expect(found > 100 && insides > 0 && resumed * 2 > insides)

@@ -9,7 +9,7 @@ internal import Testing
 @testable import LagMonitor
 @testable internal import LagRemote
 
-/// gcc links with `-static` without a sorted table of the unwind entries.
+/// With `-static`, gcc links without a sorted table of the unwind entries.
 struct StaticProgramTests {
     private static let source = """
         #include <stdio.h>
@@ -51,7 +51,7 @@ struct StaticProgramTests {
         }
     }
 
-    @Test func `its stacks are whole`() throws {
+    @Test func `the stacks of a static program are complete`() throws {
         let program = try Program()
         let pid = program.process.processIdentifier
         let capture = try ThreadCapture(process: pid, running: TraceCapture.self)
@@ -80,7 +80,7 @@ struct StaticProgramTests {
         #expect(names.contains("sort_orders") && names.contains("main") && names.last == "_start", "\(names)")
     }
 
-    @Test func `a place that has no unwind entries makes no table`() throws {
+    @Test func `no table is created from a range without unwind entries`() throws {
         let program = try Program()
         let modules = try #require(ModuleMap(process: program.process.processIdentifier))
         modules.refresh()

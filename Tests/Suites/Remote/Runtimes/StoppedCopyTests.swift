@@ -6,9 +6,9 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// What is copied while a thread is held.
+/// Copies made while a thread is stopped.
 @Suite struct StoppedCopyTests {
-    /// Counts what it is asked for.
+    /// Counts the requested copies.
     private final class Counting: LanguageRuntime {
         let modules: Set<Int> = []
         let copiesFrames = true
@@ -20,7 +20,7 @@ internal import Testing
         func name(_ frame: LanguageFrame) -> LanguageFrameName? { nil }
     }
 
-    @Test func `what a stop does is done once before the first, and counts for nothing`() throws {
+    @Test func `the work of a stop is rehearsed once before the first stop, without a result`() throws {
         let runtime = Counting()
         let process = getpid()
         let source = LanguageFrames(process: process) { _ in }
@@ -29,7 +29,7 @@ internal import Testing
         stopped.rehearse(thread)
         #expect(runtime.copies.withLock { $0 } == 1)
         #expect(stopped.taken == nil)
-        // It was not asked for in earnest.
+        // No real copy was requested.
         var snapshot = cll_snapshot()
         stopped.take(process, &snapshot)
         #expect(runtime.copies.withLock { $0 } == 1)

@@ -1,6 +1,6 @@
 @testable internal import LagRemote
 
-/// The post-mortem constants of node 20 (V8 11.3) that the reader asks for.
+/// The post-mortem constants of node 20 (V8 11.3) that the reader needs.
 enum V8Constants {
     static let node20: [String: Int32] = [
         "HeapObjectTag": 1, "HeapObjectTagMask": 3, "SmiTag": 0, "SmiTagMask": 1, "SmiShiftSize": 31, "TaggedSize": 8,

@@ -3,9 +3,9 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// The heap of a V8 that somebody made up: objects at addresses, and what is read of them.
+/// An invented V8 heap: objects at addresses, and reading them.
 @Suite struct V8HeapTests {
-    /// Memory by words; everything else cannot be read.
+    /// Memory that is written by words; all other addresses are unreadable.
     private final class Memory {
         var bytes: [UInt64: UInt8] = [:]
         func put(_ address: UInt64, _ words: UInt64...) {
@@ -34,7 +34,7 @@ internal import Testing
 
     private func heap(_ memory: Memory) throws -> V8Heap { V8Heap(layout: try V8Constants.layout()) { memory.read($0, $1) } }
 
-    @Test func `strings of all shapes are read, and cycles end`() throws {
+    @Test func `strings of all representations are read, and cyclic strings terminate`() throws {
         let memory = Memory()
         let oneByte = memory.map(0x1000, 40)
         let cons = memory.map(0x1100, 41)
@@ -53,20 +53,20 @@ internal import Testing
         #expect(heap.text(0x2401, limit: 100) == "out")
         #expect(heap.text(0x2201, limit: 12) == nil)
         #expect(heap.text(0x2000, limit: 12) == nil)
-        // A string that is its own halves.
+        // A string that consists of itself twice.
         memory.put(0x2500, cons, 2 << 32, 0x2501, 0x2501)
         #expect(heap.text(0x2501, limit: 100) == nil)
         // A slice beyond its parent's end.
         memory.put(0x2600, sliced, 5 << 32, 0x2101, 5 << 32)
         #expect(heap.text(0x2601, limit: 100) == nil)
-        // What no name has.
+        // A character that no name contains.
         memory.put(0x2700, oneByte, 2 << 32)
         memory.put(0x2710, "a\n")
         #expect(heap.text(0x2701, limit: 100) == nil)
     }
 
-    @Test func `a position table is read up to the place, and damage gives nothing`() {
-        // (-1 + 1 = 0, 10), (4, 12), (9, 40): differences of code as statements, of source in zigzag.
+    @Test func `a position table is read up to the position, and a corrupt table gives no result`() {
+        // (-1 + 1 = 0, 10), (4, 12), (9, 40): code differences marked as statements, source differences in zigzag encoding.
         let table: [UInt8] = [2, 20, 8, 4, 10, 56]
         #expect(V8Positions.source(table, at: -1) == nil)
         #expect(V8Positions.source(table, at: 0)?.raw == 10)
@@ -78,7 +78,7 @@ internal import Testing
         #expect(V8Positions.Source(raw: 41 << 1 | 3 << 31).inlining == 3)
     }
 
-    @Test func `baseline code leads to its bytecode`() {
+    @Test func `a position in baseline code is mapped to its bytecode`() {
         var sizes = [UInt8](repeating: 1, count: 30)
         (sizes[5], sizes[15]) = (2, 3)
         // A prologue of 10 bytes; then 4 for [5 0], 6 for [wide 5 0 0], 1 for [4].
@@ -93,12 +93,12 @@ internal import Testing
         #expect(V8Positions.bytecodeOffset(table, bytecodes, sizes: [], at: 14) == nil)
     }
 
-    @Test func `constructors of classes are functions`() throws {
+    @Test func `class constructors are recognised as functions`() throws {
         // JS_CLASS_CONSTRUCTOR_TYPE of node 20, which exports the first type alone.
         #expect(try V8Constants.layout().types.functions == 2066...2081)
     }
 
-    @Test func `a build with other constants is refused by name`() throws {
+    @Test func `a build with unsupported constants is rejected with the name of the constant`() throws {
         var constants = V8Constants.node20
         constants["TaggedSize"] = 4
         #expect(throws: V8Layout.Mismatch.self) { try V8Constants.layout(constants) }
@@ -110,7 +110,8 @@ internal import Testing
         #expect(throws: V8Layout.Mismatch.self) { try V8Constants.layout(constants) }
     }
 
-    @Test(arguments: UInt64(0)..<40) func `any memory ends, with bounded reads`(seed: UInt64) throws {
+    @Test(arguments: UInt64(0)..<40) func `reading a random heap terminates after a bounded number of reads`(seed: UInt64) throws
+    {
         let layout = try V8Constants.layout()
         let types: [UInt16] = [2066, 245, 262, 261, 167, 191, 252, 190, 175, 240, 40, 41, 43, 45, 32, 33, 35, 42, 131]
         var random = SeededGenerator(seed: seed)
@@ -120,7 +121,7 @@ internal import Testing
             let heap = V8Heap(layout: layout) { address, count in
                 reads += 1
                 bytesRead += count
-                // Sometimes the end of what is mapped.
+                // Sometimes the end of the mapping.
                 guard count <= 1 << 20, bytesRead < 4 << 20, UInt8.random(in: 0..<32, using: &random) > 0 else { return nil }
                 if count > 4096 { return [UInt8](repeating: 10, count: count) }
                 if count == 2 {

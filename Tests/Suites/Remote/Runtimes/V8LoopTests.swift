@@ -3,9 +3,9 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// Code as V8 makes it of loops: each asks at the end of a turn whether it is to stop.
+/// Code that V8 generates for loops: each loop checks at the end of an iteration whether it is to be interrupted.
 struct V8LoopTests {
-    /// Instructions at places; what lies between them does nothing.
+    /// Instructions at given positions; the code between them has no effect.
     private struct Code {
         var bytes = [UInt8](repeating: 0x90, count: 400)
 
@@ -19,7 +19,7 @@ struct V8LoopTests {
             bytes.replaceSubrange(place..<place + all.count, with: all)
         }
 
-        /// A loop whose question is asked at `latch`, and what is done if the answer is that it is to stop.
+        /// A loop with its check at `latch`, and the block that runs if the loop is to be interrupted.
         mutating func putLoop(begin: Int, latch: Int, block: Int, isShort: Bool = false) {
             if isShort {
                 put(latch, 0x77, jumpingTo: begin, isShort: true)
@@ -35,7 +35,7 @@ struct V8LoopTests {
         func place(around place: Int) -> Int? { V8Loop.behindCall(bytes, around: place) }
     }
 
-    /// From 20 to 150, and inside it from 64 to 100.
+    /// A loop from 20 to 150, with an inner loop from 64 to 100.
     private var nested: Code {
         var code = Code()
         code.putLoop(begin: 64, latch: 100, block: 200, isShort: true)
@@ -43,28 +43,28 @@ struct V8LoopTests {
         return code
     }
 
-    @Test func `the innermost loop's call is found, and none outside of loops`() {
+    @Test func `the call of the innermost loop is found, and none outside of loops`() {
         let code = nested
         for place in 64..<102 { #expect(code.place(around: place) == 219, "\(place)") }
         for place in Array(20..<64) + Array(102..<156) { #expect(code.place(around: place) == 279, "\(place)") }
         for place in Array(0..<20) + Array(156..<400) { #expect(code.place(around: place) == nil, "\(place)") }
     }
 
-    @Test func `what does not lead back to the same place is no loop`() {
+    @Test func `code that does not jump back to the same position is not a loop`() {
         var code = nested
         code.put(219, 0xe9, jumpingTo: 65)
         #expect(code.place(around: 80) == 279)
-        // Too far from the question.
+        // Too far from the check.
         code.putLoop(begin: 20, latch: 150, block: 260)
         code.put(279, 0x90, 0x90, 0x90, 0x90, 0x90)
         #expect(code.place(around: 80) == nil)
-        // A jump forward is no end of a turn.
+        // A forward jump is not the end of an iteration.
         var other = Code()
         other.putLoop(begin: 120, latch: 100, block: 200)
         #expect(other.place(around: 110) == nil)
     }
 
-    @Test func `a piece of the code, and any bytes, give something or nothing`() {
+    @Test func `truncated code and random bytes are read without harm`() {
         let code = nested.bytes
         for count in 0..<code.count { _ = V8Loop.behindCall(Array(code.prefix(count)), around: 80) }
         #expect(V8Loop.behindCall(Array(code.prefix(223)), around: 80) == nil)

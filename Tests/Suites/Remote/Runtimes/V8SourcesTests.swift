@@ -2,9 +2,9 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// Where lines end in sources of scripts.
+/// Line ends in script sources.
 struct V8SourcesTests {
-    /// A source in no process.
+    /// A source that is not in a process.
     private final class Text {
         let units: [UInt16]
         let flat: V8Heap.Flat
@@ -26,7 +26,7 @@ struct V8SourcesTests {
             }
         }
 
-        /// As V8 counts: a return, a feed, or both are one end.
+        /// Counts as V8 does: a carriage return, a line feed, or both together are one line end.
         func line(at position: Int) -> Int {
             units[..<position].indices.reduce(1) { line, index in
                 let isSecond = units[index] == 10 && index > 0 && units[index - 1] == 13
@@ -35,7 +35,8 @@ struct V8SourcesTests {
         }
     }
 
-    @Test(arguments: [true, false]) func `lines are those before a place, whatever ends them`(isOneByte: Bool) throws {
+    @Test(arguments: [true, false]) func `the line of a position counts all kinds of line ends before it`(isOneByte: Bool) throws
+    {
         let other = isOneByte ? "é" : "\u{2028}…\u{2029}"
         let text = Text(String(repeating: "a\r\n\rb\n\nc\(other)\r\r\n", count: 20), isOneByte: isOneByte)
         let (sources, heap) = (V8Sources(), try text.heap())
@@ -46,14 +47,14 @@ struct V8SourcesTests {
         #expect(sources.line(at: -1, of: 1, in: text.flat, heap) == nil)
     }
 
-    @Test func `a bundle is read once, and only as far as a place is asked for`() throws {
+    @Test func `a bundle is read once, and only up to the requested position`() throws {
         let text = Text(String(repeating: "x", count: 300_000) + "\n" + String(repeating: "y", count: 3_000_000), isOneByte: true)
         let (sources, heap) = (V8Sources(), try text.heap())
         #expect(sources.line(at: 100, of: 1, in: text.flat, heap) == 1)
         #expect(text.read < 300_000)
         for place in 0..<50 { #expect(sources.line(at: 310_000 + place * 1000, of: 1, in: text.flat, heap) == 2) }
         #expect(text.read < 700_000)
-        // Another script's, at the same place.
+        // Another script, at the same position.
         #expect(sources.line(at: 100, of: 2, in: text.flat, heap) == 1)
         #expect(text.read > 700_000)
     }
