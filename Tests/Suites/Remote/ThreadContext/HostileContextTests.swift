@@ -8,7 +8,7 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// What another process may write where its contexts are expected: something or nothing is read, and nothing beyond it.
+/// Arbitrary data that another process may write in place of its contexts: it is read within bounds, with or without a result.
 struct HostileContextTests {
     private let memory = RemoteMemory(process: getpid())
 
@@ -18,17 +18,17 @@ struct HostileContextTests {
         let schema = field(1, Array("threadlocal.schema_version".utf8)) + field(2, field(1, Array("tls_v1".utf8)))
         let keys = field(5, field(1, field(1, Array("a".utf8))) + field(1, []) + field(1, field(1, Array("c".utf8))))
         let map = field(1, Array("threadlocal.attribute_key_map".utf8)) + field(2, keys)
-        // A resource in front, and a number that nobody knows.
+        // A resource first, and an unknown field number.
         return field(1, [1, 2, 3]) + [0x18, 0xff, 0x01] + field(2, schema) + field(2, map)
     }
 
-    @Test func `the message is read, and a key without a text keeps its index`() {
+    @Test func `a key without text in the message keeps its index`() {
         let read = ProcessContextMessage(message)
         #expect(read.hasKnownSchema && read.keys == ["a", "", "c"])
         #expect(!ProcessContextMessage([]).hasKnownSchema)
     }
 
-    @Test func `a message that is cut or damaged is read as far as it goes`() {
+    @Test func `a truncated or corrupt message is read as far as it is valid`() {
         var random = SeededGenerator(seed: 4719)
         for length in message.indices { _ = ProcessContextMessage(Array(message.prefix(length))) }
         for _ in 0..<20_000 {
@@ -52,7 +52,7 @@ struct HostileContextTests {
         #expect(ProcessContextMessage([2 << 3 | 2] + outer + attribute).keys.count == 256)
     }
 
-    @Test(arguments: 0..<40 as Range<UInt64>) func `records in wild memory end`(seed: UInt64) throws {
+    @Test(arguments: 0..<40 as Range<UInt64>) func `reading context records in random memory terminates`(seed: UInt64) throws {
         let wild = WildMemory(seed: seed)
         let copy = try #require(MemoryCopy(process: getpid()))
         var found = clb_context_copy()
@@ -76,7 +76,7 @@ struct HostileContextTests {
         }
     }
 
-    /// A record of this process, as a writer makes it.
+    /// A record of this process, as a writer creates it.
     private func record(_ attributes: [UInt8], valid: UInt8 = 1, trace: UInt8 = 7, span: UInt8 = 9, size: UInt16? = nil)
         -> [UInt8]
     {
@@ -109,24 +109,24 @@ struct HostileContextTests {
         return context
     }
 
-    @Test func `what is no record is none`() throws {
+    @Test func `an invalid context record is not read`() throws {
         let attributes: [UInt8] = [0, 2, 0x2f, 0x61]
         #expect(try read(record(attributes))?.texts == ["/a", "http.route", "/a"])
         #expect(try read(record(attributes, valid: 0)) == nil)
         #expect(try read(record(attributes, valid: 2)) == nil)
-        // Both or none of trace and span.
+        // Trace and span must both be present or both be absent.
         #expect(try read(record(attributes, span: 0)) == nil)
         #expect(try read(record(attributes, trace: 0)) == nil)
         #expect(try read(record(attributes, trace: 0, span: 0))?.texts == ["/a", "http.route", "/a"])
         #expect(try read(record(attributes, size: 5000)) == nil)
-        // The rest cannot hold a whole entry.
+        // The rest cannot contain a whole entry.
         #expect(try read(record(attributes + [1, 200, 0x61]))?.texts == ["/a", "http.route", "/a"])
         #expect(try read(record([1, 1, 0x6d, 1, 1, 0x6e]))?.texts == ["n", "rpc.method", "n"])
-        // What has no name stays without.
+        // A value without a name is omitted.
         #expect(try read(record([5, 1, 0x6d]))?.texts == [""])
     }
 
-    @Test func `what may not be recorded is copied nowhere`() throws {
+    @Test func `an attribute that may not be recorded is not copied`() throws {
         // http.route = /a, authorization = me, user = b
         let bytes = record([0, 2, 0x2f, 0x61, 1, 2, 0x6d, 0x65, 2, 1, 0x62])
         let keys = ["http.route", "authorization", "user"]

@@ -2,7 +2,7 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// What of a published context may stand in a record.
+/// Which parts of a published context may be written in a record.
 struct PublishedAttributesTests {
     private static func value(_ text: String, of name: String) -> String {
         Array(text.utf8).withUnsafeBytes { String(decoding: PublishedAttributes.withoutSecrets($0, of: name), as: UTF8.self) }
@@ -15,15 +15,15 @@ struct PublishedAttributesTests {
         "url.query", "auth", "db.pwd", "x-auth", "signing_key", "encryption.key", "PHPSESSID", "sid", "csrf", "otp", "creds",
         "db.connection_string",
     ])
-    func `what sounds like a credential is withheld`(name: String) {
+    func `an attribute whose name suggests a credential is withheld`(name: String) {
         #expect(PublishedAttributes().use(of: name) == .withheld)
         #expect(PublishedAttributes(allowed: ["*"]).use(of: name) == .withheld)
-        // Who names it means it.
+        // An explicit name allows it.
         #expect(PublishedAttributes(allowed: [name]).use(of: name) == .recorded)
         #expect(PublishedAttributes(allowed: [name], excluded: ["*"]).use(of: name) == .withheld)
     }
 
-    /// A pattern ends there, for fnmatch(3).
+    /// For fnmatch(3), the name would end at the zero byte.
     @Test func `a name with a zero byte is withheld`() {
         #expect(PublishedAttributes(allowed: ["http.*"]).use(of: "http.route\0password") == .withheld)
         #expect(PublishedAttributes().use(of: "http.route\0x") == .withheld)
@@ -34,7 +34,7 @@ struct PublishedAttributesTests {
         "graphql.operation.name", "url.path", "url.template", "user", "tenant", "key", "author", "http.response.status_code",
         "gen_ai.usage.input_tokens",
     ])
-    func `what names a request and the rest is recorded`(name: String) {
+    func `an attribute that names a request, or any other attribute, is recorded`(name: String) {
         #expect(PublishedAttributes().use(of: name) == .recorded)
         #expect(PublishedAttributes(allowed: ["other"]).use(of: name) == .nameOnly)
         #expect(PublishedAttributes(excluded: [name]).use(of: name) == .withheld)
@@ -53,7 +53,7 @@ struct PublishedAttributesTests {
         ("url.full", "//u:pw@h/a", "//h/a"), ("url.full", "GET https://u:p@h/a?k", "GET https://h/a"),
         ("url.path", "/a;jsessionid=ABC", "/a"), ("url.full", "http://[::1]:80/a@b", "http://[::1]:80/a@b"),
     ])
-    func `of a URL scheme, host and path are recorded`(name: String, given: String, expected: String) {
+    func `only scheme, host and path of a URL are recorded`(name: String, given: String, expected: String) {
         #expect(Self.value(given, of: name) == expected)
     }
 }

@@ -8,19 +8,19 @@ internal import Testing
 
 @testable internal import LagRemote
 
-/// Where the program has its writer of OpenTelemetry's contexts.
+/// Where the program's writer of OpenTelemetry contexts is.
 enum WriterPlace: String, CaseIterable, Sendable {
     case program
-    /// A library that is linked, by either way to a thread-local variable.
+    /// A linked library, with either access model for its thread-local variable.
     case linked, linkedByDescriptor
-    /// One that the program loads, with room in static storage and without.
+    /// A library that the program loads, with space for it in static storage and without.
     case loaded, loadedByDescriptor, late, lateByDescriptor
-    /// A program that the dynamic linker was started with (`ld.so program`), and one that is linked to fixed addresses.
+    /// A program started through the dynamic linker (`ld.so program`), and one that is linked to fixed addresses.
     case startedByLinker, fixedAddress
 
     fileprivate static let linker = "/lib64/ld-linux-x86-64.so.2"
 
-    /// How a program that has the writer in itself is compiled; nil: it has it in a library.
+    /// The options with which a program that contains the writer is compiled; nil if the writer is in a library.
     fileprivate var ownOptions: [String]? {
         switch self {
         case .startedByLinker: ["-fPIE", "-pie"]
@@ -38,9 +38,9 @@ enum WriterPlace: String, CaseIterable, Sendable {
     }
 }
 
-/// A program that publishes what its threads are at, read from here.
+/// A program that publishes the contexts of its threads, which are read from here.
 final class PublishingProgram {
-    /// The first clang that knows the dialects of thread-local variables: Debian's older ones do not.
+    /// The first clang that supports the dialects of thread-local variables: older versions in Debian do not.
     static let compiler = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map { "\($0)/clang" }
         .first { path in
             guard FileManager.default.isExecutableFile(atPath: path) else { return false }
@@ -60,10 +60,10 @@ final class PublishingProgram {
     private let folder = NSTemporaryDirectory() + "thread-context-\(UUID().uuidString)"
     private let capture: ThreadCapture
     private let frames = FrameBuffer(capacity: 64, withStackPointers: true)
-    /// Which thread is at something.
+    /// The thread that has a context.
     let tid: Int32
 
-    /// - Parameter place: nil: a program in Swift, by ``OpenTelemetryContexts``.
+    /// - Parameter place: where the writer is; nil for a program in Swift that uses ``OpenTelemetryContexts``.
     init(_ place: WriterPlace?, _ arguments: [String]) throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         switch place {
@@ -114,7 +114,7 @@ final class PublishingProgram {
         try #require(process.terminationStatus == 0, "\(arguments)")
     }
 
-    /// How the thread was captured, and what it was at.
+    /// How the thread was captured, and its context.
     func take(_ tid: Int32? = nil) -> (outcome: CaptureOutcome, context: clb_context_copy?) {
         let identity = ThreadIdentity(tid: tid ?? self.tid, process: process.processIdentifier, stackLow: 0, stackHigh: 0)
         capture.refreshModules()
@@ -122,7 +122,7 @@ final class PublishingProgram {
         return (outcome, capture.context?.pointee)
     }
 
-    /// What the thread was at, once it is in the state in which that can be read.
+    /// The thread's context, once the thread is in a state in which it can be read.
     func context() -> clb_context_copy? {
         var context: clb_context_copy?
         _ = eventually {
@@ -134,7 +134,7 @@ final class PublishingProgram {
 }
 
 extension clb_context_copy {
-    /// The name, and names and values by turns.
+    /// The context's name, followed by alternating attribute names and values.
     var texts: [String] {
         withUnsafeBytes(of: context.text) { text in
             var rest = text[..<Int(context.lengths >> 8 & 0xff)]

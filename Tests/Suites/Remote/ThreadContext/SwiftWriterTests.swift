@@ -9,7 +9,7 @@ internal import Testing
 @testable internal import LagRemote
 
 #if arch(x86_64)
-    /// What a program in Swift publishes of its contexts (`OpenTelemetryContexts`), as it is read from outside.
+    /// The contexts that a program in Swift publishes (`OpenTelemetryContexts`), read from outside.
     struct SwiftWriterTests {
         @Test(arguments: ["sleeping", "computing"]) func `the synchronous context that a thread runs is published`(mode: String)
             throws
@@ -22,18 +22,20 @@ internal import Testing
             #expect(found.texts == ["GET /orders/:id"])
         }
 
-        @Test(arguments: ["over", "task"]) func `neither what is over nor a task's context is a thread's`(mode: String) throws {
+        @Test(arguments: ["over", "task"]) func `an ended context or the context of a task is not published for the thread`(
+            mode: String
+        ) throws {
             let program = try PublishingProgram(nil, [mode])
             #expect(eventually { program.take().outcome.method == .passive })
             #expect(program.take().context == nil)
         }
 
-        @Test func `the message has what readers ask for`() {
+        @Test func `the message contains the fields that readers need`() {
             var process = ProcessContext(pid: 7, processName: "ShopServer", hostName: "node-3", bootID: "", serviceVersion: "1.2")
             process.serviceName = String(repeating: "s", count: 200)
             let message = ProcessContextWriter.message(process)
             let read = ProcessContextMessage(message)
-            // The one that the profiler knows.
+            // The schema that the profiler supports.
             #expect(read.schemaVersion == "tlsdesc_v1_dev" && read.keys == ["lagmonitor.context"])
             let resource = ProtobufFields(message[...]).first { $0.number == 1 }
             let pairs = ProtobufFields(resource?.bytes ?? []).map { entry in
@@ -52,7 +54,7 @@ internal import Testing
             )
         }
 
-        @Test func `a process publishes one context`() throws {
+        @Test func `a process can publish its context only once`() throws {
             let outcome = try ProbeOutcome(of: "MonitorProbe", ["published", "twice"])
             #expect(outcome.text.contains("the process has published its context already"), "\(outcome.text)")
         }

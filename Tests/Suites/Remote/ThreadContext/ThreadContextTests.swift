@@ -9,7 +9,7 @@ internal import Testing
 @testable internal import LagRemote
 
 #if arch(x86_64)
-    /// What a program publishes that its threads are at, against a writer in C that was made from the text of the standard.
+    /// Contexts published by a program, tested with a writer in C that was written from the text of the standard.
     @Suite(.enabled(if: PublishingProgram.compiler != nil, "needs clang on the PATH"))
     struct ThreadContextTests {
         private static let texts = [
@@ -17,26 +17,26 @@ internal import Testing
         ]
 
         @Test(arguments: WriterPlace.allCases, ["sleeping", "computing"])
-        func `a thread's context is read wherever the writer lies`(place: WriterPlace, how: String) throws {
+        func `the context of a thread is read wherever its writer is located`(place: WriterPlace, how: String) throws {
             let program = try PublishingProgram(place, [how])
             let found = try #require(program.context())
             #expect(found.context.trace_high == 0x0af7_6519_16cd_43dd && found.context.trace_low == 0x8448_eb21_1c80_319c)
             #expect(found.context.span == 0xb7ad_6b71_6920_3331 && found.context.opened_ns == 0)
             #expect(found.texts == Self.texts)
-            // The same again, and the same context.
+            // A second read gives the same context.
             #expect(program.context()?.token == found.token)
-            // What the main thread is at is nothing.
+            // The main thread has no context.
             #expect(program.take(how == "main" ? nil : Self.mainThread(of: program.tid)).context == nil)
         }
 
-        @Test func `the main thread's context is read as well`() throws {
+        @Test func `the context of the main thread is read as well`() throws {
             #expect(try PublishingProgram(.program, ["main"]).context()?.texts == Self.texts)
             #expect(try PublishingProgram(.loaded, ["main"]).context()?.texts == Self.texts)
         }
 
-        @Test func `however the mapping is named`() throws {
+        @Test func `the context is read however its memory mapping is named`() throws {
             for naming in ["0", "1", "2"] {
-                // Not every kernel names anonymous memory.
+                // Not every kernel supports names of anonymous memory.
                 let program = try PublishingProgram(.program, ["sleeping", naming])
                 let maps = try String(contentsOfFile: "/proc/\(program.tid)/maps", encoding: .utf8)
                 guard maps.contains("OTEL_CTX") else { continue }
@@ -44,11 +44,11 @@ internal import Testing
             }
         }
 
-        @Test(arguments: ["tls_v1", "tlsdesc_v1_dev"]) func `both names of the schema are known`(schema: String) throws {
+        @Test(arguments: ["tls_v1", "tlsdesc_v1_dev"]) func `both names of the schema are supported`(schema: String) throws {
             #expect(try PublishingProgram(.program, ["sleeping", "0", schema]).context() != nil)
         }
 
-        @Test func `another schema is not read, nor what is detached`() throws {
+        @Test func `another schema or a detached context is not read`() throws {
             for arguments in [["sleeping", "0", "go_pprof_labels_v1"], ["detached"]] {
                 let program = try PublishingProgram(.program, arguments)
                 _ = eventually { program.take().outcome.method == .passive }
@@ -64,7 +64,7 @@ internal import Testing
 
         // MARK: Records
 
-        /// Watches a program whose loop stalls again and again, until its records are as expected.
+        /// Watches a program whose loop stalls repeatedly, until its records are as expected.
         private func records(_ how: String, milliseconds: Int = 400, until isThere: ([String]) -> Bool) throws -> (Bool, [String])
         {
             let process = Process()
@@ -98,7 +98,7 @@ internal import Testing
             return (found, ended)
         }
 
-        @Test(arguments: ["sleeping", "computing"]) func `a stall's record names the request`(how: String) throws {
+        @Test(arguments: ["sleeping", "computing"]) func `the record of a stall names the request`(how: String) throws {
             let parts = [
                 #""trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331""#,
                 #""request":{"name":"GET /orders/:id","running":true,"attributes":{"http_route":"/orders/:id","http_method":"GET","user":"bob"}}"#,
@@ -109,8 +109,9 @@ internal import Testing
             #expect(isThere, "\(lines.last ?? "")")
         }
 
-        /// One sample in it is no proof that it ran for most of the time.
-        @Test(arguments: ["sleeping", "computing"]) func `also of a stall little longer than the threshold`(how: String) throws {
+        /// One sample in the stall does not prove that the request ran for most of it.
+        @Test(arguments: ["sleeping", "computing"])
+        func `the record of a stall barely longer than the threshold names the request`(how: String) throws {
             func isShort(_ line: String) -> Bool {
                 guard let start = line.firstRange(of: #""duration_ms":"#)?.upperBound else { return false }
                 return Double(line[start...].prefix { $0.isNumber || $0 == "." }).map { $0 < 190 } ?? false
