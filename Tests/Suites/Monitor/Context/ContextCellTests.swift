@@ -2,7 +2,7 @@ import CLagBeacon
 internal import LagActivity
 import Testing
 
-/// The table of contexts: one writer a cell, and readers that never see half of one.
+/// The table of contexts: each cell has one writer, and a reader never sees a half-written context.
 @Suite(.serialized) struct ContextCellTests {
     private func open(_ name: String, _ attributes: [(String, String)] = [], task: UInt64 = 0) -> UInt64 {
         var draft = clb_context_draft()
@@ -19,19 +19,19 @@ import Testing
         withUnsafeBytes(of: copy.context.text) { String(decoding: $0.prefix(Int(copy.context.lengths & 0xff)), as: UTF8.self) }
     }
 
-    @Test func `nothing is recorded while nobody asks`() {
+    @Test func `no context is recorded while no reader has requested contexts`() {
         #expect(clb_context_is_wanted() == 0 && open("nobody") == 0)
         clb_context_close(0)
     }
 
-    @Test func `a token names one opening`() {
+    @Test func `a token is valid only until its context is closed`() {
         #expect(clb_contexts_want() != 0)
         defer { clb_contexts_unwant() }
         let first = open("first", task: 7)
         var copy = clb_context_copy()
         #expect(clb_context_read(first, &copy) != 0 && name(copy) == "first" && copy.context.task == 7)
         clb_context_close(first)
-        #expect(clb_context_read(first, &copy) == 0, "it is over")
+        #expect(clb_context_read(first, &copy) == 0, "it is closed")
         let second = open("second")
         #expect(second >> 48 == first >> 48, "the same cell")
         #expect(clb_context_read(first, &copy) == 0 && clb_context_read(second, &copy) != 0 && name(copy) == "second")
@@ -39,7 +39,7 @@ import Testing
         for token in [0, .max, 1, UInt64(4096) << 48 | 2] as [UInt64] { #expect(clb_context_read(token, &copy) == 0) }
     }
 
-    @Test func `what is long is cut, and what does not fit is left out`() {
+    @Test func `a long name is truncated, and an attribute that does not fit is left out`() {
         _ = clb_contexts_want()
         defer { clb_contexts_unwant() }
         let token = open(
@@ -50,11 +50,11 @@ import Testing
         var copy = clb_context_copy()
         #expect(clb_context_read(token, &copy) != 0)
         #expect(name(copy) == String(repeating: "n", count: 64))
-        // A name of 64 bytes, one attribute of 1 + 64 and one of 1 + 1, each with two lengths; the one between did not fit.
+        // A name of 64 bytes, one attribute of 1 + 64 bytes and one of 1 + 1, each with two lengths; the second one did not fit.
         #expect(copy.context.lengths >> 8 & 0xff == 64 + 67 + 4 && copy.context.lengths >> 16 == 1)
     }
 
-    @Test func `the table has an end`() {
+    @Test func `contexts beyond the capacity of the table are refused and counted`() {
         _ = clb_contexts_want()
         defer { clb_contexts_unwant() }
         let refused = clb_context_refused()
@@ -66,7 +66,7 @@ import Testing
         #expect(clb_context_limit() == UInt32(CLB_CONTEXTS))
     }
 
-    @Test func `a trace is what W3C says`() {
+    @Test func `a trace is parsed only from a valid W3C traceparent`() {
         #expect(StallTrace(traceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01") != nil)
         for wrong in [
             "", "00", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331",

@@ -6,7 +6,7 @@ import Testing
 @testable import LagMonitor
 @testable import LagOutput
 
-/// The fields of what ran, in the line and back.
+/// The fields of the work that ran, written to a line and read back.
 struct RequestFieldTests {
     private static var record: StallRecord {
         var record = StallRecord.sample()
@@ -32,7 +32,7 @@ struct RequestFieldTests {
         return encoder.encode(record) { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test func `the line has them`() throws {
+    @Test func `the line contains the fields of trace, request, task and state`() throws {
         let line = try line(Self.record)
         for part in [
             #""trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331","#,
@@ -43,7 +43,7 @@ struct RequestFieldTests {
         #expect(try self.line(StallRecord.sample()).contains("request") == false)
     }
 
-    @Test func `the check accepts them, and says what is wrong`() throws {
+    @Test func `the line check accepts the request fields and reports damaged ones`() throws {
         func errors(_ line: String) -> [String] {
             var check = LineCheck()
             return Data(line.dropLast().utf8).withUnsafeBytes { check.validationErrors(in: $0).map { "\($0)" } }
@@ -57,7 +57,7 @@ struct RequestFieldTests {
         }
     }
 
-    @Test func `the reader groups by the request`() throws {
+    @Test func `the reader groups stalls by request name`() throws {
         let line = try line(Self.record)
         var scanner = LineScanner()
         let name = Data(line.dropLast().utf8).withUnsafeBytes { bytes in
@@ -66,7 +66,7 @@ struct RequestFieldTests {
         #expect(name == "GET /orders/:id" && GroupKey(rawValue: "request") == .request)
     }
 
-    @Test func `suspended callers do not change what groups stalls`() {
+    @Test func `suspended callers do not change the grouping of stalls`() {
         let frames = [
             StallRecord.Frame(pc: 1, symbol: "Shop.save", inApp: true),
             StallRecord.Frame(pc: 2, symbol: "start_thread", inApp: false),
@@ -77,7 +77,7 @@ struct RequestFieldTests {
         #expect(Array((foreign + callers).withoutCallersOfOwnCode) == foreign + callers)
     }
 
-    @Test func `a suspended caller that only passes the call on is left out, and no function`() {
+    @Test func `a suspended caller that only forwards the call is left out, a caller on the stack is not`() {
         func frame(_ symbol: String, forwards: Bool = false, isAsync: Bool = true) -> StallRecord.Frame {
             var frame = StallRecord.Frame(pc: 1, symbol: symbol, inApp: true, isAsync: isAsync ? true : nil)
             frame.isForwarder = forwards
@@ -85,16 +85,16 @@ struct RequestFieldTests {
         }
         let stack = ["usleep", "closure in Shop.load", "swift_job_run", "start_thread"].map { frame($0, isAsync: false) }
         let callers = [
-            // Of the job's own function.
+            // Belongs to the job's own function.
             frame("closure in Shop.load", forwards: true), frame("reabstraction thunk", forwards: true),
             // A recursion.
             frame("Shop.walk"), frame("Shop.walk"), frame("Shop.walk", forwards: true),
-            // What it is named after was put into it.
+            // The function that it is named after was inlined into it.
             frame("Shop.find", forwards: true), frame("closure in Shop.main"), frame("closure in Shop.main", forwards: true),
         ]
         let kept = (stack + callers).withoutForwarders.dropFirst(stack.count).map(\.symbol)
         #expect(kept == ["Shop.walk", "Shop.walk", "Shop.find", "closure in Shop.main"])
-        // They are on the stack.
+        // These are on the stack.
         let calls = [frame("Shop.find", isAsync: false), frame("Shop.find", forwards: true, isAsync: false)]
         #expect(calls.withoutForwarders == calls)
     }

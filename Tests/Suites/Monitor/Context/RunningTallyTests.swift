@@ -3,7 +3,7 @@ internal import CLagLinux
 import LagDetection
 import Testing
 
-/// Which context a stall is about: the one that ran for more than half of it, or none.
+/// Which context a stall is attributed to: the one that ran for more than half of it, or none.
 struct RunningTallyTests {
     private static let ms: UInt64 = 1_000_000
 
@@ -14,12 +14,12 @@ struct RunningTallyTests {
         return copy
     }
 
-    /// Readings of one stall.
+    /// The readings of one stall.
     private struct Stall {
         let tally: RunningTally
         var latest: LatestRunning
 
-        /// - Parameter latest: what was read before.
+        /// - Parameter latest: the readings before the stall.
         init(at since: UInt64, _ latest: LatestRunning = LatestRunning(), now: UInt64? = nil) throws {
             tally = try #require(RunningTally())
             self.latest = latest
@@ -55,8 +55,8 @@ struct RunningTallyTests {
     }
 
     /// - Parameters:
-    ///   - samples: at which millisecond of the stall, and which context; nil: none.
-    ///   - isCall: they are synchronous ones, which run since they were opened; else tasks' ones.
+    ///  - samples: the millisecond of the stall, and the context found; nil: none.
+    ///   - isCall: synchronous contexts, which have run since they were opened; otherwise contexts of tasks.
     private func running(
         _ samples: [(at: UInt64, token: UInt64?, opened: UInt64)],
         until: UInt64,
@@ -72,20 +72,20 @@ struct RunningTallyTests {
         return stall.tally.running?.token
     }
 
-    @Test func `one sample of a call stands for the whole stall`() throws {
+    @Test func `one sample of a synchronous context counts for the whole stall`() throws {
         #expect(try running([(at: 150, token: 1, opened: 1)], until: 300) == 1)
         #expect(try running([(at: 150, token: nil, opened: 1)], until: 300) == nil)
         #expect(try running([], until: 300) == nil)
     }
 
-    /// A task waits, and its context was opened long before: of what a loop ran before it is seen, and afterwards, it may have run nothing.
-    @Test func `a task's context has what lies between its samples`() throws {
+    /// A task waits, and its context was opened long before. Outside the samples, the loop may have run something else.
+    @Test func `the context of a task counts only between its samples`() throws {
         #expect(try running([(at: 150, token: 1, opened: 1)], until: 155, isCall: false) == nil)
         #expect(try running([(at: 50, token: 1, opened: 1), (at: 150, token: 1, opened: 1)], until: 190, isCall: false) == 1)
         #expect(try running([(at: 150, token: 1, opened: 1), (at: 170, token: 1, opened: 1)], until: 300, isCall: false) == nil)
     }
 
-    /// What was found at milliseconds of the stall, before it was one and at its threshold, and for how long it was then.
+    /// Contexts found at milliseconds of the stall, before its threshold and at it, and how long the stall lasted.
     private func running(_ early: [(at: Int, token: UInt64)], until: UInt64) throws -> UInt64? {
         let since = 1000 * Self.ms
         var latest = LatestRunning()
@@ -99,7 +99,7 @@ struct RunningTallyTests {
         return stall.tally.running?.token
     }
 
-    @Test func `what was read before the stall was one says since when a task's context runs`() throws {
+    @Test func `readings before the threshold show since when the context of a task has run`() throws {
         // Two ticks after work began, and then every 10 ms.
         let polled = [110, 120, 130, 140].map { (at: $0, token: 1 as UInt64) }
         #expect(try running([(at: 60, token: 1)] + polled, until: 160) == 1)
@@ -107,20 +107,20 @@ struct RunningTallyTests {
         #expect(try running([(at: 60, token: 1)] + polled, until: 181) == nil)
         #expect(try running([(at: 60, token: 9)] + polled, until: 160) == nil)
         #expect(try running([(at: 60, token: 1), (at: 100, token: 9)] + polled, until: 160) == nil)
-        // Too far apart.
+        // The readings are too far apart.
         #expect(try running([(at: 40, token: 1), (at: 101, token: 1)] + polled, until: 160) == nil)
         #expect(try running([(at: 60, token: 1)], until: 160) == nil)
     }
 
-    @Test func `what was found before a stall and in it was read again soon after its beginning`() throws {
+    @Test func `a context found before and during a stall counts if it was read soon after the beginning`() throws {
         let polled = [-20, 30, 80, 130].map { (at: $0, token: 1 as UInt64) }
         #expect(try running(polled, until: 160) == 1)
         #expect(try running(polled, until: 181) == nil)
-        // Not in it.
+        // Not read during the stall.
         #expect(try running([(at: -20, token: 1), (at: -1, token: 1)], until: 150) == nil)
     }
 
-    @Test func `many short ones before it do not keep the long one out`() throws {
+    @Test func `many short tasks before it do not displace the long task`() throws {
         var stall = try Stall(at: 0)
         var at: UInt64 = 0
         var task = cll_task()
@@ -136,8 +136,8 @@ struct RunningTallyTests {
         #expect(stall.tally.task?.number == 11)
     }
 
-    /// Another process's: the time before it was first seen may be another one's.
-    @Test func `a context without a beginning has what lies between its samples`() throws {
+    /// A context of another process: before it was first seen, another one may have run.
+    @Test func `a context without a start time counts only between its samples`() throws {
         #expect(try running([(at: 150, token: 1, opened: 0)], until: 200) == nil)
         #expect(try running([(at: 50, token: 1, opened: 0), (at: 150, token: 1, opened: 0)], until: 190) == 1)
         let apart: [(at: UInt64, token: UInt64?, opened: UInt64)] = [
@@ -146,7 +146,7 @@ struct RunningTallyTests {
         #expect(try running(apart, until: 200) == nil)
     }
 
-    @Test func `a task's name may come later`() throws {
+    @Test func `the name of a task may be found in a later reading`() throws {
         var stall = try Stall(at: 0)
         var task = cll_task()
         (task.address, task.number) = (16, 1)
@@ -158,12 +158,12 @@ struct RunningTallyTests {
         #expect(stall.tally.task?.name_length == 3)
     }
 
-    @Test func `a context that was opened late is not to blame`() throws {
+    @Test func `a context opened late in the stall is not reported`() throws {
         #expect(try running([(at: 150, token: 1, opened: 1140 * Self.ms)], until: 200) == nil)
         #expect(try running([(at: 150, token: 1, opened: 1020 * Self.ms)], until: 200) == 1)
     }
 
-    @Test func `of several the one that ran for more than half`() throws {
+    @Test func `of several contexts, the one that ran for more than half of the stall is reported`() throws {
         let samples: [(at: UInt64, token: UInt64?, opened: UInt64)] = [
             (at: 100, token: 1, opened: 1), (at: 150, token: 2, opened: 1100 * Self.ms),
         ]
@@ -173,7 +173,7 @@ struct RunningTallyTests {
         #expect(try running(samples, until: 400) == 2)
     }
 
-    @Test func `one handler after the other is one stall, and both are named`() throws {
+    @Test func `two handlers one after the other are one stall, and both are named`() throws {
         var stall = try Stall(at: 1000 * Self.ms)
         let tally = stall.tally
         for (at, token, opened) in [(1150, 1, 1010), (1290, 1, 1010), (1310, 2, 1300), (1500, 2, 1300), (1505, 3, 1502)]
@@ -186,12 +186,12 @@ struct RunningTallyTests {
         let parts = tally.alsoRan(atLeast: 100 * Self.ms)
         #expect(parts.map(\.copy.token) == [1, 2])
         #expect(parts.map { $0.ranNanoseconds / Self.ms } == [280, 200])
-        // One that is the stall's is none of the others.
+        // The one that is reported as the stall's context is not listed again.
         tally.close(at: 2400 * Self.ms)
         #expect(tally.running?.token == 3 && tally.alsoRan(atLeast: 250 * Self.ms).map(\.copy.token) == [1])
     }
 
-    @Test func `of many that are open the oldest are kept`() throws {
+    @Test func `of many open contexts, the oldest are kept`() throws {
         let tally = try #require(RunningTally())
         tally.begin(at: 0)
         #expect(tally.beginOpen(at: 1) && !tally.beginOpen(at: 2))

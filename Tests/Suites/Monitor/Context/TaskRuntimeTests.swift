@@ -4,30 +4,31 @@ import Glibc
 internal import LagActivity
 import Testing
 
-/// What is read of a task from outside is what the task knows of itself.
+/// What is read of a task from outside equals what the task knows about itself.
 struct TaskRuntimeTests {
-    @Test func `the runtime's layout was learned and verified`() {
+    @Test func `the layout of the Swift runtime was learned and verified`() {
         #expect(cll_task_layout_is_known() != 0 && TaskRuntime.isVerified)
         let layout = TaskRuntime.layout
         #expect(layout.slots.task != 0 && layout.slots.task_id >= 0 && layout.running != 0)
         #expect(layout.priority >= 0 && layout.name >= 0 && layout.local >= 0 && layout.block >= 0, "\(layout)")
     }
 
-    @Test(arguments: [TaskPriority.high, .medium, .low]) func `a task as it is read`(_ priority: TaskPriority) async throws {
+    @Test(arguments: [TaskPriority.high, .medium, .low])
+    func `the name, priority and context of a task are read correctly`(_ priority: TaskPriority) async throws {
         let task = try await Task.detached(name: "a task of a test", priority: priority) {
             try TaskRuntime.$context.withValue(0x0123_4567_89ab) { try Self.readOwn() }
         }.value
         #expect(task.nameText == "a task of a test" && task.local == 0x0123_4567_89ab && task.has_priority != 0)
-        // Who awaits it may have raised its priority.
+        // A task that awaits it may have raised its priority.
         #expect(task.priority >= priority.rawValue && task.address != 0 && task.number != 0)
     }
 
-    @Test func `without a name and a context it has none`() async throws {
+    @Test func `a task without a name and a context is read without them`() async throws {
         let task = try await Task.detached { try Self.readOwn() }.value
         #expect(task.nameText == nil && task.local == 0)
     }
 
-    @Test func `children and tasks made within have the context`() async throws {
+    @Test func `child tasks and unstructured tasks inherit the context, detached tasks do not`() async throws {
         try await TaskRuntime.$context.withValue(77) {
             async let child = Self.readLater().local
             let task = Task { try await Self.readLater().local }
@@ -37,7 +38,7 @@ struct TaskRuntimeTests {
         }
     }
 
-    @Test func `the contexts around one are known, also those of the task that made its own`() async throws {
+    @Test func `all contexts around the context of a task are read, including those of its parent task`() async throws {
         try await TaskRuntime.$context.withValue(7) {
             async let child = TaskRuntime.$context.withValue(77) { try await Self.readNested() }
             let own = try await Self.readNested()
@@ -49,9 +50,10 @@ struct TaskRuntimeTests {
         #expect(none == [])
     }
 
-    /// A child's list begins with a mark of one word, and behind it lies what its memory held before: what an earlier task has bound, for instance.
+    /// A child's list begins with a marker of one word, followed by old contents of that memory: for example what an earlier task
+    /// bound.
     @Test(arguments: [(UInt64(0), UInt64(7)), (1, 7), (2, 77), (3, 0)])
-    func `an item is read as what its kind says`(_ kind: UInt64, _ expected: UInt64) throws {
+    func `a task-local item is read according to its kind`(_ kind: UInt64, _ expected: UInt64) throws {
         let key: UInt64 = 0x5_0000
         let memory = UnsafeMutablePointer<UInt64>.allocate(capacity: 64)
         defer { memory.deallocate() }
@@ -81,7 +83,7 @@ struct TaskRuntimeTests {
         #expect(read.local == expected)
     }
 
-    @Test func `another thread is not read as one that is gone`() throws {
+    @Test func `no thread is read for a thread number that is gone`() throws {
         var task = cll_task()
         let thread = try #require(JobThread(tid: cll_gettid()))
         #expect(thread.read(TaskRuntime.layout, &task))

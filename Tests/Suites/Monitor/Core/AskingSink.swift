@@ -2,7 +2,7 @@ import LagModel
 import LagMonitor
 import Synchronization
 
-/// Asks its monitor something for each line.
+/// Queries its monitor for each line.
 final class AskingSink: RecordSink {
     let name = "asking"
     let monitor = PthreadMutex<StallMonitor?>(nil)

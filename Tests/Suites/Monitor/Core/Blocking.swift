@@ -4,13 +4,13 @@ import LagMonitor
 import Synchronization
 import TestSupport
 
-// What the tests let a loop do. The names are looked for in the records.
+// What the tests let a loop do. The tests search the records for these names.
 
 @inline(never) func blockForTheTest(milliseconds: Int) {
     usleep(UInt32(milliseconds) * 1000)
 }
 
-/// Until the test has seen what it waits for; the limit is against a hang alone.
+/// Blocks until the test has seen what it waits for; the limit only protects against a hang.
 @inline(never) @discardableResult func blockForTheTest(until end: DispatchSemaphore) -> Bool {
     end.wait(timeout: .now() + .seconds(100)) == .success
 }
@@ -26,7 +26,7 @@ import TestSupport
 /// One stall, measured by the callback itself.
 final class Injected: Sendable {
     private let times = Mutex<(begin: UInt64, end: UInt64)>((0, 0))
-    /// When it was given to the loop.
+    /// When it was submitted to the loop.
     let submitted = MonotonicTime.now.nanoseconds
 
     /// Runs `body` on the loop and returns at once.
@@ -46,11 +46,11 @@ final class Injected: Sendable {
     var end: UInt64 { times.withLock { $0.end } }
     var nanoseconds: UInt64 { times.withLock { $0.end - $0.begin } }
 
-    /// How a record's duration compares to what really happened.
+    /// How a record's duration compares with the real one.
     func ratio(_ milliseconds: Double) -> Double { milliseconds * 1e6 / Double(nanoseconds) }
 
-    /// Whether a record's duration is that of the stretch of work: it holds the callback, and is over when the loop rests.
-    /// - Parameter rest: read when the loop was seen to rest.
+    /// Whether a record's duration is that of the stretch of work: it contains the callback, and ends when the loop rests.
+    /// - Parameter rest: read when the loop was seen at rest.
     func fits(_ milliseconds: Double, restingAt rest: UInt64) -> Bool {
         (Double(nanoseconds)...Double(rest - submitted) + 1000).contains(milliseconds * 1e6)
     }
@@ -65,7 +65,7 @@ extension StallMonitorStatistics {
     }
 }
 
-/// The kernel's names of this process's threads.
+/// The kernel's names for this process's threads.
 func threadNames() -> [String] {
     guard let directory = opendir("/proc/self/task") else { return [] }
     defer { closedir(directory) }
@@ -83,5 +83,5 @@ func threadNames() -> [String] {
     return names
 }
 
-/// Whether the engine's threads are there.
+/// Whether the engine's threads exist.
 var engineRuns: Bool { threadNames().contains { $0.hasPrefix("lag-") } }

@@ -7,7 +7,7 @@ import Testing
 @testable import LagMonitor
 
 extension MonitorTests {
-    /// Loops of which it is not known at first that they are loops.
+    /// Loops that are not yet confirmed to be loops.
     @Suite struct CandidateTests {
         private final class Candidate: CandidateLoop {
             let beacon: ActivityBeacon
@@ -27,7 +27,7 @@ extension MonitorTests {
             func doubt(_ isDoubtful: Bool) { doubtful.store(isDoubtful, ordering: .releasing) }
         }
 
-        /// One that has stalled for longer than a hang takes.
+        /// A candidate that has stalled for longer than a hang takes.
         private func stalled(_ body: (Watched, Candidate) throws -> Void) throws {
             var configuration = MonitorTests.configuration
             configuration.hangAfter = .milliseconds(200)
@@ -42,7 +42,7 @@ extension MonitorTests {
             try body(watched, candidate)
         }
 
-        @Test func `a stall is reported once its loop is known`() throws {
+        @Test func `a stall is reported once its loop is confirmed`() throws {
             try stalled { watched, candidate in
                 candidate.confirm()
                 watched.monitor.reportConfirmed()
@@ -51,17 +51,17 @@ extension MonitorTests {
                 #expect(line.phase == "end" && line.string("loop") == "candidate" && line.number("duration_ms") >= 500)
                 #expect(line.names("blockForTheTest"), "\(line.symbols)")
                 #expect(eventually { watched.monitor.statistics.reported == 1 } && watched.monitor.statistics.stalls == 1)
-                // From now on as of any loop.
+                // From now on, as for any loop.
                 watched.stall(milliseconds: 500)
                 #expect(eventually { watched.sink.records.count == 3 })
                 #expect(watched.sink.records.map(\.phase) == ["end", "begin", "end"])
             }
         }
 
-        @Test func `a stall before it is known comes first`() throws {
+        @Test func `a stall before the confirmation is reported before a later one`() throws {
             try stalled { watched, candidate in
                 candidate.confirm()
-                // Nobody says so: the next stall does.
+                // Not announced: the next stall triggers the report.
                 watched.stall(milliseconds: 250)
                 #expect(eventually { watched.sink.records.count(where: { $0.phase == "end" }) == 2 })
                 let ends = watched.sink.records.filter { $0.phase == "end" }
@@ -70,7 +70,7 @@ extension MonitorTests {
             }
         }
 
-        @Test func `a stall that is broken off before its loop is known counts as dropped`() throws {
+        @Test func `a stall that is aborted before its loop is confirmed counts as dropped`() throws {
             try stalled { watched, candidate in
                 let end = DispatchSemaphore(value: 0)
                 let injected = Injected(on: watched.thread) { blockForTheTest(until: end) }
@@ -87,7 +87,7 @@ extension MonitorTests {
             }
         }
 
-        @Test func `what may be none of a loop that is known is reported once it comes back`() throws {
+        @Test func `a stall of a confirmed loop in doubt is reported once the doubt is cleared`() throws {
             try stalled { watched, candidate in
                 candidate.doubt(true)
                 candidate.confirm()
@@ -96,7 +96,7 @@ extension MonitorTests {
                 candidate.doubt(false)
                 watched.monitor.reportConfirmed()
                 #expect(eventually { watched.sink.records.map(\.phase) == ["end"] })
-                // One that ends in doubt was none.
+                // A stall that ends while the loop is in doubt is dismissed.
                 candidate.doubt(true)
                 watched.stall(milliseconds: 500)
                 #expect(!eventually(seconds: 1) { watched.sink.lines.count > 1 }, "\(watched.sink.lines)")
@@ -104,7 +104,7 @@ extension MonitorTests {
             }
         }
 
-        @Test func `what is confirmed after its watch is over is not reported`() throws {
+        @Test func `a candidate that is confirmed after its watch ended is not reported`() throws {
             try stalled { watched, candidate in
                 watched.monitor.unwatch(candidate)
                 #expect(!eventually(seconds: 1) { !watched.sink.lines.isEmpty })
@@ -114,7 +114,7 @@ extension MonitorTests {
             }
         }
 
-        @Test func `of what is no loop nothing is reported`() throws {
+        @Test func `a candidate that is never confirmed is not reported`() throws {
             try stalled { watched, candidate in
                 watched.monitor.unwatch(candidate)
                 watched.monitor.stop()

@@ -25,7 +25,7 @@ struct ConfigurationTests {
         for preset in DetectionPreset.allCases { #expect(refusal { $0 = .preset(preset) } == nil) }
     }
 
-    @Test func `the presets are those of the field`() {
+    @Test func `the presets have their documented thresholds`() {
         #expect(StallMonitorConfiguration.preset(.standard) == StallMonitorConfiguration())
         #expect(StallMonitorConfiguration.preset(.standard).rules.callout?.threshold == .milliseconds(150))
         #expect(StallMonitorConfiguration.preset(.relaxed).rules.callout?.threshold == .milliseconds(240))
@@ -49,7 +49,7 @@ struct ConfigurationTests {
     }
 
     @Test(arguments: [Duration.nanoseconds(-1), .seconds(3601)])
-    func `times of hangs out of bounds are refused`(value: Duration) { #expect(key { $0.hangAfter = value } == "hang_after_ms") }
+    func `hang thresholds out of bounds are refused`(value: Duration) { #expect(key { $0.hangAfter = value } == "hang_after_ms") }
 
     @Test(arguments: [0, -1, 1023, 1_048_577])
     func `line lengths out of bounds are refused`(value: Int) { #expect(key { $0.maxLineBytes = value } == "max_line_bytes") }
@@ -79,12 +79,12 @@ struct ConfigurationTests {
         #expect(refusal { $0.maxFrames = 256 } == nil)
     }
 
-    @Test func `the message names the key the value and what is allowed`() {
+    @Test func `the error names the key, the value and the allowed range`() {
         let text = "\(refusal { $0.maxFrames = 300 }!)"
         #expect(text.contains("max_frames") && text.contains("300") && text.contains("1 to 256"))
     }
 
-    @Test func `a bad configuration does not start`() {
+    @Test func `a monitor does not start with an invalid configuration`() {
         var configuration = StallMonitorConfiguration()
         configuration.rules.callout = .init(timeouts: 0)
         let monitor = StallMonitor(configuration: configuration)
@@ -92,7 +92,7 @@ struct ConfigurationTests {
         #expect(!monitor.isRunning)
     }
 
-    @Test func `watching needs a started monitor`() {
+    @Test func `a loop can be watched only while the monitor runs`() {
         let monitor = StallMonitor()
         #expect(throws: StallMonitorError.notRunning) { try monitor.watch(ManyLoop()) }
         monitor.unwatch(ManyLoop())
@@ -102,7 +102,7 @@ struct ConfigurationTests {
     }
 }
 
-/// A loop that never does anything.
+/// A loop that never runs anything.
 final class ManyLoop: ObservableLoop {
     let beacon = ActivityBeacon()
     let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)
@@ -111,14 +111,14 @@ final class ManyLoop: ObservableLoop {
 
 extension MonitorTests {
     @Suite struct LimitTests {
-        @Test func `more loops than the limit are refused`() throws {
+        @Test func `a loop beyond the limit is refused`() throws {
             let monitor = StallMonitor()
             try monitor.start()
             defer { monitor.stop() }
             let loops = (0..<16_384).map { _ in ManyLoop() }
             for loop in loops { try monitor.watch(loop) }
             #expect(throws: StallMonitorError.tooManyLoops(limit: 16_384)) { try monitor.watch(ManyLoop()) }
-            // One that is watched already is no further one.
+            // A loop that is already watched does not count again.
             try monitor.watch(loops[0])
             monitor.unwatch(loops[0])
             #expect(eventually { (try? monitor.watch(ManyLoop())) != nil })

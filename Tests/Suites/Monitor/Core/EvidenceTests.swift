@@ -5,9 +5,9 @@ import TestSupport
 import Testing
 
 extension MonitorTests {
-    /// Real stalls of known cause: what the record says of them.
+    /// Real stalls of known cause, and what the record reports about them.
     @Suite struct EvidenceTests {
-        /// The one line that a stall makes. Everything in it that is measured fits together.
+        /// The one line of a stall. All its measured values are consistent.
         private func line(_ body: @escaping @Sendable () -> Void) throws -> Line {
             let watched = try Watched()
             defer { watched.end() }
@@ -22,7 +22,7 @@ extension MonitorTests {
             return line
         }
 
-        @Test func `a mutex that another thread holds`() throws {
+        @Test func `waiting for a mutex is reported with the owner and the stack of the owner`() throws {
             let mutex = RawMutex()
             let holder = Holder(of: mutex, milliseconds: 450)
             let line = try line {
@@ -43,7 +43,7 @@ extension MonitorTests {
         }
 
         @Test(arguments: [PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK])
-        func `a mutex of any kind`(kind: Int) throws {
+        func `the owner of a mutex is reported for each kind of mutex`(kind: Int) throws {
             let mutex = RawMutex(kind: Int32(kind))
             let holder = Holder(of: mutex, milliseconds: 300)
             let line = try line {
@@ -54,8 +54,8 @@ extension MonitorTests {
             #expect(line.object("lock_owner")["thread_id"] as? Int == Int(holder.tid))
         }
 
-        /// The kernel reports its owner's end: its word is another than that of the rest.
-        @Test func `a robust mutex`() throws {
+        /// The kernel reports the owner's exit: its lock word differs from that of the other kinds.
+        @Test func `the owner of a robust mutex is reported`() throws {
             let mutex = RawMutex(isRobust: true)
             let holder = Holder(of: mutex, milliseconds: 300)
             let line = try line {
@@ -66,8 +66,8 @@ extension MonitorTests {
             #expect(line.object("lock_owner")["thread_id"] as? Int == Int(holder.tid))
         }
 
-        /// The lock knows how many they are, and not who.
-        @Test func `a read-write lock that two readers hold`() throws {
+        /// The lock stores the number of readers, not their threads.
+        @Test func `a read-write lock is reported with the number of readers that hold it`() throws {
             let lock = RawReadWriteLock()
             let holders = (0..<2).map { _ in
                 Holder(milliseconds: 450, locking: { lock.read() }, unlocking: { lock.unlock() })
@@ -82,8 +82,8 @@ extension MonitorTests {
             #expect(line.string("message").contains("held by 2 unknown readers"), "\(line.string("message"))")
         }
 
-        /// What `print` waits for while another thread has stdout.
-        @Test func `a stream that another thread holds`() throws {
+        /// What `print` waits for while another thread has locked stdout.
+        @Test func `waiting for a stream that another thread has locked is reported with the owner`() throws {
             let stream = RawStream()
             let holder = Holder(milliseconds: 450, locking: { stream.lock() }, unlocking: { stream.unlock() })
             let line = try line {
@@ -96,12 +96,12 @@ extension MonitorTests {
             #expect(line.string("culprit").contains("RawStream.write"), "\(line.string("culprit"))")
         }
 
-        @Test func `a deadlock of two threads`() throws {
+        @Test func `a deadlock of two threads is reported with its cycle`() throws {
             let (first, second) = (RawMutex(), RawMutex())
             let holder = Holder(of: second, milliseconds: 0, thenOf: first)
             let line = try line {
                 first.lock()
-                // It wants the first before this thread wants the second: nothing but the deadlock is left to be seen.
+                // It waits for the first before this thread waits for the second: only the deadlock is left to observe.
                 holder.begin()
                 _ = eventually { first.isWanted }
                 first.unlock(afterMilliseconds: 600)
@@ -119,7 +119,7 @@ extension MonitorTests {
             #expect(line.string("message").contains("deadlock of 2 threads"), "\(line.string("message"))")
         }
 
-        @Test func `a cycle with a wait that ends by itself is no deadlock`() throws {
+        @Test func `a cycle with a timed wait is not a deadlock`() throws {
             let (first, second) = (RawMutex(), RawMutex())
             let holder = Holder(of: second, milliseconds: 0, thenOf: first)
             let line = try line {
@@ -133,7 +133,7 @@ extension MonitorTests {
             #expect(line.object("lock_owner")["thread_id"] as? Int == Int(holder.tid), "\(line.text)")
         }
 
-        @Test func `a thread that waits for itself`() throws {
+        @Test func `a thread that waits for its own lock is reported as a deadlock with itself`() throws {
             let mutex = RawMutex()
             let line = try line {
                 mutex.lock()
@@ -145,14 +145,14 @@ extension MonitorTests {
             #expect(line.string("message").contains("in a deadlock with itself"), "\(line.string("message"))")
         }
 
-        /// The loop has no part in it, but waits for one who has.
-        @Test func `a lock of a deadlock of others`() throws {
+        /// The loop is not part of the deadlock, but waits for a thread that is.
+        @Test func `waiting for a lock of deadlocked threads is reported as a deadlock`() throws {
             let (first, second) = (RawMutex(), RawMutex())
             // Never released: the two threads are left behind.
             let (one, two) = (
                 Holder(of: first, milliseconds: 0, thenOf: second), Holder(of: second, milliseconds: 0, thenOf: first)
             )
-            // Each has its own by now.
+            // By now each holds its own lock.
             one.begin()
             two.begin()
             #expect(eventually { first.isWanted && second.isWanted })
@@ -162,16 +162,16 @@ extension MonitorTests {
             #expect(Set(line.objects("lock_cycle").compactMap { $0["thread_id"] as? Int }) == [Int(one.tid), Int(two.tid)])
         }
 
-        @Test func `a callback that computes has the cause cpu`() throws {
+        @Test func `a computing callback has the cause cpu`() throws {
             let line = try line { computeForTheTest(milliseconds: 400) }
             #expect(line.number("cpu_ms") >= 380, "\(line.text)")
-            // It may have had to wait for a processor for even longer.
+            // It may have waited for a processor even longer.
             let cause = line.number("cpu_ms") >= line.number("run_delay_ms") ? "cpu" : "runqueue"
             #expect(line.string("cause") == cause && line.string("lock_kind").isEmpty, "\(line.text)")
             #expect(line.string("culprit").contains("computeForTheTest"))
         }
 
-        @Test func `a callback that sleeps has the cause syscall`() throws {
+        @Test func `a sleeping callback has the cause syscall`() throws {
             let line = try line { blockForTheTest(milliseconds: 400) }
             #expect(line.string("cause") == "syscall", "\(line.text)")
             #expect(["clock_nanosleep", "nanosleep"].contains(line.string("syscall")))
@@ -179,7 +179,7 @@ extension MonitorTests {
             #expect(line.integer("samples") == line.integer("samples_matched"))
         }
 
-        @Test func `reading from a pipe`() throws {
+        @Test func `reading from a pipe has the cause syscall`() throws {
             var ends: [Int32] = [0, 0]
             #expect(pipe(&ends) == 0)
             let (end, begin) = (ends[0], ends[1])
@@ -199,7 +199,7 @@ extension MonitorTests {
         }
 
         @Test(arguments: [(450, 100, "lock"), (130, 500, "cpu")])
-        func `a lock and then computing`(locked: Int, computing: Int, cause: String) throws {
+        func `the longer of a lock wait and a computation is the cause`(locked: Int, computing: Int, cause: String) throws {
             let mutex = RawMutex()
             let holder = Holder(of: mutex, milliseconds: locked)
             let line = try line {
@@ -208,14 +208,14 @@ extension MonitorTests {
                 computeForTheTest(milliseconds: computing)
             }
             #expect(line.number("cpu_ms") >= Double(computing) * 0.9, "\(line.text)")
-            // Who held it is said in either case, if it was seen: it may have been over before the first look.
+            // The owner is reported in either case, if it was seen: the wait may have ended before the first sample.
             if line.number("run_delay_ms") < 50 { #expect(line.string("cause") == cause, "\(line.text)") }
             if cause == "lock" {
                 #expect(line.object("lock_owner")["thread_name"] as? String == "holder", "\(line.text)")
             }
         }
 
-        @Test func `sync onto a busy queue`() throws {
+        @Test func `sync onto a busy queue is reported with the thread that runs the queue`() throws {
             let queue = DispatchQueue(label: "busy")
             let (running, begun) = (Atomically(), DispatchSemaphore(value: 0))
             queue.async {
@@ -232,14 +232,14 @@ extension MonitorTests {
             #expect(line.object("lock_owner")["thread_id"] as? Int == Int(running.value), "\(line.text)")
         }
 
-        @Test func `a semaphore has no owner`() throws {
+        @Test func `waiting for a semaphore is reported without an owner`() throws {
             let line = try line { _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(400)) }
             #expect(line.string("cause") == "lock" && line.string("lock_kind") == "semaphore", "\(line.text)")
             #expect(line.object("lock_owner").isEmpty)
             #expect(line.string("message").contains(/, waiting in .+ for a semaphore/), "\(line.string("message"))")
         }
 
-        @Test func `the end of a thread`() throws {
+        @Test func `joining a thread is reported with that thread as owner`() throws {
             let mutex = RawMutex()
             let holder = Holder(of: mutex, milliseconds: 400)
             let line = try line {
@@ -258,7 +258,7 @@ extension MonitorTests {
             let mutex = RawMutex()
             let holder = Holder(of: mutex, milliseconds: 200)
             let injected = Injected(on: watched.thread) { lockForTheTest(mutex) }
-            // Held until the hang was reported, however late that is.
+            // Held until the hang is reported, however late that is.
             #expect(eventually { watched.sink.records.count == 1 })
             holder.begin()
             #expect(eventually { injected.isOver && watched.sink.records.count == 2 })

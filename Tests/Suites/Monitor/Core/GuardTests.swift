@@ -5,14 +5,14 @@ import TestSupport
 import Testing
 
 extension MonitorTests {
-    /// What is kept from becoming a stall, on real loops.
+    /// What must not be reported as a stall, on real loops.
     @Suite struct GuardTests {
-        /// Whether nothing before that time is in the record, which is in whole microseconds.
+        /// Whether the record begins no earlier than that time; the record is in whole microseconds.
         private func begins(_ line: Line, notBefore nanoseconds: UInt64) -> Bool {
             line.number("mono_us") >= Double(nanoseconds / 1000)
         }
 
-        @Test func `an expected block is no stall and what follows is one`() throws {
+        @Test func `an expected block is not a stall, but the block after it is one`() throws {
             let watched = try Watched()
             defer { watched.end() }
             let expected = Atomic<UInt64>(0)
@@ -30,13 +30,13 @@ extension MonitorTests {
             #expect(injected.ratio(line.number("duration_ms")) < 1)
         }
 
-        @Test func `while it is paused nothing counts and afterwards only what is new`() throws {
+        @Test func `nothing counts during a pause, and afterwards only the time since it`() throws {
             let watched = try Watched()
             defer { watched.end() }
             watched.monitor.pause(watched.thread.loop)
             watched.stall(milliseconds: 400)
             #expect(watched.monitor.statistics.stalls == 0)
-            // Paused and resumed in the midst of a stall: what lies before is not in the record.
+            // Paused and resumed during a stall: the time before is not in the record.
             watched.monitor.pause()
             let end = DispatchSemaphore(value: 0)
             let injected = Injected(on: watched.thread) { blockForTheTest(until: end) }
@@ -53,8 +53,8 @@ extension MonitorTests {
             #expect(line.phase == "end")
         }
 
-        /// More than the loop's own memory of them holds.
-        @Test func `stalls in a pause are not counted as lost after it`() throws {
+        /// More stalls than the loop's own history holds.
+        @Test func `stalls during a pause are not counted as lost afterwards`() throws {
             let watched = try Watched()
             defer { watched.end() }
             watched.monitor.pause(watched.thread.loop)
@@ -66,8 +66,8 @@ extension MonitorTests {
             #expect(statistics.stalls == 1 && statistics.dropped == 0, "\(statistics)")
         }
 
-        /// The loop goes on to record what only the earlier watch had asked for.
-        @Test func `what only a watch with a lower threshold would count is no lost stall`() throws {
+        /// The loop continues to record what only the earlier watch had requested.
+        @Test func `a stall that only an ended watch with a lower threshold would report is not lost`() throws {
             let watched = try Watched()
             defer { watched.end() }
             watched.monitor.unwatch(watched.thread.loop)
@@ -90,7 +90,7 @@ extension MonitorTests {
             #expect(watched.monitor.statistics.dropped == before.dropped)
         }
 
-        @Test func `a pause in a stall abandons it`() throws {
+        @Test func `a pause during a stall abandons the stall`() throws {
             let watched = try Watched()
             defer { watched.end() }
             let end = DispatchSemaphore(value: 0)
@@ -107,7 +107,7 @@ extension MonitorTests {
             #expect(eventually { watched.sink.records.count == 2 })
         }
 
-        @Test func `in the grace nothing counts and a hang that outlives it is found`() throws {
+        @Test func `nothing counts in the startup grace, but a hang that outlasts it is found`() throws {
             var configuration = MonitorTests.configuration
             configuration.startupGrace = .milliseconds(700)
             let graceAtLeast = MonotonicTime.now.nanoseconds + 700_000_000
@@ -124,7 +124,7 @@ extension MonitorTests {
             #expect(line.number("duration_ms") * 1e6 <= Double(seen - graceAtLeast), "\(line.text)")
         }
 
-        @Test func `a loop has rules of its own`() throws {
+        @Test func `each loop follows its own rules`() throws {
             let watched = try Watched(name: "quick")
             defer { watched.end() }
             let slow = try KeepAliveThread(name: "slow")
@@ -146,7 +146,7 @@ extension MonitorTests {
             #expect(watched.sink.records.last?.number("threshold_ms") == 900)
         }
 
-        @Test func `what blocks in a nested run is found and the run itself is not`() throws {
+        @Test func `a block within a nested run is reported, the nested run is not`() throws {
             let watched = try Watched()
             defer { watched.end() }
             let loop = watched.thread.loop

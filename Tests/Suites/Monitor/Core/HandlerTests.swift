@@ -36,7 +36,7 @@ extension MonitorTests {
             return record
         }
 
-        @Test func `stalls are delivered one at a time and in order`() throws {
+        @Test func `a handler receives stalls one at a time and in order`() throws {
             let watched = try Watched()
             defer { watched.end() }
             let (collected, overlap) = (CollectedRecords(), Overlap())
@@ -57,7 +57,7 @@ extension MonitorTests {
             )
         }
 
-        @Test func `records that wait for a stuck queue are bounded`() {
+        @Test func `the number of records that wait for a stuck queue is bounded`() {
             let queue = DispatchQueue(label: "stuck")
             queue.suspend()
             let collected = CollectedRecords()
@@ -71,7 +71,7 @@ extension MonitorTests {
             #expect(eventually { collected.records.last?.sequence == 7777 })
         }
 
-        @Test func `a cancelled handler gets nothing more and lets go`() {
+        @Test func `a cancelled handler receives nothing more and releases its captures`() {
             let queue = DispatchQueue(label: "stuck")
             queue.suspend()
             weak var released: CollectedRecords?
@@ -91,7 +91,7 @@ extension MonitorTests {
             #expect(handler.missed == 0)
         }
 
-        @Test func `handlers that come and go leave nothing`() throws {
+        @Test func `a cancelled handler is released`() throws {
             let monitor = StallMonitor()
             weak var first: StallHandler?
             do { first = monitor.onStall(queue: .main) { _ in } }
@@ -102,7 +102,7 @@ extension MonitorTests {
             second.cancel()
         }
 
-        @Test func `every handler gets every stall`() throws {
+        @Test func `every handler receives every stall`() throws {
             let watched = try Watched()
             defer { watched.end() }
             let (one, two, gone) = (CollectedRecords(), CollectedRecords(), CollectedRecords())

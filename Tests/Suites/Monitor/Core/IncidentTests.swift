@@ -4,12 +4,12 @@ import Testing
 
 @testable import LagMonitor
 
-/// Stalls that one thread or one lock causes at the same time share an id.
+/// Stalls that one thread or one lock causes at the same time share an incident ID.
 @Suite struct IncidentTests {
     private var tracker = IncidentTracker()
 
     /// - Parameters:
-    ///   - milliseconds: from when to when.
+    ///  - milliseconds: the beginning and the end.
     ///   - lock: its address and the threads that hold it, each waiting for the next.
     private static func stall(
         _ thread: Int32,
@@ -36,13 +36,13 @@ import Testing
         return record
     }
 
-    @Test mutating func `those who wait for one lock are one incident`() {
+    @Test mutating func `all threads that wait for one lock share an incident`() {
         let stalls = (1...4).map { Self.stall($0, 0..<300, lock: (0x1000, [9])) }
         let incidents = stalls.map { tracker.incident(of: $0) }
         #expect(incidents == Array(repeating: stalls[0].id, count: 4))
     }
 
-    @Test mutating func `a lock without a known owner joins its waiters`() {
+    @Test mutating func `a lock without a known owner puts its waiters into one incident`() {
         let first = Self.stall(1, 0..<300, lock: (0x1000, []))
         let second = Self.stall(2, 10..<320, lock: (0x1000, []))
         let other = Self.stall(3, 10..<320, lock: (0x2000, []))
@@ -51,8 +51,9 @@ import Testing
         #expect(tracker.incident(of: other) == other.id)
     }
 
-    /// The loop that sleeps with the lock may be reported first or last.
-    @Test(arguments: [true, false]) mutating func `the one who holds the lock belongs to it`(isFirst: Bool) {
+    /// The loop that sleeps while it holds the lock may be reported first or last.
+    @Test(arguments: [true, false])
+    mutating func `the stall of the thread that holds the lock joins its waiters in one incident`(isFirst: Bool) {
         let holder = Self.stall(9, 0..<300)
         let waiting = Self.stall(1, 5..<300, lock: (0x1000, [9]))
         let stalls = isFirst ? [holder, waiting] : [waiting, holder]
@@ -60,28 +61,28 @@ import Testing
         #expect(incidents == [stalls[0].id, stalls[0].id])
     }
 
-    @Test mutating func `a chain of locks is one incident`() {
+    @Test mutating func `the waiters of a chain of locks share an incident`() {
         let far = Self.stall(1, 0..<300, lock: (0x1000, [2, 3]))
         let near = Self.stall(2, 0..<300, lock: (0x2000, [3]))
         #expect(tracker.incident(of: far) == far.id)
         #expect(tracker.incident(of: near) == far.id)
     }
 
-    @Test mutating func `a stall by itself names no incident`() {
+    @Test mutating func `a stall on its own has no incident ID`() {
         #expect(tracker.incident(of: Self.stall(1, 0..<300)) == nil)
         #expect(tracker.incident(of: Self.stall(1, 300..<600)) == nil, "one after the other is not at the same time")
         #expect(tracker.incident(of: Self.stall(2, 0..<300)) == nil)
     }
 
-    @Test mutating func `the same lock later is another incident`() {
+    @Test mutating func `waiting for the same lock later is another incident`() {
         let now = Self.stall(1, 0..<300, lock: (0x1000, [9]))
         let later = Self.stall(2, 300..<700, lock: (0x1000, [9]))
         #expect(tracker.incident(of: now) == now.id)
         #expect(tracker.incident(of: later) == later.id)
     }
 
-    /// Its owner may be known at one time and not at another.
-    @Test mutating func `begin and end of a stall have the same incident`() {
+    /// Its owner may be known in one line and not in the other.
+    @Test mutating func `the begin and end lines of a stall have the same incident`() {
         let first = Self.stall(1, 0..<300, lock: (0x1000, [9]))
         var begin = Self.stall(2, 0..<200, lock: (0x2000, [9]))
         begin.phase = .begin
@@ -91,7 +92,7 @@ import Testing
         #expect(tracker.incident(of: end) == first.id)
     }
 
-    @Test mutating func `a hang is one incident for as long as it lasts`() {
+    @Test mutating func `a hang is one incident for its whole duration`() {
         var begin = Self.stall(9, 0..<200)
         begin.phase = .begin
         let waiting = Self.stall(1, 3000..<3500, lock: (0x1000, [9]))
@@ -99,11 +100,11 @@ import Testing
         #expect(tracker.incident(of: waiting) == begin.id)
         var end = Self.stall(9, 0..<5000)
         end.id = begin.id
-        #expect(tracker.incident(of: end) == nil, "it is the first of them")
-        #expect(tracker.incident(of: Self.stall(9, 6000..<6500)) == nil, "and over")
+        #expect(tracker.incident(of: end) == nil, "it is the first stall of the incident")
+        #expect(tracker.incident(of: Self.stall(9, 6000..<6500)) == nil, "the incident is over")
     }
 
-    @Test mutating func `threads that are not known and locks that are not waited for join nobody`() {
+    @Test mutating func `unknown threads and locks that are not waited for join no incident`() {
         #expect(tracker.incident(of: Self.stall(0, 0..<300)) == nil)
         #expect(tracker.incident(of: Self.stall(0, 0..<300)) == nil)
         var computing = Self.stall(1, 0..<300, lock: (0x1000, [9]))
@@ -112,7 +113,7 @@ import Testing
         #expect(tracker.incident(of: Self.stall(9, 0..<300)) == nil)
     }
 
-    @Test mutating func `what is kept is bounded`() {
+    @Test mutating func `the number of tracked incidents is bounded`() {
         for thread in 1...Int32(IncidentTracker.limit * 4) {
             let start = UInt64(thread) * 1000
             _ = tracker.incident(of: Self.stall(thread, start..<start + 300, lock: (UInt64(thread) << 12, [])))
@@ -120,7 +121,7 @@ import Testing
         #expect(tracker.count <= IncidentTracker.limit)
     }
 
-    @Test mutating func `an incident that goes on for ever keeps no stall that is over`() {
+    @Test mutating func `an endless incident keeps no stall that is over`() {
         for start in UInt64(0)..<1000 {
             _ = tracker.incident(of: Self.stall(1, start * 100..<start * 100 + 200, lock: (0x1000, [9])))
         }

@@ -7,10 +7,10 @@ import Testing
 
 extension MonitorTests {
     @Suite struct LifeTests {
-        /// A joined thread is listed a moment longer, until the kernel has cleared it away.
+        /// A joined thread is listed a moment longer, until the kernel has removed it.
         private var engineEnds: Bool { eventually(seconds: 5) { !engineRuns } }
 
-        @Test func `a start that fails forgets nothing that was to be watched`() throws {
+        @Test func `a failed start keeps the loops that were registered to be watched`() throws {
             let monitor = StallMonitor()
             let queue = PingedQueue(.main)
             try monitor.watchFromStart(queue, rules: StallRules())
@@ -21,7 +21,7 @@ extension MonitorTests {
             monitor.stop()
         }
 
-        @Test func `start and stop are idempotent and a start after a stop works`() throws {
+        @Test func `start and stop are idempotent, and the monitor can be started again`() throws {
             let watched = try Watched()
             defer { watched.end() }
             let monitor = watched.monitor
@@ -68,7 +68,7 @@ extension MonitorTests {
             try pipe.fileHandleForWriting.close()
             let read = try pipe.fileHandleForReading.readToEnd() ?? Data()
             #expect(String(decoding: read, as: UTF8.self).split(separator: "\n").count == 2)
-            // Its descriptor is gone now: a start says so instead of losing lines.
+            // Its descriptor is closed now: a start reports this instead of losing lines.
             let error = #expect(throws: StallMonitorError.self) { try monitor.start() }
             guard case .sinkUnavailable(let reason)? = error else {
                 Issue.record("\(String(describing: error))")
@@ -80,7 +80,7 @@ extension MonitorTests {
             thread.join()
         }
 
-        @Test func `stopping in a stall abandons it`() throws {
+        @Test func `stopping during a stall abandons the stall`() throws {
             let watched = try Watched()
             let end = DispatchSemaphore(value: 0)
             let injected = Injected(on: watched.thread) { blockForTheTest(until: end) }
@@ -99,7 +99,7 @@ extension MonitorTests {
             watched.end()
         }
 
-        @Test func `a sink may ask the monitor while it stops`() throws {
+        @Test func `a sink may query the monitor while the monitor stops`() throws {
             let sink = AskingSink()
             let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [sink])
             sink.monitor.withLock { $0 = monitor }
@@ -119,7 +119,7 @@ extension MonitorTests {
             thread.join()
         }
 
-        @Test func `a stop that the reporter hangs in leaves the counts`() throws {
+        @Test func `the counts remain after a stop during which the reporter hangs`() throws {
             let sink = HangingSink()
             let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [sink])
             let thread = try KeepAliveThread(name: "worker")
@@ -136,8 +136,8 @@ extension MonitorTests {
             thread.join()
         }
 
-        /// The lines all fail at the moment at which waiting ends. The other monitor keeps the threads: they are not joined.
-        @Test func `what a sink gives up at the stop is counted`() throws {
+        /// All lines fail at the moment at which the wait ends. The other monitor keeps the threads running: they are not joined.
+        @Test func `lines that a sink gives up at the stop are counted as dropped`() throws {
             let stalls: UInt64 = 5
             let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [WaitingSink()])
             let other = StallMonitor(configuration: MonitorTests.configuration)
@@ -156,7 +156,7 @@ extension MonitorTests {
             thread.join()
         }
 
-        @Test func `a stall that is over at the stop is not abandoned`() throws {
+        @Test func `a stall that ended before the stop is not abandoned`() throws {
             for _ in 0..<5 {
                 let watched = try Watched()
                 watched.stall(milliseconds: 200)
@@ -165,7 +165,7 @@ extension MonitorTests {
             }
         }
 
-        @Test func `an unwatched loop is left alone`() throws {
+        @Test func `an unwatched loop is no longer reported`() throws {
             let watched = try Watched()
             defer { watched.end() }
             let end = DispatchSemaphore(value: 0)
@@ -181,7 +181,7 @@ extension MonitorTests {
             #expect(watched.monitor.statistics.stalls == 1)
         }
 
-        @Test func `a loop unwatched and watched again is watched`() throws {
+        @Test func `a loop that is unwatched and watched again is reported`() throws {
             let watched = try Watched()
             defer { watched.end() }
             for _ in 0..<100 {
@@ -193,7 +193,7 @@ extension MonitorTests {
         }
 
         @Test(arguments: [false, true])
-        func `a loop whose thread ends is let go`(inAStall: Bool) throws {
+        func `a loop whose thread exits is released`(inAStall: Bool) throws {
             let sink = MemorySink()
             let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [sink])
             try monitor.start()
@@ -236,7 +236,7 @@ extension MonitorTests {
             #expect(watched.sink.records.first?.number("threshold_ms") == 120)
             #expect(shared.records.first?.thresholdNanoseconds == 150_000_000)
             #expect(patient.lines.isEmpty && second.statistics.withoutPauses == StallMonitorStatistics())
-            // One of them stops: the others go on.
+            // One of them stops: the others continue.
             second.stop()
             #expect(engineRuns)
             watched.monitor.stop()
@@ -248,7 +248,7 @@ extension MonitorTests {
             #expect(engineEnds)
         }
 
-        @Test func `a monitor that is released stops`() throws {
+        @Test func `a released monitor stops`() throws {
             let thread = try KeepAliveThread(name: "worker")
             try { () throws -> Void in
                 let monitor = StallMonitor()
@@ -261,7 +261,7 @@ extension MonitorTests {
             thread.join()
         }
 
-        @Test func `a monitor released in its own handler stops`() throws {
+        @Test func `a monitor that is released in its own handler stops`() throws {
             let thread = try KeepAliveThread(name: "worker")
             try { () throws -> Void in
                 let monitor = StallMonitor(configuration: MonitorTests.configuration)

@@ -1,7 +1,7 @@
 import Foundation
 import LagMonitor
 
-/// A JSON line, as a reader sees it.
+/// A JSON line as a reader parses it.
 struct Line {
     let text: String
     private let fields: [String: Any]
@@ -19,7 +19,7 @@ struct Line {
     func objects(_ key: String) -> [[String: Any]] { fields[key] as? [[String: Any]] ?? [] }
     var phase: String { string("phase") }
     var symbols: [String] { ((fields["frames"] as? [[String: Any]]) ?? []).compactMap { $0["symbol"] as? String } }
-    /// The symbols of the frames that are the program's own (`in_app`), or that are not.
+    /// The symbols of the frames that are the program's own (`in_app`), or those that are not.
     func symbols(inApp: Bool) -> [String] {
         ((fields["frames"] as? [[String: Any]]) ?? []).filter { $0["in_app"] as? Bool == inApp }.compactMap {
             $0["symbol"] as? String

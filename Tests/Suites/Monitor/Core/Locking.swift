@@ -4,7 +4,7 @@ import Glibc
 import LagMonitor
 import Synchronization
 
-// Unchecked: a mutex is made to be shared. Never freed.
+// Unchecked: a mutex is designed to be shared. Never freed.
 final class RawMutex: @unchecked Sendable {
     let raw = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
@@ -18,7 +18,7 @@ final class RawMutex: @unchecked Sendable {
 
     func lock() { pthread_mutex_lock(raw) }
     func unlock() { pthread_mutex_unlock(raw) }
-    /// Unlocks it in its owner's place, which glibc does not check: what ends a deadlock.
+    /// Unlocks it in place of its owner, which glibc does not check: this ends a deadlock.
     func unlock(afterMilliseconds milliseconds: Int) {
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { self.unlock() }
     }
@@ -26,7 +26,7 @@ final class RawMutex: @unchecked Sendable {
     var isWanted: Bool { raw.pointee.__data.__lock == 2 }
 }
 
-// Unchecked: a lock is made to be shared. Never freed.
+// Unchecked: a lock is designed to be shared. Never freed.
 final class RawReadWriteLock: @unchecked Sendable {
     let raw = UnsafeMutablePointer<pthread_rwlock_t>.allocate(capacity: 1)
 
@@ -40,7 +40,7 @@ final class RawReadWriteLock: @unchecked Sendable {
     pthread_rwlock_unlock(lock.raw)
 }
 
-/// A stream that goes nowhere.
+/// A stream to /dev/null.
 // Unchecked: a FILE is made to be shared. Never closed.
 final class RawStream: @unchecked Sendable {
     private let raw = fopen("/dev/null", "w")!  // it is there
@@ -59,7 +59,7 @@ final class RawStream: @unchecked Sendable {
     pthread_mutex_unlock(mutex.raw)
 }
 
-/// - Returns: false when it gave up.
+/// - Returns: false if it timed out.
 @inline(never) func timedLockForTheTest(_ mutex: RawMutex, milliseconds: Int) -> Bool {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
@@ -70,14 +70,14 @@ final class RawStream: @unchecked Sendable {
     return result == 0
 }
 
-/// Uses so much time of a processor, however long that takes.
+/// Uses that much processor time, however long that takes.
 @inline(never) func computeForTheTest(milliseconds: Int) {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
     let end = time.tv_sec * 1000 + time.tv_nsec / 1_000_000 + milliseconds
     var number: UInt64 = 1
     repeat {
-        // To read this clock is a system call, and must not be what it is seen doing.
+        // Reading this clock is a system call, which must not be what the sample finds.
         for _ in 0..<20_000 { number = number &* 6_364_136_223_846_793_005 &+ 1 }
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
     } while time.tv_sec * 1000 + time.tv_nsec / 1_000_000 < end || number == 0
@@ -90,7 +90,7 @@ final class RawStream: @unchecked Sendable {
 
 func gettid() -> Int32 { ThreadIdentity.current.tid }
 
-/// A thread's number, given by one thread to another.
+/// A thread's number, passed from one thread to another.
 final class Atomically: Sendable {
     private let number = Atomic<Int32>(0)
 
@@ -98,8 +98,8 @@ final class Atomically: Sendable {
     func set(_ value: Int32) { number.store(value, ordering: .releasing) }
 }
 
-/// A thread that has taken a mutex by the time it is made, and holds it until ``begin()`` and so long after it: what a test prepares in
-/// between may take its time.
+/// A thread that holds a mutex from its creation until ``begin()`` and that long after it: what a test prepares in between may
+/// take its time.
 final class Holder: Sendable {
     private final class Start: Sendable {
         let body: @Sendable () -> Void
@@ -112,7 +112,7 @@ final class Holder: Sendable {
 
     var tid: Int32 { running.value }
 
-    /// - Parameter other: wanted before the first is let go.
+    /// - Parameter other: locked before the first one is released.
     convenience init(of mutex: RawMutex, milliseconds: Int, thenOf other: RawMutex? = nil) {
         self.init(
             milliseconds: milliseconds,
@@ -150,7 +150,7 @@ final class Holder: Sendable {
         while running.value == 0 { usleep(500) }
     }
 
-    /// The time runs from now on.
+    /// The time starts now.
     func begin() { beginning.signal() }
     func join() { pthread_join(thread, nil) }
 }

@@ -9,8 +9,8 @@ import Testing
 @testable import LagMonitor
 
 @Suite struct MonitorCoreTests {
-    /// No record comes after the loss, so nothing but the end can report it.
-    @Test func `records dropped last are reported at the end`() throws {
+    /// No record follows the loss, so only the close can report it.
+    @Test func `records dropped last are reported at the close`() throws {
         let sink = MemorySink(name: "memory")
         let core = MonitorCore(configuration: StallMonitorConfiguration(), sinks: [sink])
         try core.open()
@@ -23,8 +23,8 @@ import Testing
         #expect(core.statistics(of: core.absorbed).dropped == 3, "and counted once")
     }
 
-    /// A sink that understands one format gets that one, whatever the others get.
-    @Test func `a sinks own format is stronger than the monitors`() throws {
+    /// A sink that understands one format gets that one, whichever format the others get.
+    @Test func `the format of a sink overrides the format of the monitor`() throws {
         var configuration = StallMonitorConfiguration()
         configuration.format = .ecs
         let (plain, own) = (MemorySink(), MemorySink())
@@ -36,8 +36,8 @@ import Testing
         #expect(own.lines.first?.hasPrefix(#"{"resourceLogs":"#) == true)
     }
 
-    /// Known only when the sinks are closed.
-    @Test func `what a sink gives up at its end is in the statistics`() throws {
+    /// Known only after the sinks are closed.
+    @Test func `lines that a sink gives up at its close are in the statistics`() throws {
         let sink = AbandoningSink()
         let core = MonitorCore(configuration: StallMonitorConfiguration(), sinks: [sink])
         try core.open()
@@ -47,8 +47,8 @@ import Testing
 }
 
 extension MonitorCoreTests {
-    /// Of two that a queue has taken one arrives, one is lost: no record is both.
-    @Test func `what a queue loses is dropped and not reported`() throws {
+    /// Of two records in a queue, one arrives and one is lost: no record counts as both.
+    @Test func `a record that a queue loses counts as dropped and not as reported`() throws {
         let sink = QueueingSink()
         let core = MonitorCore(configuration: StallMonitorConfiguration(), sinks: [sink])
         try core.open()
@@ -88,7 +88,7 @@ extension MonitorCoreTests {
     }
 }
 
-/// Takes lines, and says of each later what became of it.
+/// Takes lines, and reports later what became of each.
 private final class QueueingSink: RecordSink {
     let name = "queue"
     private let state = Mutex((waiting: 0, lost: UInt64(0)))
@@ -116,7 +116,7 @@ private final class QueueingSink: RecordSink {
     var unsettledLines: Int { state.withLock { $0.waiting } }
 }
 
-/// Takes everything and brings nothing anywhere.
+/// Takes all lines and delivers none.
 private final class AbandoningSink: RecordSink {
     let name = "giving up"
     private let closed = Atomic(false)
@@ -141,8 +141,8 @@ extension MonitorTests {
             #expect(line.string("event") == "dropped" && line.integer("dropped") == 1)
         }
 
-        /// The reporter hangs; the loop works on, and what there is no room for is counted.
-        @Test func `a sink that hangs is not felt by the loop`() throws {
+        /// The reporter hangs; the loop continues, and stalls that find no free episode are counted.
+        @Test func `a hanging sink does not delay the loop`() throws {
             let sink = HangingSink()
             let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [sink])
             let thread = try KeepAliveThread(name: "worker")

@@ -2,16 +2,16 @@ import LagMonitor
 import TestSupport
 import Testing
 
-/// Everything that starts a monitor: one at a time, because the engine is one for the process.
+/// All tests that start a monitor: one at a time, because the process has only one engine.
 @Suite(.serialized) struct MonitorTests {
-    /// 40 ms × 3: well above what a busy machine does to an idle loop.
+    /// 40 ms × 3: well above the delays of an idle loop on a busy machine.
     static var configuration: StallMonitorConfiguration {
         var configuration = StallMonitorConfiguration()
         configuration.rules.callout = .init(interval: .milliseconds(40))
         return configuration
     }
 
-    /// A started monitor on a loop of its own, with lines in memory.
+    /// A started monitor on its own loop, with lines in memory.
     struct Watched {
         let sink = MemorySink()
         let monitor: StallMonitor

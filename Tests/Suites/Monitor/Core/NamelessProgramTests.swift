@@ -26,17 +26,17 @@ struct NamelessProgramTests {
         return try #require(culprit).confidence
     }
 
-    /// What is nearest to the leaf is mostly the C library's there.
-    @Test func `a static program that names nothing gives no sure culprit`() throws {
+    /// The frame nearest to the leaf is mostly in the C library there.
+    @Test func `a static program without symbols has no certain culprit`() throws {
         let own = [frame("app", 0x1000), frame("app", 0x2000), frame("app", 0x3000)]
         #expect(try confidence(own) < 0.25)
         #expect(try confidence([frame("app", 0x1000), frame("[vdso]", 0x10, "__vdso_time", inApp: false)] + own) < 0.25)
-        // The start of any other program's stack is in its C library, and what is in the program's file is mostly its own.
+        // In any other program the stack starts in the C library, and code in the program's file is mostly its own.
         let start = frame("libc.so.6", 0x4000, "__libc_start_main", inApp: false)
         #expect(try confidence(own + [start]) > 0.4)
-        // Where that is has not been seen.
+        // The outermost frames were not seen.
         #expect(try confidence(own, isWhole: false) > 0.35)
-        // One with names, where what was inlined would have been said only with lines.
+        // A program with symbols, in which only lines would have shown inlined functions.
         #expect(try confidence([frame("app", 0x1000, "work")] + own) > 0.85)
     }
 }

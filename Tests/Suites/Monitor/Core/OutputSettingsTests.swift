@@ -35,14 +35,14 @@ import Testing
         ("udp:h:1", "unknown destination \"udp:\" (a file of that name is file:udp:h:1)"),
         ("http://h", "unknown destination \"http:\" (a file of that name is file:http://h)"),
     ])
-    func `a text that names no rule is refused`(text: String, wrong: String) {
+    func `an invalid destination is refused with the reason`(text: String, wrong: String) {
         #expect(SettingKey.output.validationError(for: .string(text)) == wrong)
         let error = #expect(throws: StallMonitorError.self) { try OutputSettings(text) }
         let allowed = "a path or file:PATH, - or stdout, journald or journald:SOCKET, unix:SOCKET, tcp:HOST:PORT, otlp:URL"
         #expect(error?.description == "output.path is \(wrong), allowed is \(allowed)")
     }
 
-    @Test func `sizes make a rotation`() throws {
+    @Test func `size settings configure a rotation`() throws {
         let path = JSONValue.string("/x")
         func settings(_ values: [String: JSONValue]) -> OutputSettings? { OutputSettings(SettingsReader(values)) }
         #expect(settings([:]) == nil)
@@ -64,13 +64,13 @@ import Testing
         #expect(error?.reason == .cannotOpen && error?.code == 22)
     }
 
-    @Test func `a stream is kept in the folder of the settings`() throws {
+    @Test func `the spool settings apply to a stream, not to a file`() throws {
         let reader = SettingsReader([
             "output.path": .string("tcp:127.0.0.1:9"), "output.spool_path": .string("/s"), "output.spool_max_bytes": .int(70_000),
         ])
         var settings = try #require(OutputSettings(reader))
         #expect(settings.spool == SpoolSettings(folder: "/s", maxBytes: 70_000))
-        // What a weaker source says of streams does not hold for a file.
+        // A lower-priority source's settings for streams do not apply to a file.
         settings = try #require(
             OutputSettings(SettingsReader(["output.path": .string("x"), "output.spool_path": .string("/s")]))
         )
@@ -89,7 +89,7 @@ import Testing
         (["PATH": "x", "SPOOL_PATH": "/s"], ["SPOOL_PATH: lines for x are not kept"]),
         (["PATH": "tcp:h:1", "SPOOL_MAX_BYTES": "100000"], ["SPOOL_MAX_BYTES: without output.spool_path no line is kept"]),
     ])
-    func `what would be ignored is refused`(variables: [String: String], wrong: [String]) {
+    func `a setting that would have no effect is refused`(variables: [String: String], wrong: [String]) {
         var errors: [String] = []
         let variables = Dictionary(uniqueKeysWithValues: variables.map { ("LAGMONITOR_OUTPUT_\($0)", $1) })
         #expect(EnvironmentActivation().start(variables, []) { errors.append($0) } == nil)
@@ -105,15 +105,15 @@ import Testing
     }
 
     @Test(arguments: ["tcp:127.0.0.1:9", "unix:/run/x", "journald", "journald:/run/j"])
-    func `a socket is refused without its product`(text: String) throws {
+    func `a socket is refused without the product that delivers to it`(text: String) throws {
         let settings = try OutputSettings(text)
         let error = #expect(throws: SinkError.self) { try settings.makeSink(delivery: nil) }
         #expect(error?.description == "cannot open \(text): it needs Delivery.enable() of the product LagMonitorDelivery")
     }
 
-    @Test func `a format is refused without its product`() throws {
+    @Test func `a format is refused without the product that provides it`() throws {
         var configuration = StallMonitorConfiguration()
-        // Other tests enable the product, in this process: a format that no product has.
+        // Other tests enable the product in this process: this is a format that no product has.
         configuration.format = RecordFormat("other", nil, RecordFormat.native.lateMark)
         let monitor = StallMonitor(configuration: configuration)
         let error = #expect(throws: StallMonitorError.self) { try monitor.start() }
@@ -123,14 +123,14 @@ import Testing
         )
     }
 
-    @Test func `a product that is enabled after the settings were read has their format`() throws {
+    @Test func `a format is available if its product is enabled after the settings were read`() throws {
         let read = try #require(RecordFormat(named: "ecs", from: nil))
         #expect(!read.isAvailable)
         Delivery.enable()
         #expect(read.current.isAvailable && read.current == .ecs)
     }
 
-    @Test func `an enabled product has what settings may name`() throws {
+    @Test func `an enabled product provides all formats and sinks that settings may name`() throws {
         Delivery.enable()
         #expect(RecordFormat.all.map(\.name) == RecordFormat.names)
         for name in RecordFormat.names {
@@ -141,8 +141,8 @@ import Testing
         #expect(try OutputSettings("tcp:127.0.0.1:9").makeSink() is StreamSink)
     }
 
-    /// The core has no HTTP.
-    @Test func `OTLP needs the program's help`() throws {
+    /// The core has no HTTP client.
+    @Test func `an OTLP destination needs a sink that the program provides`() throws {
         let settings = try OutputSettings("otlp:http://127.0.0.1:1")
         let error = #expect(throws: SinkError.self) { try settings.makeSink() }
         #expect(error?.description == "cannot open otlp:http://127.0.0.1:1: Operation not supported (errno 95)")
@@ -150,7 +150,7 @@ import Testing
         #expect(try settings.makeSink { _ in memory } === memory)
     }
 
-    @Test func `an environment cannot ask for it`() {
+    @Test func `the environment cannot choose an OTLP destination`() {
         var errors: [String] = []
         let variables = ["LAGMONITOR_OUTPUT_PATH": "otlp:http://127.0.0.1:1"]
         #expect(EnvironmentActivation().start(variables, []) { errors.append($0) } == nil)

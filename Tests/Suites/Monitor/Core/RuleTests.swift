@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension MonitorTests {
-    /// The rules beside the observer, each on a real loop.
+    /// The rules other than callout, each on a real loop.
     @Suite struct RuleTests {
         private func line(_ watched: Watched) throws -> Line {
             #expect(eventually { watched.sink.records.count == 1 })
@@ -12,7 +12,7 @@ extension MonitorTests {
             return try #require(watched.sink.records.first)
         }
 
-        /// Keeps the loop at it for so long, 2 ms at a time, without a rest.
+        /// Keeps the loop busy for that long, in blocks of 2 ms, without a rest.
         private func starve(_ thread: KeepAliveThread, milliseconds: Int) -> Injected {
             let loop = thread.loop
             return Injected(on: thread) { @Sendable in
@@ -26,7 +26,7 @@ extension MonitorTests {
             if MonotonicTime.now < end { loop.perform { link(loop, until: end) } }
         }
 
-        @Test func `many short callouts are starvation and no callout`() throws {
+        @Test func `many short callouts are starvation and not a callout stall`() throws {
             var configuration = MonitorTests.configuration
             configuration.rules.starvationThreshold = .milliseconds(400)
             let watched = try Watched(configuration)
@@ -39,7 +39,7 @@ extension MonitorTests {
             #expect(line.number("mono_us") * 1000 <= Double(injected.begin))
         }
 
-        @Test func `a loop that rests between is not starved`() throws {
+        @Test func `a loop that rests between callbacks is not starved`() throws {
             var configuration = MonitorTests.configuration
             configuration.rules.starvationThreshold = .milliseconds(200)
             let watched = try Watched(configuration)
@@ -65,7 +65,7 @@ extension MonitorTests {
             #expect(line.number("duration_max_ms").isNaN)
         }
 
-        @Test func `a queue is found by its unanswered ping`() throws {
+        @Test func `a stall of a queue is found by its unanswered ping`() throws {
             let watched = try Watched()
             defer { watched.end() }
             let queue = DispatchQueue(label: "work")
@@ -73,7 +73,7 @@ extension MonitorTests {
             rules.ping = .init(interval: .milliseconds(40))
             try watched.monitor.watch(PingedQueue(queue, named: "work"), rules: rules)
             #expect(eventually { threadNames().contains("lag-pings") })
-            // Some pings are answered first, so that there is a last answer.
+            // Some pings are answered first, so that a last answer exists.
             blockForTheTest(milliseconds: 400)
             let ranOn = Atomically()
             queue.async {
@@ -85,16 +85,16 @@ extension MonitorTests {
             #expect(line.integer("jobs_waiting") == 7, "\(line.text)")
             #expect(line.text.contains("\"pending\":true") && line.string("message").contains(" while 7 jobs waited"))
             #expect(line.string("kind") == "ping" && line.string("loop") == "work")
-            // The thread that happened to run it, and its stack.
+            // The thread that ran it, and its stack.
             #expect(line.string("capture") == "passive" && line.integer("thread_id") == Int(ranOn.value))
             #expect(line.string("cause") == "syscall" && line.string("culprit").hasPrefix("LagMonitorTests.blockForTheTest"))
-            // It began between the last answer and the ping that was not answered: in the middle, but no more than half an interval before.
+            // It began between the last answer and the unanswered ping: in the middle, but no more than half an interval before.
             let (least, most) = (line.number("duration_min_ms"), line.number("duration_max_ms"))
             #expect(abs(line.number("duration_ms") - (least + min(most - least, 40) / 2)) < 0.01, "\(line.text)")
             #expect(most >= 500 && least >= 120)
         }
 
-        @Test func `a ping while waiting wakes an idle loop and finds nothing`() throws {
+        @Test func `a ping while waiting wakes an idle loop and reports no stall`() throws {
             let watched = try Watched()
             defer { watched.end() }
             var rules = StallRules.empty
@@ -111,7 +111,7 @@ extension MonitorTests {
             #expect(watched.monitor.statistics.stalls == 0)
         }
 
-        @Test func `missed ticks are found and the rate is reported`() throws {
+        @Test func `missed ticks are reported, and the tick rate is available`() throws {
             var configuration = MonitorTests.configuration
             configuration.rules = .empty
             configuration.rules.frame = .init(rate: 100, missed: 20)
@@ -128,7 +128,7 @@ extension MonitorTests {
             #expect(eventually { watched.monitor.frameRate(of: watched.thread.loop) == nil })
         }
 
-        @Test func `the same function on top again and again is found`() throws {
+        @Test func `the same function on top of successive samples is reported`() throws {
             var configuration = MonitorTests.configuration
             configuration.rules = .empty
             configuration.rules.sampling = .init(interval: .milliseconds(20), samples: 5, functions: 2)
@@ -139,8 +139,8 @@ extension MonitorTests {
             let seen = MonotonicTime.now.nanoseconds
             let line = try line(watched)
             #expect(line.string("kind") == "sample" && line.names("blockForTheTest"), "\(line.symbols)")
-            // For certain from the first sample to the last, both of the callback; at most to the look that found the loop at rest, which
-            // may have read the clock a little before the loop's state.
+            // Certain from the first sample to the last, both in the callback; at most to the poll that found the loop at rest,
+            // which may have read the clock slightly before the loop's state.
             let (least, most) = (line.number("duration_min_ms") * 1e6, line.number("duration_max_ms") * 1e6)
             #expect(least >= 80_000_000, "\(line.text)")
             #expect(least <= Double(injected.end - injected.submitted), "\(injected.nanoseconds): \(line.text)")
@@ -148,7 +148,7 @@ extension MonitorTests {
             #expect((Double(injected.end) - 20_000_000...Double(seen)).contains(latest), "\(injected.end): \(line.text)")
         }
 
-        @Test func `what a loop cannot do is refused`() throws {
+        @Test func `a rule that a loop cannot support is refused`() throws {
             let watched = try Watched()
             defer { watched.end() }
             final class Silent: ObservableLoop {
@@ -169,7 +169,7 @@ extension MonitorTests {
                     #expect("\(error)".contains(rule), "\(error)")
                 }
             }
-            // With the default rules a queue would be watched and never found.
+            // With the default rules, a queue would be watched and no stall found.
             #expect(throws: StallMonitorError.self) { try watched.monitor.watch(PingedQueue(DispatchQueue(label: "silent"))) }
             #expect(throws: StallMonitorError.invalidConfiguration(key: "rules", value: "none", allowed: "at least one rule")) {
                 try watched.monitor.watch(Silent(), rules: .empty)

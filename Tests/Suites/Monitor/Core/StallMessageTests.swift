@@ -3,7 +3,7 @@ import Testing
 
 @testable import LagMonitor
 
-/// The line for people.
+/// The message for people.
 @Suite struct StallMessageTests {
     private func message(_ throttled: UInt64?, _ cause: StallRecord.Cause = .runqueue) -> String {
         var record = StallRecord(
@@ -25,7 +25,7 @@ import Testing
         return StallMessage(record).text
     }
 
-    @Test func `what a quota took is said where a processor was missing`() {
+    @Test func `time lost to a CPU quota is reported where a processor was missing`() {
         let begun = "main was stalled for 300 ms, ready to run but without a processor"
         #expect(message(280_400_000) == "\(begun) (up to 280 ms of it by the CPU quota of its control group) in Shop.compute")
         #expect(message(nil) == "\(begun) in Shop.compute")

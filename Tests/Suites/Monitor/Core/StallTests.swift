@@ -6,7 +6,7 @@ import Testing
 
 extension MonitorTests {
     @Suite struct StallTests {
-        @Test func `one stall is one end line`() throws {
+        @Test func `one stall is reported as one end line`() throws {
             let watched = try Watched(name: "one")
             defer { watched.end() }
             let injected = watched.stall()
@@ -21,13 +21,13 @@ extension MonitorTests {
             #expect(line.number("threshold_ms") == 120)
             #expect(line.string("capture") == "passive")
             #expect(line.names("blockForTheTest"), "\(line.symbols)")
-            // The stretch of work holds the callback: never shorter, and hardly longer.
+            // The stretch of work contains the callback: it is never shorter, and hardly longer.
             #expect(injected.fits(line.number("duration_ms"), restingAt: rest), "\(injected.nanoseconds): \(line.text)")
             #expect(line.number("mono_us") * 1000 <= Double(injected.begin))
             #expect(!eventually(seconds: 1) { watched.sink.records.count > 1 })
         }
 
-        @Test func `the program's own frames are distinguished from the run loop's`() throws {
+        @Test func `own frames of the program are distinguished from those of the run loop`() throws {
             let watched = try Watched()
             defer { watched.end() }
             watched.stall()
@@ -64,7 +64,7 @@ extension MonitorTests {
             #expect(watched.sink.lines.isEmpty)
         }
 
-        @Test func `two loops stall at once`() throws {
+        @Test func `two loops that stall at the same time are both reported`() throws {
             let watched = try Watched(name: "first")
             defer { watched.end() }
             let second = try KeepAliveThread(name: "second")
@@ -87,7 +87,7 @@ extension MonitorTests {
             #expect(first.string("id") != other.string("id"))
         }
 
-        @Test func `a hang makes a begin line and an end line`() throws {
+        @Test func `a hang is reported as a begin line and an end line`() throws {
             var configuration = MonitorTests.configuration
             configuration.hangAfter = .milliseconds(300)
             let watched = try Watched(configuration)
@@ -112,7 +112,7 @@ extension MonitorTests {
             #expect(statistics.stalls == 1 && statistics.reported == 2)
         }
 
-        @Test func `hang after zero reports every stall at detection`() throws {
+        @Test func `with a hang threshold of zero every stall is reported at detection`() throws {
             var configuration = MonitorTests.configuration
             configuration.hangAfter = .zero
             let watched = try Watched(configuration)
@@ -123,7 +123,7 @@ extension MonitorTests {
             #expect(watched.sink.records[0].number("duration_ms") >= 120)
         }
 
-        @Test func `after a reported stall the restoring preset only counts`() throws {
+        @Test func `after a reported stall the restoring preset only counts further stalls`() throws {
             var configuration = StallMonitorConfiguration.preset(.restoring)
             #expect(configuration.rules.callout?.threshold == .milliseconds(250) && configuration.restoreInterval == .seconds(5))
             configuration.rules.callout?.interval = .milliseconds(20)
@@ -131,14 +131,14 @@ extension MonitorTests {
             let watched = try Watched(configuration)
             defer { watched.end() }
             for _ in 0..<3 { watched.stall() }
-            // The record is made on another thread than the counts.
+            // The record is written on another thread than the counts.
             #expect(eventually { watched.monitor.statistics.suppressed == 2 && watched.sink.records.count == 1 })
             let statistics = watched.monitor.statistics
             #expect(statistics.stalls == 1 && statistics.reported == 1 && statistics.dropped == 0)
             #expect(watched.sink.records.count == 1)
         }
 
-        @Test func `a short restore interval lets the next stall through`() throws {
+        @Test func `after a short restore interval the next stall is reported`() throws {
             var configuration = MonitorTests.configuration
             configuration.restoreInterval = .milliseconds(1)
             let watched = try Watched(configuration)
@@ -150,14 +150,14 @@ extension MonitorTests {
             #expect(watched.monitor.statistics.suppressed == 0)
         }
 
-        @Test func `statistics add up`() throws {
+        @Test func `the statistics add up`() throws {
             let watched = try Watched()
             defer { watched.end() }
             for count in 1...3 {
                 watched.stall()
                 #expect(eventually { watched.monitor.statistics.reported == UInt64(count) })
             }
-            // The third is followed by a line that says so; it is not to meet the sink's failure.
+            // The third is followed by a recurrence line, which must be written before the sink fails.
             #expect(eventually { watched.sink.lines.count == 4 })
             watched.sink.fail(with: SinkError(.writeFailed, path: "memory", code: 28))
             watched.stall()

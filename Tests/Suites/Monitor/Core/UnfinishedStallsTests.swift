@@ -5,7 +5,7 @@ import Testing
 
 @testable import LagMonitor
 
-/// What is kept of a stall in progress for the case that the process dies in it.
+/// What is kept of a stall in progress in case the process dies during it.
 struct UnfinishedStallsTests {
     private static let second: UInt64 = 1_000_000_000
 
@@ -17,8 +17,8 @@ struct UnfinishedStallsTests {
         return String(decoding: bytes.prefix(count), as: UTF8.self)
     }
 
-    /// Its bounds were those of the report, and would be exceeded; what the thread used would not sum to it.
-    @Test func `a duration that goes on has no bounds and no shares`() throws {
+    /// The bounds are those of the report, and the final duration would exceed them; the usage would not sum to it.
+    @Test func `a stall left by a dead process has no duration bounds and no shares of its duration`() throws {
         let path = "/tmp/lagmonitor-unfinished-\(getpid())"
         defer { unlink(path) }
         var record = StallRecord(
@@ -58,8 +58,8 @@ struct UnfinishedStallsTests {
         stalls.close()
     }
 
-    /// Monitors of other processes share a path: each takes a name only while something stalls.
-    @Test func `where it is shared a name is free again after the stall`() throws {
+    /// Monitors of other processes share a path: each occupies a name only during a stall.
+    @Test func `on a shared path, a file name is free again after the stall`() throws {
         let path = "/tmp/lagmonitor-shared-\(getpid())"
         defer { for name in [path, path + ".1"] { unlink(name) } }
         func record(_ number: UInt64) -> StallRecord {
@@ -87,7 +87,7 @@ struct UnfinishedStallsTests {
         #expect(access(path, F_OK) != 0 && access(path + ".1", F_OK) == 0)
         one.keep(record(3), &outputs, at: Self.second)
         #expect(kept(at: path).contains("loop-3"))
-        // Neither reports what an earlier process left: whoever starts them does.
+        // Neither monitor reports what an earlier process left: the program that starts them does.
         let now = OutputTime(realtimeNanoseconds: 1, monotonicNanoseconds: 1)
         let recovered = one.emitRecovered(&outputs, now)
         #expect(recovered == 0 && sink.lines.isEmpty)

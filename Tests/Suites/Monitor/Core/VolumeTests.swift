@@ -7,7 +7,7 @@ import Testing
 
 @testable import LagMonitor
 
-/// Many stalls, through the core: what is reported, what is held back, what is counted.
+/// Many stalls, through the core: which are reported, held back, counted.
 @Suite struct VolumeTests {
     /// A clock that tests set.
     private final class FakeClock: Sendable {
@@ -67,7 +67,7 @@ import Testing
     private var lines: [Line] { sink.lines.map(Line.init) }
     private var events: [String] { lines.map { $0.string("event") } }
 
-    @Test func `by default ten of a fingerprint are reported and then one a minute`() throws {
+    @Test func `by default the first ten of a fingerprint are reported, and then one a minute`() throws {
         let core = try core()
         for _ in 0..<180 {
             core.deliver(record(), WatchCounters())
@@ -84,7 +84,7 @@ import Testing
         #expect(lines.last?.integer("suppressed_total") == 168)
     }
 
-    @Test func `a handler gets what is written`() throws {
+    @Test func `a handler receives the records that are written`() throws {
         let core = try core { $0.limits.perFingerprint?.burst = 3 }
         let collected = CollectedRecords()
         core.addHandler(StallHandler(queue: .global()) { collected.add($0) })
@@ -94,10 +94,10 @@ import Testing
         clock.advance(milliseconds: 60_000)
         core.deliver(record(), WatchCounters(suppressed: 5))
         #expect(eventually { collected.records.count == 4 })
-        #expect(collected.records.last?.suppressedTotal == 22, "the restore interval's and the limit's")
+        #expect(collected.records.last?.suppressedTotal == 22, "those of the restore interval and those of the limit")
     }
 
-    @Test func `who counts gets what is held back as well`() throws {
+    @Test func `a handler or sink that counts also receives the records that are held back`() throws {
         let observer = ObservingSink()
         let core = try core(sinks: [observer]) { $0.limits.perFingerprint?.burst = 1 }
         let (every, written) = (CollectedRecords(), CollectedRecords())
@@ -114,9 +114,9 @@ import Testing
         #expect(every.records[19].suppressedTotal == 19)
     }
 
-    /// Nothing gets out of the count: neither what sinks lose, nor what is held back, nor what the watchdog had to drop.
+    /// Every record is counted: those that sinks lose, those that are held back, and those that the watchdog drops.
     @Test(arguments: 0..<4 as Range<UInt64>)
-    func `of thousands each is written held back or dropped`(seed: UInt64) throws {
+    func `each of thousands of stalls counts as written, held back or dropped`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let core = try core {
             $0.recurrence = RecurrenceRule(count: 2, window: .seconds(5))
@@ -132,7 +132,7 @@ import Testing
             if random.next() % 90 == 0 { watch.dropped += 1 }
             if random.next() % 70 == 0 { watch.suppressed += 1 }
             clock.advance(milliseconds: random.next() % 40)
-            // More fingerprints than are remembered, some of them far more often than others.
+            // More fingerprints than are remembered, some of them far more frequent than others.
             let name = random.next() % 3 == 0 ? random.next() % 1000 : random.next() % 6
             let phase: StallRecord.Phase = random.next() % 10 == 0 ? .begin : random.next() % 30 == 0 ? .abandoned : .end
             core.deliver(record("v1:\(name)", phase, id: number / 2), watch)
@@ -164,13 +164,13 @@ import Testing
         core.close(announcing: true)
         let summaries = lines.filter { $0.string("event") == "suppressed" }
         let statistics = core.statistics(of: WatchCounters())
-        #expect(summaries.contains { $0.integer("fingerprints") > 1 }, "some had to make room")
+        #expect(summaries.contains { $0.integer("fingerprints") > 1 }, "some fingerprints were merged")
         #expect(statistics.reported + statistics.suppressed == 3000)
         #expect(summaries.reduce(0) { $0 + $1.integer("suppressed") } == Int(statistics.suppressed))
         #expect(summaries.reduce(0) { $0 + $1.number("total_ms") } == Double(statistics.suppressed) * 200)
     }
 
-    @Test func `a deadline is there only while something is held back`() throws {
+    @Test func `a summary is due only while records are held back`() throws {
         let core = try core { $0.limits.perFingerprint?.burst = 1 }
         let never: () -> WatchCounters = {
             Issue.record("nothing is due")
@@ -187,14 +187,14 @@ import Testing
         #expect(lines.last?.integer("suppressed_total") == 8)
     }
 
-    @Test func `a limit that is off holds nothing back`() throws {
+    @Test func `without limits no record is held back`() throws {
         let core = try core { $0.limits = .none }
         for _ in 0..<500 { core.deliver(record(), WatchCounters()) }
         #expect(sink.lines.count == 500 && core.statistics(of: WatchCounters()).reported == 500)
     }
 
-    /// All without a stack have one fingerprint, which says nothing.
-    @Test func `stalls without a stack do not recur`() throws {
+    /// All stalls without a stack share one meaningless fingerprint.
+    @Test func `stalls without a stack are not reported as recurring`() throws {
         let core = try core()
         for _ in 0..<5 {
             var record = record()
@@ -204,7 +204,7 @@ import Testing
         #expect(events == Array(repeating: "stall", count: 5))
     }
 
-    @Test func `the third of a fingerprint is followed by a warning`() throws {
+    @Test func `the third stall of a fingerprint is followed by a warning`() throws {
         let core = try core {
             $0.recurrence = RecurrenceRule()
             $0.limits.perFingerprint?.burst = 2
@@ -232,7 +232,7 @@ extension MonitorTests {
             return configuration
         }
 
-        @Test func `a summary comes without another stall`() throws {
+        @Test func `a summary is written without another stall`() throws {
             let watched = try Watched(configuration(quiet: .milliseconds(100)))
             defer { watched.end() }
             for _ in 0..<2 { watched.stall() }
@@ -245,7 +245,7 @@ extension MonitorTests {
             #expect(statistics.stalls == 2 && statistics.reported == 1 && statistics.suppressed == 1)
         }
 
-        @Test func `the end sums up what is left`() throws {
+        @Test func `the monitor summarizes suppressed stalls when it stops`() throws {
             let watched = try Watched(configuration(quiet: .seconds(3600)))
             for _ in 0..<3 { watched.stall() }
             #expect(eventually { watched.monitor.statistics.suppressed == 2 })
@@ -255,7 +255,7 @@ extension MonitorTests {
             #expect(lines.last?.integer("suppressed") == 2 && lines.last?.integer("suppressed_total") == 2)
         }
 
-        @Test func `every hang is reported and to its end`() throws {
+        @Test func `every hang is reported, including its end`() throws {
             var configuration = configuration(quiet: .seconds(3600))
             configuration.hangAfter = .milliseconds(400)
             let watched = try Watched(configuration)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LagMonitor
 
-/// Records that wait until it is known whether their loop is one.
+/// Records that wait until their loop is confirmed to be one.
 @Suite struct WithheldRecordsTests {
     private final class Candidate: CandidateLoop {
         let beacon = ActivityBeacon()
@@ -46,7 +46,7 @@ import Testing
         withheld.takeConfirmed().map(\.record.startMonotonicNanoseconds)
     }
 
-    @Test func `what is withheld comes once, in its order, when its loop is known`() {
+    @Test func `withheld records are delivered once, in order, after their loop is confirmed`() {
         var withheld = WithheldRecords()
         let (loop, other) = (Candidate(), Candidate())
         add(1...2, of: loop, watch: 1, to: &withheld)
@@ -60,7 +60,7 @@ import Testing
         #expect(take(&withheld) == [3])
     }
 
-    @Test func `what belongs to a watch that is over is forgotten`() {
+    @Test func `withheld records of an ended watch are discarded`() {
         var withheld = WithheldRecords()
         let (loop, other) = (Candidate(), Candidate())
         add(1...1, of: loop, watch: 1, to: &withheld)
@@ -70,18 +70,18 @@ import Testing
         #expect(take(&withheld) == [2])
     }
 
-    @Test func `of many the first are kept`() {
+    @Test func `the first of many withheld records are kept`() {
         var withheld = WithheldRecords()
         let loop = Candidate()
         add(1...20, of: loop, watch: 1, to: &withheld)
         loop.confirm()
         #expect(take(&withheld) == Array(1...16))
-        // There is room again.
+        // After delivery, there is room again.
         add(21...21, of: loop, watch: 1, to: &withheld)
         #expect(take(&withheld) == [21])
     }
 
-    @Test func `who adds more learns that it is not kept`() {
+    @Test func `adding a record beyond the capacity reports that it is not kept`() {
         var withheld = WithheldRecords()
         let loop = Candidate()
         let kept = (1...17).map { withheld.add(record($0), of: loop, watch: 1, for: core) }
