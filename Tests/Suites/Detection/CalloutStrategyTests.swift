@@ -3,13 +3,13 @@ import Testing
 
 @testable import LagDetection
 
-/// Every state against every kind of reading.
+/// Every state with every kind of reading.
 struct CalloutStrategyTests {
     private let start: UInt64 = 1000 * millisecond
     private var work: BeaconReading { BeaconReading(1, .beforeSources, at: start) }
 
     @Test(arguments: LoopActivity.allCases)
-    func `idle becomes working only at work`(activity: LoopActivity) {
+    func `an idle loop becomes working only when it works`(activity: LoopActivity) {
         var strategy = CalloutStrategy(rule: standardRule)
         #expect(strategy.observe(BeaconReading(1, activity, at: start), at: start + 1) == .nothing)
         if activity.isWorking {
@@ -21,7 +21,7 @@ struct CalloutStrategyTests {
         }
     }
 
-    @Test func `first timeout suspects and the last one finds the stall`() {
+    @Test func `the first timeout raises suspicion, and the last one reports the stall`() {
         var strategy = CalloutStrategy(rule: standardRule)
         var findings: [RuleEvent] = []
         var suspicions: [Bool] = []
@@ -35,7 +35,7 @@ struct CalloutStrategyTests {
         #expect(strategy.interval?.since == start)
     }
 
-    @Test func `one nanosecond below the threshold is no stall`() {
+    @Test func `a stretch one nanosecond below the threshold is not a stall`() {
         var strategy = CalloutStrategy(rule: standardRule)
         _ = strategy.observe(work, at: start, isTick: false)
         for time: UInt64 in [50, 100, 149] { _ = strategy.observe(work, at: start + time * millisecond) }
@@ -45,15 +45,15 @@ struct CalloutStrategyTests {
         #expect(strategy.observe(work, at: start + 150 * millisecond) == .stalled)
     }
 
-    @Test func `the moment of the threshold is a timeout without a tick`() {
+    @Test func `reaching the threshold counts as a timeout without a tick`() {
         var strategy = CalloutStrategy(rule: standardRule)
         _ = strategy.observe(work, at: start, isTick: false)
         for time: UInt64 in [50, 100] { _ = strategy.observe(work, at: start + time * millisecond) }
         #expect(strategy.observe(work, at: start + 150 * millisecond, isTick: false) == .stalled)
     }
 
-    /// Looks that are no timeouts: closer ones, or those after a process pause.
-    @Test func `time without timeouts is no stall`() {
+    /// Polls that are not timeouts: fast polls, or polls after a process pause.
+    @Test func `time without timeouts is not a stall`() {
         var strategy = CalloutStrategy(rule: standardRule)
         for second in 0...100 as ClosedRange<UInt64> {
             #expect(strategy.observe(work, at: start + second * 1000 * millisecond, isTick: false) == .nothing)
@@ -62,13 +62,13 @@ struct CalloutStrategyTests {
         #expect(strategy.state == .working(interval, word: work.word, timeouts: 0))
     }
 
-    @Test func `timeouts without time are no stall`() {
+    @Test func `timeouts without elapsed time are not a stall`() {
         var strategy = CalloutStrategy(rule: standardRule)
         for _ in 0..<50 { #expect(strategy.observe(work, at: start + 1) != .stalled) }
         #expect(!strategy.isStalled)
     }
 
-    @Test func `a poll after a process pause is no timeout`() {
+    @Test func `a poll after a process pause is not a timeout`() {
         var strategy = CalloutStrategy(rule: standardRule)
         _ = strategy.observe(work, at: start, isTick: false)
         let late = start + 500 * millisecond
@@ -83,7 +83,7 @@ struct CalloutStrategyTests {
         #expect(strategy.observe(work, at: late + 150 * millisecond) == .stalled)
     }
 
-    @Test func `other work begins anew`() {
+    @Test func `a new stretch of work restarts the measurement`() {
         var strategy = CalloutStrategy(rule: standardRule)
         _ = strategy.observe(work, at: start, isTick: false)
         _ = strategy.observe(work, at: start + 50 * millisecond)
@@ -93,7 +93,7 @@ struct CalloutStrategyTests {
         #expect(strategy.state == .working(interval, word: other.word, timeouts: 0))
     }
 
-    @Test func `what was polled fast begins anew too`() {
+    @Test func `a new stretch that a fast poll found restarts the measurement`() {
         var strategy = CalloutStrategy(rule: standardRule)
         _ = strategy.observe(work, at: start, isTick: false)
         _ = strategy.observe(work, at: start + 50 * millisecond)
@@ -104,7 +104,7 @@ struct CalloutStrategyTests {
     }
 
     @Test(arguments: [LoopActivity.waiting, .notRunning, .finished, .expected])
-    func `work that ends in time says nothing`(rest: LoopActivity) {
+    func `work that ends in time is not reported`(rest: LoopActivity) {
         var strategy = CalloutStrategy(rule: standardRule)
         _ = strategy.observe(work, at: start, isTick: false)
         _ = strategy.observe(work, at: start + 50 * millisecond)
@@ -113,7 +113,7 @@ struct CalloutStrategyTests {
     }
 
     @Test(arguments: LoopActivity.allCases)
-    func `a stall ends with the next word`(next: LoopActivity) {
+    func `a stall ends when the activity word changes`(next: LoopActivity) {
         var strategy = CalloutStrategy.stalled(work)
         let end = start + 170 * millisecond
         let reading = BeaconReading(2, next, at: end, answered: end)
@@ -123,14 +123,14 @@ struct CalloutStrategyTests {
         #expect((strategy.state == .idle) == !next.isWorking)
     }
 
-    @Test func `the same activity at another sequence is another stretch`() {
+    @Test func `the same activity at another sequence number is another stretch`() {
         var strategy = CalloutStrategy.stalled(work)
         let next = BeaconReading(2, .beforeSources, at: start + 160 * millisecond)
         let interval = StallInterval(since: start, seen: start + 150 * millisecond).ended(at: start + 160 * millisecond)
         #expect(strategy.observe(next, at: start + 200 * millisecond) == .ended(interval))
     }
 
-    @Test func `a further poll is needed only when one timeout is missing`() {
+    @Test func `a further poll is needed only if one timeout is missing`() {
         var strategy = CalloutStrategy(rule: standardRule)
         #expect(strategy.nextPoll == nil)
         _ = strategy.observe(work, at: start, isTick: false)
@@ -143,7 +143,7 @@ struct CalloutStrategyTests {
         #expect(strategy.nextPoll == nil)
     }
 
-    @Test func `what another rule has reported is no stall any more`() {
+    @Test func `a part that another rule has reported is no longer a stall`() {
         var strategy = CalloutStrategy.stalled(work)
         strategy.begin(notBefore: start + 160 * millisecond)
         #expect(!strategy.isStalled)
@@ -154,7 +154,7 @@ struct CalloutStrategyTests {
         #expect(strategy.interval?.since == start + 160 * millisecond)
     }
 
-    @Test func `nothing before ignoreBefore counts`() {
+    @Test func `time before ignoreBefore does not count`() {
         var strategy = CalloutStrategy(rule: standardRule)
         let ignoreBefore = start + 500 * millisecond
         for tick in 0...12 as ClosedRange<UInt64> {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LagDetection
 
-/// Where a stretch begins and ends, and time going wrong.
+/// Where a stretch begins and ends, and invalid times.
 struct CalloutStrategyTimeTests {
     private let start: UInt64 = 1000 * millisecond
     private var work: BeaconReading { BeaconReading(1, .beforeSources, at: start) }
@@ -15,26 +15,26 @@ struct CalloutStrategyTimeTests {
         return interval.until
     }
 
-    @Test func `the answer is the end`() {
+    @Test func `a stall ends at the time of the answer`() {
         #expect(end(0, start + 170 * millisecond, now: start + 200 * millisecond) == start + 170 * millisecond)
     }
 
-    @Test func `without an answer the next stretch is the end`() {
+    @Test func `without an answer a stall ends where the next stretch begins`() {
         #expect(end(start + 180 * millisecond, 0, now: start + 200 * millisecond) == start + 180 * millisecond)
     }
 
-    @Test func `the earlier of both is the end`() {
+    @Test func `a stall ends at the earlier of the answer and the next stretch`() {
         let now = start + 200 * millisecond
         #expect(end(start + 180 * millisecond, start + 170 * millisecond, now: now) == start + 170 * millisecond)
         #expect(end(start + 160 * millisecond, start + 170 * millisecond, now: now) == start + 160 * millisecond)
     }
 
-    @Test func `without either now is the end`() {
+    @Test func `without an answer and a next stretch a stall ends now`() {
         #expect(end(0, 0, now: start + 200 * millisecond) == start + 200 * millisecond)
     }
 
-    @Test func `an answer from before the last poll is an old one`() {
-        // A loop that answers on waking does so a moment after its first stretch has begun.
+    @Test func `an answer from before the last poll is ignored`() {
+        // A loop that answers on waking does so shortly after its first stretch has begun.
         #expect(end(0, start + 1000, now: start + 200 * millisecond) == start + 200 * millisecond)
     }
 
@@ -43,11 +43,11 @@ struct CalloutStrategyTimeTests {
         #expect(end(now + 1, now + 1, now: now) == now)
     }
 
-    @Test func `an end before the start has no length`() {
+    @Test func `a stall whose end is before its start has no length`() {
         #expect(end(0, 0, now: start - millisecond) == start)
     }
 
-    @Test func `a loop that publishes no time begins when it is first seen`() {
+    @Test func `a stretch without a published time begins when it is first seen`() {
         var strategy = CalloutStrategy(rule: standardRule)
         let silent = BeaconReading(1, .beforeSources)
         _ = strategy.observe(silent, at: start + 7)
@@ -55,21 +55,21 @@ struct CalloutStrategyTimeTests {
         #expect(strategy.isStalled && strategy.interval?.since == start + 7)
     }
 
-    @Test func `a stretch that begins in the future begins now`() {
+    @Test func `a stretch that begins in the future is taken to begin now`() {
         var strategy = CalloutStrategy(rule: standardRule)
         let reading = BeaconReading(1, .beforeSources, at: start + 3_600_000 * millisecond)
         _ = strategy.observe(reading, at: start)
         #expect(strategy.state == .working(StallInterval(since: start, seen: start), word: reading.word, timeouts: 0))
     }
 
-    @Test func `a clock that goes back makes no stall`() {
+    @Test func `a clock that goes back causes no stall`() {
         var strategy = CalloutStrategy(rule: standardRule)
         _ = strategy.observe(work, at: start, isTick: false)
         for back: UInt64 in 1...100 { #expect(strategy.observe(work, at: start - back) != .stalled) }
         #expect(!strategy.isStalled)
     }
 
-    @Test func `a process pause puts the stall off`() {
+    @Test func `a process pause delays the stall by its length`() {
         var strategy = CalloutStrategy(rule: standardRule)
         _ = strategy.observe(work, at: start, isTick: false)
         _ = strategy.observe(work, at: start + 50 * millisecond)
@@ -77,14 +77,14 @@ struct CalloutStrategyTimeTests {
         let stopped = start + 100 * millisecond
         let resumed = stopped + 10_000 * millisecond
         #expect(strategy.observe(work, at: resumed, processPause: ProcessPause(from: stopped, to: resumed)) == .nothing)
-        // 49 ms after it, the loop has worked 149 ms in all.
+        // 49 ms after the pause, the loop has worked for 149 ms in total.
         #expect(strategy.observe(work, at: resumed + 49 * millisecond) == .nothing)
         #expect(strategy.nextPoll == resumed + 50 * millisecond)
         #expect(strategy.observe(work, at: resumed + 50 * millisecond) == .stalled)
         #expect(strategy.interval?.since == start)
     }
 
-    @Test func `a stretch first seen after a process pause is not charged for it`() {
+    @Test func `a process pause does not count in a stretch that is first seen after it`() {
         var strategy = CalloutStrategy(rule: standardRule)
         let late = start + 10_000 * millisecond
         let processPause = ProcessPause(from: start + 10 * millisecond, to: late)
@@ -94,7 +94,7 @@ struct CalloutStrategyTimeTests {
         #expect(strategy.observe(work, at: late + 140 * millisecond) == .stalled)
     }
 
-    @Test func `a process pause that comes to light with the end is subtracted`() {
+    @Test func `a process pause that is found at the end of a stall is subtracted`() {
         var strategy = CalloutStrategy.stalled(work)
         let resumed = start + 10_000 * millisecond
         let processPause = ProcessPause(
@@ -108,7 +108,7 @@ struct CalloutStrategyTimeTests {
             Issue.record("no end")
             return
         }
-        // Ten milliseconds of the window lie behind the end: at least 9790 ms before it, at most all of the window.
+        // Ten milliseconds of the window are after the end: at least 9790 ms before it, at most the whole window.
         #expect(interval.until == resumed - 10 * millisecond)
         #expect(interval.lengthAtLeast == 160 * millisecond)
         #expect(interval.lengthAtMost == 200 * millisecond)
@@ -117,7 +117,7 @@ struct CalloutStrategyTimeTests {
     }
 
     @Test(arguments: [.max, .max - 1, .max - 150 * millisecond, .max - 151 * millisecond] as [UInt64])
-    func `the end of time traps nowhere`(start: UInt64) {
+    func `times near the maximum cause no trap`(start: UInt64) {
         let rules = WatchRules.callouts(hang: .max, restore: .max)
         var detector = StallDetector(rules: rules)
         let work = BeaconReading(1, .beforeSources, at: start)
@@ -138,7 +138,7 @@ struct CalloutStrategyTimeTests {
 
     // MARK: Sampled loops
 
-    /// At work from 1000 ms on, or from some time between the bounds.
+    /// Working from 1000 ms on, or from some time between the bounds.
     private func sampled(word: UInt64, began: TimeBounds, ended: TimeBounds? = nil) -> SampledStretches {
         var stretches = SampledStretches()
         stretches.begin(word: word, at: began)
@@ -164,7 +164,7 @@ struct CalloutStrategyTimeTests {
         #expect(interval.lengthAtLeast == 165 * millisecond && interval.lengthAtMost == 190 * millisecond)
     }
 
-    @Test func `what is known later of the beginning counts`() {
+    @Test func `a later reading refines the beginning of a stretch`() {
         var reading = work
         let earliest = start - 40 * millisecond
         reading.sampled = sampled(word: reading.word, began: TimeBounds(earliest, likely: start, start))

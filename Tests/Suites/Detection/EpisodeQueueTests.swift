@@ -7,8 +7,8 @@ import Testing
 @testable import LagDetection
 
 struct EpisodeQueueTests {
-    /// A ring that two threads can hold.
-    // Unchecked: one thread gives and one takes, which is what a ring is for.
+    /// A ring that two threads can share.
+    // Unchecked: one thread produces and one consumes, which a ring supports.
     private final class SharedRing: @unchecked Sendable {
         private let ring: IndexRing
 
@@ -18,7 +18,7 @@ struct EpisodeQueueTests {
         func take() -> Int? { ring.take() }
     }
 
-    @Test func `a ring gives back in order and says when it is full`() {
+    @Test func `a ring returns numbers in order and refuses them when it is full`() {
         let ring = SharedRing(capacity: 4)
         #expect(ring.take() == nil)
         for round in 0..<10 {
@@ -29,7 +29,7 @@ struct EpisodeQueueTests {
         }
     }
 
-    @Test func `two threads lose nothing and keep the order`() async {
+    @Test func `a ring between two threads loses no number and keeps their order`() async {
         let ring = SharedRing(capacity: 8)
         let count = 200_000
         async let wrong = Self.onThread {
@@ -55,10 +55,10 @@ struct EpisodeQueueTests {
         #expect(ring.take() == nil)
     }
 
-    @Test func `every episode goes round and is held by one`() async {
+    @Test func `every episode circulates and has one owner at a time`() async {
         let queue = EpisodeQueue(maximumFrames: 1)!
         let rounds = 50_000
-        // What the giver writes before `giveReady` is what the taker reads.
+        // The consumer reads what the producer wrote before `giveReady`.
         async let seen = Self.onThread {
             var wrong = 0
             for expected in 0..<rounds {
@@ -91,7 +91,7 @@ struct EpisodeQueueTests {
         #expect(dirty == 0)
     }
 
-    @Test func `free episodes run out and come back`() {
+    @Test func `free episodes run out, and a returned episode can be taken again`() {
         let queue = EpisodeQueue(maximumFrames: 1)!
         let all = (0..<EpisodeQueue.capacity).compactMap { _ in queue.takeFree() }
         #expect(Set(all) == Set(0..<EpisodeQueue.capacity))
@@ -102,7 +102,7 @@ struct EpisodeQueueTests {
         #expect(queue.takeFree() == all[5])
     }
 
-    /// A thread of its own: the concurrency pool may have a single one.
+    /// A separate thread: the concurrency pool may have only one.
     static func onThread(_ body: @escaping @Sendable () -> Int) async -> Int {
         await withCheckedContinuation { continuation in
             DispatchQueue(label: "test").async { continuation.resume(returning: body()) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LagDetection
 
-/// A loop of another process: what is found of it is set by hand.
+/// A loop of another process; its examination results are set by the test.
 private final class FakeExaminableLoop: ExaminableLoop {
     let loop = FakeLoop()
     private let found = Mutex(LoopExamination(work: .none))
@@ -26,7 +26,7 @@ private final class FakeExaminableLoop: ExaminableLoop {
     }
 }
 
-/// What the watchdog makes of loops that can be examined, with beacons moved by hand.
+/// How the watchdog handles loops that can be examined, with simulated beacons.
 struct ExaminationTests {
     private let start: UInt64 = 1000 * millisecond
 
@@ -40,7 +40,7 @@ struct ExaminationTests {
         return index
     }
 
-    @Test func `a quiet loop is no stall, and is looked at less and less`() throws {
+    @Test func `a quiet loop is not a stall, and is examined less and less often`() throws {
         let bench = try WatchdogBench()
         let loop = FakeExaminableLoop()
         loop.find(isQuiet: true, .none)
@@ -49,17 +49,17 @@ struct ExaminationTests {
         let examinations = loop.examinations
         bench.run(until: start + 110_000 * millisecond)
         #expect(bench.counters(index) == WatchCounters() && bench.takeReported().isEmpty)
-        // At last once a second.
+        // Finally, once a second.
         #expect((95...105).contains(loop.examinations - examinations), "\(loop.examinations - examinations)")
         #expect(loop.loop.isArmed)
-        // What it records of itself is no stall either.
+        // Its own records are not a stall either.
         loop.loop.move(to: .waiting, at: start + 110_000 * millisecond)
         bench.run(until: start + 111_000 * millisecond)
         #expect(bench.counters(index) == WatchCounters() && bench.takeReported().isEmpty)
         #expect(bench.plan.deadline == .max)
     }
 
-    @Test func `once work waits for it it is stalled, since that was found`() throws {
+    @Test func `a quiet loop with pending work is stalled from the time the work was found`() throws {
         let bench = try WatchdogBench()
         let loop = FakeExaminableLoop()
         loop.find(isQuiet: true, .none)
@@ -70,16 +70,16 @@ struct ExaminationTests {
         #expect(bench.counters(index) == WatchCounters(stalls: 1))
         loop.loop.move(to: .waiting, at: start + 12_000 * millisecond)
         bench.scan(at: start + 12_000 * millisecond)
-        // Long enough for a line while it lasted.
+        // Long enough for a line during the stall.
         let reported = bench.takeReported()
         #expect(reported.map(\.phase) == [.begin, .end], "\(reported)")
-        // The looks are up to an eighth of five seconds apart.
+        // The examinations are up to an eighth of five seconds apart.
         let looked = start + 5000 * millisecond...start + 5700 * millisecond
         #expect(reported.allSatisfy { looked.contains($0.since) }, "\(reported)")
     }
 
     @Test(arguments: [false, true])
-    func `what ends a stall is a rest, or its loops end, and then it was none`(isOver: Bool) throws {
+    func `a rest ends a stall, and the end of the loop dismisses it`(isOver: Bool) throws {
         let bench = try WatchdogBench()
         let loop = FakeExaminableLoop()
         loop.find(isQuiet: false, .none)
@@ -92,8 +92,8 @@ struct ExaminationTests {
         #expect(bench.takeReported().map(\.phase) == [isOver ? .dismissed : .end])
     }
 
-    /// As a loop within a handler is: for long at rest, and now and then at work.
-    @Test func `a moments work of a loop that was quiet for long is no stall and more is`() throws {
+    /// Like a loop within a handler: at rest for a long time, and working now and then.
+    @Test func `short work of a loop that was quiet for long is not a stall, longer work is`() throws {
         let bench = try WatchdogBench()
         let loop = FakeExaminableLoop()
         loop.find(isQuiet: true, isResting: true, .none)
@@ -112,8 +112,8 @@ struct ExaminationTests {
         #expect(bench.counters(index) == WatchCounters(stalls: 1))
     }
 
-    /// The gap of one rest must not hide what comes after it.
-    @Test func `work after a quiet time is looked at anew`() throws {
+    /// The gap between examinations of one rest must not hide what follows.
+    @Test func `work after a quiet time is examined at the initial rate`() throws {
         let bench = try WatchdogBench()
         let loop = FakeExaminableLoop()
         loop.find(isQuiet: true, .none)

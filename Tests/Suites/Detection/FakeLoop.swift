@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import LagDetection
 
-/// A loop of which only the beacon exists, moved by hand.
+/// A loop with only a beacon, controlled by the test.
 final class FakeLoop: PingableLoop {
     let beacon = ActivityBeacon()
     let thread: ThreadIdentity
@@ -12,7 +12,7 @@ final class FakeLoop: PingableLoop {
     let pingsWithoutLocking: Bool
     private let pingCount = Atomic<Int>(0)
 
-    /// - Parameter thread: without one nothing is captured.
+    /// - Parameter thread: without one, no stack is captured.
     init(
         name: String = "fake",
         thread: ThreadIdentity = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0),
@@ -25,17 +25,17 @@ final class FakeLoop: PingableLoop {
 
     func ping() { pingCount.add(1, ordering: .relaxed) }
 
-    /// Pings that were given to it.
+    /// Pings that it received.
     var pings: Int { pingCount.load(ordering: .relaxed) }
 
-    /// It gets to a ping.
+    /// It answers a ping.
     func pong(at time: UInt64) { clb_beacon_pong(beacon.raw, time) }
 
     var armed: UInt32 { UInt32(beacon.raw.pointee.armed) }
     var isArmed: Bool { armed != 0 }
 
-    /// A new activity at `time`, reported as a real loop does: leaving a rest is a wake. Answers an arming with that time instead of
-    /// the real one.
+    /// A new activity at `time`, published as by a real loop: leaving a rest is a wake. It answers an arming with that time
+    /// instead of the real one.
     /// - Returns: whether the watchdog was posted.
     @discardableResult
     func move(to activity: LoopActivity, at time: UInt64) -> Bool {
@@ -48,14 +48,14 @@ final class FakeLoop: PingableLoop {
         } else {
             beacon.wake(activity, at: time)
         }
-        // The bits that the real code cleared are those it answered.
+        // The bits that the real code cleared are those that it answered.
         let isPosted = before & ~armed != 0
         if isPosted { beacon.raw.pointee.answered_ns = time }
         return isPosted
     }
 }
 
-/// A loop whose work is done now by one thread, now by another.
+/// A loop whose work moves between threads.
 final class FakeUnpinnedLoop: PingableLoop, UnpinnedLoop {
     let beacon = ActivityBeacon()
     let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)
@@ -95,7 +95,7 @@ final class FakeOwner: WatchOwner {
     var absorbed: WatchCounters { counters.withLock { $0 } }
 }
 
-/// The time, as a test sets it.
+/// The time, set by the test.
 final class FakeClock: Sendable {
     private let value: Atomic<UInt64>
 

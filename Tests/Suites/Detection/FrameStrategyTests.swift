@@ -5,12 +5,12 @@ import Testing
 
 struct FrameStrategyTests {
     private let start: UInt64 = 1000 * millisecond
-    /// Ticks of 20 ms, three of which may not be missed.
+    /// Ticks of 20 ms, of which three may not be missed.
     private let rule = WatchRules.Frame(periodNanoseconds: 20 * millisecond, missed: 3)
     private let work = BeaconReading(1, .beforeSources, at: 1, woke: 1)
     private let idle = BeaconReading(2, .waiting, at: 1, woke: 1)
 
-    /// One that was shown a tick at `start`.
+    /// A strategy that saw a tick at `start`.
     private func ticking() -> FrameStrategy {
         var strategy = FrameStrategy(rule: rule)
         _ = strategy.observe(work, at: start - 5 * millisecond)
@@ -26,7 +26,7 @@ struct FrameStrategyTests {
         return strategy
     }
 
-    @Test func `ticks that come are no stall`() {
+    @Test func `ticks on time are not a stall`() {
         var strategy = ticking()
         for tick in 1...500 as ClosedRange<UInt64> {
             let ticked = start + tick * 20 * millisecond
@@ -35,12 +35,12 @@ struct FrameStrategyTests {
         }
     }
 
-    @Test func `n missed in a row are a stall`() {
+    @Test func `missing the allowed number of ticks in a row is a stall`() {
         var strategy = ticking()
         #expect(strategy.thresholdNanoseconds == 60 * millisecond)
         #expect(strategy.nextPoll == start + 60 * millisecond)
         #expect(strategy.observe(work, at: start + 21 * millisecond, ticked: start) == .nothing)
-        // Since the first tick that was missed.
+        // Since the first missed tick.
         #expect(strategy.interval?.since == start + 20 * millisecond && strategy.interval?.earliest == start)
         #expect(strategy.nextPoll == start + 80 * millisecond)
         #expect(strategy.observe(work, at: start + 80 * millisecond - 1, ticked: start) == .nothing)
@@ -50,7 +50,7 @@ struct FrameStrategyTests {
         #expect(strategy.nextPoll == start + 110 * millisecond)
     }
 
-    @Test func `a tick in between begins anew`() {
+    @Test func `a tick in between restarts the measurement`() {
         var strategy = ticking()
         _ = strategy.observe(work, at: start + 75 * millisecond, ticked: start)
         let late = start + 76 * millisecond
@@ -60,7 +60,7 @@ struct FrameStrategyTests {
         #expect(strategy.observe(work, at: late + 80 * millisecond, ticked: late) == .stalled)
     }
 
-    @Test func `it ends with the next tick`() {
+    @Test func `a frame stall ends with the next tick`() {
         var strategy = stalled()
         _ = strategy.observe(work, at: start + 100 * millisecond, ticked: start)
         let ticked = start + 115 * millisecond
@@ -75,13 +75,13 @@ struct FrameStrategyTests {
         #expect(!strategy.isStalled && strategy.interval == nil)
     }
 
-    @Test func `a loop at rest has to tick too`() {
+    @Test func `a loop at rest must tick too`() {
         var strategy = ticking()
         _ = strategy.observe(idle, at: start + 30 * millisecond, ticked: start)
         #expect(strategy.observe(idle, at: start + 80 * millisecond, ticked: start) == .stalled)
     }
 
-    @Test func `the first tick is due a period after the loop was first seen`() {
+    @Test func `the first tick is due one period after the loop was first seen`() {
         var strategy = FrameStrategy(rule: rule)
         #expect(strategy.nextPoll == nil)
         #expect(strategy.observe(work, at: start) == .nothing)
@@ -91,14 +91,14 @@ struct FrameStrategyTests {
     }
 
     @Test(arguments: [LoopActivity.notRunning, .finished, .expected])
-    func `a reader that is absent misses nothing`(activity: LoopActivity) {
+    func `a loop that does not run misses no ticks`(activity: LoopActivity) {
         let gone = BeaconReading(3, activity)
         var strategy = ticking()
         _ = strategy.observe(work, at: start + 70 * millisecond, ticked: start)
         #expect(strategy.observe(gone, at: start + 75 * millisecond, ticked: start) == .nothing)
         #expect(strategy.interval == nil && strategy.nextPoll == nil)
         _ = strategy.observe(gone, at: start + 500 * millisecond, ticked: start)
-        // Long after the last look it is there again, and has a period's time as at the beginning.
+        // Long after the last poll it runs again, and has a period's time as at the beginning.
         let back = start + 560 * millisecond
         #expect(strategy.observe(work, at: back, ticked: start) == .nothing)
         #expect(strategy.observe(work, at: back + 79 * millisecond, ticked: start) == .nothing)
@@ -113,7 +113,7 @@ struct FrameStrategyTests {
         #expect(interval.lengthAtLeast == 60 * millisecond && interval.lengthAtMost == 95 * millisecond)
     }
 
-    @Test func `process pauses put the stall off`() {
+    @Test func `a process pause delays a frame stall by its length`() {
         var strategy = ticking()
         let (stopped, resumed) = (start + 30 * millisecond, start + 2030 * millisecond)
         _ = strategy.observe(work, at: stopped, ticked: start)
@@ -124,7 +124,7 @@ struct FrameStrategyTests {
         #expect(strategy.observe(work, at: resumed + 50 * millisecond, ticked: start) == .stalled)
     }
 
-    @Test func `nothing before ignoreBefore counts`() {
+    @Test func `time before ignoreBefore does not count`() {
         var strategy = FrameStrategy(rule: rule)
         let ignoreBefore = start + 500 * millisecond
         for time in stride(from: UInt64(0), through: 570, by: 10) {

@@ -40,48 +40,48 @@ struct LatenessGuardTests {
         )
     }
 
-    @Test func `up to the tolerance it is on time`() {
+    @Test func `a wait that ends within the tolerance is on time`() {
         #expect(evaluate(due: 1050, ended: 1050) == nil)
         #expect(evaluate(due: 1050, ended: 1075) == nil)
         #expect(evaluate(due: 1050, ended: 1010) == nil)
     }
 
-    @Test func `beyond it it may have been stopped for the whole wait`() {
+    @Test func `a wait beyond the tolerance may have been stopped for its whole length`() {
         #expect(evaluate(due: 1050, ended: 1076) == processPause(to: 1076, atLeast: 26, atMost: 76))
     }
 
-    @Test func `a long wait may be no later than another`() {
+    @Test func `a long wait has the same tolerance as another`() {
         #expect(evaluate(due: 2000, ended: 2025) == nil)
         #expect(evaluate(due: 2000, ended: 2026) == processPause(to: 2026, atLeast: 26, atMost: 1026))
     }
 
     @Test(arguments: [(1, 5), (9, 5), (10, 5), (20, 10), (40, 20), (50, 25), (51, 25)] as [(UInt64, UInt64)])
-    func `a short wait is late sooner`(length: UInt64, tolerance: UInt64) {
+    func `a short wait has a smaller tolerance`(length: UInt64, tolerance: UInt64) {
         #expect(evaluate(due: 1000 + length, ended: 1000 + length + tolerance) == nil)
         let late = tolerance + 1
         let found = evaluate(due: 1000 + length, ended: 1000 + length + late)
         #expect(found == processPause(to: 1000 + length + late, atLeast: late, atMost: length + late))
     }
 
-    @Test func `a wait without end is never late`() {
+    @Test func `a wait without a deadline is never late`() {
         var lateness = LatenessGuard()
         #expect(lateness.evaluate(from: 50, due: .max, endedAt: .max - 1, evidence: { .init() }) == nil)
     }
 
-    @Test func `a deadline that was past is measured from the beginning`() {
+    @Test func `a wait whose deadline is past is measured from its beginning`() {
         #expect(evaluate(due: 100, ended: 1005) == nil)
         #expect(evaluate(due: 100, ended: 1006) == processPause(to: 1006, atLeast: 6, atMost: 6))
     }
 
-    @Test func `waiting for a processor is not being stopped`() {
-        // 200 ms late, of which 25 are allowed.
+    @Test func `waiting for a processor is not a process pause`() {
+        // 200 ms late, of which 25 are tolerated.
         #expect(evaluate(due: 1050, ended: 1250, delay: 175) == nil)
         #expect(evaluate(due: 1050, ended: 1250, delay: 174) == processPause(to: 1250, atLeast: 26, atMost: 76))
         #expect(evaluate(due: 1050, ended: 1250, delay: .max) == nil)
     }
 
-    /// What the kernel counted of a watchdog that waited for 50 ms in a group with 20 ms of a processor a second.
-    @Test func `waiting for the quota is waiting for a processor`() {
+    /// The kernel's count for a watchdog that waited for 50 ms in a group with 20 ms of a processor per second.
+    @Test func `waiting for the CPU quota is waiting for a processor`() {
         let due = 1_050_000_000 as UInt64
         for delay: UInt64 in [391_500_000, 895_400_000, 949_900_000] {
             var lateness = LatenessGuard()
@@ -92,18 +92,18 @@ struct LatenessGuardTests {
         }
     }
 
-    @Test func `waiting for the hypervisor is not being stopped`() {
+    @Test func `waiting for the hypervisor is not a process pause`() {
         #expect(evaluate(due: 1010, ended: 1022, stolen: 10, uncounted: 10) == nil)
         #expect(evaluate(due: 1010, ended: 1022, uncounted: 10) == nil, "it counts in hundredths of a second")
         #expect(evaluate(due: 1050, ended: 1250, stolen: 100) == nil)
         #expect(evaluate(due: 1050, ended: 1250, stolen: .max, uncounted: .max) == nil)
-        // The processors of others: it may have been stopped all the same, and perhaps all the time.
+        // Stolen time of other processors: the process may have been stopped nevertheless, and perhaps all the time.
         #expect(evaluate(due: 1050, ended: 1250, stolen: 30, uncounted: 10) == processPause(to: 1250, atLeast: 170, atMost: 250))
         #expect(evaluate(due: 1050, ended: 1250, delay: 100, stolen: 50) == nil)
     }
 
-    /// Linux 6.18 counts a stop as run-queue delay now and then.
-    @Test func `a thread that slept once more was stopped, whatever the scheduler counts`() {
+    /// Linux 6.18 sometimes counts a stop as run-queue delay.
+    @Test func `a thread that slept once more was stopped, whatever the scheduler counted`() {
         #expect(evaluate(due: 1050, ended: 1250, delay: 200, sleptAgain: true) == processPause(to: 1250, atLeast: 0, atMost: 250))
         #expect(
             evaluate(due: 1050, ended: 1250, delay: 50, sleptAgain: true) == processPause(to: 1250, atLeast: 150, atMost: 250)
@@ -114,11 +114,11 @@ struct LatenessGuardTests {
         #expect(evaluate(due: 1050, ended: 1060, sleptAgain: true) == nil, "it is on time")
     }
 
-    @Test func `a clock that goes back is not late`() {
+    @Test func `a clock that goes back makes no wait late`() {
         #expect(evaluate(due: 1050, ended: 10) == nil)
     }
 
-    @Test func `evidence is asked for only when a wait was late`() {
+    @Test func `evidence is read only if a wait was late`() {
         var lateness = LatenessGuard()
         var asked = 0
         func evidence() -> LatenessGuard.Evidence {
@@ -131,7 +131,7 @@ struct LatenessGuardTests {
         #expect(asked == 1)
     }
 
-    @Test func `the end of time traps nowhere`() {
+    @Test func `times near the maximum cause no trap`() {
         for begun: UInt64 in [0, 1, .max] {
             for due: UInt64 in [0, 1, .max - 1, .max] {
                 for ended: UInt64 in [0, 1, .max] {

@@ -1,7 +1,7 @@
 import LagDetection
 import Testing
 
-/// Whether a thread that sleeps further out than its loop's wait is in a handler.
+/// Whether a thread that sleeps deeper on the stack than its loop's wait is in a handler.
 struct LoopCallsTests {
     private typealias Call = LoopCalls.Call
 
@@ -13,7 +13,7 @@ struct LoopCallsTests {
     }
 
     private static let (run, main, wait) = (UInt64(0x20), UInt64(0x10), UInt64(0x30))
-    /// epoll_wait, the function that has the events on its stack, who calls that, main and what calls main.
+    /// epoll_wait, the function that has the events on its stack, its caller, main and main's caller.
     private static let resting = LoopCalls([
         system(0xa0, 1000), call(wait, 1016), call(run, 5000), call(main, 5200), system(0xf0, 5300),
     ])
@@ -21,7 +21,7 @@ struct LoopCallsTests {
 
     private static func isHandler(_ calls: [Call], events: UInt64 = events) -> Bool { resting.isHandler(calls, events: events) }
 
-    @Test func `what the loop calls beside its wait is a handler`() {
+    @Test func `a function that the loop calls besides its wait is a handler`() {
         #expect(
             Self.isHandler([
                 Self.system(0xb0, 4000), Self.call(0x60, 4100), Self.call(0x50, 4300), Self.call(Self.run, 5000),
@@ -31,16 +31,16 @@ struct LoopCallsTests {
         )
     }
 
-    @Test func `another wait of the same function, and one that has left the loop, is none`() {
+    @Test func `another wait of the same function is not a handler, nor is a call outside the loop`() {
         let outer = [Self.call(Self.run, 5000), Self.call(Self.main, 5200), Self.system(0xf0, 5300)]
         #expect(!Self.isHandler([Self.system(0xb0, 1000), Self.call(Self.wait, 1016)] + outer))
-        // Its caller calls the wait for a lock itself, as a pool's thread does.
+        // Its caller itself calls the wait for a lock, as a pool's thread does.
         #expect(!Self.isHandler([Self.system(0xb0, 4900)] + outer))
-        // main has gone on to something else.
+        // main has continued with something else.
         #expect(
             !Self.isHandler([Self.system(0xb0, 4900), Self.call(0x70, 5100), Self.call(Self.main, 5200), Self.system(0xf0, 5300)])
         )
-        // Another function has its frame where the loop's was.
+        // Another function has its frame at the place of the loop's.
         #expect(
             !Self.isHandler([
                 Self.system(0xb0, 4000), Self.call(0x60, 4100), Self.call(0x21, 5000), Self.call(Self.main, 5200),
@@ -49,20 +49,20 @@ struct LoopCallsTests {
         )
     }
 
-    @Test func `a pool's thread that rests by a function of its own is in none`() {
+    @Test func `a thread of a pool that rests in its own function is not in a handler`() {
         let outer = [Self.call(Self.run, 5000), Self.call(Self.main, 5200), Self.system(0xf0, 5300)]
         #expect(!Self.isHandler([Self.system(0xb0, 4700), Self.call(0x60, 4800)] + outer))
         #expect(Self.isHandler([Self.system(0xb0, 4600), Self.call(0x61, 4700), Self.call(0x60, 4800)] + outer))
     }
 
-    @Test func `of a static program nothing is known`() {
+    @Test func `in a static program no handler is recognized`() {
         let handler = [Self.call(0xb0, 4000), Self.call(0x60, 4100), Self.call(0x50, 4300)] + Self.resting.calls.dropFirst(2)
         #expect(!Self.isHandler(handler))
         let resting = LoopCalls([Self.call(0xa0, 1000)] + Self.resting.calls.dropFirst())
         #expect(!resting.isHandler([Self.system(0xb0, 3900)] + handler, events: Self.events))
     }
 
-    @Test func `without the calls of the wait, or with its events elsewhere, nothing is known`() {
+    @Test func `no handler is recognized without the calls of the wait or with its events elsewhere`() {
         let handler = [
             Self.system(0xb0, 4000), Self.call(0x60, 4100), Self.call(0x50, 4300), Self.call(Self.run, 5000),
             Self.call(Self.main, 5200), Self.system(0xf0, 5300),
@@ -74,13 +74,13 @@ struct LoopCallsTests {
         #expect(!Self.isHandler(handler, events: 500))
     }
 
-    @Test func `a function that waits with a large frame has its caller's handlers beside it, too`() {
+    @Test func `a waiting function with a large frame also reveals the handlers of its caller`() {
         let handler = [
             Self.system(0xb0, 4000), Self.call(0x60, 4100), Self.call(0x50, 4300), Self.call(Self.run, 5000),
             Self.call(Self.main, 5200), Self.system(0xf0, 5300),
         ]
         #expect(Self.resting.canDistinguish(events: nil) && Self.resting.isHandler(handler, events: nil))
-        // Not where the frames are small, nor where a language's calls are on none of their own.
+        // Not if the frames are small, or if the calls of a language are not on their own frames.
         let small = LoopCalls([
             Self.system(0xa0, 4480), Self.call(Self.wait, 4496), Self.call(Self.run, 5000), Self.call(Self.main, 5200),
             Self.system(0xf0, 5300),

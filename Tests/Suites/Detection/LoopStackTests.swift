@@ -5,7 +5,7 @@ import Testing
 @testable import LagDetection
 
 struct LoopStackTests {
-    /// Of functions that begin at these addresses, leaf first.
+    /// Frames of functions that begin at these addresses, leaf first.
     private func frames(_ functions: [UInt64]) throws -> FrameBuffer {
         let frames = FrameBuffer(capacity: LoopStack.capacity + 1)
         for (index, function) in functions.enumerated() {
@@ -18,7 +18,7 @@ struct LoopStackTests {
         CaptureOutcome(method: method, stored: stored, total: stored, end: end)
     }
 
-    @Test func `what a stack has in common with the loop's from the root on is the loop's`() throws {
+    @Test func `the frames that a stack shares with the stack of the loop from the root on are the loop`() throws {
         var stack = LoopStack()
         #expect(stack.commonFrames(with: [10, 20]) == 0)
         // The wait, the function that waits, the loop, main.
@@ -31,7 +31,7 @@ struct LoopStackTests {
         #expect(stack.commonFrames(with: [20, 11]) == 0)
     }
 
-    @Test func `a stack whose root is not known says nothing`() throws {
+    @Test func `a stack without a known root is not recorded`() throws {
         var stack = LoopStack()
         let frames = try frames([30, 20, 10])
         stack.record(outcome(3), in: frames)

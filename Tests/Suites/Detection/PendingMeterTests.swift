@@ -10,26 +10,26 @@ struct PendingMeterTests {
         return meter
     }
 
-    @Test func `it counts from the first look that found work to the last`() {
+    @Test func `pending time counts from the first poll that found work to the last`() {
         let meter = Self.meter([(50, false), (100, true), (150, true), (300, true)])
         #expect(meter.isPending == true && meter.nanoseconds == 200)
     }
 
-    @Test func `one look proves no time`() {
+    @Test func `a single poll proves no pending time`() {
         #expect(Self.meter([(50, true)]).isPending == true && Self.meter([(50, true)]).nanoseconds == 0)
     }
 
-    @Test func `work that was fetched meanwhile begins anew`() {
+    @Test func `pending time restarts after the work was fetched`() {
         #expect(Self.meter([(0, true), (100, true), (150, false), (200, true), (250, true)]).nanoseconds == 100)
         #expect(Self.meter([(0, true), (100, true), (150, nil), (200, true), (250, true)]).nanoseconds == 100)
     }
 
-    @Test func `without an answer nothing is said`() {
+    @Test func `without a result it is unknown whether work was pending`() {
         #expect(Self.meter([]).isPending == nil && Self.meter([(0, nil), (100, nil)]).isPending == nil)
         #expect(Self.meter([(0, false), (100, nil)]).isPending == false)
     }
 
-    @Test func `another stretch of work begins anew`() {
+    @Test func `pending time restarts with another stretch of work`() {
         var meter = Self.meter([(0, true), (100, true)])
         meter.record(.none, word: 8, at: 200)
         #expect(meter.isPending == false && meter.nanoseconds == 0)

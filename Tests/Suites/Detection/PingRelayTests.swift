@@ -28,7 +28,7 @@ struct PingRelayTests {
         registry.coldParts[index].pinged.load(ordering: .acquiring)
     }
 
-    @Test func `what is asked for is given and recorded`() throws {
+    @Test func `a requested ping is sent and recorded`() throws {
         try withRelay { registry, relay in
             let owner = FakeOwner()
             let loops = (0..<5).map { _ in FakeLoop(pingsWithoutLocking: false) }
@@ -41,8 +41,8 @@ struct PingRelayTests {
         }
     }
 
-    /// Taken before, it would be held against the loop how long that took.
-    @Test func `a ping is recorded after it was sent`() throws {
+    /// If the time were taken before, the sending would count against the loop.
+    @Test func `the time of a ping is taken after it was sent`() throws {
         final class PromptLoop: PingableLoop {
             let beacon = ActivityBeacon()
             let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)
@@ -56,7 +56,7 @@ struct PingRelayTests {
         #expect(pinged(registry, index) >= clb_beacon_pong_ns(loop.beacon.raw))
     }
 
-    @Test func `who is gone or deaf is not pinged`() throws {
+    @Test func `an unknown loop or a loop that cannot be pinged gets no ping`() throws {
         try withRelay { registry, relay in
             let owner = FakeOwner()
             let deaf = registry.add(UnpingableLoop(), name: "", owner: owner, rules: .standard)!
@@ -70,7 +70,7 @@ struct PingRelayTests {
         }
     }
 
-    @Test func `a relay that was stopped before it ran ends`() throws {
+    @Test func `a relay that was stopped before it ran exits at once`() throws {
         let relay = PingRelay(registry: try #require(WatchRegistry()))
         relay.stop()
         relay.run()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LagDetection
 
-/// Generated loops that are busy now and then and say nothing of it: what pings find, against what really happened.
+/// Generated loops that are sometimes busy and publish nothing: what pings find, compared with what really happened.
 struct PingSimulationTests {
     /// The loop answers when it is not busy.
     private struct Loop {
@@ -25,7 +25,7 @@ struct PingSimulationTests {
         func answer(toPingAt time: UInt64) -> UInt64 { stretches.first { $0.contains(time) }?.upperBound ?? time }
     }
 
-    /// What was reported, and which of the loop's stretches it was.
+    /// What was reported, and the loop's stretch that it belongs to.
     private func reported(_ loop: Loop, from start: UInt64, _ random: inout SeededGenerator) -> [(StallInterval, Range<UInt64>?)]
     {
         var strategy = PingStrategy(rule: standardRule, whileWaiting: false)
@@ -38,12 +38,12 @@ struct PingSimulationTests {
                 found.append((interval, loop.stretches.first { $0.upperBound == pong }))
             }
             if strategy.wantsPing {
-                // It is given to the loop a little later, and seen to be.
+                // It is sent to the loop slightly later, and recorded as sent.
                 pinged = now + random.next() % millisecond
                 answer = loop.answer(toPingAt: pinged)
                 now = max(now + 1, pinged)
             } else {
-                // When it asks to, or earlier, as for other rules.
+                // When it requests a poll, or earlier, as for other rules.
                 let next = max(now + 1, strategy.nextPoll ?? .max)
                 now = random.next() % 4 == 0 ? UInt64.random(in: now + 1...next, using: &random) : next
             }
@@ -51,13 +51,13 @@ struct PingSimulationTests {
         return found
     }
 
-    @Test func `a stall that a ping finds lasted as long as its bounds say`() {
+    @Test func `the duration of a stall that a ping finds lies within its bounds`() {
         let start = 1000 * millisecond
         let (threshold, interval) = (standardRule.thresholdNanoseconds, standardRule.intervalNanoseconds)
         var count = 0
         for seed in 0..<1000 as Range<UInt64> {
             var random = SeededGenerator(seed: seed)
-            // Before it is busy for the first time it has answered.
+            // It has answered before it is busy for the first time.
             let loop = Loop(from: start + 2 * interval, &random)
             let reported = reported(loop, from: start, &random)
             count += reported.count
@@ -69,7 +69,8 @@ struct PingSimulationTests {
                     && interval.lengthAtLeast <= interval.length && interval.length <= interval.lengthAtMost
                     && interval.lengthAtLeast >= threshold
             }
-            // A ping may come up to two intervals after the beginning: it is given when the last stall's end was seen, and an interval has passed.
+            // A ping may come up to two intervals after the beginning: it is sent when the end of the last stall was seen and an
+            // interval has passed.
             let certain = loop.stretches.filter { $0.upperBound - $0.lowerBound >= threshold + 2 * interval + 2 * millisecond }
             let found = reported.compactMap { $0.1 }
             isRight = isRight && certain.allSatisfy { stretch in found.count { $0 == stretch } == 1 }

@@ -9,7 +9,7 @@ struct PingStrategyTests {
 
     private func idle(pong: UInt64 = 0) -> BeaconReading { BeaconReading(1, .waiting, at: 1, woke: 1, pong: pong) }
 
-    /// One that has asked at `start`, and whose ping was given at once.
+    /// A strategy that requested a ping at `start`, which was sent at once.
     private func asked(whileWaiting: Bool = false, pong: UInt64 = 0) -> PingStrategy {
         var strategy = PingStrategy(rule: standardRule, whileWaiting: whileWaiting)
         #expect(strategy.observe(idle(pong: pong), at: start) == .nothing)
@@ -48,7 +48,7 @@ struct PingStrategyTests {
         #expect(!strategy.isStalled && strategy.interval == nil)
     }
 
-    @Test func `the next ping comes an interval after the last`() {
+    @Test func `the next ping comes one interval after the last`() {
         var strategy = asked()
         #expect(strategy.nextPoll == start + interval)
         _ = strategy.observe(idle(pong: start + 7), at: start + 10, pinged: start)
@@ -59,7 +59,7 @@ struct PingStrategyTests {
         #expect(strategy.wantsPing)
     }
 
-    @Test func `a stall ends with the answer`() {
+    @Test func `a ping stall ends with the answer`() {
         var strategy = stalled(pong: start - 20 * millisecond)
         let pong = start + 200 * millisecond
         guard case .ended(let stallInterval) = strategy.observe(idle(pong: pong), at: pong + millisecond, pinged: start) else {
@@ -80,14 +80,14 @@ struct PingStrategyTests {
         #expect(strategy.observe(idle(pong: last), at: start + 150 * millisecond, pinged: start) == .stalled)
     }
 
-    @Test func `the time that a ping is on its way is not the loops`() {
+    @Test func `the time until a ping is sent does not count against the loop`() {
         var strategy = PingStrategy(rule: standardRule, whileWaiting: false)
         _ = strategy.observe(idle(), at: start)
         for time: UInt64 in [50, 100, 200, 1000] {
             let now = start + time * millisecond
             #expect(strategy.observe(idle(), at: now, pinged: start - millisecond) == .nothing)
             #expect(!strategy.wantsPing && strategy.interval == nil)
-            // And no tight loop meanwhile.
+            // And no busy polling meanwhile.
             #expect(strategy.nextPoll == now + interval)
         }
         let given = start + 1000 * millisecond + 1
@@ -97,7 +97,7 @@ struct PingStrategyTests {
         #expect(strategy.interval?.since == given)
     }
 
-    @Test func `an answer that comes before its ping is recorded is an answer`() {
+    @Test func `an answer before its ping is recorded counts as an answer`() {
         var strategy = PingStrategy(rule: standardRule, whileWaiting: false)
         _ = strategy.observe(idle(), at: start)
         let pong = start + 3 * millisecond
@@ -106,7 +106,7 @@ struct PingStrategyTests {
     }
 
     @Test(arguments: [LoopActivity.beforeSources, .beforeWaiting, .afterWaiting])
-    func `the ping of a waiting loop is asked only while it waits`(activity: LoopActivity) {
+    func `a waiting loop is pinged only while it waits`(activity: LoopActivity) {
         var strategy = PingStrategy(rule: standardRule, whileWaiting: true)
         _ = strategy.observe(BeaconReading(1, activity, at: start), at: start)
         #expect(!strategy.wantsPing && strategy.nextPoll == start + interval)
@@ -117,7 +117,7 @@ struct PingStrategyTests {
         #expect(periodic.wantsPing)
     }
 
-    @Test func `a loop that starts to work still owes the answer`() {
+    @Test func `a loop that starts to work must still answer its ping`() {
         var strategy = asked(whileWaiting: true)
         let work = BeaconReading(2, .beforeSources, at: start + 10 * millisecond, woke: start + 10 * millisecond)
         #expect(strategy.observe(work, at: start + 50 * millisecond, pinged: start) == .suspected)
@@ -125,7 +125,7 @@ struct PingStrategyTests {
     }
 
     @Test(arguments: [LoopActivity.notRunning, .finished, .expected])
-    func `who is not there owes no answer`(activity: LoopActivity) {
+    func `a loop that does not run need not answer`(activity: LoopActivity) {
         let gone = BeaconReading(2, activity)
         var quiet = PingStrategy(rule: standardRule, whileWaiting: false)
         _ = quiet.observe(gone, at: start)
@@ -140,18 +140,18 @@ struct PingStrategyTests {
             Issue.record("no end")
             return
         }
-        // It left somewhere between the last look and this one.
+        // It stopped running some time between the last poll and this one.
         #expect(stallInterval.lengthAtLeast == 150 * millisecond && stallInterval.lengthAtMost == 170 * millisecond)
     }
 
-    @Test func `a queue that publishes no activity is asked all the same`() {
+    @Test func `a queue that publishes no activity is pinged too`() {
         var strategy = PingStrategy(rule: standardRule, whileWaiting: false)
         _ = strategy.observe(BeaconReading(word: 0, calloutNanoseconds: 0), at: start)
         #expect(strategy.wantsPing)
     }
 
-    /// As `ExpectedBlockScope` publishes it for what publishes nothing else.
-    @Test func `a queue is asked again after a block that was expected`() {
+    /// As `ExpectedBlockScope` publishes it for queues that publish nothing else.
+    @Test func `a queue is pinged again after an expected block`() {
         var strategy = asked()
         let expected = BeaconReading(1, .expected)
         #expect(strategy.observe(expected, at: start + 140 * millisecond, pinged: start) == .nothing)
@@ -162,7 +162,7 @@ struct PingStrategyTests {
         #expect(strategy.observe(after, at: next + 150 * millisecond, pinged: next) == .stalled)
     }
 
-    @Test func `process pauses put the stall off`() {
+    @Test func `a process pause delays a ping stall by its length`() {
         var strategy = asked()
         _ = strategy.observe(idle(), at: start + 50 * millisecond, pinged: start)
         let (stopped, resumed) = (start + 50 * millisecond, start + 3050 * millisecond)
@@ -180,7 +180,7 @@ struct PingStrategyTests {
         #expect(stallInterval.length == 170 * millisecond && stallInterval.excluded == 3000 * millisecond)
     }
 
-    @Test func `nothing before ignoreBefore is asked or counts`() {
+    @Test func `time before ignoreBefore does not count and causes no ping`() {
         var strategy = PingStrategy(rule: standardRule, whileWaiting: false)
         let ignoreBefore = start + 60 * millisecond
         for time: UInt64 in [0, 50] {
@@ -199,7 +199,7 @@ struct PingStrategyTests {
         #expect(late.interval?.since == reported)
     }
 
-    @Test func `without any answer yet the beginning is when it was asked`() {
+    @Test func `without an earlier answer a stall begins with its ping`() {
         var strategy = stalled()
         let pong = start + 200 * millisecond
         guard case .ended(let stallInterval) = strategy.observe(idle(pong: pong), at: pong, pinged: start) else {

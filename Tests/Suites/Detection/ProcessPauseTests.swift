@@ -6,7 +6,7 @@ import Testing
 struct ProcessPauseTests {
     private let processPause = ProcessPause(from: 100, to: 200, atLeast: 60, atMost: 90)
 
-    @Test func `the bounds fit into its window`() {
+    @Test func `the bounds of a pause fit into its window`() {
         #expect(ProcessPause(from: 100, to: 200, atLeast: 300, atMost: 400).atLeast == 100)
         #expect(ProcessPause(from: 100, to: 200, atLeast: 300, atMost: 400).atMost == 100)
         #expect(ProcessPause(from: 100, to: 200, atLeast: 80, atMost: 40).atLeast == 40)
@@ -16,20 +16,20 @@ struct ProcessPauseTests {
 
     @Test(
         arguments: [
-            (0, 300, 60, 90), (100, 200, 60, 90),  // all of it
+            (0, 300, 60, 90), (100, 200, 60, 90),  // all of the window
             (0, 100, 0, 0), (200, 300, 0, 0), (0, 50, 0, 0),  // none
-            (0, 150, 10, 50), (150, 300, 10, 50),  // a half: ten of the sixty do not fit into the other
+            (0, 150, 10, 50), (150, 300, 10, 50),  // a half: ten of the sixty do not fit into the other half
             (120, 200, 40, 80), (100, 120, 0, 20), (130, 170, 0, 40),
             (150, 150, 0, 0), (170, 130, 0, 0),
         ] as [(UInt64, UInt64, UInt64, UInt64)]
     )
-    func `its share is what must and what can lie inside`(since: UInt64, until: UInt64, atLeast: UInt64, atMost: UInt64) {
+    func `a share of a pause has the expected bounds`(since: UInt64, until: UInt64, atLeast: UInt64, atMost: UInt64) {
         let share = processPause.share(from: since, until: until)
         #expect(share.atLeast == atLeast && share.atMost == atMost)
     }
 
-    /// Wherever it was within its window, and however long: the shares of both sides of any moment are right.
-    @Test func `shares are bounds of the truth`() {
+    /// Wherever the pause was in its window, and whatever its length: the shares on both sides of any moment are right.
+    @Test func `the shares of a pause are bounds of the real time`() {
         var random = SeededGenerator(seed: 1)
         for _ in 0..<5000 {
             let (from, to) = (random.next() % 50, 50 + random.next() % 50)
@@ -50,7 +50,7 @@ struct ProcessPauseTests {
         arguments: [(100, 100, nil, 50), (0, 100, 0, 0), (0, 100, nil, 50), (0, 100, 80, 80)]
             as [(UInt64, UInt64, UInt64?, UInt64)]
     )
-    func `its likely length lies in a share where it lies in the whole`(
+    func `the likely length of a share lies where it lies in the whole pause`(
         least: UInt64,
         most: UInt64,
         likely: UInt64?,
@@ -60,7 +60,7 @@ struct ProcessPauseTests {
         #expect(share.likely == half, "\(share)")
     }
 
-    @Test func `two are joined to one`() {
+    @Test func `two pauses are joined into one`() {
         #expect(ProcessPause.joined(nil, nil) == nil)
         #expect(ProcessPause.joined(processPause, nil) == processPause)
         #expect(ProcessPause.joined(nil, processPause) == processPause)
@@ -70,7 +70,7 @@ struct ProcessPauseTests {
         #expect(ProcessPause.joined(other, processPause) == both)
     }
 
-    @Test func `joined bounds do not wrap around`() {
+    @Test func `joined bounds do not overflow`() {
         let long = ProcessPause(from: 0, to: .max, atLeast: .max, atMost: .max)
         #expect(ProcessPause.joined(long, long) == long)
     }

@@ -8,10 +8,10 @@ let millisecond: UInt64 = 1_000_000
 let standardRule = TimeoutRule(intervalNanoseconds: 50 * millisecond, timeouts: 3)
 
 extension WatchRules {
-    /// The default callout rule alone.
+    /// Only the default callout rule.
     static let standard = WatchRules.callouts()
 
-    /// The callout rule alone.
+    /// Only the callout rule.
     static func callouts(
         _ rule: TimeoutRule = standardRule,
         hang: UInt64 = 5000 * millisecond,
@@ -44,12 +44,12 @@ extension BeaconReading {
 }
 
 extension ProcessPause {
-    /// All of a time, exactly known.
+    /// The whole interval, exactly known.
     init(from: UInt64, to: UInt64) { self.init(from: from, to: to, atLeast: .max, atMost: .max) }
 }
 
 extension DetectionStrategy {
-    /// A look after a wait of one interval that ended on time, with nothing that counts before.
+    /// A poll after a wait of one interval that ended on time, with no ignored time before.
     mutating func observe(
         _ reading: BeaconReading,
         at now: UInt64,
@@ -76,7 +76,7 @@ extension DetectionStrategy {
 }
 
 extension CalloutStrategy {
-    /// One that has just found a stall of `reading` by ticks that began at its callout.
+    /// A strategy that has just found a stall of `reading`, with ticks that began at its callout.
     static func stalled(_ reading: BeaconReading, rule: TimeoutRule = standardRule) -> CalloutStrategy {
         var strategy = CalloutStrategy(rule: rule)
         let start = reading.calloutNanoseconds
@@ -87,7 +87,7 @@ extension CalloutStrategy {
 }
 
 extension StallDetector {
-    /// A look after a wait of one interval that ended on time.
+    /// A poll after a wait of one interval that ended on time.
     mutating func observe(
         _ reading: BeaconReading,
         at now: UInt64,
@@ -110,7 +110,7 @@ extension StallDetector {
         )
     }
 
-    /// One that has just found a stall of `reading` by ticks that began at its callout.
+    /// A detector that has just found a stall of `reading`, with ticks that began at its callout.
     static func stalled(_ reading: BeaconReading, rules: WatchRules = .standard) -> StallDetector {
         var detector = StallDetector(rules: rules)
         let start = reading.calloutNanoseconds

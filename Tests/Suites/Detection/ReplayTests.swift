@@ -4,7 +4,7 @@ import Testing
 
 @testable import LagDetection
 
-/// Stalls that were over before the watchdog came to look: the loop has noted them itself.
+/// Stalls that were over before the watchdog polled: the loop itself has recorded them.
 struct ReplayTests {
     private let start: UInt64 = 1000 * millisecond
 
@@ -19,7 +19,7 @@ struct ReplayTests {
         return (bench, loop, index)
     }
 
-    @Test func `one that was not seen is reported with its times and without a stack`() throws {
+    @Test func `a stall between two polls is reported with its times and without a stack`() throws {
         let (bench, loop, index) = try parked()
         let begin = start + 300 * millisecond
         loop.move(to: .afterWaiting, at: begin)
@@ -32,7 +32,7 @@ struct ReplayTests {
         #expect(bench.counters(index).stalls == 1)
     }
 
-    @Test func `one nanosecond less is no stall`() throws {
+    @Test func `a stretch one nanosecond below the threshold is not a stall`() throws {
         let (bench, loop, index) = try parked()
         let begin = start + 300 * millisecond
         loop.move(to: .afterWaiting, at: begin)
@@ -41,7 +41,7 @@ struct ReplayTests {
         #expect(bench.takeReported().isEmpty && bench.counters(index).stalls == 0)
     }
 
-    @Test func `several of them are reported in their order`() throws {
+    @Test func `several recorded stalls are reported in order`() throws {
         let (bench, loop, _) = try parked()
         let begin = start + 300 * millisecond
         loop.move(to: .afterWaiting, at: begin)
@@ -52,7 +52,7 @@ struct ReplayTests {
         #expect(bench.takeReported().map { $0.until - $0.since } == [200 * millisecond, 190 * millisecond])
     }
 
-    @Test(arguments: [3, 4, 5, 9, 40]) func `more of them than are kept are counted as lost`(count: Int) throws {
+    @Test(arguments: [3, 4, 5, 9, 40]) func `recorded stalls beyond the capacity are counted as lost`(count: Int) throws {
         let (bench, loop, index) = try parked()
         let begin = start + 300 * millisecond
         loop.move(to: .afterWaiting, at: begin)
@@ -67,7 +67,7 @@ struct ReplayTests {
         #expect(counters.stalls == UInt64(count) && counters.dropped == UInt64(count - reported), "\(counters)")
     }
 
-    @Test func `one that is in progress is not lost as well`() throws {
+    @Test func `a stall in progress is not also counted as lost`() throws {
         let (bench, loop, index) = try parked()
         let begin = start + 300 * millisecond
         bench.stall(loop, from: begin, in: .afterWaiting)
@@ -81,7 +81,7 @@ struct ReplayTests {
         #expect(counters.stalls == 6 && counters.dropped == UInt64(6 - reported), "\(reported) \(counters)")
     }
 
-    @Test func `one behind a stall in progress is another one`() throws {
+    @Test func `a recorded stall after a stall in progress is another stall`() throws {
         let (bench, loop, index) = try parked()
         let begin = start + 300 * millisecond
         bench.stall(loop, from: begin, in: .afterWaiting)
@@ -93,7 +93,7 @@ struct ReplayTests {
         #expect(bench.counters(index).stalls == 2)
     }
 
-    @Test func `one that the watchdog found is not reported twice`() throws {
+    @Test func `a stall that the watchdog found is not reported twice`() throws {
         let (bench, loop, index) = try parked()
         let begin = start + 300 * millisecond
         bench.stall(loop, from: begin, in: .afterWaiting)
@@ -104,8 +104,8 @@ struct ReplayTests {
         #expect(bench.takeReported().count == 1 && bench.counters(index).stalls == 1)
     }
 
-    /// The look that finds it over began before it was.
-    @Test func `one that ends during the round of polls is reported`() throws {
+    /// The poll that finds it over began before its end.
+    @Test func `a stall that ends during the round of polls is reported`() throws {
         let (bench, loop, _) = try parked()
         let begin = start + 300 * millisecond
         loop.move(to: .afterWaiting, at: begin)
@@ -114,7 +114,7 @@ struct ReplayTests {
         #expect(bench.takeReported().map { $0.until - $0.since } == [200 * millisecond])
     }
 
-    @Test func `a stop of the process is not its length`() throws {
+    @Test func `a process pause does not count in a recorded stall`() throws {
         let (bench, loop, index) = try parked()
         let begin = start + 300 * millisecond
         loop.move(to: .afterWaiting, at: begin)
@@ -129,7 +129,7 @@ struct ReplayTests {
         #expect(bench.takeReported().isEmpty && bench.counters(index).stalls == 0)
     }
 
-    @Test func `in the restore interval it is only counted`() throws {
+    @Test func `a recorded stall in the restore interval is only counted`() throws {
         var rules = WatchRules.standard
         rules.restoreNanoseconds = 5000 * millisecond
         let (bench, loop, index) = try parked(rules)
@@ -143,12 +143,12 @@ struct ReplayTests {
         #expect(bench.counters(index) == WatchCounters(stalls: 1, suppressed: 1))
     }
 
-    @Test func `it ends the starvation around it`() throws {
+    @Test func `a recorded callout stall ends the starvation around it`() throws {
         var rules = WatchRules.standard
         rules.starvationNanoseconds = 400 * millisecond
         let (bench, loop, _) = try parked(rules)
         let begin = start + 300 * millisecond
-        // Short callouts until the starvation is found, then one long one that nobody looks at.
+        // Short callouts until the starvation is found, then one long one that is not polled.
         bench.starve(loop, from: begin, callouts: 50)
         loop.move(to: .beforeTimers, at: begin + 505 * millisecond)
         loop.move(to: .waiting, at: begin + 705 * millisecond)
@@ -159,14 +159,14 @@ struct ReplayTests {
         #expect(reported.last?.since == begin + 505 * millisecond && reported.last?.until == begin + 705 * millisecond)
     }
 
-    /// The starvation's threshold was crossed within the callout that nobody looked at: it was that callout all along.
-    @Test func `a starvation that it completed is not reported`() throws {
+    /// The starvation threshold was reached within the callout that was not polled: it is that callout.
+    @Test func `a starvation that a recorded callout completed is not reported`() throws {
         var rules = WatchRules.standard
         rules.starvationNanoseconds = 400 * millisecond
         let (bench, loop, index) = try parked(rules)
         let begin = start + 300 * millisecond
         bench.starve(loop, from: begin, callouts: 35)
-        // The callout begins at 350 ms; the watchdog comes at 410 ms, then not before it is over.
+        // The callout begins at 350 ms; the watchdog polls at 410 ms, and then only after it is over.
         bench.scan(at: begin + 410 * millisecond)
         bench.scan(at: begin + 410 * millisecond)
         loop.move(to: .waiting, at: begin + 600 * millisecond)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LagDetection
 
-/// Since when a loop has not rested, by its waits and the kernel's count of its thread's sleeps.
+/// Since when a loop has not rested, from its waits and the kernel's count of its thread's sleeps.
 struct RestMeterTests {
     private let start: UInt64 = 1000 * millisecond
 
@@ -13,7 +13,7 @@ struct RestMeterTests {
 
     private func wait(_ sequence: UInt64) -> BeaconReading { BeaconReading(sequence, .waiting, at: start, woke: start) }
 
-    /// One that has been seen asleep, five sleeps into its life.
+    /// A loop that was seen asleep, after five sleeps.
     private func rested(_ waits: PublishedWaits) -> RestMeter {
         var meter = RestMeter()
         #expect(meter.observe(wait(2), sleeps: 5, hasMoved: false, waits: waits, at: start) == Wakefulness(since: 0))
@@ -26,13 +26,13 @@ struct RestMeterTests {
             let now = start + (turn + 1) * 20 * millisecond
             let expected = Wakefulness(since: start + 20 * millisecond, turns: turn + 1)
             #expect(meter.observe(work(3 + 2 * turn, at: now), sleeps: 5, hasMoved: false, waits: .turns, at: now) == expected)
-            // Met in its wait, which it leaves at once.
+            // Seen in its wait, which it leaves at once.
             #expect(meter.observe(wait(4 + 2 * turn), sleeps: 5, hasMoved: true, waits: .turns, at: now + 1) == expected)
         }
         #expect(meter.isAwake(sleeps: 5) && !meter.isAwake(sleeps: 6) && !meter.isAwake(sleeps: nil))
     }
 
-    @Test func `one sleep begins anew with the turn after it`() {
+    @Test func `after a sleep the time awake restarts with the next turn`() {
         var meter = rested(.turns)
         let (first, second) = (start + 20 * millisecond, start + 60 * millisecond)
         _ = meter.observe(work(3, at: first), sleeps: 5, hasMoved: false, waits: .turns, at: first)
@@ -40,7 +40,7 @@ struct RestMeterTests {
         #expect(found == Wakefulness(since: second, turns: 1))
     }
 
-    /// The sleep that was counted may be the one it is in: if it goes on, nothing else would show it.
+    /// The counted sleep may be the current one: if it continues, nothing else would show it.
     @Test func `a loop that moved while its sleeps were read is not known to be awake`() {
         var meter = rested(.turns)
         let first = start + 20 * millisecond
@@ -48,7 +48,7 @@ struct RestMeterTests {
         #expect(meter.observe(wait(4), sleeps: 6, hasMoved: false, waits: .turns, at: first + 50 * millisecond).since == 0)
     }
 
-    @Test func `a stop that a capture made is no sleep`() {
+    @Test func `a stop caused by a capture is not a sleep`() {
         var meter = rested(.turns)
         let (first, second) = (start + 20 * millisecond, start + 60 * millisecond)
         _ = meter.observe(work(3, at: first), sleeps: 5, hasMoved: false, waits: .turns, at: first)
@@ -64,18 +64,18 @@ struct RestMeterTests {
         #expect(!meter.isAwake(sleeps: 6))
     }
 
-    @Test(arguments: [PublishedWaits.turns, .samples]) func `what is not known is a rest`(waits: PublishedWaits) {
+    @Test(arguments: [PublishedWaits.turns, .samples]) func `an unknown state counts as a rest`(waits: PublishedWaits) {
         var meter = rested(waits)
         let now = start + 20 * millisecond
         #expect(meter.observe(work(3, at: now), sleeps: nil, hasMoved: false, waits: waits, at: now).since == 0)
-        // Quiet elsewhere, by the examination.
+        // Quiet elsewhere, according to the examination.
         let quiet = work(5, at: now).atRest
         #expect(meter.observe(quiet, sleeps: 5, hasMoved: false, waits: waits, at: now).since == 0)
         let ended = BeaconReading(6, .finished, at: now, woke: now)
         #expect(meter.observe(ended, sleeps: 5, hasMoved: false, waits: waits, at: now).since == 0)
     }
 
-    @Test func `a sample that finds it asleep is a rest, and turns are not counted`() {
+    @Test func `a sample that finds the loop asleep is a rest, and turns are not counted`() {
         var meter = rested(.samples)
         let first = start + 20 * millisecond
         // It was awake since that sample: the sleep that ended was counted when it began.
@@ -86,8 +86,8 @@ struct RestMeterTests {
         #expect(meter.observe(wait(4), sleeps: 5, hasMoved: false, waits: .samples, at: first + 10 * millisecond).since == 0)
     }
 
-    /// Between two samples a loop rests unseen.
-    @Test func `a sleep that no sample saw counts from when it is known to be over`() {
+    /// Between two samples, a loop may rest unseen.
+    @Test func `after an unseen sleep, time counts from when the sleep is known to be over`() {
         var meter = rested(.samples)
         let first = start + 20 * millisecond
         for sample in 0..<100 as Range<UInt64> {

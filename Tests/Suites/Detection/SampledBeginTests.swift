@@ -3,9 +3,9 @@ import Testing
 
 @testable import LagDetection
 
-/// What a stall's times are where the beginning of a job lies between two samples.
+/// The times of a stall if the beginning of a job lies between two samples.
 struct SampledBeginTests {
-    /// Seen at rest at 950 ms, at work at 1000, at rest again at `end`; observed at each tick.
+    /// Seen at rest at 950 ms, working at 1000, at rest again at `end`; observed at each tick.
     private func interval(end: UInt64) -> StallInterval? {
         var strategy = CalloutStrategy(rule: standardRule)
         var stretches = SampledStretches()
@@ -27,13 +27,13 @@ struct SampledBeginTests {
         return interval
     }
 
-    @Test func `the duration is between the middles, and the bounds hold it`() throws {
+    @Test func `the duration is measured between the middles, and lies within its bounds`() throws {
         let stall = try #require(self.interval(end: 1400))
         #expect(stall.length == 420 * millisecond)
         #expect(stall.lengthAtLeast == 390 * millisecond && stall.lengthAtMost == 450 * millisecond)
     }
 
-    @Test func `what it lasted for certain decides`() {
+    @Test func `the certain duration decides whether it is a stall`() {
         #expect(interval(end: 1149) == nil)
         #expect(interval(end: 1201) != nil)
     }

@@ -5,7 +5,7 @@ import Testing
 
 struct SamplingStrategyTests {
     private let start: UInt64 = 1000 * millisecond
-    /// Three looks, 50 ms apart.
+    /// Three samples, 50 ms apart.
     private let rule = WatchRules.Sampling(intervalNanoseconds: 50 * millisecond, samples: 3, functions: 2)
     private let one = SampleKey(1, 2)
     private let other = SampleKey(1, 3)
@@ -14,7 +14,7 @@ struct SamplingStrategyTests {
 
     private func at(_ time: UInt64) -> UInt64 { start + time * millisecond }
 
-    /// First seen at 0, looked at the stack at 50, 100 and 150 ms.
+    /// First seen at 0, stack sampled at 50, 100 and 150 ms.
     private func stalled() -> SamplingStrategy {
         var strategy = SamplingStrategy(rule: rule)
         _ = strategy.observe(work(), at: at(0))
@@ -23,15 +23,15 @@ struct SamplingStrategyTests {
         return strategy
     }
 
-    @Test func `the same on top n times is a stall`() {
+    @Test func `the same functions on top of n samples are a stall`() {
         let strategy = stalled()
         #expect(strategy.thresholdNanoseconds == 100 * millisecond)
-        // It lasts for certain from the first of the looks on.
+        // It is certain from the first of these samples on.
         #expect(strategy.interval == StallInterval(since: at(50), seen: at(150)))
         #expect(strategy.alike == 3 && strategy.isStalled)
     }
 
-    @Test func `a sample is due an interval after the last`() {
+    @Test func `a sample is due one interval after the last`() {
         var strategy = SamplingStrategy(rule: rule)
         #expect(!strategy.wantsSample(work(), at: at(0)))
         _ = strategy.observe(work(), at: at(0))
@@ -43,7 +43,7 @@ struct SamplingStrategyTests {
         #expect(strategy.nextPoll == at(107))
     }
 
-    @Test func `another function begins anew`() {
+    @Test func `another function restarts the count`() {
         var strategy = SamplingStrategy(rule: rule)
         _ = strategy.observe(work(), at: at(0))
         for (time, key) in [(50, one), (100, one), (150, other), (200, other)] {
@@ -53,7 +53,7 @@ struct SamplingStrategyTests {
         #expect(strategy.interval?.since == at(150))
     }
 
-    @Test func `another function ends it`() {
+    @Test func `another function ends a sample stall`() {
         var strategy = stalled()
         _ = strategy.observe(work(), at: at(200), sample: one)
         guard case .ended(let interval) = strategy.observe(work(), at: at(250), sample: other) else {
@@ -61,12 +61,12 @@ struct SamplingStrategyTests {
             return
         }
         #expect(interval.lengthAtLeast == 150 * millisecond && interval.lengthAtMost == 200 * millisecond)
-        // The other one may be the next stall.
+        // The other function may be the next stall.
         #expect(strategy.alike == 1 && strategy.interval?.since == at(250))
     }
 
     @Test(arguments: [LoopActivity.waiting, .notRunning, .expected, .finished])
-    func `a rest ends it`(activity: LoopActivity) {
+    func `a rest ends a sample stall`(activity: LoopActivity) {
         var strategy = stalled()
         guard case .ended(let interval) = strategy.observe(BeaconReading(2, activity), at: at(170)) else {
             Issue.record("no end")
@@ -74,13 +74,13 @@ struct SamplingStrategyTests {
         }
         #expect(interval.lengthAtLeast == 100 * millisecond && interval.lengthAtMost == 120 * millisecond)
         #expect(strategy.nextPoll == nil && strategy.interval == nil)
-        // What was seen before a rest says nothing of what comes after.
+        // Samples before a rest do not count after it.
         _ = strategy.observe(work(), at: at(200))
         for time: UInt64 in [250, 300] { #expect(strategy.observe(work(), at: at(time), sample: one) == .nothing) }
         #expect(strategy.observe(work(), at: at(350), sample: one) == .stalled)
     }
 
-    @Test func `a sample that failed says neither this nor that`() {
+    @Test func `a failed sample neither continues nor ends a stall`() {
         var strategy = SamplingStrategy(rule: rule)
         _ = strategy.observe(work(), at: at(0))
         _ = strategy.observe(work(), at: at(50), sample: one)
@@ -88,12 +88,12 @@ struct SamplingStrategyTests {
         #expect(strategy.observe(work(), at: at(150)) == .nothing)
         #expect(strategy.alike == 2 && strategy.nextPoll == at(200))
         #expect(strategy.observe(work(), at: at(200), sample: one) == .stalled)
-        // One between the looks puts none of them off.
+        // A poll between the samples delays none of them.
         _ = strategy.observe(work(), at: at(220))
         #expect(strategy.nextPoll == at(250))
     }
 
-    @Test func `process pauses put the stall off`() {
+    @Test func `a process pause delays a sample stall by its length`() {
         var strategy = SamplingStrategy(rule: rule)
         _ = strategy.observe(work(), at: at(0))
         _ = strategy.observe(work(), at: at(50), sample: one)
@@ -104,7 +104,7 @@ struct SamplingStrategyTests {
         #expect(strategy.interval?.length(at: at(1100)) == 110 * millisecond)
     }
 
-    @Test func `a process pause between the samples of the stack is subtracted too`() {
+    @Test func `a process pause between two samples is subtracted too`() {
         var strategy = SamplingStrategy(rule: rule)
         _ = strategy.observe(work(), at: at(0))
         _ = strategy.observe(work(), at: at(50), sample: one)
@@ -115,7 +115,7 @@ struct SamplingStrategyTests {
         #expect(strategy.observe(work(), at: at(200), sample: one) == .stalled)
     }
 
-    @Test func `nothing before ignoreBefore counts`() {
+    @Test func `time before ignoreBefore does not count`() {
         var strategy = SamplingStrategy(rule: rule)
         for time: UInt64 in [0, 50, 100, 150, 200, 250] {
             #expect(strategy.observe(work(), at: at(time), sample: one, ignoreBefore: at(200)) == .nothing)
@@ -130,7 +130,7 @@ struct SamplingStrategyTests {
         #expect(strategy.observe(work(), at: at(450), sample: one, ignoreBefore: at(310)) == .stalled)
     }
 
-    @Test func `keys are alike in all their functions`() {
+    @Test func `two keys are equal if all their functions are`() {
         #expect(SampleKey(1, 2, 3, 4) == SampleKey(1, 2, 3, 4))
         for different in [SampleKey(9, 2, 3, 4), SampleKey(1, 9, 3, 4), SampleKey(1, 2, 9, 4), SampleKey(1, 2, 3, 9)] {
             #expect(different != SampleKey(1, 2, 3, 4))

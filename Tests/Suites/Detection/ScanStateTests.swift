@@ -3,7 +3,7 @@ import Testing
 @testable import LagDetection
 
 @Suite struct ScanStateTests {
-    /// Which of ten loops are read in one scan after the other, where one reading takes 0.4 ms.
+    /// Which of ten loops are read in successive scans, if one reading takes 0.4 ms.
     private func scans(_ count: Int) -> [[Int]] {
         var first = 0
         return (0..<count).map { _ in
@@ -17,11 +17,11 @@ import Testing
         }
     }
 
-    @Test func `of many loops each is read in turn, a bounded time a scan`() {
+    @Test func `many loops are read in turn, in a limited time per scan`() {
         #expect(scans(5) == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9], [0, 1, 2]])
     }
 
-    @Test func `all are read where that takes little`() {
+    @Test func `all loops are read if reading is fast`() {
         var state = ScanState(now: 0, processPause: nil)
         for index in 0..<201 {
             let mayRead = state.mayRead(index)

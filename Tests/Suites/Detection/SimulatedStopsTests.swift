@@ -4,8 +4,8 @@ import Testing
 
 @testable import LagDetection
 
-/// Generated timelines in which the process is stopped again and again. Stops of less than 80 ms may fit between two looks and
-/// show to nobody.
+/// Generated timelines in which the process is stopped again and again. Stops of less than 80 ms may fit between two polls and
+/// remain unseen.
 struct SimulatedStopsTests {
     private func randomStop(_ timeline: inout Timeline, within length: UInt64) -> (
         after: UInt64, length: UInt64, runDelay: UInt64
@@ -27,9 +27,10 @@ struct SimulatedStopsTests {
         }
     }
 
-    /// - Parameter maximumStops: in one callout. Each may hide up to an interval, so one at most leaves an interval's doubt.
+    /// - Parameter maximumStops: in one callout. Each may hide up to an interval, so a single one leaves the doubt of one
+    ///   interval.
     @Test(arguments: [1, 4])
-    func `stops make no stall and hide no other`(maximumStops: Int) throws {
+    func `process pauses cause no stall and hide none`(maximumStops: Int) throws {
         let bench = try WatchdogBench()
         let rules = WatchRules.callouts(hang: .max)
         let (interval, threshold) = (50 * millisecond, 150 * millisecond)
@@ -48,7 +49,7 @@ struct SimulatedStopsTests {
                 stops += all.count
                 if timeline.random.next() % 3 > 0 {
                     timeline.rest(timeline.random(0..<200 * millisecond))
-                    // At rest, a stop is nobody's business.
+                    // At rest, a stop does not matter.
                     if timeline.random.next() % 4 == 0 { timeline.stop(randomStop(&timeline, within: 1).length) }
                 }
             }
@@ -79,8 +80,8 @@ struct SimulatedStopsTests {
         #expect(stops > 5000 && found > 2000)
     }
 
-    /// The same for both kinds, of which a stop ends neither.
-    @Test func `stops make no starvation and hide no other`() throws {
+    /// The same for both kinds; a stop ends neither.
+    @Test func `process pauses cause no starvation and hide none`() throws {
         let bench = try WatchdogBench()
         var rules = WatchRules.callouts(hang: .max)
         let (interval, threshold) = (50 * millisecond, 400 * millisecond)
@@ -117,7 +118,7 @@ struct SimulatedStopsTests {
                 if !reported.contains(where: { $0.since == truth.since && $0.kind == .callout }) { isRight = false }
             }
             for (busy, callouts) in timeline.busy {
-                // Callouts that stalled (and, for this, those that may have) cut it into pieces.
+                // Callouts that stalled (here also those that may have) divide it.
                 for piece in timeline.worked[callouts].split(whereSeparator: { $0.ran >= 150 * millisecond }) {
                     let ran = piece.reduce(0) { $0 + $1.ran }
                     let stops = stopsAt.filter { $0 >= piece.first!.since && $0 < piece.last!.until }.count

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LagDetection
 
-/// Generated timelines of a loop, seen by the watchdog's own looks, against what really happened.
+/// Generated timelines of a loop, polled by the watchdog, compared with what really happened.
 struct SimulationTests {
     private struct Lasted: Equatable {
         var since: UInt64
@@ -27,7 +27,7 @@ struct SimulationTests {
         }
     }
 
-    @Test func `every stall is reported once and exactly and nothing else`() throws {
+    @Test func `every stall is reported once with exact times, and no other stalls are reported`() throws {
         let bench = try WatchdogBench()
         var stalls = 0
         for seed in 0..<2500 as Range<UInt64> {
@@ -63,8 +63,8 @@ struct SimulationTests {
         }
     }
 
-    /// Both kinds at once. A callout that stalls ends the starvation around it, which counts anew after it.
-    @Test func `callouts and starvation are distinguished`() throws {
+    /// Both kinds at once. A callout that stalls ends the starvation around it, which is measured again after it.
+    @Test func `callout stalls and starvation are distinguished`() throws {
         let bench = try WatchdogBench()
         var rules = Self.rules[0]
         let threshold = 400 * millisecond
@@ -79,7 +79,7 @@ struct SimulationTests {
                 if timeline.random.next() % 10 == 0 { timeline.rest(timeline.random(0..<200 * millisecond)) }
             }
             let reported = timeline.end()
-            // What must be there, and what is only allowed to be: what ends within an interval of the threshold.
+            // What must be reported, and what may be: stretches whose end is within an interval of the threshold.
             var certain: [Lasted] = []
             var allowed: [Lasted] = []
             func starve(_ since: UInt64, _ until: UInt64) {

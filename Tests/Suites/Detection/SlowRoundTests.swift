@@ -4,15 +4,15 @@ import Testing
 
 @testable import LagDetection
 
-/// What a round of looks that takes long does to the loops in it, and what a rule does that takes over.
+/// How a slow round of polls affects the loops in it, and a rule that takes over.
 struct SlowRoundTests {
     private let start: UInt64 = 1000 * millisecond
 
-    /// It began after the round did, which took so long because another loop was captured in it.
-    @Test func `a callout that began during the round is not dated back`() throws {
+    /// It began after the round did, which took long because another loop was captured in it.
+    @Test func `a callout that began during the round is not backdated`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
-        // With a rule for starvation, a fresh wake gets more than a glance.
+        // With a starvation rule, a fresh wake gets a full poll.
         var rules = WatchRules.standard
         rules.starvationNanoseconds = 1000 * millisecond
         let index = bench.watch(loop, rules: rules)
@@ -25,15 +25,16 @@ struct SlowRoundTests {
         #expect(bench.registry.coldParts[index].detector.interval(of: .callout)?.since == begin)
     }
 
-    /// The process was stopped in the middle of a round: the note that comes to light in it waits for the next one, which knows.
-    @Test func `a stop in the middle of a round makes no stall`() throws {
+    /// The process was stopped in the middle of a round: the recorded stretch found in it waits for the next round, which knows
+    /// about the stop.
+    @Test func `a process pause in the middle of a round causes no stall`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop)
         loop.move(to: .beforeSources, at: start)
         bench.scan(at: start)
         loop.move(to: .waiting, at: start + 1040 * millisecond)
-        // The round began at 30 ms; the stop took 1000 ms before it came to this loop.
+        // The round began at 30 ms; the stop took 1000 ms before the round reached this loop.
         bench.clock.now = start + 1041 * millisecond
         bench.plan = bench.watchdog.scan(at: start + 30 * millisecond)
         #expect(bench.takeReported().isEmpty)
@@ -48,8 +49,8 @@ struct SlowRoundTests {
         #expect(bench.takeReported().isEmpty && bench.counters(index).stalls == 0)
     }
 
-    /// The process was stopped before the round, which then took long: the round that comes after it has to know of the stop.
-    @Test func `a stop before a slow round is not forgotten`() throws {
+    /// The process was stopped before the round, which then took long: the next round must know about the stop.
+    @Test func `a process pause before a slow round is still subtracted`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop)
@@ -69,8 +70,8 @@ struct SlowRoundTests {
         #expect(bench.takeReported().isEmpty && bench.counters(index).stalls == 0)
     }
 
-    /// Polls of other loops that take long again and again keep no end from being reported.
-    @Test func `an end is put off only once`() throws {
+    /// Slow polls of other loops do not repeatedly delay the report of an end.
+    @Test func `the report of an end is postponed only once`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         _ = bench.watch(loop)
@@ -83,8 +84,8 @@ struct SlowRoundTests {
         #expect(bench.takeReported().map(\.until) == [start + 210 * millisecond])
     }
 
-    /// A ping that was not answered for long is a stall of its own when one callout in it becomes one.
-    @Test func `a long ping is reported before the callout that takes over`() {
+    /// A ping that was unanswered for long is a separate stall if one callout in it becomes a stall.
+    @Test func `a long ping stall is reported before the callout stall that takes over`() {
         var rules = WatchRules.standard
         rules.ping = standardRule
         var detector = StallDetector(rules: rules)
@@ -112,7 +113,7 @@ struct SlowRoundTests {
         #expect(detector.activeStall?.lead == .callout)
     }
 
-    @Test func `only what answers with its end is armed`() throws {
+    @Test func `a loop is armed only if a rule needs its answer at the end`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         var rules = WatchRules()
@@ -124,12 +125,12 @@ struct SlowRoundTests {
             bench.scan(at: start + turn * 10 * millisecond)
         }
         #expect(bench.counters(index).stalls == 1)
-        // It goes on working: armed, it would wake the watchdog with every callout.
+        // It continues to work: armed, it would wake the watchdog with every callout.
         #expect(!loop.isArmed)
     }
 
-    /// What is cut off at the beginning of another stall was reported, and the other one is no further one within the restore interval.
-    @Test func `a callout that cuts a starvation is not muted by it`() throws {
+    /// The stall that another one cut off was reported, and the other one does not fall into its restore interval.
+    @Test func `a callout stall that cuts off a starvation is not muted by it`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         var rules = WatchRules.callouts(restore: 60_000 * millisecond)

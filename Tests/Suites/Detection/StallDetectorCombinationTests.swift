@@ -22,7 +22,7 @@ struct StallDetectorCombinationTests {
         return rules
     }
 
-    /// Looks at the same reading every 10 ms, after `from`, up to and including `to`.
+    /// Polls the same reading every 10 ms, after `from`, up to and including `to`.
     private func observeSteadily(
         _ detector: inout StallDetector,
         _ reading: BeaconReading,
@@ -35,11 +35,11 @@ struct StallDetectorCombinationTests {
         }
     }
 
-    @Test func `two rules one stall one record`() {
+    @Test func `a stall that two rules find is one record`() {
         var detector = StallDetector(rules: rules(ping: standardRule))
         var looks = observeSteadily(&detector, work(), from: 0, to: 0)
         #expect(looks[0].events.wantsPing)
-        // The callout is found at 150 ms; the ping was given at 5 ms.
+        // The callout is found at 150 ms; the ping was sent at 5 ms.
         looks = observeSteadily(&detector, work(), from: 10, to: 300, pinged: at(5))
         #expect(looks.compactMap(\.events.opened) == [.callout])
         #expect(looks.first { $0.events.opened != nil }?.time == 150)
@@ -48,7 +48,7 @@ struct StallDetectorCombinationTests {
         let after = detector.observe(BeaconReading(2, .waiting, answered: end, woke: start), at: at(310), pinged: at(5))
         #expect(after.ended?.stall.lead == .callout && after.ended?.stall.kinds.kinds == [.callout, .ping])
         #expect(after.ended?.interval.since == start && after.ended?.interval.until == end)
-        // The answer comes after that, as the loop gets to it: no second record.
+        // The answer comes after that, when the loop handles it: no second record.
         for time in stride(from: UInt64(320), through: 1000, by: 10) {
             let pong = time < 400 ? 0 : at(399)
             let reading = BeaconReading(3, .beforeTimers, at: at(311), woke: at(311), pong: pong)
@@ -58,7 +58,7 @@ struct StallDetectorCombinationTests {
         }
     }
 
-    @Test func `the most exact rule leads in whatever order they find it`() {
+    @Test func `the most exact rule leads, in whichever order the rules find the stall`() {
         let fast = TimeoutRule(intervalNanoseconds: 20 * millisecond, timeouts: 2)
         var detector = StallDetector(rules: rules(ping: fast))
         _ = observeSteadily(&detector, work(), from: 0, to: 0)
@@ -71,11 +71,11 @@ struct StallDetectorCombinationTests {
         #expect(after.ended?.interval.since == start && after.ended?.interval.until == at(220))
     }
 
-    @Test func `a rule that does not lead ends nothing`() {
+    @Test func `a rule that does not lead does not end the stall`() {
         var detector = StallDetector(rules: rules(ping: standardRule))
         _ = observeSteadily(&detector, work(), from: 0, to: 0)
         _ = observeSteadily(&detector, work(), from: 10, to: 250, pinged: at(1))
-        // An answer from another thread that serves the loop; the callout goes on.
+        // An answer from another thread that serves the loop; the callout continues.
         let after = detector.observe(work(pong: at(255)), at: at(260), pinged: at(1))
         #expect(after.ended == nil && detector.activeStall?.kinds.kinds == [.callout, .ping])
         #expect(detector.observe(work(2, since: 270), at: at(280)).ended?.stall.kinds.kinds == [.callout, .ping])
@@ -90,13 +90,13 @@ struct StallDetectorCombinationTests {
         let waiting = BeaconReading(1, .waiting, at: 1, woke: 1)
         #expect(detector.observe(waiting, at: start).wantsPing)
         #expect(observeSteadily(&detector, waiting, from: 10, to: 200, pinged: start).compactMap(\.events.opened) == [.ping])
-        // It may have begun since the loop said that it waits, an interval before the ping: in the middle.
+        // It may have begun since the loop published that it waits, an interval before the ping: in the middle.
         let answer = BeaconReading(1, .waiting, at: 1, woke: 1, pong: at(205))
         let ended = detector.observe(answer, at: at(210), pinged: start).ended
         #expect(ended?.stall.thresholdNanoseconds == 150 * millisecond && ended?.interval.length == 230 * millisecond)
     }
 
-    @Test func `a long callout is no starvation`() {
+    @Test func `a long callout is not starvation`() {
         var detector = StallDetector(rules: rules(starvation: 400))
         let looks = observeSteadily(&detector, work(), from: 0, to: 2000)
         #expect(looks.compactMap(\.events.opened) == [.callout])
@@ -104,7 +104,7 @@ struct StallDetectorCombinationTests {
         #expect(detector.observe(work(2, since: 2005), at: at(2010)).ended?.stall.kinds.kinds == [.callout])
     }
 
-    @Test func `a callout ends the starvation around it`() {
+    @Test func `a callout stall ends the starvation around it`() {
         var detector = StallDetector(rules: rules(starvation: 400))
         var opened: [(UInt64, StallKind)] = []
         var ended: [(stall: ActiveStall, interval: StallInterval)] = []
@@ -131,7 +131,7 @@ struct StallDetectorCombinationTests {
         #expect(ended.map(\.stall.thresholdNanoseconds) == [400, 150, 400].map { $0 * millisecond })
     }
 
-    @Test func `a starvation that was only reached within a callout is that callout`() {
+    @Test func `a starvation whose threshold was reached within a callout stall is that stall`() {
         var detector = StallDetector(rules: rules(starvation: 400))
         for begin in stride(from: UInt64(0), to: 350, by: 50) {
             _ = observeSteadily(&detector, work(1 + begin, since: begin), from: begin, to: begin + 40)
@@ -145,7 +145,7 @@ struct StallDetectorCombinationTests {
         #expect(ended?.interval.since == at(350) && ended?.interval.until == at(610))
     }
 
-    @Test func `a process pause in the callout does not shorten the starvation before`() {
+    @Test func `a process pause in the callout does not shorten the starvation before it`() {
         var detector = StallDetector(rules: rules(starvation: 400))
         for begin in stride(from: UInt64(0), to: 500, by: 50) {
             _ = observeSteadily(&detector, work(1 + begin, since: begin), from: begin, to: begin + 40)
@@ -161,7 +161,7 @@ struct StallDetectorCombinationTests {
         #expect(last?.stall.kinds.kinds == [.callout] && last?.interval.length == 210 * millisecond)
     }
 
-    @Test func `the end of a starvation is the next rest`() {
+    @Test func `a starvation ends with the next rest`() {
         var detector = StallDetector(rules: rules(starvation: 400))
         for begin in stride(from: UInt64(0), through: 400, by: 10) {
             _ = observeSteadily(&detector, work(1 + begin, since: begin), from: begin, to: begin)
@@ -169,7 +169,7 @@ struct StallDetectorCombinationTests {
         #expect(detector.activeStall?.lead == .starvation && detector.activeStall?.lead == .starvation)
     }
 
-    @Test func `samples and starvation are one record that the starvation leads`() {
+    @Test func `samples and starvation are one record led by the starvation`() {
         var rules = rules(starvation: 400)
         rules.sampling = WatchRules.Sampling(intervalNanoseconds: 50 * millisecond, samples: 3, functions: 1)
         var detector = StallDetector(rules: rules)
@@ -187,7 +187,7 @@ struct StallDetectorCombinationTests {
         #expect(ended?.interval.since == start && ended?.interval.until == at(505))
     }
 
-    @Test func `frames of a callout make no record of their own`() {
+    @Test func `missed ticks during a callout stall make no separate record`() {
         var rules = rules()
         rules.frame = WatchRules.Frame(periodNanoseconds: 20 * millisecond, missed: 3)
         var detector = StallDetector(rules: rules)
@@ -202,7 +202,7 @@ struct StallDetectorCombinationTests {
         }
     }
 
-    @Test func `the next poll is the earliest of all`() {
+    @Test func `the next poll is the earliest of all rules`() {
         var rules = rules(starvation: 400, ping: TimeoutRule(intervalNanoseconds: 300 * millisecond, timeouts: 2))
         rules.frame = WatchRules.Frame(periodNanoseconds: 100 * millisecond, missed: 2)
         rules.sampling = WatchRules.Sampling(intervalNanoseconds: 150 * millisecond, samples: 3, functions: 1)

@@ -8,7 +8,7 @@ struct StallDetectorRestoreTests {
     private let rules = WatchRules.callouts(hang: 400 * millisecond, restore: 5000 * millisecond)
     private let start: UInt64 = 1000 * millisecond
 
-    /// A detector whose first stall has ended at the time that is returned.
+    /// A detector whose first stall ended at the returned time.
     private func afterAStall(_ rules: WatchRules? = nil) -> (StallDetector, ended: UInt64) {
         var detector = StallDetector.stalled(BeaconReading(1, .beforeSources, at: start), rules: rules ?? self.rules)
         let end = start + 200 * millisecond
@@ -16,7 +16,7 @@ struct StallDetectorRestoreTests {
         return (detector, end)
     }
 
-    /// Lets the loop work from `begin` on; what the detector said at each look, 50 ms apart.
+    /// Lets the loop work from `begin` on; the detector's events at each poll, 50 ms apart.
     private func work(_ detector: inout StallDetector, sequence: UInt64, from begin: UInt64, ticks: UInt64) -> [DetectorEvents] {
         let reading = BeaconReading(sequence, .beforeSources, at: begin)
         return (0...ticks).map { detector.observe(reading, at: begin + $0 * 50 * millisecond, isTick: $0 > 0) }
@@ -35,7 +35,7 @@ struct StallDetectorRestoreTests {
         #expect(detector.activeStall == nil)
     }
 
-    @Test func `suppressed ones do not prolong the interval`() {
+    @Test func `suppressed stalls do not prolong the restore interval`() {
         var (detector, ended) = afterAStall()
         _ = work(&detector, sequence: 3, from: ended + 4000 * millisecond, ticks: 4)
         #expect(detector.observe(BeaconReading(4, .waiting), at: ended + 4300 * millisecond).isSuppressed)
@@ -44,16 +44,16 @@ struct StallDetectorRestoreTests {
         #expect(detector.interval(of: .callout)?.since == begin)
     }
 
-    @Test func `one nanosecond before the interval ends it is muted`() {
+    @Test func `a stall is muted until one nanosecond before the restore interval ends`() {
         var (detector, ended) = afterAStall()
         let begin = ended + 5000 * millisecond - 150 * millisecond - 1
         #expect(work(&detector, sequence: 3, from: begin, ticks: 3).last == nothing)
         #expect(!detector.isStalled)
-        // The moment at which it would have to be reported after all.
+        // The moment at which it would have to be reported.
         #expect(detector.nextPoll == ended + 5000 * millisecond)
     }
 
-    @Test func `a hang is reported also in the restore interval`() {
+    @Test func `a hang is reported even in the restore interval`() {
         var (detector, ended) = afterAStall()
         let begin = ended + 1000 * millisecond
         let judgements = work(&detector, sequence: 3, from: begin, ticks: 9)
@@ -61,7 +61,7 @@ struct StallDetectorRestoreTests {
         #expect(judgements[9].hanging?.interval.since == begin)
     }
 
-    @Test func `a stall that outlives the interval is reported after all`() {
+    @Test func `a stall that outlasts the restore interval is reported`() {
         var (detector, ended) = afterAStall(.callouts(hang: 600 * millisecond, restore: 5000 * millisecond))
         let begin = ended + 4500 * millisecond
         let judgements = work(&detector, sequence: 3, from: begin, ticks: 12)
@@ -104,14 +104,14 @@ struct StallDetectorRestoreTests {
         #expect(detector.interval(of: .callout)?.since == end + 1)
     }
 
-    @Test func `the restore interval outlasts a pause`() {
+    @Test func `the restore interval continues after a pause`() {
         var (detector, ended) = afterAStall()
         #expect(detector.finish(at: ended + 10 * millisecond, ignoreBefore: ended + 20 * millisecond) == nil)
         #expect(work(&detector, sequence: 3, from: ended + 1000 * millisecond, ticks: 3).last == nothing)
         #expect(detector.activeStall?.isMuted == true)
     }
 
-    @Test func `another rule in the restore interval is muted too`() {
+    @Test func `a stall of another rule in the restore interval is muted too`() {
         var rules = rules
         rules.starvationNanoseconds = 300 * millisecond
         rules.hangNanoseconds = 1000 * millisecond

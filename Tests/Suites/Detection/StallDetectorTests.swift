@@ -11,7 +11,7 @@ struct StallDetectorTests {
 
     private func at(_ time: UInt64) -> UInt64 { start + time * millisecond }
 
-    @Test func `a stall is suspected then opened then ended`() {
+    @Test func `a stall is suspected, then opened, then ended`() {
         var detector = StallDetector(rules: .standard)
         var judgements: [DetectorEvents] = []
         for tick in 0...4 as ClosedRange<UInt64> {
@@ -30,7 +30,7 @@ struct StallDetectorTests {
         #expect(!detector.isStalled && detector.activeStall == nil && detector.ignoreBefore == at(230))
     }
 
-    @Test func `a hang is reported once and at its time`() {
+    @Test func `a hang is reported once, at its threshold`() {
         var detector = StallDetector.stalled(work, rules: .callouts(hang: 400 * millisecond))
         #expect(detector.nextPoll == at(400))
         #expect(detector.observe(work, at: at(400) - 1) == nothing)
@@ -41,14 +41,14 @@ struct StallDetectorTests {
         for time: UInt64 in [401, 900, 100_000] { #expect(detector.observe(work, at: at(time)) == nothing) }
     }
 
-    @Test func `without a wait a hang is reported at the poll after detection`() {
+    @Test func `with a hang threshold of zero a hang is reported at the poll after detection`() {
         var detector = StallDetector.stalled(work, rules: .callouts(hang: 0))
         #expect(detector.nextPoll == start)
         #expect(detector.observe(work, at: at(150)).hanging != nil)
         #expect(detector.observe(work, at: at(151)) == nothing)
     }
 
-    @Test func `a stall in progress is reported at once where that is asked for`() {
+    @Test func `a stall in progress is reported at once on request`() {
         var detector = StallDetector.stalled(work, rules: .callouts(hang: 5000 * millisecond))
         let asked = at(210)
         guard case .hanging(let stall, let interval)? = detector.reportNow(begunBefore: asked, at: at(220)) else {
@@ -56,25 +56,25 @@ struct StallDetectorTests {
             return
         }
         #expect(stall.lead == .callout && interval.until == at(220) && interval.since == start)
-        // Once, also when its time comes.
+        // Once only, also when the hang threshold is reached.
         #expect(detector.reportNow(begunBefore: asked, at: at(230)) == nil)
         #expect(detector.observe(work, at: at(5000), isTick: false).hanging == nil)
     }
 
-    @Test func `what began after the request is reported in its time`() {
+    @Test func `a stall that began after the request is reported at its hang threshold`() {
         var detector = StallDetector.stalled(work, rules: .callouts(hang: 5000 * millisecond))
         #expect(detector.reportNow(begunBefore: start - 1, at: at(220)) == nil)
         #expect(detector.observe(work, at: at(5000), isTick: false).hanging != nil)
     }
 
-    @Test func `without a stall there is nothing to report at once`() {
+    @Test func `without a stall a request reports nothing`() {
         var detector = StallDetector(rules: .standard)
         #expect(detector.reportNow(begunBefore: .max, at: start) == nil)
         _ = detector.observe(work, at: at(100))
         #expect(detector.reportNow(begunBefore: .max, at: at(100)) == nil)
     }
 
-    @Test func `process pauses make no hang`() {
+    @Test func `a process pause causes no hang`() {
         var detector = StallDetector.stalled(work, rules: .callouts(hang: 1000 * millisecond))
         let resumed = at(10_150)
         #expect(detector.observe(work, at: resumed, processPause: ProcessPause(from: at(150), to: resumed)) == nothing)
@@ -82,7 +82,7 @@ struct StallDetectorTests {
         #expect(detector.observe(work, at: at(11_000)).hanging?.interval.length == 1000 * millisecond)
     }
 
-    @Test func `closer polls are worth while until it is reported`() {
+    @Test func `fast polls are used from the suspicion until the hang is reported`() {
         var detector = StallDetector(rules: .callouts(hang: 1000 * millisecond))
         _ = detector.observe(work, at: start, isTick: false)
         #expect(!detector.isSuspicious)
@@ -94,7 +94,7 @@ struct StallDetectorTests {
         #expect(!detector.isSuspicious)
     }
 
-    @Test func `nor for a long stall`() {
+    @Test func `a long stall is not polled fast`() {
         var detector = StallDetector.stalled(work, rules: .callouts(hang: .max))
         _ = detector.observe(work, at: at(64 * 50 - 1))
         #expect(detector.isSuspicious)
@@ -102,7 +102,7 @@ struct StallDetectorTests {
         #expect(!detector.isSuspicious)
     }
 
-    @Test func `a loop in a stall gets no fast poll`() {
+    @Test func `a stalled loop gets no fast poll`() {
         var detector = StallDetector(rules: .standard)
         #expect(detector.canFastPoll)
         detector = .stalled(work)
@@ -111,7 +111,7 @@ struct StallDetectorTests {
         #expect(detector.canFastPoll)
     }
 
-    @Test func `finish gives back what was in progress`() {
+    @Test func `finishing returns the stall in progress`() {
         var idle = StallDetector(rules: .standard)
         #expect(idle.finish(at: start) == nil)
         var working = StallDetector(rules: .standard)
@@ -128,7 +128,7 @@ struct StallDetectorTests {
         #expect(stalled.finish(at: at(180)) == nil)
     }
 
-    @Test func `finish knows of a process pause since the last poll`() {
+    @Test func `finishing subtracts a process pause since the last poll`() {
         var detector = StallDetector.stalled(work)
         let processPause = ProcessPause(from: at(160), to: at(2160), atLeast: 1990 * millisecond, atMost: 2000 * millisecond)
         guard case .ended(_, let interval) = detector.finish(at: at(2160), processPause) else {
@@ -138,7 +138,7 @@ struct StallDetectorTests {
         #expect(interval.lengthAtLeast == 160 * millisecond && interval.lengthAtMost == 170 * millisecond)
     }
 
-    @Test func `after a pause nothing before its end counts`() {
+    @Test func `after a pause the time before its end does not count`() {
         var detector = StallDetector(rules: .standard)
         _ = detector.observe(work, at: start, isTick: false)
         #expect(detector.finish(at: at(20), ignoreBefore: at(1000)) == nil)
@@ -147,7 +147,7 @@ struct StallDetectorTests {
         #expect(detector.interval(of: .callout)?.since == at(1000))
     }
 
-    @Test func `in the grace nothing counts`() {
+    @Test func `time in the startup grace does not count`() {
         var rules = WatchRules.standard
         rules.graceNanoseconds = 1000 * millisecond
         rules.starvationNanoseconds = 100 * millisecond
@@ -168,21 +168,21 @@ struct StallDetectorTests {
         #expect(detector.activeStall.flatMap { detector.interval(of: $0.lead) }?.since == at(1000))
     }
 
-    @Test func `a dismissed stall is not reported and counts anew`() {
+    @Test func `a dismissed stall is not reported, and the measurement restarts`() {
         var detector = StallDetector.stalled(work)
         detector.dismiss(at: at(5000))
         #expect(!detector.isStalled && detector.activeStall == nil)
         for time: UInt64 in [5050, 5100, 5149] { #expect(detector.observe(work, at: at(time)).opened == nil) }
         #expect(detector.observe(work, at: at(5150)).opened == .callout)
         #expect(detector.interval(of: .callout)?.since == at(5000))
-        // What was dismissed begins no restore interval.
+        // A dismissed stall starts no restore interval.
         var restoring = StallDetector.stalled(work, rules: .callouts(restore: 10_000 * millisecond))
         restoring.dismiss(at: at(200))
         for time: UInt64 in [250, 300] { _ = restoring.observe(work, at: at(time)) }
         #expect(restoring.observe(work, at: at(350)).opened == .callout)
     }
 
-    @Test func `without rules nothing is found`() {
+    @Test func `without rules no stall is found`() {
         var detector = StallDetector(rules: WatchRules())
         for time in 0...1000 as ClosedRange<UInt64> { #expect(detector.observe(work, at: at(time * 50)) == nothing) }
         #expect(detector.nextPoll == nil && detector.finish(at: at(60_000)) == nil)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LagDetection
 
-/// What holds of every interval, whatever happened in it: generated ones, against what really happened.
+/// What holds for every interval, whatever happened in it: generated intervals, compared with what really happened.
 struct StallIntervalBoundsTests {
     private var random: SeededGenerator
 
@@ -11,7 +11,7 @@ struct StallIntervalBoundsTests {
 
     private mutating func random(_ range: ClosedRange<UInt64>) -> UInt64 { UInt64.random(in: range, using: &random) }
 
-    /// Small numbers, which meet each other, and the largest ones.
+    /// Small numbers, which often coincide, and the largest ones.
     private mutating func time() -> UInt64 {
         switch random.next() % 12 {
         case 0: .max
@@ -56,8 +56,8 @@ struct StallIntervalBoundsTests {
         }
     }
 
-    /// What is known of a stall is true: its bounds hold the time in which it went on and the process ran.
-    @Test mutating func `the truth is between the bounds`() {
+    /// What is known of a stall is true: its bounds contain the time in which it lasted and the process ran.
+    @Test mutating func `the real duration is between the bounds`() {
         for round in 0..<20_000 {
             let begin = random(50...100)
             let end = begin + random(0...100)
@@ -69,7 +69,7 @@ struct StallIntervalBoundsTests {
                 seen: since
             )
             var (now, ran) = (since, end - begin)
-            // One after the other, as the watchdog polls: in some of the time between two polls the process could not run.
+            // One after the other, as the watchdog polls: for part of the time between two polls the process could not run.
             while now < end {
                 let next = min(end, now + random(1...40))
                 let stopBegin = random(now...next)

@@ -11,7 +11,7 @@ struct StarvationStrategyTests {
         BeaconReading(sequence, .beforeSources, at: time, answered: answered, woke: woke ?? start)
     }
 
-    /// One that has just found a starvation that began at `start`, last seen at its threshold.
+    /// A strategy that has just found a starvation that began at `start`, last seen at its threshold.
     private func starved() -> StarvationStrategy {
         var strategy = StarvationStrategy(thresholdNanoseconds: threshold)
         for step in 0...8 as ClosedRange<UInt64> {
@@ -22,14 +22,14 @@ struct StarvationStrategyTests {
         return strategy
     }
 
-    @Test func `it is found at the threshold however many callouts`() {
+    @Test func `starvation is found at the threshold, whatever the number of callouts`() {
         let strategy = starved()
         #expect(strategy.isStalled && strategy.isSuspicious)
         #expect(strategy.interval == StallInterval(since: start, seen: start + threshold))
         #expect(strategy.nextPoll == nil)
     }
 
-    @Test func `one nanosecond less is no stall`() {
+    @Test func `a stretch one nanosecond below the threshold is not starvation`() {
         var strategy = StarvationStrategy(thresholdNanoseconds: threshold)
         _ = strategy.observe(work(1, at: start), at: start)
         #expect(strategy.nextPoll == start + threshold)
@@ -38,7 +38,7 @@ struct StarvationStrategyTests {
         #expect(strategy.observe(work(3, at: start), at: start + threshold) == .stalled)
     }
 
-    @Test func `the shortest rest begins anew`() {
+    @Test func `the shortest rest restarts the measurement`() {
         var strategy = StarvationStrategy(thresholdNanoseconds: threshold)
         _ = strategy.observe(work(1, at: start), at: start)
         let woke = start + 300 * millisecond
@@ -48,19 +48,19 @@ struct StarvationStrategyTests {
     }
 
     @Test(arguments: [LoopActivity.waiting, .notRunning, .finished, .expected])
-    func `it ends with a rest as the loop answered it`(rest: LoopActivity) {
+    func `starvation ends with the rest, at the time of the answer`(rest: LoopActivity) {
         var strategy = starved()
         let end = start + 420 * millisecond
         let reading = BeaconReading(20, rest, answered: end, woke: start)
         let interval = StallInterval(since: start, seen: start + threshold).ended(at: end)
-        // Between two runs it may be for a moment only.
+        // Between two runs, it may last only a moment.
         if rest == .notRunning { #expect(strategy.observe(reading, at: end + 4 * millisecond) == .nothing) }
         #expect(strategy.observe(reading, at: end + 5 * millisecond) == .ended(interval))
         #expect(strategy.interval == nil && !strategy.isStalled)
     }
 
-    /// A loop that is run for one source at a time, met between two runs.
-    @Test func `a moment between two runs ends nothing`() {
+    /// A loop that is run for one source at a time, seen between two runs.
+    @Test func `a moment between two runs does not end starvation`() {
         var strategy = starved()
         let between = BeaconReading(20, .notRunning, answered: start + 420 * millisecond, woke: start)
         #expect(strategy.observe(between, at: start + 420 * millisecond) == .nothing)
@@ -69,7 +69,7 @@ struct StarvationStrategyTests {
         #expect(strategy.isStalled && strategy.interval?.since == start)
     }
 
-    @Test func `a rest that is over already ends it`() {
+    @Test func `a rest that is already over ends starvation`() {
         var strategy = starved()
         let woke = start + 440 * millisecond
         guard case .ended(let interval) = strategy.observe(work(20, at: woke, woke: woke), at: start + 450 * millisecond) else {
@@ -80,7 +80,7 @@ struct StarvationStrategyTests {
         #expect(strategy.interval?.since == woke)
     }
 
-    @Test func `an answer from before the last poll is an old one`() {
+    @Test func `an answer from before the last poll is ignored`() {
         var strategy = starved()
         let now = start + 450 * millisecond
         let reading = BeaconReading(20, .waiting, answered: start + 300 * millisecond, woke: start)
@@ -106,7 +106,7 @@ struct StarvationStrategyTests {
         #expect(strategy.interval == nil)
     }
 
-    @Test func `process pauses put it off`() {
+    @Test func `a process pause delays starvation by its length`() {
         var strategy = StarvationStrategy(thresholdNanoseconds: threshold)
         _ = strategy.observe(work(1, at: start), at: start)
         let resumed = start + 5000 * millisecond
@@ -116,7 +116,7 @@ struct StarvationStrategyTests {
         #expect(strategy.observe(work(3, at: resumed), at: resumed + 300 * millisecond) == .stalled)
     }
 
-    @Test func `one first seen after a process pause is not charged for it`() {
+    @Test func `a process pause does not count in a stretch that is first seen after it`() {
         var strategy = StarvationStrategy(thresholdNanoseconds: threshold)
         let resumed = start + 5000 * millisecond
         let processPause = ProcessPause(from: start + 100 * millisecond, to: resumed)
@@ -124,7 +124,7 @@ struct StarvationStrategyTests {
         #expect(strategy.nextPoll == resumed + 300 * millisecond)
     }
 
-    @Test func `nothing before ignoreBefore counts`() {
+    @Test func `time before ignoreBefore does not count`() {
         var strategy = StarvationStrategy(thresholdNanoseconds: threshold)
         let ignoreBefore = start + 1000 * millisecond
         for time: UInt64 in [0, 500, 1000, 1399] {
@@ -137,7 +137,7 @@ struct StarvationStrategyTests {
         #expect(strategy.interval?.since == ignoreBefore)
     }
 
-    @Test func `what another rule has reported counts anew`() {
+    @Test func `after the report of another rule the measurement restarts`() {
         var strategy = starved()
         strategy.begin(notBefore: start + 410 * millisecond)
         #expect(!strategy.isStalled)

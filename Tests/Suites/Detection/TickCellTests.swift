@@ -5,7 +5,7 @@ import Testing
 struct TickCellTests {
     private let start: UInt64 = 1000 * millisecond
 
-    @Test func `it knows the last tick`() {
+    @Test func `a cell stores the last tick`() {
         let cell = TickCell()
         #expect(cell.lastNanoseconds == 0 && cell.rate == nil)
         cell.tick(at: start)
@@ -35,13 +35,13 @@ struct TickCellTests {
         #expect(cell.rate == 13)
     }
 
-    @Test func `a clock that goes back traps nowhere`() {
+    @Test func `a clock that goes back causes no trap`() {
         let cell = TickCell()
         for time: UInt64 in [start, 5, .max, 7, .max] { cell.tick(at: time) }
         #expect(cell.lastNanoseconds == .max)
     }
 
-    @Test func `without a time given it is the present`() {
+    @Test func `a tick without a given time is at the present`() {
         let cell = TickCell()
         cell.tick()
         let first = cell.lastNanoseconds

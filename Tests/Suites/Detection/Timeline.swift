@@ -3,10 +3,10 @@ import TestSupport
 
 @testable import LagDetection
 
-/// A loop that works and rests, and a watchdog that looks when its plan says so, or when it is posted; what happens besides is
-/// that the whole process is stopped.
+/// A loop that works and rests, and a watchdog that polls when its plan requires it or when it is posted; in addition, the whole
+/// process is stopped.
 struct Timeline {
-    /// Something that lasted, and for how much of it the process ran.
+    /// A stretch of time, and how much of it the process ran.
     struct Stretch: Equatable {
         var since: UInt64
         var until: UInt64
@@ -21,13 +21,13 @@ struct Timeline {
     var now: UInt64
     /// The callouts.
     var worked: [Stretch] = []
-    /// From the end of a rest to the beginning of the next, with the number of callouts before.
+    /// From the end of a rest to the beginning of the next, with the callouts in it.
     var busy: [(stretch: Stretch, callouts: Range<Int>)] = []
     private var stopped: UInt64 = 0
     private var busySince: (time: UInt64, stopped: UInt64, callouts: Int)?
     private var lateness = LatenessGuard()
     private var waitBegan: UInt64
-    /// For how long the watchdog was ready to run in the present wait, but did not.
+    /// How long the watchdog was ready in the current wait without running.
     private var runDelay: UInt64 = 0
 
     init(seed: UInt64, rules: WatchRules, bench: WatchdogBench) {
@@ -51,13 +51,13 @@ struct Timeline {
         runDelay = 0
     }
 
-    /// Lets time pass: the watchdog looks at its deadlines, which at the same moment come before the loop's moves.
+    /// Lets time pass: the watchdog polls at its deadlines, which at the same moment come before the loop's moves.
     mutating func pass(until time: UInt64) {
         while bench.plan.deadline <= time { scan(at: max(bench.plan.deadline, now)) }
         now = max(now, time)
     }
 
-    /// Nobody runs. Then everybody, the watchdog after it has waited for a processor.
+    /// No thread runs. Then all run, the watchdog after a wait for a processor.
     mutating func stop(_ length: UInt64, runDelay delay: UInt64 = 0) {
         now += length
         stopped += length
@@ -77,7 +77,7 @@ struct Timeline {
         if loop.move(to: activity, at: now), bench.plan.wantsPosts { scan(at: now, answered: now) }
     }
 
-    /// One callout that computes for so long; a stop of the process comes after some of it, and makes it longer.
+    /// One callout that computes for that long; a stop of the process within it makes it longer.
     mutating func work(_ length: UInt64, stops: [(after: UInt64, length: UInt64, runDelay: UInt64)] = []) {
         let since = now
         let stoppedBefore = stopped
@@ -99,7 +99,7 @@ struct Timeline {
 
     mutating func random(_ range: Range<UInt64>) -> UInt64 { UInt64.random(in: range, using: &random) }
 
-    /// Up to the end of what is on its way; what was reported, in order.
+    /// Up to the end of the stalls in progress; what was reported, in order.
     mutating func end() -> [WatchdogBench.ReportedStall] {
         rest(3 * rules.tickNanoseconds)
         let reported = bench.takeReported()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LagDetection
 
-/// A loop known by its waits alone; how often its thread slept is set by hand.
+/// A loop of which only the waits are known; the test sets how often its thread slept.
 private final class FakeWaitingLoop: ExaminableLoop {
     let beacon = ActivityBeacon()
     let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)
@@ -30,7 +30,7 @@ private final class FakeWaitingLoop: ExaminableLoop {
 
     var timesAsked: Int { readings.load(ordering: .relaxed) }
 
-    /// It comes to its wait, and sleeps there.
+    /// It enters its wait, and sleeps there.
     func rest() {
         sleeps.add(1, ordering: .relaxed)
         beacon.publish(.waiting)
@@ -43,7 +43,7 @@ private final class FakeWaitingLoop: ExaminableLoop {
     }
 }
 
-/// What the watchdog makes of loops whose waits are no proof of a rest, with beacons moved by hand.
+/// How the watchdog handles loops whose waits do not prove a rest, with simulated beacons.
 struct UnpublishedRestsTests {
     private let start: UInt64 = 1000 * millisecond
 
@@ -64,7 +64,7 @@ struct UnpublishedRestsTests {
         return index
     }
 
-    /// Turns of 7 ms; after each `each` is done.
+    /// Turns of 7 ms; `each` runs after each turn.
     private func run(_ loop: FakeWaitingLoop, _ bench: WatchdogBench, from begin: UInt64, turns: UInt64, each: () -> Void = {})
         -> UInt64
     {
@@ -76,13 +76,13 @@ struct UnpublishedRestsTests {
         return begin + turns * 7 * millisecond
     }
 
-    @Test func `one turn after another without a sleep is a starvation, with its turns`() throws {
+    @Test func `turns without a sleep are starvation, with the number of turns`() throws {
         let bench = try WatchdogBench()
         let loop = FakeWaitingLoop()
         let index = begin(loop, bench, rules())
         let end = run(loop, bench, from: start, turns: 100)
         #expect(bench.counters(index).stalls == 1)
-        // Each wait would answer an arming: it is not asked.
+        // Each wait would answer an arming: the loop is not armed.
         #expect(bench.registry.coldParts[index].detector.isStalled && loop.beacon.raw.pointee.armed == 0)
         loop.rest()
         bench.run(until: end + 100 * millisecond)
@@ -95,7 +95,7 @@ struct UnpublishedRestsTests {
         #expect((93...101).contains(turns), "\(turns)")
     }
 
-    @Test func `a busy loop that sleeps now and then is none`() throws {
+    @Test func `a busy loop that sometimes sleeps is not starved`() throws {
         let bench = try WatchdogBench()
         let loop = FakeWaitingLoop()
         let index = begin(loop, bench, rules())
@@ -120,7 +120,7 @@ struct UnpublishedRestsTests {
         #expect(bench.counters(index) == WatchCounters() && bench.takeReported().isEmpty)
     }
 
-    @Test func `without the rule sleeps are not counted`() throws {
+    @Test func `without the starvation rule sleeps are not counted`() throws {
         let bench = try WatchdogBench()
         let loop = FakeWaitingLoop()
         let index = begin(loop, bench, rules(starvation: nil))
@@ -128,7 +128,7 @@ struct UnpublishedRestsTests {
         #expect(bench.counters(index) == WatchCounters() && loop.timesAsked == 0)
     }
 
-    @Test func `a turn as long as a stall is a callout, and ends the starvation around it`() throws {
+    @Test func `a turn as long as a stall is a callout stall, and ends the starvation around it`() throws {
         let bench = try WatchdogBench()
         let loop = FakeWaitingLoop()
         _ = begin(loop, bench, rules())
@@ -143,7 +143,7 @@ struct UnpublishedRestsTests {
         #expect(reported.compactMap(\.interval.turns).allSatisfy { (60...72).contains($0) }, "\(reported)")
     }
 
-    /// Many short callbacks in one turn, where only this rule is on.
+    /// Many short callbacks in one turn, with only this rule.
     @Test func `one turn without a rest is a starvation of one turn`() throws {
         let bench = try WatchdogBench()
         let loop = FakeWaitingLoop()
@@ -155,7 +155,7 @@ struct UnpublishedRestsTests {
         #expect(reported.map(\.kind) == [.starvation] && reported.first?.interval.turns == 1, "\(reported)")
     }
 
-    @Test func `a sampled loop is judged by its sleeps, and has no turns`() throws {
+    @Test func `a sampled loop is evaluated by its sleeps, and has no turns`() throws {
         let bench = try WatchdogBench()
         let loop = FakeWaitingLoop(.samples)
         let index = begin(loop, bench, rules())

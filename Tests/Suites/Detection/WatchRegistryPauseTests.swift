@@ -9,7 +9,7 @@ struct WatchRegistryPauseTests {
         registry.hotParts[index].state.load(ordering: .acquiring)
     }
 
-    @Test func `only the loop that is meant is paused`() throws {
+    @Test func `only the specified loop is paused`() throws {
         let registry = try #require(WatchRegistry())
         let owners = [FakeOwner(), FakeOwner()]
         let loops = [FakeLoop(), FakeLoop()]
@@ -24,7 +24,7 @@ struct WatchRegistryPauseTests {
         #expect(registry.coldParts[indices[0]].resumed.load(ordering: .acquiring) == 0)
     }
 
-    @Test func `what is not paused is not resumed`() throws {
+    @Test func `resuming has no effect on a loop that is not paused`() throws {
         let registry = try #require(WatchRegistry())
         let (loop, owner) = (FakeLoop(), FakeOwner())
         let index = try #require(registry.add(loop, name: "", owner: owner, rules: .standard))
@@ -33,7 +33,7 @@ struct WatchRegistryPauseTests {
         #expect(registry.coldParts[index].resumed.load(ordering: .acquiring) == 0)
     }
 
-    @Test func `it can be paused again before the watchdog saw it`() throws {
+    @Test func `a loop can be paused again before the watchdog has seen the resumption`() throws {
         let registry = try #require(WatchRegistry())
         let (loop, owner) = (FakeLoop(), FakeOwner())
         let index = try #require(registry.add(loop, name: "", owner: owner, rules: .standard))
@@ -52,18 +52,18 @@ struct WatchRegistryPauseTests {
         if isResuming { registry.setPaused(false, nil, of: owner, now: 2) }
         #expect(registry.end(loop, of: owner))
         #expect(state(registry, index) == .ending)
-        // Neither brings it back.
+        // Neither reactivates it.
         registry.setPaused(true, nil, of: owner, now: 3)
         registry.setPaused(false, nil, of: owner, now: 4)
         #expect(state(registry, index) == .ending)
     }
 
-    @Test func `tickers go with their watch`() throws {
+    @Test func `tickers are cancelled with their watch`() throws {
         let registry = try #require(WatchRegistry())
         let (loop, owner) = (FakeLoop(), FakeOwner())
         let (ticker, second, cell) = (FakeTicker(), FakeTicker(), TickCell())
         let index = registry.add(loop, name: "", owner: owner, rules: .standard, ticks: cell, ticker: ticker)!
-        // Watched already: the ticker is not needed.
+        // Already watched: the ticker is not needed.
         #expect(registry.add(loop, name: "", owner: owner, rules: .standard, ticker: second) == index)
         #expect(ticker.cancels == 0 && second.cancels == 1)
         #expect(registry.ticks(of: loop, by: owner) === cell)
@@ -75,7 +75,7 @@ struct WatchRegistryPauseTests {
         #expect(ticker.cancels == 1)
     }
 
-    @Test func `the grace begins with the watch`() throws {
+    @Test func `the startup grace begins with the watch`() throws {
         let registry = try #require(WatchRegistry())
         var rules = WatchRules.standard
         #expect(

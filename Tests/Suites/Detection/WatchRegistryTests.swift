@@ -6,14 +6,14 @@ import Testing
 @testable import LagDetection
 
 struct WatchRegistryTests {
-    /// Does what the watchdog does with watches that are to end.
+    /// Does what the watchdog does with ending watches.
     private func retire(_ registry: WatchRegistry) {
         for index in 0..<registry.count where registry.hotParts[index].state.load(ordering: .acquiring) == .ending {
             registry.hotParts[index].state.store(.retired, ordering: .releasing)
         }
     }
 
-    @Test func `a watch comes and goes`() throws {
+    @Test func `a watch can be added and ended`() throws {
         let registry = try #require(WatchRegistry())
         let (loop, owner) = (FakeLoop(name: "one"), FakeOwner())
         let index = try #require(registry.add(loop, name: "name", owner: owner, rules: .standard))
@@ -31,7 +31,7 @@ struct WatchRegistryTests {
         #expect(registry.owners().isEmpty)
     }
 
-    @Test func `watching twice is watching once`() throws {
+    @Test func `watching a loop twice creates one watch`() throws {
         let registry = try #require(WatchRegistry())
         let (loop, owner) = (FakeLoop(), FakeOwner())
         let first = registry.add(loop, name: "a", owner: owner, rules: .standard)
@@ -53,7 +53,7 @@ struct WatchRegistryTests {
         #expect(registry.end(loop, of: owner))
     }
 
-    @Test func `only the owners watches end`() throws {
+    @Test func `only the watches of the given owner end`() throws {
         let registry = try #require(WatchRegistry())
         let (one, two) = (FakeOwner(), FakeOwner())
         let loops = (0..<4).map { _ in FakeLoop() }
@@ -68,7 +68,7 @@ struct WatchRegistryTests {
         #expect(registry.holds(anythingOf: two))
     }
 
-    @Test func `a reaped loop is released and its counts are kept`() throws {
+    @Test func `a reaped loop is released, and its counts are kept`() throws {
         let registry = try #require(WatchRegistry())
         let owner = FakeOwner()
         weak var released: FakeLoop?
@@ -91,7 +91,7 @@ struct WatchRegistryTests {
         #expect(registry.counters(of: owner) == all)
     }
 
-    @Test func `a reused place begins anew`() throws {
+    @Test func `a reused place starts empty`() throws {
         let registry = try #require(WatchRegistry())
         let owner = FakeOwner()
         let first = try #require(registry.add(FakeLoop(), name: "old", owner: owner, rules: .standard))
@@ -108,7 +108,7 @@ struct WatchRegistryTests {
         #expect(registry.hotParts[second].lastWord == .max)
     }
 
-    @Test func `it is full at its limit and takes more when one is gone`() throws {
+    @Test func `a full registry accepts another watch when one is gone`() throws {
         let registry = try #require(WatchRegistry())
         let owner = FakeOwner()
         let loops = (0..<WatchRegistry.capacity).map { _ in FakeLoop() }
@@ -122,7 +122,7 @@ struct WatchRegistryTests {
         #expect(registry.add(more, name: "", owner: owner, rules: .standard) == 77)
     }
 
-    @Test func `threads that add and remove lose nothing`() async throws {
+    @Test func `concurrent additions and removals lose no watch`() async throws {
         let registry = try #require(WatchRegistry())
         final class Shared: Sendable { let done = Atomic<Int>(0) }
         let shared = Shared()
@@ -138,7 +138,7 @@ struct WatchRegistryTests {
                 shared.done.add(1, ordering: .releasing)
             }
         }
-        // The watchdog and the reporter at once: each watch is counted as one stall when it is retired.
+        // The watchdog and the reporter at once: each watch counts as one stall when it is retired.
         let retired = await EpisodeQueueTests.onThread {
             var retired = 0
             while true {

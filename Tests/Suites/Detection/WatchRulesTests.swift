@@ -3,13 +3,13 @@ import Testing
 @testable import LagDetection
 
 struct WatchRulesTests {
-    @Test func `a working loop is polled once an interval of the callout rule`() {
+    @Test func `a working loop is polled once per interval of the callout rule`() {
         var rules = WatchRules(callout: TimeoutRule(intervalNanoseconds: 80 * millisecond, timeouts: 3))
         rules.starvationNanoseconds = 30 * millisecond
         #expect(rules.tickNanoseconds == 80 * millisecond)
     }
 
-    @Test func `without a callout rule a third of the shortest threshold`() {
+    @Test func `without a callout rule a loop is polled every third of the shortest threshold`() {
         var rules = WatchRules()
         rules.starvationNanoseconds = 900 * millisecond
         #expect(rules.tickNanoseconds == 300 * millisecond)
@@ -23,14 +23,14 @@ struct WatchRulesTests {
         #expect(rules.tickNanoseconds == 100 * millisecond)
     }
 
-    @Test func `never more often than once a millisecond`() {
+    @Test func `a loop is polled at most once per millisecond`() {
         var rules = WatchRules()
         rules.starvationNanoseconds = 1
         #expect(rules.tickNanoseconds == millisecond)
         #expect(WatchRules().tickNanoseconds == 1000 * millisecond)
     }
 
-    @Test func `only rules without times of their own allow fast polls`() {
+    @Test func `fast polls are allowed only if no rule has its own poll times`() {
         var rules = WatchRules(callout: standardRule)
         rules.starvationNanoseconds = 1000 * millisecond
         #expect(rules.allowsFastPoll)

@@ -4,9 +4,9 @@ import Synchronization
 
 @testable import LagDetection
 
-/// A watchdog without its thread: every look is a call, the time is set by hand.
+/// A watchdog without its thread: every poll is a call, and the test sets the time.
 final class WatchdogBench {
-    /// What stands in an episode that came out.
+    /// The contents of an episode that was reported.
     struct ReportedStall: Equatable {
         var phase: Episode.Phase
         var watch: Int
@@ -64,14 +64,14 @@ final class WatchdogBench {
         registry.add(loop, name: loop.name, owner: owner, rules: rules, ticks: ticks, now: now)!
     }
 
-    /// Lets a loop begin a callout, which goes on; looked at as planned for 200 ms, which the standard rule finds to be a stall.
+    /// Lets a loop begin a callout, which continues; polled as planned for 200 ms, so that the standard rule finds a stall.
     func stall(_ loop: FakeLoop, from begin: UInt64, in activity: LoopActivity = .beforeSources) {
         loop.move(to: activity, at: begin)
         scan(at: begin)
         run(until: begin + 200 * millisecond)
     }
 
-    /// Lets a loop that rests wake and work without a rest: so many callouts of 10 ms, looked at as planned.
+    /// Lets a resting loop wake and work without a rest: that many callouts of 10 ms, polled as planned.
     func starve(_ loop: FakeLoop, from begin: UInt64, callouts: UInt64) {
         loop.move(to: .afterWaiting, at: begin)
         scan(at: begin)
@@ -81,7 +81,7 @@ final class WatchdogBench {
         }
     }
 
-    /// One look at this time.
+    /// One poll at this time.
     @discardableResult
     func scan(at time: UInt64, processPause: ProcessPause? = nil) -> Watchdog.Plan {
         clock.now = time
@@ -89,7 +89,7 @@ final class WatchdogBench {
         return plan
     }
 
-    /// Looks whenever a deadline comes, up to and including `time`; the times of the looks.
+    /// Polls at every deadline, up to and including `time`; the times of the polls.
     @discardableResult
     func run(until time: UInt64) -> [UInt64] {
         var looks: [UInt64] = []
@@ -101,7 +101,7 @@ final class WatchdogBench {
         return looks
     }
 
-    /// Takes what was reported, as the reporter does.
+    /// Takes what was reported, like the reporter.
     func takeReported() -> [ReportedStall] {
         var reported: [ReportedStall] = []
         let retired = registry.retired()

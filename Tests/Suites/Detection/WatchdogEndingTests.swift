@@ -3,11 +3,11 @@ import Testing
 
 @testable import LagDetection
 
-/// What becomes of stalls and beacons when a watch ends.
+/// What happens to stalls and beacons when a watch ends.
 struct WatchdogEndingTests {
     private let start: UInt64 = 1000 * millisecond
 
-    @Test func `a loop that finishes in a stall ends it`() throws {
+    @Test func `a loop that finishes during a stall ends the stall`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop)
@@ -22,7 +22,7 @@ struct WatchdogEndingTests {
         #expect(bench.owner.absorbed == WatchCounters(stalls: 1))
     }
 
-    @Test func `a watch that ends in a stall abandons it`() throws {
+    @Test func `a watch that ends during a stall abandons the stall`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         _ = bench.watch(loop)
@@ -35,7 +35,7 @@ struct WatchdogEndingTests {
         #expect(reported.first?.activity == .beforeSources)
     }
 
-    @Test func `a request reports the stall in progress and not its end`() throws {
+    @Test func `a request reports the beginning of the stall in progress, not its end`() throws {
         let bench = try WatchdogBench()
         let (loop, idle) = (FakeLoop(), FakeLoop())
         for loop in [loop, idle] { _ = bench.watch(loop) }
@@ -48,13 +48,13 @@ struct WatchdogEndingTests {
         loop.move(to: .waiting, at: start + 230 * millisecond)
         bench.scan(at: start + 230 * millisecond)
         #expect(bench.takeReported().map(\.phase) == [.end])
-        // What begins later has its time as ever.
+        // A later stall is reported at its own threshold.
         bench.stall(loop, from: start + 300 * millisecond)
         bench.scan(at: start + 510 * millisecond)
         #expect(bench.takeReported().isEmpty)
     }
 
-    @Test func `a stall that had begun at the request is reported when it is one`() throws {
+    @Test func `a stretch that began before the request is reported when it becomes a stall`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         _ = bench.watch(loop)
@@ -80,7 +80,7 @@ struct WatchdogEndingTests {
         #expect(reported.first?.until == start + 220 * millisecond)
     }
 
-    @Test func `ending everything does the same`() throws {
+    @Test func `ending all watches abandons stalls in progress and ends the others`() throws {
         let bench = try WatchdogBench()
         let (stuck, over, idle) = (FakeLoop(), FakeLoop(), FakeLoop())
         for loop in [stuck, over, idle] {
@@ -98,7 +98,7 @@ struct WatchdogEndingTests {
     }
 
     @Test(arguments: [0, 1])
-    func `the end of one watch leaves the other one armed`(ending: Int) throws {
+    func `the end of one watch leaves the loop armed for the other`(ending: Int) throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let owners = [bench.owner, FakeOwner()]

@@ -3,13 +3,13 @@ import Testing
 
 @testable import LagDetection
 
-/// Watches that pause, come and go, and processPauses at their end.
+/// Watches that are paused, added and ended, and process pauses at their end.
 struct WatchdogPauseTests {
     private let start: UInt64 = 1000 * millisecond
 
     private func at(_ time: UInt64) -> UInt64 { start + time * millisecond }
 
-    /// One loop, at work since `start`, looked at up to the given time.
+    /// One loop, working since `start`, polled up to the given time.
     private func working(_ loop: FakeLoop, until time: UInt64, rules: WatchRules = .standard) throws -> (WatchdogBench, Int) {
         let bench = try WatchdogBench()
         let index = bench.watch(loop, rules: rules)
@@ -19,7 +19,7 @@ struct WatchdogPauseTests {
         return (bench, index)
     }
 
-    @Test func `a pause in a stall abandons it`() throws {
+    @Test func `a pause during a stall abandons the stall`() throws {
         let loop = FakeLoop()
         let (bench, index) = try working(loop, until: 200)
         bench.registry.setPaused(true, loop, of: bench.owner, now: at(210))
@@ -31,7 +31,7 @@ struct WatchdogPauseTests {
         #expect(bench.plan.deadline == .max)
     }
 
-    @Test func `after it nothing before its end counts`() throws {
+    @Test func `after a pause the time before its end does not count`() throws {
         let loop = FakeLoop()
         let (bench, index) = try working(loop, until: 100)
         bench.registry.setPaused(true, loop, of: bench.owner, now: at(110))
@@ -48,7 +48,7 @@ struct WatchdogPauseTests {
     }
 
     /// The watchdog may be late, or the pause short.
-    @Test func `a pause that was not seen counts all the same`() throws {
+    @Test func `a pause that the watchdog did not see has the same effect`() throws {
         let loop = FakeLoop()
         let (bench, index) = try working(loop, until: 100)
         bench.registry.setPaused(true, loop, of: bench.owner, now: at(101))
@@ -57,7 +57,7 @@ struct WatchdogPauseTests {
         #expect(bench.counters(index) == WatchCounters())
         bench.run(until: at(300))
         #expect(bench.counters(index) == WatchCounters(stalls: 1))
-        // The same in a stall: that one ends.
+        // The same during a stall: the stall ends.
         bench.registry.setPaused(true, loop, of: bench.owner, now: at(310))
         bench.registry.setPaused(false, loop, of: bench.owner, now: at(320))
         bench.scan(at: at(330))
@@ -96,7 +96,7 @@ struct WatchdogPauseTests {
     }
 
     @Test(arguments: [false, true])
-    func `ending everything ends paused ones too`(isResuming: Bool) throws {
+    func `ending all watches also ends paused ones`(isResuming: Bool) throws {
         let loop = FakeLoop()
         let (bench, _) = try working(loop, until: 20)
         bench.registry.setPaused(true, loop, of: bench.owner, now: at(30))
@@ -107,7 +107,7 @@ struct WatchdogPauseTests {
         #expect(!bench.registry.holds(anythingOf: bench.owner))
     }
 
-    @Test func `a loop comes and goes while another is stalled`() throws {
+    @Test func `a loop can be added and removed while another is stalled`() throws {
         let loop = FakeLoop()
         let (bench, index) = try working(loop, until: 160)
         for round in 0..<50 as Range<UInt64> {
@@ -130,7 +130,7 @@ struct WatchdogPauseTests {
         #expect(reported.last?.since == start && reported.last?.until == at(6000) && reported.last?.watch == index)
     }
 
-    @Test func `a loop that comes back while stalled counts from its callout`() throws {
+    @Test func `a loop that is watched again during a stall counts from its callout`() throws {
         let loop = FakeLoop()
         let (bench, _) = try working(loop, until: 160)
         #expect(bench.registry.end(loop, of: bench.owner))
@@ -144,7 +144,7 @@ struct WatchdogPauseTests {
     }
 
     @Test(arguments: [false, true])
-    func `a stop right before the end belongs to no stall`(all: Bool) throws {
+    func `a process pause right before the end of a watch causes no stall`(all: Bool) throws {
         var rules = WatchRules.standard
         rules.starvationNanoseconds = 400 * millisecond
         rules.frame = WatchRules.Frame(periodNanoseconds: 50 * millisecond, missed: 3)
@@ -163,7 +163,7 @@ struct WatchdogPauseTests {
         #expect(bench.takeReported().isEmpty)
     }
 
-    @Test func `a stop right before a pause is subtracted`() throws {
+    @Test func `a process pause right before a pause is subtracted`() throws {
         let loop = FakeLoop()
         let (bench, _) = try working(loop, until: 200)
         bench.registry.setPaused(true, nil, of: bench.owner, now: at(5000))

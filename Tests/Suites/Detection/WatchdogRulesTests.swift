@@ -7,7 +7,7 @@ import Testing
 
 @testable import LagDetection
 
-/// Rules other than the callout's, through the watchdog's own looks.
+/// Rules other than callout, with the watchdog's own polls.
 struct WatchdogRulesTests {
     private let start: UInt64 = 1000 * millisecond
 
@@ -20,7 +20,7 @@ struct WatchdogRulesTests {
     }
 
     @Test(arguments: [false, true])
-    func `an idle loop that never answers is found`(whileWaiting: Bool) throws {
+    func `a stall of an idle loop that never answers is found`(whileWaiting: Bool) throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(
@@ -41,8 +41,8 @@ struct WatchdogRulesTests {
         #expect(reported.first?.threshold == 150 * millisecond && reported.first?.activity == .waiting)
     }
 
-    /// Nobody works for it any more, or it is not known who: that is no reason to look again at once, and again.
-    @Test func `a loop whose thread is lost is polled no more often`() throws {
+    /// No thread works for it any more, or its thread is unknown: that is no reason to poll again at once, repeatedly.
+    @Test func `a loop whose thread is lost is not polled more often`() throws {
         let bench = try WatchdogBench()
         let loop = FakeUnpinnedLoop(on: getpid())
         let index = bench.watch(loop, rules: rules { $0.ping = standardRule })
@@ -58,7 +58,7 @@ struct WatchdogRulesTests {
         #expect(bench.takeReported().map(\.phase) == [.begin, .end])
     }
 
-    @Test func `a loop that answers is asked once an interval and never found`() throws {
+    @Test func `a loop that answers is pinged once per interval and never reported`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop, rules: rules { $0.ping = standardRule })
@@ -77,8 +77,8 @@ struct WatchdogRulesTests {
         #expect((90...210).contains(loop.pings))
     }
 
-    /// What takes a lock is not for the watchdog's thread; and until the ping is given, nothing counts.
-    @Test func `a loop whose pings lock is left to the relay`() throws {
+    /// A ping that takes a lock is not sent on the watchdog's thread; and nothing counts until it is sent.
+    @Test func `a loop whose pings take a lock is pinged by the relay`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop(pingsWithoutLocking: false)
         let index = bench.watch(loop, rules: rules { $0.ping = standardRule })
@@ -86,7 +86,7 @@ struct WatchdogRulesTests {
         bench.scan(at: start)
         let looks = bench.run(until: at(2000))
         #expect(loop.pings == 0 && bench.counters(index) == WatchCounters())
-        // No tight loop while the relay is slow.
+        // No busy polling while the relay is slow.
         #expect((20...60).contains(looks.count))
         bench.registry.coldParts[index].pinged.store(at(2000), ordering: .releasing)
         bench.run(until: at(2149))
@@ -95,7 +95,7 @@ struct WatchdogRulesTests {
         #expect(bench.counters(index) == WatchCounters(stalls: 1))
     }
 
-    @Test func `a loop that cannot be pinged is not found by pings`() throws {
+    @Test func `no stall is found by pings of a loop that cannot be pinged`() throws {
         let bench = try WatchdogBench()
         let loop = UnpingableLoop()
         let index = bench.watch(loop, rules: rules { $0.ping = standardRule })
@@ -105,7 +105,7 @@ struct WatchdogRulesTests {
         #expect(bench.counters(index) == WatchCounters())
     }
 
-    @Test func `a queue that publishes nothing is found by pings`() throws {
+    @Test func `a stall of a queue that publishes nothing is found by pings`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop, rules: rules { $0.ping = standardRule })
@@ -137,7 +137,7 @@ struct WatchdogRulesTests {
         #expect(reported.kinds == [.frame] && reported.since == at(1020) && reported.interval.lengthAtMost == 150 * millisecond)
     }
 
-    @Test func `a starvation is armed for the rest and ends exactly there`() throws {
+    @Test func `a starved loop is armed for its rest, and the stall ends exactly there`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         var rules = WatchRules.standard
@@ -160,7 +160,7 @@ struct WatchdogRulesTests {
         #expect(reported.first?.since == start && reported.first?.until == rest)
     }
 
-    @Test func `the wall clocks start is that of the rule that leads`() throws {
+    @Test func `the start time of a stall is that of the leading rule`() throws {
         let bench = try WatchdogBench(at: clb_now_ns())
         let loop = FakeLoop()
         var rules = WatchRules.callouts(hang: .max)
@@ -172,7 +172,7 @@ struct WatchdogRulesTests {
             loop.move(to: .beforeTimers, at: begin + step * 50 * millisecond)
             bench.run(until: begin + (step + 1) * 50 * millisecond - 1)
         }
-        // Found as a starvation, 350 ms older than the callout that it turns out to be.
+        // Found as a starvation that began 350 ms before the callout that it turns out to be.
         loop.move(to: .beforeSources, at: begin + 350 * millisecond)
         bench.run(until: begin + 600 * millisecond)
         loop.move(to: .waiting, at: begin + 601 * millisecond)
@@ -182,8 +182,8 @@ struct WatchdogRulesTests {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         let offset = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) - Int64(clb_now_ns())
-        // Times in the future of the real clock count as now: the poll was at most that much ago. The two clocks are read one after the
-        // other, here and in the product, and so may be some 10 ns apart.
+        // Times in the future of the real clock count as now: the poll was at most that much ago. The two clocks are read one
+        // after the other, here and in the product, and may therefore be about 10 ns apart.
         #expect(reported.startRealtime - offset + 1_000 >= Int64(begin) + 350 * Int64(millisecond))
     }
 
@@ -202,14 +202,14 @@ struct WatchdogRulesTests {
         #expect(bench.takeReported().map(\.since) == [start])
     }
 
-    @Test func `the grace holds back what begins in it`() throws {
+    @Test func `a stretch that begins in the startup grace counts only from its end`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         var rules = WatchRules.standard
         rules.graceNanoseconds = 1000 * millisecond
         let index = bench.watch(loop, rules: rules, now: start)
         loop.move(to: .beforeSources, at: start)
-        // The look began before the watch did.
+        // The poll began before the watch did.
         bench.scan(at: start - millisecond)
         bench.run(until: at(1149))
         #expect(bench.counters(index) == WatchCounters())

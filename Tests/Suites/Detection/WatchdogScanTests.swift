@@ -4,11 +4,11 @@ import Testing
 
 @testable import LagDetection
 
-/// What a sequence of looks does, with beacons moved by hand.
+/// What a sequence of polls does, with simulated beacons.
 struct WatchdogScanTests {
     private let start: UInt64 = 1000 * millisecond
 
-    @Test func `with nothing to watch it parks`() throws {
+    @Test func `a watchdog without watches parks`() throws {
         let bench = try WatchdogBench()
         #expect(bench.scan(at: start) == Watchdog.Plan(deadline: .max, wantsPosts: true))
     }
@@ -21,7 +21,7 @@ struct WatchdogScanTests {
             loop.move(to: .waiting, at: start)
         }
         bench.scan(at: start)
-        // What changed gets one more tick before the park.
+        // A loop that changed gets one more tick before the park.
         #expect(bench.plan.deadline == start + 50 * millisecond)
         bench.run(until: start + 50 * millisecond)
         #expect(bench.plan == Watchdog.Plan(deadline: .max, wantsPosts: true))
@@ -29,7 +29,7 @@ struct WatchdogScanTests {
         #expect(loops[1].move(to: .afterWaiting, at: start + 77 * millisecond))
     }
 
-    @Test func `a stall is found exactly at the threshold and ends when it ends`() throws {
+    @Test func `a stall is found exactly at the threshold and ends with its stretch`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop)
@@ -58,8 +58,8 @@ struct WatchdogScanTests {
         #expect(bench.takeReported().isEmpty)
     }
 
-    /// A busy loop of a slow rule keeps the watchdog from parking; it must not keep it from a loop of a fast rule.
-    @Test func `a slow rules busy loop hides no stall of a fast rules`() throws {
+    /// A busy loop with a slow rule keeps the watchdog from parking; it must not hide a loop with a fast rule.
+    @Test func `a busy loop with a slow rule hides no stall of a loop with a fast rule`() throws {
         let bench = try WatchdogBench()
         let (busy, other) = (FakeLoop(), FakeLoop())
         _ = bench.watch(busy, rules: WatchRules.callouts(TimeoutRule(intervalNanoseconds: 1000 * millisecond, timeouts: 3)))
@@ -68,7 +68,7 @@ struct WatchdogScanTests {
         busy.move(to: .beforeTimers, at: start)
         bench.scan(at: start)
         bench.run(until: start + 100 * millisecond)
-        // All of the stall lies between two ticks of the slow rule.
+        // The whole stall is between two ticks of the slow rule.
         other.move(to: .afterWaiting, at: start + 200 * millisecond)
         bench.run(until: start + 690 * millisecond)
         other.move(to: .waiting, at: start + 700 * millisecond)
@@ -76,14 +76,15 @@ struct WatchdogScanTests {
         #expect(bench.counters(index) == WatchCounters(stalls: 1))
     }
 
-    /// What is noted in passing keeps the beginning that its beacon gives, also one after the round of polls began.
-    @Test func `a stretch that begins during a round of polls is not dated back`() throws {
+    /// A stretch seen by a fast poll keeps the beginning in its beacon, even if that is after the beginning of the round of
+    /// polls.
+    @Test func `a stretch that begins during a round of polls is not backdated`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop)
         let begin = start + 45 * millisecond
         loop.move(to: .beforeTimers, at: begin)
-        // The round began before the stretch did, as it can when another loop is captured in it.
+        // The round began before the stretch did, as can happen when another loop is captured in it.
         bench.scan(at: start)
         bench.run(until: begin + 149 * millisecond)
         #expect(bench.counters(index) == WatchCounters())
@@ -91,7 +92,7 @@ struct WatchdogScanTests {
         #expect(bench.counters(index) == WatchCounters(stalls: 1))
     }
 
-    @Test func `one nanosecond less is not found`() throws {
+    @Test func `a stretch one nanosecond below the threshold is not a stall`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop)
@@ -104,13 +105,13 @@ struct WatchdogScanTests {
     }
 
     @Test(arguments: [0, 1, 25_000_000, 49_999_999] as [UInt64])
-    func `wherever between two ticks it begins it is found at the threshold`(offset: UInt64) throws {
+    func `a stall is found at the threshold, wherever between two ticks it begins`(offset: UInt64) throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let other = FakeLoop()
         let index = bench.watch(loop)
         _ = bench.watch(other)
-        // The other loop keeps the watchdog ticking, so that nothing is posted.
+        // The other loop keeps the watchdog ticking, so that no loop posts.
         other.move(to: .beforeTimers, at: start)
         loop.move(to: .beforeTimers, at: start)
         bench.scan(at: start)
@@ -146,19 +147,19 @@ struct WatchdogScanTests {
         #expect(ended.phase == .end && ended.until == start + 901 * millisecond && ended.random == begun.random)
     }
 
-    @Test func `a hang that is reported at once ends in no tight loop`() throws {
+    @Test func `a hang that is reported at once causes no busy polling`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         _ = bench.watch(loop, rules: WatchRules.callouts(hang: 0))
         loop.move(to: .beforeSources, at: start)
         bench.scan(at: start)
         let looks = bench.run(until: start + 1000 * millisecond)
-        // Once an interval; more often while it is suspected and not yet reported.
+        // Once per interval; more often while it is suspected and not yet reported.
         #expect(looks.count <= 40)
         #expect(bench.takeReported().map(\.phase) == [.begin])
     }
 
-    @Test func `two rules on one loop each find their own`() throws {
+    @Test func `two watches of one loop each follow their own rule`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let second = FakeOwner()
@@ -172,7 +173,7 @@ struct WatchdogScanTests {
         #expect(bench.counters(first).stalls == 1 && bench.counters(other).stalls == 0)
         bench.run(until: start + 400 * millisecond)
         #expect(bench.counters(other).stalls == 1)
-        // One of the two watches ends: the other one's arming must not.
+        // One of the two watches ends: the other's arming must remain.
         #expect(bench.registry.end(loop, of: bench.owner))
         bench.scan(at: start + 410 * millisecond)
         #expect(loop.move(to: .waiting, at: start + 420 * millisecond))
@@ -183,7 +184,7 @@ struct WatchdogScanTests {
         #expect(reported.last?.until == start + 420 * millisecond)
     }
 
-    @Test func `without a free episode the length is still right and the loss counted`() throws {
+    @Test func `without a free episode the length is still right, and the loss is counted`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop, rules: WatchRules.callouts(hang: 300 * millisecond))
@@ -202,7 +203,7 @@ struct WatchdogScanTests {
         #expect(reported.failure == .noFreeSlot && reported.activity == .beforeSources)
     }
 
-    @Test func `without a free episode at the end either the line is lost`() throws {
+    @Test func `without a free episode at the end the line is lost`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop)
@@ -214,9 +215,10 @@ struct WatchdogScanTests {
         #expect(bench.takeReported().isEmpty)
     }
 
-    @Test func `a stack of a thread that moved on is not kept`() throws {
+    @Test func `the stack of a thread that moved on is not kept`() throws {
         let bench = try WatchdogBench()
-        // A real thread, so that a capture is tried: this one is not allowed to capture itself, a stopped one is gone.
+        // A real thread number, so that a capture is tried: the current thread may not capture itself, and a finished one is
+        // gone.
         let loop = FakeLoop(thread: ThreadIdentity(tid: .max, stackLow: 0, stackHigh: 0))
         _ = bench.watch(loop)
         loop.move(to: .beforeSources, at: start)
@@ -227,7 +229,7 @@ struct WatchdogScanTests {
         #expect(bench.takeReported().first?.failure == .threadGone)
     }
 
-    @Test func `a stop of the process makes no stall`() throws {
+    @Test func `a process pause causes no stall`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop)
@@ -243,7 +245,7 @@ struct WatchdogScanTests {
         #expect(bench.counters(index) == WatchCounters())
     }
 
-    /// So much of a stop's length is not known; but a long stall costs no more wakes than any work.
+    /// The poll gap is the uncertainty of a stop's length; but a long stall costs no more wakes than any work.
     @Test func `a suspected loop is polled closely`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
@@ -260,7 +262,7 @@ struct WatchdogScanTests {
         #expect(bench.run(until: start + 10_000 * millisecond).count <= 181)
     }
 
-    @Test func `late polls are no tight loop`() throws {
+    @Test func `late polls cause no busy polling`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         _ = bench.watch(
@@ -270,7 +272,7 @@ struct WatchdogScanTests {
         loop.move(to: .beforeSources, at: start)
         bench.scan(at: start)
         bench.scan(at: start + 500 * millisecond, processPause: ProcessPause(from: start, to: start + 500 * millisecond))
-        // Looks are close while the length of a stall may still be spoilt by a process pause.
+        // Polls are close while a process pause may still affect the length of a stall.
         let closest = Int(500 * millisecond / Watchdog.suspicionPollNanoseconds)
         #expect(bench.run(until: start + 1000 * millisecond).count <= closest)
         #expect(bench.counters(0).stalls == 1)
@@ -284,7 +286,7 @@ struct WatchdogScanTests {
         bench.scan(at: start)
         bench.scan(at: start + 50 * millisecond)
         #expect(bench.plan.deadline == .max)
-        // The arming is what reports: it stays until it is answered.
+        // The arming triggers the post: it remains until it is answered.
         #expect(loop.isArmed)
         bench.scan(at: start + 51 * millisecond)
         #expect(bench.plan.deadline == .max && loop.isArmed)

@@ -8,9 +8,9 @@ import Testing
 
 @testable import LagDetection
 
-/// What a loop's thread ran before its stall was one: real tasks on a real thread, the time set by hand.
+/// What a loop's thread ran before its stall was detected: real tasks on a real thread, with a simulated clock.
 @Suite(.serialized) struct EarlyReadingTests {
-    /// A thread that runs one task's job after the other, each in a context of its task, as it is asked to.
+    /// A thread that runs the jobs of one task after the other on request, each in a context of its task.
     private final class Worker: Sendable {
         private final class InlineExecutor: TaskExecutor {
             func enqueue(_ job: consuming ExecutorJob) { UnownedJob(job).runSynchronously(on: asUnownedTaskExecutor()) }
@@ -56,10 +56,10 @@ import Testing
         }
     }
 
-    /// At a tick, and later than any context is opened.
+    /// At a tick, and later than the opening of any context.
     private let start = (clb_now_ns() / (50 * millisecond) + 200) * 50 * millisecond
 
-    /// The name of what the only stall is found to have run; an empty one: nothing.
+    /// The name of the work that the only stall is found to have run; an empty one: none.
     private func running(_ bench: WatchdogBench) throws -> String {
         let index = try #require(bench.queue.takeReady())
         defer { bench.queue.giveFree(index) }
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 12_500_000, 25_000_000, 41_000_000, 49_999_999] as [UInt64], [true, false])
-    func `a stall little longer than its threshold names the request, wherever it begins`(offset: UInt64, isBusy: Bool) throws {
+    func `a stall slightly longer than its threshold names the request, wherever it begins`(offset: UInt64, isBusy: Bool) throws {
         let worker = Worker(["GET /a"])
         defer { worker.end() }
         let (bench, loop, other) = (try WatchdogBench(at: start), FakeLoop(thread: worker.thread), FakeLoop())
@@ -99,7 +99,7 @@ import Testing
         #expect(try running(bench) == "GET /a")
     }
 
-    @Test func `of two that ran for half of it each none is named`() throws {
+    @Test func `of two requests that ran for half of the stall each, none is named`() throws {
         let worker = Worker(["GET /a", "GET /b"])
         defer { worker.end() }
         let (bench, loop) = (try WatchdogBench(at: start), FakeLoop(thread: worker.thread))
@@ -112,7 +112,7 @@ import Testing
         #expect(try running(bench) == "")
     }
 
-    @Test func `what ran before the stall is not named for it`() throws {
+    @Test func `work that ran only before the stall is not named`() throws {
         let worker = Worker(["GET /before", "GET /a", "GET /before"])
         defer { worker.end() }
         let (bench, loop) = (try WatchdogBench(at: start), FakeLoop(thread: worker.thread))
@@ -120,7 +120,7 @@ import Testing
         loop.move(to: .beforeSources, at: start)
         bench.scan(at: start)
         bench.run(until: start + 145 * millisecond)
-        // The stall begins, and its first reading finds the other one.
+        // The stall begins, and its first reading finds the other request.
         loop.move(to: .beforeSources, at: start + 145 * millisecond)
         worker.next()
         bench.run(until: start + 285 * millisecond)
@@ -129,7 +129,7 @@ import Testing
         #expect(try running(bench) == "")
     }
 
-    @Test func `what ran before the stall and in it is named`() throws {
+    @Test func `a request that ran before the stall and during it is named`() throws {
         let worker = Worker(["GET /a"])
         defer { worker.end() }
         let (bench, loop) = (try WatchdogBench(at: start), FakeLoop(thread: worker.thread))
@@ -142,7 +142,7 @@ import Testing
         #expect(try running(bench) == "GET /a")
     }
 
-    @Test func `a rule of long intervals has readings in between`() throws {
+    @Test func `a rule with long intervals has readings between its polls`() throws {
         let worker = Worker(["GET /a"])
         defer { worker.end() }
         let (bench, loop) = (try WatchdogBench(at: start), FakeLoop(thread: worker.thread))

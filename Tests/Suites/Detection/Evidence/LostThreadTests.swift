@@ -7,9 +7,10 @@ import Testing
 
 @testable import LagDetection
 
-/// A thread that is gone before its stall's end is reported, as one is whose process was killed: a real thread, the time set by hand.
+/// A thread that is gone before its stall's end is reported, as when its process is killed: a real thread, with a simulated
+/// clock.
 struct LostThreadTests {
-    /// A thread that waits until it is to end.
+    /// A thread that waits until it must exit.
     private final class Waiting: Sendable {
         private let found = Mutex(ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0))
         private let began = DispatchSemaphore(value: 0)
@@ -26,14 +27,14 @@ struct LostThreadTests {
 
         var thread: ThreadIdentity { found.withLock { $0 } }
 
-        /// Returns when the kernel does not know it any more.
+        /// Returns when the kernel no longer knows the thread.
         func end() -> Bool {
             ending.signal()
             return eventually { access("/proc/self/task/\(thread.tid)", F_OK) != 0 }
         }
     }
 
-    @Test func `what was measured when the hang began is kept and is no share of the whole`() throws {
+    @Test func `the usage measured at the beginning of a hang is kept, but gives no shares of the duration`() throws {
         let waiting = Waiting()
         let (bench, loop) = (try WatchdogBench(), FakeLoop(thread: waiting.thread))
         _ = bench.watch(loop, rules: .callouts(hang: 400 * millisecond))

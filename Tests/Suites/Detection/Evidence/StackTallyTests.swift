@@ -23,7 +23,7 @@ struct StackTallyTests {
         return buffer
     }
 
-    /// A look at a stack of one frame, whose address is the key.
+    /// A sample of a stack of one frame, whose address is the key.
     @discardableResult
     private func observe(_ key: UInt64, _ milliseconds: UInt64, in tally: StackTally? = nil) -> (
         index: Int, isSame: Bool, isNew: Bool
@@ -41,7 +41,7 @@ struct StackTallyTests {
         )
     }
 
-    @Test func `the first sample stands for all before and the last for all after`() {
+    @Test func `the first sample represents all time before it, and the last one all time after it`() {
         tally.begin(at: start)
         observe(7, 150)
         #expect(weights() == [7: 150])
@@ -50,8 +50,8 @@ struct StackTallyTests {
         #expect(tally.sampleCount == 1 && tally[0].count == 1)
     }
 
-    /// Of a function that others were put into: the places of its samples, however long the first one stands for.
-    @Test func `a stack counts at each place of its innermost function by its samples`() {
+    /// Of a function that contains inlined functions: the places of its samples, however much time the first sample represents.
+    @Test func `the weight of a stack is divided among the places of its innermost function by samples`() {
         tally.begin(at: start)
         for (pc, milliseconds) in [(100, 300), (100, 310), (200, 320), (100, 330)] as [(UInt64, UInt64)] {
             _ = tally.add(Self.outcome(2), Self.stack([pc, 7]), key: 1, at: start + milliseconds * millisecond)
@@ -63,30 +63,30 @@ struct StackTallyTests {
             #expect(places.map(\.pc) == [100, 200] && places.map(\.stack.count) == [3, 1])
             #expect(places.map { Double($0.stack.weightNanoseconds) / Double(millisecond) } == [247.5, 82.5])
         }
-        // More places than there is room for.
+        // More places than are stored.
         for pc in 0..<100 {
             _ = tally.add(Self.outcome(2), Self.stack([1000 + UInt64(pc), 7]), key: 2, at: start + 400 * millisecond)
         }
         let crowded = tally.stackAtLeaves(1)
         #expect(crowded.count == StackTally.leafCapacity && crowded.reduce(0) { $0 + $1.stack.count } == 100)
         #expect(crowded.reduce(0) { $0 + $1.stack.weightNanoseconds } == tally[1].weightNanoseconds)
-        // Another stall's.
+        // Another stall.
         tally.begin(at: start)
         observe(7, 150)
         #expect(tally.stackAtLeaves(0).map(\.pc) == [7])
     }
 
-    /// 150 ms before the first of five samples, 10 ms apart, of two stacks in turn; `states` of the first ones.
+    /// 150 ms before the first of five samples, 10 ms apart, of two stacks alternately; `states` of the first ones.
     @Test(arguments: [
-        // 75 each of the time before, and 20 between the samples.
+        // 75 ms each of the time before, and 20 ms between the samples.
         ([KernelState.running, .running, .running, .running], 95.0, 95.0),
-        // The second one slept: what came before stays the first one's.
+        // The second one slept: the time before remains the first one's.
         ([.running, .asleep, .running, .running], 170, 20),
         ([.asleep, .running, .running, .running], 170, 20),
-        // Of three samples two are the first stack's.
+        // Two of three samples are the first stack's.
         ([.running, .running, .running, .asleep], 120, 70),
     ])
-    func `the first samples of an awake thread share the time before`(states: [KernelState], one: Double, other: Double) {
+    func `the first samples of a running thread share the time before them`(states: [KernelState], one: Double, other: Double) {
         tally.begin(at: start)
         for (number, state) in (states + [.running]).enumerated() {
             var outcome = Self.outcome()
@@ -97,7 +97,7 @@ struct StackTallyTests {
         #expect(weights() == [1: one, 2: other])
     }
 
-    @Test func `what lies between two samples of the same stack is its own`() {
+    @Test func `the time between two samples of the same stack belongs to that stack`() {
         tally.begin(at: start)
         #expect(observe(7, 100) == (0, false, true))
         #expect(observe(7, 180) == (0, true, false))
@@ -105,19 +105,19 @@ struct StackTallyTests {
         #expect(tally[0].count == 2)
     }
 
-    @Test func `the time since the sample before is the new one's`() {
+    @Test func `the time since the previous sample belongs to the new stack`() {
         tally.begin(at: start)
         observe(1, 100)
         #expect(observe(2, 160) == (1, false, true))
         #expect(weights() == [1: 100, 2: 60])
-        // Back again: known, but not the same as the one before.
+        // The first stack again: known, but not the same as the previous one.
         #expect(observe(1, 200) == (0, false, false))
         tally.close(at: start + 210 * millisecond)
         #expect(weights() == [1: 150, 2: 60])
         #expect(tally.sampleCount == 3 && tally[0].count == 2 && tally[1].count == 1)
     }
 
-    /// A gap of 200 ms between two looks, of which the thread slept so long.
+    /// A gap of 200 ms between two samples, and how long the thread slept in it.
     @Test(arguments: [
         (KernelState.asleep, KernelState.running, UInt64(120), 120.0, 80.0),
         (.running, .asleep, 120, 80, 120),
@@ -128,7 +128,7 @@ struct StackTallyTests {
         (.asleep, .running, 900, 200, 0),
         (.running, .asleep, 900, 0, 200),
     ])
-    func `sleep between two samples is the sleeper's`(
+    func `sleep between two samples belongs to the stack that was asleep`(
         _ before: KernelState,
         _ after: KernelState,
         slept: UInt64,
@@ -144,7 +144,7 @@ struct StackTallyTests {
         #expect(weights() == [1: weightBefore, 2: weightAfter])
     }
 
-    @Test func `sleep is known between two samples that found the same sleep`() {
+    @Test func `sleep between two samples of the same sleep is counted`() {
         tally.begin(at: start)
         var outcome = Self.outcome()
         for (key, state, milliseconds) in [
@@ -166,7 +166,7 @@ struct StackTallyTests {
         #expect(tally[0].weightNanoseconds + tally[1].weightNanoseconds == 7)
     }
 
-    @Test func `a sample in vain counts and its time goes to those around`() {
+    @Test func `a failed sample counts, and its time belongs to the samples around it`() {
         tally.begin(at: start)
         observe(1, 100)
         tally.recordFailure(.failed(.loopMovedOn))
@@ -176,7 +176,7 @@ struct StackTallyTests {
         #expect(tally.failure.failure == .loopMovedOn)
     }
 
-    @Test func `without any stack closing does nothing`() {
+    @Test func `closing without a stack has no effect`() {
         tally.begin(at: start)
         tally.recordFailure(.failed(.signalTimedOut))
         tally.close(at: start + 500 * millisecond)
@@ -184,7 +184,7 @@ struct StackTallyTests {
         #expect(tally.failure.failure == .signalTimedOut)
     }
 
-    @Test func `a time that goes back takes nothing away`() {
+    @Test func `a time that goes back reduces no weight`() {
         tally.begin(at: start)
         observe(1, 100)
         observe(2, 50)
@@ -194,9 +194,9 @@ struct StackTallyTests {
         #expect(weights() == [1: 100, 2: 10])
     }
 
-    @Test func `the lightest gives way but not the latest`() {
+    @Test func `the lightest stack is replaced, but not the latest`() {
         tally.begin(at: start)
-        // Weights fall towards the end: 100 for the first, less for each that follows.
+        // Weights decrease: 100 for the first, and less for each next one.
         var time: UInt64 = 100
         observe(1, time)
         for key in 2...UInt64(StackTally.capacity) {
@@ -205,7 +205,7 @@ struct StackTallyTests {
         }
         #expect(tally.count == StackTally.capacity)
         let before = weights()
-        // The latest is the lightest of all: so the second lightest goes.
+        // The latest is the lightest: so the second lightest is replaced.
         let latest = UInt64(StackTally.capacity)
         #expect(before.min { $0.value < $1.value }?.key == latest)
         let other = observe(99, time + 2)
@@ -214,15 +214,15 @@ struct StackTallyTests {
         #expect(after[latest] == before[latest] && after[99] == 2)
         #expect(after[latest - 1] == nil)
         #expect(Double(tally.lostNanoseconds) / Double(millisecond) == before[latest - 1])
-        // All that there was is still accounted for.
+        // All time is still accounted for.
         tally.close(at: start + (time + 5) * millisecond)
         let sum = weights().values.reduce(0, +) + Double(tally.lostNanoseconds) / Double(millisecond)
         #expect(sum == Double(time + 5))
-        // What came back after it had gone is new.
+        // A stack that returns after its replacement is new.
         #expect(observe(latest - 1, time + 6).isNew)
     }
 
-    @Test func `the latest in the first place stays too`() {
+    @Test func `the latest stack is kept in the first place too`() {
         tally.begin(at: start)
         for key in 1...UInt64(StackTally.capacity) { observe(key, 0) }
         observe(1, 0)
@@ -230,7 +230,7 @@ struct StackTallyTests {
         #expect(tally[0].key == 1)
     }
 
-    @Test func `nothing is lost whatever comes`() {
+    @Test func `random samples lose no time`() {
         for seed in 1...40 as ClosedRange<UInt64> {
             var random = SeededGenerator(seed: seed)
             tally.begin(at: start)
@@ -266,7 +266,7 @@ struct StackTallyTests {
         #expect(weights() == [1: 100, 2: 60])
     }
 
-    @Test func `more frames than there is room for are cut`() {
+    @Test func `frames beyond the maximum are cut off`() {
         tally.begin(at: start)
         _ = tally.add(Self.outcome(6), Self.stack([10, 11, 12, 13, 14, 15]), key: 1, at: start)
         _ = tally.add(Self.outcome(2), Self.stack([20, 21]), key: 2, at: start)
@@ -285,7 +285,7 @@ struct StackTallyTests {
         return lock
     }
 
-    @Test func `owners of each stack are its own and are limited`() {
+    @Test func `each stack has its own lock owners, up to a limit`() {
         tally.begin(at: start)
         let (first, second) = (observe(1, 10).index, observe(2, 20).index)
         tally.describe(first, cll_wait(), lock(of: 100), cycle: nil)
@@ -308,13 +308,13 @@ struct StackTallyTests {
         #expect(tally.owner(0, of: second).outcome.stored == StackTally.ownerFrames)
         let kept = (0..<StackTally.ownerFrames).map { tally.frame($0, ofOwner: 0, of: second).pc }
         #expect(kept == Array(deep.prefix(StackTally.ownerFrames)))
-        // Described anew, the owners of before are gone.
+        // Described again, it loses its earlier owners.
         tally.describe(first, cll_wait(), lock(of: 300), cycle: nil)
         #expect(tally[first].owners == 0 && tally[first].lock.owner == 300)
     }
 
     @Test(arguments: [
-        // Who holds the lock at 100, 200, … ms: who held it for most of the time is kept, whoever has it at the end.
+        // The owner of the lock at 100, 200, … ms: the one that held it most of the time is kept, whichever holds it at the end.
         ([1, 1, 1, 1, 2], 1), ([1, 2, 2, 2, 2], 2), ([1, 2, 1, 3, 1], 1), ([1, 2, 3, 3, 3, 3], 3),
     ]) func `of several owners the one that held the lock longest is kept`(owners: [Int], kept: Int) {
         tally.begin(at: start)
@@ -326,7 +326,7 @@ struct StackTallyTests {
         #expect(known == kept)
     }
 
-    @Test func `forgotten owners leave the lock`() {
+    @Test func `a lock remains after its owners are forgotten`() {
         tally.begin(at: start)
         observe(1, 10)
         tally.describe(0, cll_wait(), lock(of: 100), cycle: 0)
@@ -336,7 +336,7 @@ struct StackTallyTests {
         #expect(tally[0].lock.owner == 0 && tally[0].lock.address == 0x1000)
     }
 
-    @Test func `a copy is the same and goes on by itself`() {
+    @Test func `a copy is equal and independent`() {
         tally.begin(at: start)
         observe(1, 10)
         observe(2, 30)
@@ -352,13 +352,13 @@ struct StackTallyTests {
         #expect(copy.frame(0, of: 1).pc == 2)
         #expect(copy[1].owners == 1 && copy[1].cycle == 0 && copy.owner(0, of: 1).tid == 100)
         #expect((0..<2).map { copy.frame($0, ofOwner: 0, of: 1).pc } == [5, 6])
-        // It knows what it looked at last.
+        // It knows its last sample.
         copy.close(at: start + 40 * millisecond)
         #expect(weights(copy) == [1: 10, 2: 30] && weights() == [1: 10, 2: 20])
         #expect(observe(2, 50, in: copy).isSame)
     }
 
-    @Test func `another stall begins empty also where the memory was given back`() {
+    @Test func `the next stall starts empty, even after its memory was released`() {
         tally.begin(at: start)
         observe(1, 10)
         observe(2, 20)
@@ -372,7 +372,7 @@ struct StackTallyTests {
     }
 }
 
-/// Stalls of pools.
+/// Stalls of thread pools.
 struct StackTallyWorkerTests {
     private let tally = StackTally(maximumFrames: 4)!
     private let start: UInt64 = 1000 * millisecond
@@ -387,14 +387,14 @@ struct StackTallyWorkerTests {
 
     private func weight(_ index: Int) -> UInt64 { tally[index].weightNanoseconds / millisecond }
 
-    @Test func `every thread stands for the time since the round before`() {
+    @Test func `the sample of each thread represents the time since the previous round`() {
         tally.begin(at: start)
         #expect(observe(11, 1, 100) == (0, false, true))
         #expect(observe(12, 1, 100) == (0, false, false))
         #expect(observe(13, 2, 100) == (1, false, true))
         tally.endRound(at: start + 100 * millisecond)
         #expect(weight(0) == 200 && weight(1) == 100)
-        // Of the next round, the first does something else; the second cannot be looked at.
+        // In the next round, the first thread does something else; the second cannot be sampled.
         #expect(observe(11, 2, 150) == (1, false, false))
         tally.keep(worker: 12)
         #expect(observe(13, 2, 150) == (1, true, false))
@@ -405,13 +405,13 @@ struct StackTallyWorkerTests {
         #expect(tally.sampleCount == 5)
         #expect((0..<tally.workerCount).map { tally.worker($0).tid } == [11, 12, 13])
         #expect((0..<tally.workerCount).map { tally.worker($0).stack } == [1, 0, 1])
-        // Who is not met has gone.
+        // A thread that is not seen has exited.
         observe(13, 2, 170)
         tally.endRound(at: start + 170 * millisecond)
         #expect((0..<tally.workerCount).map { tally.worker($0).tid } == [13])
     }
 
-    @Test func `a stack that gave its place away is no longer found`() {
+    @Test func `a stack that was replaced is no longer found`() {
         tally.begin(at: start)
         for number in 0...StackTally.capacity {
             observe(Int32(100 + number), UInt64(number + 1), 100)
@@ -425,7 +425,7 @@ struct StackTallyWorkerTests {
         #expect((0..<copy.workerCount).map { copy.worker($0).stack } == stacks)
     }
 
-    @Test func `more threads than places are sampled all the same`() {
+    @Test func `threads beyond the capacity are still sampled`() {
         tally.begin(at: start)
         for number in 0..<StackTally.workerCapacity + 3 { observe(Int32(1 + number), 1, 10) }
         #expect(tally.workerCount == StackTally.workerCapacity)

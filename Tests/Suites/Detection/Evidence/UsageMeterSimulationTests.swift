@@ -3,11 +3,11 @@ import Testing
 
 @testable import LagDetection
 
-/// Random threads, which run, wait for a processor and sleep; random looks at them.
+/// Random threads, which run, wait for a processor and sleep, and random readings of them.
 struct UsageMeterSimulationTests {
     private enum Doing: CaseIterable { case running, ready, asleep }
 
-    /// What a thread did, and what its clocks stood at.
+    /// What a thread did, and the values of its clocks.
     private struct Schedule {
         private var parts: [(begin: UInt64, doing: Doing)] = []
 
@@ -67,28 +67,28 @@ struct UsageMeterSimulationTests {
                 meter.record(schedule.reading(at: now, withDelay: withDelay), beacon)
                 guard isStalled, gap == nil else { continue }
                 gap = now - before
-                // The first sign is that look or a later one.
+                // The first sign is that reading or a later one.
                 if Bool.random(using: &random) || meter.first != nil { continue }
                 meter.first = schedule.totals(at: now)
             }
             guard let gap, let anchor = meter.callout else { continue }
             #expect(anchor.bounds(at: since).contains(schedule.reading(at: since).cpu), "seed \(seed), round \(round)")
-            // The end is known exactly by then, and read a little later.
+            // The exact end is known by then, and read slightly later.
             let last = schedule.totals(at: until + UInt64.random(in: 0...millisecond, using: &random))
             let usage = meter.usage(since: since, until: until, length: until - since, spansCallouts: round % 2 == 0, last)
             let cpu = try #require(usage.cpuNanoseconds)
             let truth = schedule.time(.running, until: until) - schedule.time(.running, until: since)
             let error = cpu > truth ? cpu - truth : truth - cpu
-            // Where it might have been is at most half of the gap wide; what was read after the end comes to that.
+            // The interval in which it may lie is at most half of the gap wide; the time read after the end is added.
             #expect(error <= gap / 2 + (last.reading.time - until), "seed \(seed), round \(round): \(cpu), truly \(truth)")
             #expect(cpu + (usage.runDelayNanoseconds ?? 0) + (usage.blockedNanoseconds ?? 0) == until - since)
             if let delay = usage.runDelayNanoseconds {
                 let end = last.reading.time
                 let waited = schedule.time(.ready, until: end) - schedule.time(.ready, until: since)
-                // Scaled from the part that was seen: not exact, but none where there was none.
+                // Scaled from the observed part: not exact, but zero if there was none.
                 #expect(delay <= until - since - cpu)
                 if waited == 0, !withDelay { #expect(delay == 0) }
-                // Where it is read at every scan it is as exact as the gap between two of them.
+                // If it is read at every scan, it is as exact as the gap between two scans.
                 let own = schedule.time(.ready, until: until) - schedule.time(.ready, until: since)
                 let error = delay > own ? delay - own : own - delay
                 if withDelay { #expect(error <= gap + (end - until), "seed \(seed), round \(round): \(delay), truly \(own)") }

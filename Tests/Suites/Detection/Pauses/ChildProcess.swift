@@ -1,6 +1,6 @@
 import Glibc
 
-/// A shell command in a process of its own, which must be ended.
+/// A shell command in a separate process, which must be ended.
 struct ChildProcess {
     let pid: pid_t
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LagDetection
 
-/// One after the other: they look for descriptor numbers, which the tests of a process share.
+/// One after the other: they check descriptor numbers, which all tests of the process share.
 @Suite(.serialized)
 struct PersistentProcFileTests {
     private func text(_ file: PersistentProcFile) -> String? {
@@ -13,13 +13,13 @@ struct PersistentProcFileTests {
         return bytes.withUnsafeMutableBytes { file.read(into: $0) }.map { String(decoding: bytes[..<$0], as: UTF8.self) }
     }
 
-    /// A file that nothing else in the process keeps open: `stat` of the thread the test runs on.
+    /// A file that no other code in the process keeps open: `stat` of the test's thread.
     private func withThreadFile(_ body: (PersistentProcFile, _ path: String) throws -> Void) rethrows {
         let path = "/proc/self/task/\(cll_gettid())/stat"
         try body(PersistentProcFile(path: path), path)
     }
 
-    /// The descriptors of this process that stand for the file.
+    /// The descriptors of this process that refer to the file.
     private func descriptors(of path: String) -> [Int32] {
         (0..<1_024).filter { descriptor in
             var buffer = [CChar](repeating: 0, count: 256)
@@ -29,7 +29,7 @@ struct PersistentProcFileTests {
         }
     }
 
-    @Test func `it is read anew each time through one descriptor`() {
+    @Test func `a file is read again each time through one descriptor`() {
         withThreadFile { file, path in
             let first = text(file)
             #expect(first?.hasPrefix("\(cll_gettid()) (") == true)
@@ -44,7 +44,7 @@ struct PersistentProcFileTests {
         }
     }
 
-    @Test func `nothing stays open behind it`() {
+    @Test func `a released file leaves no descriptor open`() {
         var path = ""
         withThreadFile { file, used in
             path = used
@@ -54,7 +54,7 @@ struct PersistentProcFileTests {
         #expect(descriptors(of: path).isEmpty)
     }
 
-    @Test func `a number that the host took is neither read nor closed`() throws {
+    @Test func `a descriptor number that the host has taken is neither read nor closed`() throws {
         try withThreadFile { file, path in
             _ = text(file)
             let number = try #require(descriptors(of: path).first)
@@ -72,7 +72,7 @@ struct PersistentProcFileTests {
         }
     }
 
-    @Test func `closing leaves a foreign number alone`() throws {
+    @Test func `closing a file does not close a descriptor of the host`() throws {
         try withThreadFile { file, path in
             _ = text(file)
             let number = try #require(descriptors(of: path).first)
@@ -85,12 +85,12 @@ struct PersistentProcFileTests {
         }
     }
 
-    @Test func `a file that is not there is nil`() {
+    @Test func `a missing file is read as nil`() {
         #expect(text(PersistentProcFile(path: "/proc/self/task/0/stat")) == nil)
         #expect(text(PersistentProcFile(path: "")) == nil)
     }
 
-    @Test func `a threads times grow as it computes`() {
+    @Test func `the processor time of a thread grows as it computes`() {
         let file = PersistentProcFile(path: "/proc/self/task/\(cll_gettid())/schedstat")
         let first = ThreadTimes(file)
         var sum: UInt64 = 1
@@ -105,6 +105,6 @@ struct PersistentProcFileTests {
 }
 
 extension String {
-    /// The kernel shows the number where `self` was written.
+    /// The kernel shows the number instead of `self`.
     fileprivate var replacingSelf: String { "/proc/\(getpid())" + dropFirst("/proc/self".count) }
 }

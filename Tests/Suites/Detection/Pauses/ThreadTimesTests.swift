@@ -10,12 +10,12 @@ struct ThreadTimesTests {
     }
 
     @Test(arguments: [("12 345 6\n", 12, 345), ("0 0 1", 0, 0), ("1 2", 1, 2)] as [(String, UInt64, UInt64)])
-    func `they are the first two numbers`(text: String, cpu: UInt64, delay: UInt64) {
+    func `processor time and run delay are the first two numbers`(text: String, cpu: UInt64, delay: UInt64) {
         #expect(times(text) == ThreadTimes(cpuNanoseconds: cpu, runDelayNanoseconds: delay))
     }
 
     @Test(arguments: ["", "12", "12 ", "12 x 3", "x 1 2"])
-    func `an unknown form gives nothing`(text: String) {
+    func `an unknown form gives no times`(text: String) {
         #expect(times(text) == nil)
     }
 
@@ -27,7 +27,7 @@ struct ThreadTimesTests {
         #expect(one.since(two) == ThreadTimes(cpuNanoseconds: 0, runDelayNanoseconds: 2))
     }
 
-    @Test func `the kernel reports them by thread and by file`() throws {
+    @Test func `the kernel provides the times by thread and by file`() throws {
         let tid = cll_gettid()
         let first = try #require(ThreadTimes(tid: tid))
         let file = PersistentProcFile(path: "/proc/self/task/\(tid)/schedstat")

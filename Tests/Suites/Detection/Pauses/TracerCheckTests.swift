@@ -12,7 +12,7 @@ struct TracerCheckTests {
 
     private func parse(_ text: String) -> TracerCheck { Array(text.utf8).withUnsafeBytes { TracerCheck.parse($0) } }
 
-    @Test func `a stop by a thread of this process is none of a debugger`() {
+    @Test func `a stop by a thread of this process is not a stop by a debugger`() {
         #expect(!TracerCheck.traced(by: cll_gettid(), stopped: true).isHeldByOthers)
         #expect(TracerCheck.traced(by: 1, stopped: true).isHeldByOthers)
         #expect(TracerCheck.traced(by: 0, stopped: true).isHeldByOthers)
@@ -28,14 +28,14 @@ struct TracerCheckTests {
             ("t (tracing stop)", "0", .traced(by: 0, stopped: true)),
         ] as [(String, String, TracerCheck)]
     )
-    func `the status reports`(state: String, tracer: String, expected: TracerCheck) {
+    func `the tracer and the stop are read from the status`(state: String, tracer: String, expected: TracerCheck) {
         #expect(parse(status(state: state, tracer: tracer)) == expected)
     }
 
     @Test(arguments: [
         "", "\n", "State:\tR\n", "TracerPid:\t1\n", "State:\t", "State:\tR\nTracerPid:\t", "State:\tR\nTracerPid:\tx\n",
     ])
-    func `anything else is unknown`(text: String) {
+    func `any other text is unknown`(text: String) {
         #expect(parse(text) == .unknown)
     }
 
@@ -44,7 +44,7 @@ struct TracerCheckTests {
         #expect(TracerCheck.read(tid: -1) == .unknown)
     }
 
-    @Test func `a debugger is seen from attaching to detaching`() throws {
+    @Test func `a debugger is detected from attaching to detaching`() throws {
         let child = try ChildProcess("exec sleep 1000")
         defer { child.end() }
         #expect(TracerCheck.read(tid: child.pid, process: child.pid) == .none)

@@ -1,18 +1,18 @@
 import Foundation
 import TestSupport
 
-/// A control group made for one test, which must be removed when its processes have ended.
+/// A control group created for one test, which must be removed when its processes have exited.
 struct ControlGroupFolder {
     let path: String
 
-    /// Where the `cpu` controller of cgroup v1 may be.
+    /// A possible mount point of the `cpu` controller of cgroup v1.
     static let cpu = "/sys/fs/cgroup/cpu"
 
-    /// - Returns: nil when the kernel does not let us, or has no such `file` in a new group.
+    /// - Returns: nil if the kernel does not permit it, or a new group has no such `file`.
     init?(in parent: String, having file: String) {
         path = "\(parent)/lagmonitor-test-\(getpid())-\(UInt32.random(in: 0 ... .max))"
         guard mkdir(path, 0o755) == 0 else { return nil }
-        // A plain folder, where nothing is mounted, stays empty.
+        // An ordinary folder, if nothing is mounted, stays empty.
         guard access("\(path)/\(file)", W_OK) == 0 else {
             remove()
             return nil
@@ -25,7 +25,7 @@ struct ControlGroupFolder {
         try handle.close()
     }
 
-    /// A process that was killed leaves its group a little later.
+    /// A killed process leaves its group slightly later.
     func remove() { _ = eventually { rmdir(path) == 0 || errno == ENOENT } }
 
     static let canLimitCPU = canMake(in: cpu, having: "cpu.cfs_quota_us")

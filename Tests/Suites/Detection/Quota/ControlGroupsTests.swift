@@ -11,28 +11,28 @@ struct ControlGroupsTests {
         "30 23 0:26 \(root) \(point) rw,nosuid shared:9 - cgroup2 cgroup2 rw\n"
     }
 
-    @Test func `the group comes first then its ancestors`() {
+    @Test func `the group of the process comes first, then its ancestors`() {
         #expect(folders("0::/a/b", mount()) == ["/sys/fs/cgroup/a/b", "/sys/fs/cgroup/a", "/sys/fs/cgroup"])
         #expect(folders("0::/", mount()) == ["/sys/fs/cgroup"])
     }
 
-    @Test func `a containers mount begins at its own group`() {
+    @Test func `the mount in a container begins at its own group`() {
         #expect(folders("0::/docker/c1/web", mount(root: "/docker/c1")) == ["/sys/fs/cgroup/web", "/sys/fs/cgroup"])
         #expect(folders("0::/docker/c1", mount(root: "/docker/c1")) == ["/sys/fs/cgroup"])
     }
 
-    @Test func `a mount of another group does not show ours`() {
+    @Test func `a mount of another group does not show the group of the process`() {
         #expect(folders("0::/docker/c12", mount(root: "/docker/c1")).isEmpty)
         #expect(folders("0::/", mount(root: "/docker/c1")).isEmpty)
     }
 
-    @Test func `a group outside of the namespace is found only through a mount of it`() {
+    @Test func `a group outside the namespace is found only through a mount of it`() {
         #expect(folders("0::/../x", mount()).isEmpty)
         #expect(folders("0::/../x", mount(root: "/..")) == ["/sys/fs/cgroup/x", "/sys/fs/cgroup"])
         #expect(folders("0::/../../x", mount(root: "/..")).isEmpty)
     }
 
-    @Test func `the mount that shows most ancestors is taken`() {
+    @Test func `the mount that shows the most ancestors is used`() {
         #expect(
             folders("0::/a/b", mount(root: "/a", at: "/one") + mount(at: "/two") + mount(root: "/a/b", at: "/three"))
                 == ["/two/a/b", "/two/a", "/two"]
@@ -60,7 +60,7 @@ struct ControlGroupsTests {
     }
 
     @Test(arguments: ["", "\n", "0:", "::", "nonsense", "0::", " - ", "30 23 0:26 / /x rw - cgroup2"])
-    func `what is not understood is left out`(text: String) {
+    func `lines in an unknown form are ignored`(text: String) {
         #expect(folders(text, mount()).count <= 1)
         #expect(folders("0::/a", text).isEmpty)
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Files as the kernel would have them, below a temporary folder.
+/// Files like the kernel's, below a temporary folder.
 final class FakeTree {
     let root = FileManager.default.temporaryDirectory.path + "/lagmonitor-tree-\(UUID().uuidString)"
 

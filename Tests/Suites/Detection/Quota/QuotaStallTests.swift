@@ -3,11 +3,11 @@ import Testing
 
 @testable import LagDetection
 
-/// A quota holds up the watchdog together with the loops: what it finds when all of them go on.
+/// A quota delays the watchdog together with the loops: what it finds when all of them continue.
 struct QuotaStallTests {
     private let start: UInt64 = 1000 * millisecond
 
-    /// Throttled until `time`: the watchdog's wait ends as late, and all of that was run delay.
+    /// Throttled until `time`: the watchdog's wait ends that late, and all of the delay was run delay.
     private func throttle(_ bench: WatchdogBench, until time: UInt64) {
         let (begun, due) = (bench.clock.now, bench.plan.deadline)
         var lateness = LatenessGuard()
@@ -15,7 +15,7 @@ struct QuotaStallTests {
         bench.scan(at: time, processPause: lateness.evaluate(from: begun, due: due, endedAt: time, evidence: { evidence }))
     }
 
-    @Test func `a callout of 20 ms that takes 300 is a stall of 300`() throws {
+    @Test func `a callout of 20 ms that takes 300 ms is a stall of 300 ms`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop)
@@ -24,7 +24,7 @@ struct QuotaStallTests {
         let begin = start + 10 * millisecond
         loop.move(to: .afterWaiting, at: begin)
         bench.scan(at: begin)
-        // Periods of 100 ms, of which 5 are left to run in.
+        // Periods of 100 ms, of which 5 ms remain to run in.
         for period in 1...2 as ClosedRange<UInt64> {
             throttle(bench, until: start + period * 100 * millisecond)
             bench.run(until: start + (period * 100 + 5) * millisecond)
@@ -38,8 +38,8 @@ struct QuotaStallTests {
         #expect(reported.first?.interval.length == 300 * millisecond && reported.first?.interval.excluded == 0)
     }
 
-    /// Also where it is over before the watchdog gets to run: the beacon has its times.
-    @Test func `a callout that one long wait holds up is a stall`() throws {
+    /// Even if it is over before the watchdog runs: the beacon has its times.
+    @Test func `a callout that a single throttling delays is a stall`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         _ = bench.watch(loop)
@@ -51,7 +51,7 @@ struct QuotaStallTests {
         #expect(reported.map(\.interval.length) == [980 * millisecond])
     }
 
-    @Test func `a loop that waits is not stalled however late the watchdog is`() throws {
+    @Test func `a waiting loop is not stalled, however late the watchdog is`() throws {
         let bench = try WatchdogBench()
         let (idle, busy) = (FakeLoop(name: "idle"), FakeLoop(name: "busy"))
         let index = bench.watch(idle)
@@ -67,8 +67,8 @@ struct QuotaStallTests {
         #expect(bench.takeReported().allSatisfy { $0.watch != index })
     }
 
-    /// It was woken late, and works for a short time: what passed before it woke is no callout's.
-    @Test func `a loop that the quota lets wake late is not stalled by that`() throws {
+    /// It was woken late, and works for a short time: the time before it woke does not belong to a callout.
+    @Test func `a loop that wakes late because of the quota is not stalled`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop)
@@ -85,7 +85,7 @@ struct QuotaStallTests {
         #expect(bench.counters(index) == WatchCounters())
     }
 
-    @Test func `what quotas took is counted once a second while a loop works and apart from pauses`() throws {
+    @Test func `throttled time is counted once a second while a loop works, separately from pauses`() throws {
         let tree = try FakeTree(
             cgroup: "0::/a\n",
             mountinfo: "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",

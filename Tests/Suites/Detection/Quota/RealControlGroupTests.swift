@@ -4,7 +4,7 @@ import Testing
 
 @testable import LagDetection
 
-/// With the kernel's own control groups, where this machine lets us make some.
+/// With the kernel's own control groups, if this machine permits creating some.
 struct RealControlGroupTests {
     @Test(
         .enabled(if: ControlGroupFolder.canLimitCPU, "no permission to make a group with a quota in /sys/fs/cgroup/cpu"),
@@ -16,7 +16,7 @@ struct RealControlGroupTests {
         try outer.write("100000", to: "cpu.cfs_period_us")
         try outer.write("5000", to: "cpu.cfs_quota_us")
         let group = limited == "the group" ? outer : try #require(ControlGroupFolder(in: outer.path, having: "cpu.cfs_quota_us"))
-        // The inner one first. Removing one twice is no error.
+        // The inner one first. Removing one twice is not an error.
         defer { group.remove() }
         let child = try ChildProcess("while :; do :; done")
         defer { child.end() }

@@ -14,12 +14,12 @@ struct ThrottleMeterTests {
         "usage_usec 5\nuser_usec 3\nsystem_usec 2\nnr_periods 90\nnr_throttled \(count)\nthrottled_usec \(microseconds)\nnr_bursts 0\n"
     }
 
-    @Test func `quotas of all ancestors are added up`() throws {
+    @Test func `the throttled times of all ancestors are added up`() throws {
         let tree = try FakeTree(
             cgroup: "0::/a/b\n",
             mountinfo: unifiedMount,
             files: [
-                "/sys/fs/cgroup/cpu.stat": "usage_usec 5\n",  // the topmost group has no quota
+                "/sys/fs/cgroup/cpu.stat": "usage_usec 5\n",  // the root group has no quota
                 "/sys/fs/cgroup/a/cpu.stat": unifiedQuota(700, count: 3),
                 "/sys/fs/cgroup/a/b/cpu.stat": unifiedQuota(50, count: 2),
             ]
@@ -28,7 +28,7 @@ struct ThrottleMeterTests {
         #expect(meter.read() == 750_000)
     }
 
-    @Test func `the kernels own sum is preferred to ours`() throws {
+    @Test func `the sum of the kernel is preferred to the calculated sum`() throws {
         let tree = try FakeTree(
             cgroup: "0::/a/b\n",
             mountinfo: unifiedMount,
@@ -42,7 +42,7 @@ struct ThrottleMeterTests {
         #expect(meter.read() == 420_000)
     }
 
-    @Test func `a group without the controller is scheduled as its parent`() throws {
+    @Test func `a group without the controller is scheduled like its parent`() throws {
         let tree = try FakeTree(
             cgroup: "0::/a/b\n",
             mountinfo: unifiedMount,
@@ -57,7 +57,7 @@ struct ThrottleMeterTests {
         #expect(meter.read() == 690_000)
     }
 
-    @Test func `the old hierarchy counts in nanoseconds`() throws {
+    @Test func `the times of cgroup v1 are in nanoseconds`() throws {
         let tree = try FakeTree(
             cgroup: "12:cpuset:/other\n4:cpu,cpuacct:/a\n0::/elsewhere\n",
             mountinfo: "29 23 0:25 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
@@ -72,7 +72,7 @@ struct ThrottleMeterTests {
         #expect(meter.read() == 123_456)
     }
 
-    @Test func `frozen time is no quotas`() throws {
+    @Test func `frozen time is not throttled time`() throws {
         let tree = try FakeTree(
             cgroup: "0::/a\n",
             mountinfo: unifiedMount,
@@ -84,8 +84,8 @@ struct ThrottleMeterTests {
         #expect(try #require(ThrottleMeter(root: tree.root)).read() == 7_000)
     }
 
-    /// Of a process in a container `mountinfo` shows the container's folders, which here are others or none.
-    @Test func `another process has groups of its own in folders of ours`() throws {
+    /// For a process in a container, `mountinfo` shows the container's folders, which are different or missing here.
+    @Test func `the groups of another process are found in the mounts of this process`() throws {
         let tree = try FakeTree(
             cgroup: "0::/monitor\n",
             mountinfo: unifiedMount,
@@ -101,7 +101,7 @@ struct ThrottleMeterTests {
         #expect(try #require(ThrottleMeter(root: tree.root)).read() == 1_000)
     }
 
-    @Test func `a group that went is unknown`() throws {
+    @Test func `the throttled time of a removed group is unknown`() throws {
         let tree = try FakeTree(
             cgroup: "0::/a\n",
             mountinfo: unifiedMount,
@@ -133,7 +133,7 @@ struct ThrottleMeterTests {
         #expect(Array(text.utf8).withUnsafeBytes { KernelFile.number(named: "throttled_usec", in: $0) } == value)
     }
 
-    @Test func `this process has readings that never shrink, or no readings`() {
+    @Test func `readings of this process never decrease`() {
         guard let meter = ThrottleMeter(), let before = meter.read(), let after = meter.read() else { return }
         #expect(after >= before)
     }

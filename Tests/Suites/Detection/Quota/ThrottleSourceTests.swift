@@ -17,7 +17,7 @@ struct ThrottleSourceTests {
         )
     }
 
-    @Test func `a reading shows what came since`() throws {
+    @Test func `a reading shows the growth since an earlier one`() throws {
         let tree = try tree()
         let source = ThrottleSource(root: tree.root)
         let before = try #require(source.read(at: 10))
@@ -27,13 +27,13 @@ struct ThrottleSourceTests {
         #expect(after.growth(since: before) == 80_000 && before.growth(since: after) == 0)
     }
 
-    @Test func `a process that was moved is followed and its readings are not mixed`() throws {
+    @Test func `a process that moves to another group is followed, and its readings are not mixed`() throws {
         let tree = try tree()
         let source = ThrottleSource(root: tree.root)
         let before = try #require(source.read(at: 10))
         #expect(source.confirm())
         try tree.write("0::/b\n", to: "/proc/self/cgroup")
-        // Nobody has noticed yet.
+        // Not noticed yet.
         #expect(source.read(at: 11)?.throttledNanoseconds == 100_000)
         #expect(!source.confirm())
         let after = try #require(source.read(at: 12))
@@ -42,7 +42,7 @@ struct ThrottleSourceTests {
         #expect(source.confirm())
     }
 
-    @Test func `a process that is gone was in its groups to the end`() throws {
+    @Test func `a process that is gone keeps its groups`() throws {
         let tree = try tree()
         let source = ThrottleSource(root: tree.root)
         try tree.remove("/proc/self/cgroup")
@@ -50,7 +50,7 @@ struct ThrottleSourceTests {
         #expect(source.read(at: 10) != nil)
     }
 
-    @Test func `groups that cannot be seen say nothing`() throws {
+    @Test func `invisible groups give no reading`() throws {
         let source = ThrottleSource(root: "/nonexistent")
         #expect(source.read(at: 10) == nil && source.confirm())
     }
