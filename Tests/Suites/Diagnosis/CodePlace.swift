@@ -2,14 +2,14 @@ import Foundation
 import LagDiagnosis
 import Testing
 
-/// Where a function of this process lies in its file.
+/// The place of a function of this process in its file.
 struct CodePlace {
     let path: String
     let offset: UInt64
 
     init(of address: UnsafeRawPointer) throws {
         let address = UInt64(UInt(bitPattern: address))
-        // Not String(contentsOfFile:), which takes one page of a file in /proc for the whole.
+        // Not String(contentsOfFile:), which reads only one page of a file in /proc.
         let file = try #require(FileHandle(forReadingAtPath: "/proc/self/maps"))
         let maps = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
         let lines = maps.split(separator: "\n").map { $0.split(separator: " ", omittingEmptySubsequences: true) }
@@ -19,7 +19,7 @@ struct CodePlace {
         }
         let home = try #require(ranges.first { $0.low <= address && address < $0.high })
         path = home.path
-        // Both programs and libraries are linked to begin at address 0.
+        // Programs and libraries are both linked to begin at address 0.
         offset = address - (try #require(ranges.first { $0.path == home.path }).low)
     }
 
@@ -27,7 +27,7 @@ struct CodePlace {
         SymbolQuery(modulePath: other ?? path, buildID: buildID, offset: offset, isReturnAddress: false)
     }
 
-    /// The build-id of its file, as binutils read it.
+    /// The build ID of its file, as binutils read it.
     func buildID() throws -> String {
         let line = try run("readelf", "-n", path).split(separator: "\n").first { $0.contains("Build ID:") }
         return String(try #require(line?.split(separator: " ").last))

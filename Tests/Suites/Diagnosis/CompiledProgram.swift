@@ -3,11 +3,11 @@ import LagDiagnosis
 internal import LagModel
 import Testing
 
-/// Compilers by the PATH.
+/// Compilers found in PATH.
 enum Compiler {
     static let c = find("clang")
     static let swift = find("swiftc")
-    /// GNU's linker, which the compiler of C takes for `-fuse-ld=bfd`.
+    /// GNU's linker, which the C compiler uses with `-fuse-ld=bfd`.
     static let gnuLinker = find("ld.bfd")
 
     private static func find(_ name: String) -> String? {
@@ -15,7 +15,7 @@ enum Compiler {
         return folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// Runs a program to its end; its output. Whatever it says on its error output fails the test when it fails.
+    /// Runs a program to its end; its output. If it fails, the test fails with its error output.
     @discardableResult
     static func run(_ path: String, _ arguments: [String], in folder: String) throws -> String {
         let process = Process()
@@ -36,9 +36,9 @@ enum Compiler {
     }
 }
 
-/// A program that prints its own stack: where each frame lies, leaf first.
+/// A program that prints its own stack: the place of each frame, leaf first.
 struct CompiledProgram {
-    /// Prints a line a frame: address, address less the load address, file. All are return addresses.
+    /// Prints a line per frame: address, address minus the load address, file. All are return addresses.
     static let stackPrinter = """
         #define _GNU_SOURCE
         #include <dlfcn.h>
@@ -57,12 +57,12 @@ struct CompiledProgram {
         }
         """
 
-    /// What moves everything that is linked after it.
+    /// Code that moves everything linked after it.
     static let padding = """
         __attribute__((noinline)) int padding(int value) { __asm__ volatile(".skip 40004, 0x90"); return value + 1; }
         """
 
-    /// One run: the addresses in the process, and the frames as the reporter would make them.
+    /// One run: the addresses in the process, and the frames as the reporter would create them.
     struct Run {
         let addresses: [UInt64]
         let offsets: [UInt64]
@@ -71,7 +71,7 @@ struct CompiledProgram {
         var appSymbols: [String] { frames.filter { $0.inApp == true }.compactMap(\.symbol) }
     }
 
-    /// Where it lies; gone with the last program in it.
+    /// Its folder; deleted with the last program in it.
     let scratch: ScratchDirectory
     let name: String
 

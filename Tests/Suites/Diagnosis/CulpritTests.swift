@@ -12,7 +12,7 @@ struct CulpritTests {
         return CulpritStack(weightNanoseconds: weight, frames: frames, isComplete: isComplete)
     }
 
-    /// The same, in which `{loop}` is on the loop's stack while it waits, too, and `<memcpy>` is a runtime's.
+    /// The same, in which `{loop}` is also on the loop's stack while it waits, and `<memcpy>` belongs to a runtime.
     private func loopStack(_ names: String) -> CulpritStack {
         var stack = stack(
             1,
@@ -34,22 +34,22 @@ struct CulpritTests {
 
     private func isClose(_ left: Double?, _ right: Double) -> Bool { left.map { abs($0 - right) < 1e-9 } ?? false }
 
-    @Test func `function that calls three in turn is blamed itself`() {
+    @Test func `a function that calls three others in turn is itself the culprit`() {
         let stacks = [stack(100, "f A main"), stack(100, "g A main"), stack(100, "h A main")]
         #expect(blamed(stacks) == "A")
         #expect(isClose(Culprit(stacks: stacks)?.matchedShare, 1.0 / 3))
         #expect(Culprit(stacks: stacks)?.samplesMatched == 1)
     }
 
-    @Test func `function that calls one is not blamed but the one is`() {
+    @Test func `a function that calls one other is not the culprit, but the called one is`() {
         #expect(blamed([stack(100, "f A main"), stack(100, "f A main"), stack(100, "f A main")]) == "f")
     }
 
-    @Test func `an interpreter is not blamed, whatever else there is`() {
+    @Test func `an interpreter is never the culprit`() {
         var nameless = stack(9, "[v8::Execute] ?1 [uv_run] [main]")
         for index in nameless.frames.indices { nameless.frames[index].isInterpreter = true }
         #expect(blamed([nameless]) == nil)
-        // What it calls may be.
+        // A function that it calls may be.
         nameless.frames[0].isInterpreter = false
         #expect(blamed([nameless]) == "v8::Execute")
         var own = stack(9, "[v8::Execute] checkout [uv_run]")
@@ -57,7 +57,7 @@ struct CulpritTests {
         #expect(blamed([own]) == "checkout")
     }
 
-    @Test func `of a runtime's own thread nothing is blamed, nor the C library's function that one without a name has called`() {
+    @Test func `a thread of a runtime has no culprit, nor has a C library function called by unnamed code`() {
         for names in ["<memset> [collect] <start_thread>", "<__futex_abstimed_wait> ?1 <start_thread>"] {
             var stack = loopStack(names)
             stack.frames[1].isInterpreter = true
@@ -70,7 +70,7 @@ struct CulpritTests {
         #expect(blamed([named]) == "parse")
     }
 
-    @Test func `a function whose name was lost makes its caller's blame uncertain`() {
+    @Test func `a callee whose name was lost lowers the confidence in its caller`() {
         var stack = stack(9, "?1 checkout main")
         stack.frames[0].isInterpreter = true
         #expect(isClose(Culprit(stacks: [stack])?.confidence, 0.7))
@@ -79,36 +79,36 @@ struct CulpritTests {
         #expect(isClose(Culprit(stacks: [stack])?.confidence, 0.35))
     }
 
-    @Test func `a lambda that only a template's name says is blamed with less confidence`() {
+    @Test func `a lambda known only from the name of a template has less confidence`() {
         var named = stack(9, "lambda [std::sort] main")
         #expect(isClose(Culprit(stacks: [named])?.confidence, 0.7))
         named.frames[0].isFromTemplate = true
         #expect(blamed([named]) == "lambda")
         #expect(isClose(Culprit(stacks: [named])?.confidence, 0.49))
-        // Where one of its own frames says so, too, it is as certain as another function.
+        // If one of its own frames shows it too, it is as certain as another function.
         let own = stack(9, "lambda main")
         #expect((Culprit(stacks: [named, own])?.confidence ?? 0) > 0.8)
     }
 
-    @Test func `what may be a library's is blamed with less confidence`() {
+    @Test func `a function that may belong to a library has less confidence`() {
         var doubtful = stack(9, "deflate checkout main")
         doubtful.frames[0].isDoubtful = true
         #expect(blamed([doubtful]) == "deflate")
         #expect(isClose(Culprit(stacks: [doubtful])?.confidence, 0.42))
     }
 
-    @Test func `a function that runs itself and has no line may be another that was put into it`() {
+    @Test func `a running function without a line may be an inlined one`() {
         var running = stack(9, "checkout main")
         running.frames[0].hidesInlined = true
         #expect(isClose(Culprit(stacks: [running])?.confidence, 0.63))
-        // What it called has a name.
+        // The function that it called has a name.
         var calling = stack(9, "[memcpy] checkout main")
         calling.frames[1].hidesInlined = true
         #expect(isClose(Culprit(stacks: [calling])?.confidence, 0.7))
         #expect(isClose(Culprit(stacks: [running, calling])?.confidence, 0.85 * 0.95))
     }
 
-    @Test func `the code of a file that a function imports is blamed as a function, the program's own file is not`() {
+    @Test func `the code of an imported file can be the culprit, the main file of the program cannot`() {
         let imported = "<module>~(plugin.py) [import_module] load_plugin <module>~(app.py) main"
         #expect(blamed([stack(9, imported)]) == "<module> (plugin.py)")
         #expect(blamed([stack(9, "[import_module] " + imported)]) == "<module> (plugin.py)")
@@ -116,19 +116,19 @@ struct CulpritTests {
         #expect(blamed([stack(9, "[dumps] serve <module>~(app.py) main")]) == "serve")
     }
 
-    @Test func `library leaf is not blamed when the program called it`() {
+    @Test func `a library function is not the culprit if the program called it`() {
         #expect(blamed([stack(9, "[clock_nanosleep] [usleep] App.wait App.tick main")]) == "App.wait")
     }
 
-    /// A stub of the linker is in the program's file and has no symbol: the function that calls through it is blamed.
-    @Test func `a frame without a name is blamed only where no named one of the program covers`() {
+    /// A linker stub is in the program's file and has no symbol: the function that calls through it is the culprit.
+    @Test func `a frame without a name is the culprit only if no named frame of the program covers it`() {
         #expect(blamed([stack(9, "?plt App.render main")]) == "App.render")
         #expect(blamed([stack(5, "?plt App.render main"), stack(4, "App.render main")]) == "App.render")
         #expect(blamed([stack(9, "?deep ?outer [LagRunLoop.ObservedRunLoop.run] main")]) == "aa+?deep")
         #expect(blamed([stack(9, "[memcpy] ?deep [run]")]) == "aa+?deep")
     }
 
-    @Test func `weight decides and not the number of samples`() {
+    @Test func `the culprit is chosen by weight, not by the number of samples`() {
         let stacks = [stack(10, "f A"), stack(10, "f A"), stack(10, "f A"), stack(100, "g A")]
         #expect(blamed(stacks) == "g")
         #expect(Culprit(stacks: stacks)?.representative == 3)
@@ -136,12 +136,12 @@ struct CulpritTests {
         #expect(isClose(Culprit(stacks: stacks)?.matchedShare, 100.0 / 130))
     }
 
-    @Test func `half is not most`() {
+    @Test func `half of the weight is not enough for a culprit`() {
         #expect(blamed([stack(50, "f A"), stack(50, "g A")]) == "A")
         #expect(blamed([stack(51, "f A"), stack(49, "g A")]) == "f")
     }
 
-    @Test func `recursion counts once and is blamed itself`() {
+    @Test func `a recursive function counts once and is itself the culprit`() {
         let stacks = [stack(10, "fib fib fib B main"), stack(10, "fib fib fib fib fib B main"), stack(10, "fib B main")]
         let culprit = Culprit(stacks: stacks)
         #expect(blamed(stacks) == "fib")
@@ -150,16 +150,16 @@ struct CulpritTests {
         #expect(isClose(culprit?.confidence, 1 * (1 - 0.3 / 3)))
     }
 
-    @Test func `mutual recursion blames the one that is leaf in most weight`() {
+    @Test func `in a mutual recursion the function that is most often the leaf is the culprit`() {
         #expect(blamed([stack(10, "odd even odd main"), stack(30, "even odd even main")]) == "even")
     }
 
-    @Test func `recursion around short calls is blamed`() {
+    @Test func `a recursive function that makes short calls is the culprit`() {
         #expect(blamed([stack(10, "x walk walk"), stack(10, "y walk"), stack(10, "z walk walk walk")]) == "walk")
     }
 
-    @Test func `representative holds the blamed frame`() {
-        // B alone is the heaviest stack, but A is where most of the time went.
+    @Test func `the representative stack contains the culprit`() {
+        // B alone is the heaviest stack, but most of the time was spent in A.
         let stacks = [stack(40, "B main"), stack(20, "f A main"), stack(21, "g A main"), stack(19, "h A main")]
         let culprit = Culprit(stacks: stacks)
         #expect(blamed(stacks) == "A")
@@ -168,8 +168,8 @@ struct CulpritTests {
         #expect(isClose(culprit?.confidence, 0.6 * (1 - 0.3 / (3600.0 / (400 + 441 + 361)))))
     }
 
-    @Test func `representative is the heaviest of the heaviest kind`() {
-        // Alike are the first and the last: together heavier than the second.
+    @Test func `the representative stack is the heaviest of the heaviest group`() {
+        // The first and the last are alike: together heavier than the second.
         let stacks = [stack(30, "f A"), stack(40, "g A"), stack(20, "f f A")]
         let culprit = Culprit(stacks: stacks)
         #expect(blamed(stacks) == "f")
@@ -178,14 +178,14 @@ struct CulpritTests {
         #expect(Culprit(stacks: [stack(10, "f"), stack(10, "f")])?.representative == 0)
     }
 
-    /// What runs callbacks, too, where it is a language's runtime; the collectors of these are known by their functions.
-    @Test func `a runtimes function is blamed with a fifth of the confidence`() {
+    /// This applies to code that runs callbacks too, if it is a language's runtime; its collectors are known by their functions.
+    @Test func `a function of a runtime is the culprit with a fifth of the confidence`() {
         #expect(isClose(Culprit(stacks: [loopStack("{<lua_pcallk> {<lua_main>")])?.confidence, 0.2 * 0.7))
         #expect(isClose(Culprit(stacks: [loopStack("{[uv_run]")])?.confidence, 0.5 * 0.7))
         #expect(CollectorFunction.isOne("v8::internal::Heap::CollectGarbage") && !CollectorFunction.isOne("App.CollectGarbage"))
     }
 
-    @Test func `own code without a name nearer to the leaf halves the confidence`() {
+    @Test func `unnamed own code closer to the leaf halves the confidence`() {
         let named = Culprit(stacks: [stack(100, "[work] f main"), stack(100, "[work] f main")])
         let hidden = Culprit(stacks: [stack(100, "[work] ? f main"), stack(100, "[work] ? f main")])
         let outer = Culprit(stacks: [stack(100, "[work] f ? main"), stack(100, "[work] f ? main")])
@@ -195,16 +195,16 @@ struct CulpritTests {
         #expect(isClose(half?.confidence, 0.85 * 0.75))
     }
 
-    @Test func `of those alike the heaviest whose line is known represents them`() {
+    @Test func `of equal stacks, the heaviest one with a known line is the representative`() {
         var stacks = [stack(50, "f A"), stack(20, "f A"), stack(30, "f A"), stack(60, "f B"), stack(10, "f A")]
         for index in [1, 2, 3, 4] { stacks[index].frames[0].hasLine = true }
-        // Another frame's line says nothing of the blamed function's.
+        // Another frame's line does not apply to the culprit.
         stacks[0].frames[1].hasLine = true
         #expect(blamed(stacks) == "f")
         #expect(Culprit(stacks: stacks)?.representative == 2)
     }
 
-    @Test func `entry function is blamed only when nothing below covers`() {
+    @Test func `the entry function is the culprit only if no function below covers the stall`() {
         let thirds = [stack(1, "f main"), stack(1, "g main"), stack(1, "h main")]
         #expect(blamed(thirds) == "main")
         #expect(isClose(Culprit(stacks: thirds)?.confidence, 0.5 * 0.9))
@@ -212,16 +212,16 @@ struct CulpritTests {
         #expect(blamed([stack(2, "f App.Program.main [LagRunLoop.ObservedRunLoop.run]")]) == "f")
     }
 
-    @Test func `entry function that works itself is blamed over the library`() {
+    @Test func `an entry function that works itself is the culprit, not the library`() {
         #expect(blamed([stack(1, "[memcpy] main [__libc_start_main] [_start]")]) == "main")
     }
 
-    @Test func `entry function above a run loop is not blamed for a callback in a library`() {
+    @Test func `the entry function is not the culprit for a callback in a library`() {
         #expect(blamed([stack(1, "[curl_poll] [LagRunLoop.ObservedRunLoop.run] main")]) == "curl_poll")
         #expect(blamed([stack(1, "[LagRunLoop.ObservedRunLoop.wait] [LagRunLoop.ObservedRunLoop.run] main")]) == "main")
     }
 
-    @Test func `without any code of the program the library leaf is blamed with half the confidence`() {
+    @Test func `without code of the program the library leaf is the culprit with half the confidence`() {
         let stacks = [stack(1, "[fdatasync] [sync_all] [start_thread] [clone3]")]
         #expect(blamed(stacks) == "fdatasync")
         #expect(isClose(Culprit(stacks: stacks)?.confidence, 0.5 * 0.7))
@@ -230,24 +230,24 @@ struct CulpritTests {
     }
 
     /// As in samba: `main` calls a library's loop, which calls a library's handler; or the program's own loop has no name.
-    @Test func `what called the loop is not blamed for a handler in a library`() {
+    @Test func `the caller of the loop is not the culprit for a handler in a library`() {
         #expect(blamed([loopStack("<poll> [handle] {[tevent_loop]} {main}")]) == "handle")
         #expect(blamed([loopStack("<poll> [handle] {[tevent_loop]} {?main}")]) == "handle")
         #expect(blamed([loopStack("<poll> [handle] {[tevent_loop]} {serve} {main}")]) == "handle")
         #expect(blamed([loopStack("<poll> work [handle] {[tevent_loop]} {main}")]) == "work")
-        // Without the loop's stack it cannot be told from one that works itself.
+        // Without the loop's stack it cannot be distinguished from a function that works itself.
         #expect(blamed([loopStack("<poll> [handle] [tevent_loop] main")]) == "main")
-        // A handler may call what called the loop.
+        // A handler may call the function that called the loop.
         #expect(blamed([loopStack("serve [handle] {[tevent_loop]} {serve} {main}")]) == "serve")
     }
 
-    @Test func `of libraries alone the runtime is blamed last`() {
+    @Test func `of libraries alone, the runtime is the last candidate`() {
         #expect(blamed([loopStack("<memcpy> [deflate] <start_thread>")]) == "deflate")
-        #expect(blamed([loopStack("<memcpy> [?x] <start_thread>")]) == "aa+[?x]", "a place says more than memcpy")
+        #expect(blamed([loopStack("<memcpy> [?x] <start_thread>")]) == "aa+[?x]", "a place is more specific than memcpy")
         #expect(blamed([loopStack("<memcpy> <start_thread>")]) == "memcpy")
     }
 
-    @Test func `thunk is never blamed`() {
+    @Test func `a thunk is never the culprit`() {
         #expect(blamed([stack(1, "reabstraction~thunk [swift_x] f main")]) == "f")
         #expect(blamed([stack(1, "outlined~copy~of~App.Box closure~in~App.f")]) == "closure in App.f")
         let alone = [stack(1, "reabstraction~thunk")]
@@ -256,43 +256,43 @@ struct CulpritTests {
         #expect(Culprit(stacks: alone)?.representative == 0)
     }
 
-    @Test func `without symbols the place is the function`() {
+    @Test func `without symbols the place identifies the function`() {
         let stacks = [stack(1, "?x ?y"), stack(1, "?z ?y"), stack(1, "?w ?y")]
         #expect(blamed(stacks) == "aa+?y")
     }
 
-    @Test func `nothing in common blames the heaviest stack with little confidence`() {
+    @Test func `without a common function the heaviest stack has the culprit with low confidence`() {
         let stacks = [stack(4, "f A", isComplete: false), stack(3, "g B", isComplete: false), stack(3, "h C", isComplete: false)]
         #expect(blamed(stacks) == "f")
         #expect(isClose(Culprit(stacks: stacks)?.confidence, 0.4 * 0.7 * 0.8))
     }
 
-    @Test func `single sample and missing root lower the confidence`() {
+    @Test func `a single sample and a missing root lower the confidence`() {
         #expect(isClose(Culprit(stacks: [stack(5, "f main")])?.confidence, 0.7))
         #expect(isClose(Culprit(stacks: [stack(5, "f main", isComplete: false)])?.confidence, 0.7 * 0.8))
         let half = [stack(5, "f main"), stack(5, "f main", isComplete: false)]
         #expect(isClose(Culprit(stacks: half)?.confidence, 0.85 * 0.9))
     }
 
-    @Test func `one heavy sample among light ones says little more than one`() throws {
+    @Test func `one heavy sample among light ones gives little more confidence than a single sample`() throws {
         let even = try #require(Culprit(stacks: [stack(10, "f"), stack(10, "f"), stack(10, "f")])).confidence
         let uneven = try #require(Culprit(stacks: [stack(1, "f"), stack(1, "f"), stack(98, "f")])).confidence
         #expect(uneven > 0.7 && uneven < 0.72 && even > 0.89)
     }
 
-    @Test func `samples without a stack lower the confidence and not the choice`() {
+    @Test func `samples without a stack lower the confidence but do not change the culprit`() {
         let stacks = [stack(10, "f A"), stack(10, "f A"), stack(20, "")]
         #expect(blamed(stacks) == "f")
         #expect(isClose(Culprit(stacks: stacks)?.confidence, 0.5 * 0.85))
         #expect(isClose(Culprit(stacks: stacks)?.matchedShare, 0.5))
     }
 
-    @Test func `without any stack there is no culprit`() {
+    @Test func `without a stack there is no culprit`() {
         #expect(Culprit(stacks: []) == nil)
         #expect(Culprit(stacks: [stack(10, ""), stack(20, "")]) == nil)
     }
 
-    @Test func `samples without any weight count alike`() {
+    @Test func `samples without weight count equally`() {
         let stacks = [stack(0, "f A"), stack(0, "g A"), stack(0, "f A")]
         #expect(blamed(stacks) == "f")
         #expect(isClose(Culprit(stacks: stacks)?.matchedShare, 2.0 / 3))
@@ -304,7 +304,7 @@ struct CulpritTests {
         #expect(culprit.matchedShare <= 1)
     }
 
-    @Test func `answer does not depend on the run`() {
+    @Test func `the culprit is the same in every run`() {
         let stacks = (0..<8).map { stack(10, "leaf\($0) f\($0 % 3) main") }
         let answers = Set((0..<50).map { _ in Culprit(stacks: stacks) })
         #expect(answers.count == 1)

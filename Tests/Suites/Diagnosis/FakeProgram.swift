@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// A shell script in the place of `llvm-symbolizer`.
+/// A shell script in place of `llvm-symbolizer`.
 struct FakeProgram {
     let scratch: ScratchDirectory
     let path: String
 
-    /// Answers every question with one level, and does `first` before the first one.
+    /// Answers every query with one level, and runs `first` before the first one.
     static func answering(first: String = "") throws -> FakeProgram {
         try FakeProgram(first + "\nwhile read -r file address; do printf '%s\\nf\\n/src/a.c:7:3\\n\\n' \"$address\"; done")
     }
@@ -17,7 +17,7 @@ struct FakeProgram {
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
     }
 
-    /// How often the script noted something with `echo >> $D/NAME`.
+    /// How often the script recorded something with `echo >> $D/NAME`.
     func lines(of name: String) -> [Substring] {
         let text = try? String(contentsOfFile: scratch.path + "/" + name, encoding: .utf8)
         return (text ?? "").split(separator: "\n")

@@ -46,12 +46,12 @@ struct FingerprintProofTests {
         }
         """
 
-    /// Two programs of the same objects: linked in one order, and in the other behind padding.
+    /// Two programs of the same objects: linked in one order, and in the other order after padding.
     private struct Pair {
         let one: CompiledProgram
         let other: CompiledProgram
 
-        /// - Parameter objects: names of the object files, made by `compile` in the folder it is given.
+        /// - Parameter objects: names of the object files, which `compile` creates in the given folder.
         init(_ linker: String, _ objects: [String], compile: (String) throws -> Void) throws {
             let scratch = try ScratchDirectory()
             let folder = scratch.path
@@ -91,7 +91,7 @@ struct FingerprintProofTests {
     private func expectOneFingerprint(_ pair: Pair) throws -> CompiledProgram.Run {
         let one = try pair.one.run()
         let other = try pair.other.run()
-        // Otherwise this proves nothing: of the program's own frames, none is where it was.
+        // Otherwise the test proves nothing: none of the program's own frames is at its former place.
         let moved = zip(one.frames, other.frames).filter { $0.0.inApp == true && $0.1.inApp == true }
         #expect(moved.count >= 4)
         #expect(moved.allSatisfy { $0.0.offset != $0.1.offset && $0.0.buildID != $0.1.buildID })
@@ -110,13 +110,13 @@ struct FingerprintProofTests {
     }
 
     @Test(.enabled(if: Compiler.c != nil, "needs clang on the PATH"))
-    func `c program linked twice has one fingerprint and two stack hashes`() throws {
+    func `a C program linked twice has one fingerprint and two stack hashes`() throws {
         let run = try expectOneFingerprint(try Pair.c("-O0"))
         #expect(run.appSymbols == ["print_stack", "leaf", "recurse", "recurse", "recurse", "recurse", "handle_request", "main"])
     }
 
     @Test(.enabled(if: Compiler.c != nil, "needs clang on the PATH"))
-    func `c program has one fingerprint with and without optimisation`() throws {
+    func `a C program has one fingerprint with and without optimisation`() throws {
         let plain = try Pair.c("-O0").one.run()
         let optimised = try expectOneFingerprint(try Pair.c("-O2"))
         #expect(plain.offsets != optimised.offsets)
@@ -124,12 +124,12 @@ struct FingerprintProofTests {
     }
 
     @Test(.enabled(if: Compiler.c != nil, "needs clang on the PATH"))
-    func `c program is the same under address randomisation`() throws {
+    func `a C program has one fingerprint under address randomisation`() throws {
         try expectSameInEveryRun(try Pair.c("-O0").one)
     }
 
     @Test(.enabled(if: Compiler.swift != nil && Compiler.c != nil, "needs swiftc and clang on the PATH"))
-    func `swift program linked twice has one fingerprint and two stack hashes`() throws {
+    func `a Swift program linked twice has one fingerprint and two stack hashes`() throws {
         let pair = try Pair.swift("-Onone")
         let run = try expectOneFingerprint(pair)
         #expect(run.appSymbols.contains("closure in App.render"))
@@ -138,8 +138,8 @@ struct FingerprintProofTests {
     }
 
     @Test(.enabled(if: Compiler.swift != nil && Compiler.c != nil, "needs swiftc and clang on the PATH"))
-    func `optimised Swift program linked twice has one fingerprint`() throws {
-        // Not that of the plain build: the optimiser has put the closure into its caller, so other functions are called.
+    func `an optimised Swift program linked twice has one fingerprint`() throws {
+        // Not that of the plain build: the optimiser has inlined the closure into its caller, so other functions are called.
         let run = try expectOneFingerprint(try Pair.swift("-O"))
         #expect(run.appSymbols.contains("App.render"))
     }

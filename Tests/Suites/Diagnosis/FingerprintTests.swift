@@ -4,7 +4,7 @@ internal import LagModel
 import Testing
 
 extension Fingerprint {
-    /// Of a stack that covers the whole stall.
+    /// Of a stack during the whole stall.
     fileprivate init(_ frames: [StallRecord.Frame], orElse words: String = "") {
         self.init(frames: frames.map { ($0, true) }, orElse: words)
     }
@@ -28,11 +28,11 @@ struct FingerprintTests {
             false
         ), ("/usr/src/rustc-1.63.0/library/std/src/sys/unix/net.rs", false), ("../shop/cart.cpp", true),
         ("/usr/lib/gcc/x86_64-linux-gnu/12/include/emmintrin.h", false), ("/src/shop/include/png.h", true),
-    ]) func `what was inlined from elsewhere is recognised by its source file`(file: String, isInApp: Bool) {
+    ]) func `code inlined from elsewhere is recognized by its source file`(file: String, isInApp: Bool) {
         #expect(InAppRules().isInApp(modulePath: "/opt/shop/shop", symbol: "inflate_row", file: file) == isInApp)
     }
 
-    /// A toolchain's library that was linked in has no source file there.
+    /// A library of the toolchain that was linked in has no source file on the machine.
     @Test(arguments: [
         ("dispatch_orders", "/src/shop/Sources/CShop/orders.c", true), ("dispatch_orders", nil, true),
         ("dispatch_orders", "", true), ("dispatch_sync", nil, false), ("swift_shop.checkout", nil, true),
@@ -46,7 +46,7 @@ struct FingerprintTests {
         ("core::Engine::step", "/src/game/core/engine.cc", true),
         ("core::fmt::write", "/rustc/90b35a6/library/core/src/fmt/mod.rs", false),
         ("cll_find", "/src/lagmonitor/Sources/CLagLinux/memory.c", false),
-    ]) func `a function that is called as a librarys is the programs own where it has a source file`(
+    ]) func `a function with the name of a library function is own code if it has a source file`(
         symbol: String,
         file: String?,
         isInApp: Bool
@@ -54,31 +54,31 @@ struct FingerprintTests {
         #expect(InAppRules().isInApp(modulePath: "/opt/shop/shop", symbol: symbol, file: file) == isInApp)
     }
 
-    @Test func `form is version and sixteen digits`() {
-        // FNV-1a, 64 bits, of "a" and a zero byte: computed apart from the code under test.
+    @Test func `a fingerprint has the form of a version and sixteen digits`() {
+        // FNV-1a, 64 bits, of "a" and a zero byte: computed independently of the code under test.
         #expect(text("a") == "v1:089be207b544f1e4")
         #expect(Fingerprint([]).text == "v1:cbf29ce484222325")
         #expect(Fingerprint([]).stackHash == "cbf29ce484222325")
     }
 
-    @Test func `stalls without a stack are distinguished by what else is known`() {
+    @Test func `stalls without a stack are distinguished by their other properties`() {
         let (one, other) = (Fingerprint([], orElse: "main lock"), Fingerprint([], orElse: "main cpu"))
         #expect(one.text != other.text)
         #expect(one.stackHash == other.stackHash)
         #expect(Fingerprint([frame("a")], orElse: "main lock").text == text("a"))
     }
 
-    @Test func `only the five nearest the leaf count`() {
+    @Test func `only the five frames nearest to the leaf count`() {
         #expect(text("a", "b", "c", "d", "e", "f") == text("a", "b", "c", "d", "e", "g"))
         #expect(text("a", "b", "c", "d", "e") != text("a", "b", "c", "d", "x"))
     }
 
-    @Test func `order and borders count`() {
+    @Test func `the order and the borders of frames count`() {
         #expect(text("a", "b") != text("b", "a"))
         #expect(text("ab", "c") != text("a", "bc"))
     }
 
-    @Test func `recursion of any depth and period is one`() {
+    @Test func `recursion of any depth and period counts once`() {
         #expect(text("a", "a", "a", "m") == text("a", "m"))
         #expect(text("a", "b", "a", "b", "a", "b", "m") == text("a", "b", "m"))
     }
@@ -88,7 +88,7 @@ struct FingerprintTests {
         #expect(Fingerprint(frames).text == text("a", "b"))
     }
 
-    @Test func `without any app frame the nearest of any kind count`() {
+    @Test func `without an app frame the nearest frames of any kind count`() {
         let frames = [frame("x", inApp: false), frame("y", inApp: false)]
         #expect(Fingerprint(frames).text == text("x", "y"))
     }
@@ -100,7 +100,7 @@ struct FingerprintTests {
         #expect(one == Fingerprint([frame("", offset: 1)]).text)
     }
 
-    @Test func `what is there for less than half of the stall does not count`() {
+    @Test func `a frame present for less than half of the stall does not count`() {
         func text(_ symbols: [String], covering: Set<String>) -> String {
             Fingerprint(frames: symbols.map { (frame($0), covering.contains($0)) }).text
         }
@@ -112,7 +112,7 @@ struct FingerprintTests {
         #expect(text(["parse", "handle"], covering: []) == self.text("parse", "handle"))
     }
 
-    @Test func `stack hash is of places and of all frames`() {
+    @Test func `the stack hash covers the places of all frames`() {
         let frames = (0..<20).map { frame("s\($0)", inApp: $0 % 2 == 0, offset: UInt64($0)) }
         var renamed = frames
         for index in renamed.indices {
@@ -128,7 +128,7 @@ struct FingerprintTests {
     }
 }
 
-/// Functions of one short name that are different ones.
+/// Different functions with the same short name.
 struct FunctionVariantTests {
     private func frame(_ name: String, inApp: Bool = true) -> StallRecord.Frame {
         let symbol = SymbolSimplifier.simplify(name, language: .cPlusPlus)
@@ -145,7 +145,7 @@ struct FunctionVariantTests {
         ("void each<int>(int)", "void each<long>(long)"),
         ("routes()::'lambda'()::operator()() const", "routes()::'lambda0'()::operator()() const"),
     ])
-    func `lambdas of one function and instances of one template are told apart`(one: String, other: String) {
+    func `lambdas of one function and instances of one template are distinguished`(one: String, other: String) {
         #expect(frame(one).symbol == frame(other).symbol)
         #expect(text(frame(one)) != text(frame(other)))
     }
@@ -158,31 +158,31 @@ struct FunctionVariantTests {
         #expect(ResolvedFrame(name: "App.f<A>(A)", mangled: "$s3App1fyyxlF").variant == nil)
     }
 
-    /// The optimiser has put the lambda into what calls it.
-    @Test func `a lambda counts by the library's template that was made for it`() {
+    /// The optimiser has inlined the lambda into its caller.
+    @Test func `a lambda is identified by the library template instantiated for it`() {
         func handler(_ closure: String) -> StallRecord.Frame {
             let arguments = "<void (), \(closure)>::_M_invoke(std::_Any_data const&)"
             return frame("std::_Function_handler" + arguments, inApp: false)
         }
         #expect(handler("routes(std::string const&)::{lambda()#2}").closure == "routes(std::string const&)::{lambda()#2}")
         #expect(text(handler("routes()::{lambda()#1}")) != text(handler("routes()::{lambda()#2}")))
-        // All of the templates around it are one.
+        // All templates around it count as one.
         let direct = frame("void std::__invoke_impl<void, routes()::{lambda()#1}&>(std::__invoke_other)", inApp: false)
         #expect(text(direct, handler("routes()::{lambda()#1}")) == text(handler("routes()::{lambda()#1}")))
-        // One within another, as it is named in debug information, and the names of all.
+        // One within another, as named in debug information, and the names of all.
         let inner = TemplateClosure(in: "<void, Shop::open(int)::{lambda()#1}::operator()() const::{lambda(int)#2}&>")
         #expect(inner?.symbol == "Shop::open::lambda::operator()::lambda::operator()")
         #expect(inner?.owner == "Shop::open::lambda::operator()")
         let named = TemplateClosure(in: "__invoke_impl<void, routes()::<lambda()>&>")
         #expect(named?.symbol == "routes::lambda::operator()" && named?.owner == "routes")
         #expect(TemplateClosure(in: "std::vector<int>::push_back(int)") == nil)
-        // What was made for a lambda may not be what calls it.
+        // A template made for a lambda may not be what calls it.
         let callers = [
             "std::_Function_handler::_M_invoke", "std::__invoke_impl", "boost::asio::detail::wait_handler::do_complete",
         ]
         #expect(callers.allSatisfy(TemplateClosure.isCalled))
         #expect(!TemplateClosure.isCalled(by: "std::_Rb_tree::_M_insert_unique") && !TemplateClosure.isCalled(by: "std::sort"))
-        // The library's own say nothing of the program.
+        // The library's own lambdas do not identify the program's code.
         #expect(text(handler("std::thread::start()::{lambda()#1}")) == text())
         #expect(text(frame("std::vector<int>::push_back(int)", inApp: false)) == text())
     }
@@ -218,7 +218,7 @@ struct InAppRulesTests {
         "$defer in App.f", "default argument of App.f", "one-time initialization function for table", "async_Main", "run",
         "closure in variable initialization expression of App.table",
     ])
-    func `program's own code is in app`(symbol: String) {
+    func `own code of the program is in app`(symbol: String) {
         #expect(InAppRules().isInApp(modulePath: "/opt/app", symbol: symbol))
     }
 
@@ -228,12 +228,12 @@ struct InAppRulesTests {
         #expect(!InAppRules().isInApp(modulePath: "/opt/app", symbol: symbol))
     }
 
-    @Test func `frame without file and symbol is not in app and one with a file is`() {
+    @Test func `a frame without a file and a symbol is not in app, but one with a file is`() {
         #expect(!InAppRules().isInApp(modulePath: nil, symbol: nil))
         #expect(InAppRules().isInApp(modulePath: "/opt/app (deleted)", symbol: nil))
     }
 
-    @Test func `configured prefixes win`() {
+    @Test func `configured prefixes take precedence`() {
         let rules = InAppRules(
             inAppPrefixes: ["libswiftMine", "/opt/app/vendor/ours"],
             notInAppPrefixes: ["/opt/app/vendor/", "Vendor."]
@@ -247,7 +247,7 @@ struct InAppRulesTests {
 }
 
 struct FileLocationTests {
-    /// A name is anyone's: what has a source file, and does not lie where interpreters do, is the user's.
+    /// Any program may have such a name: one with a source file, outside the folders of interpreters, is the user's.
     @Test(
         arguments: [
             ("/srv/chain/node", "src/ledger.c", true), ("/srv/chain/node", nil, false), ("/opt/R", "model/fit.cc", true),
@@ -256,7 +256,7 @@ struct FileLocationTests {
             ("/root/.nvm/versions/node/v20/bin/node", "src/node.cc", false), ("/srv/shop/noded", nil, true),
         ] as [(String, String?, Bool)]
     )
-    func `an interpreter is known by its name and its place`(executable: String, file: String?, isInApp: Bool) {
+    func `an interpreter is recognized by its name and its place`(executable: String, file: String?, isInApp: Bool) {
         let rules = InAppRules(program: ProgramFiles(executable: executable))
         #expect(rules.isInApp(modulePath: executable, symbol: "compute", file: file) == isInApp)
     }
@@ -274,7 +274,7 @@ struct FileLocationTests {
         ("/nix/store/h1-shop-1/bin/shop", "/nix/store/h2-glibc-2.39/lib/libm.so"),
         ("/lib64/ld-linux-x86-64.so.2", "/lib64/ld-linux-x86-64.so.2"),
         ("/opt/shop/shop", "ery/long/merged/usr/lib/x86_64-linux-gnu/libz.so.1"),
-        // What lies below the program's folder may be everybody's, too.
+        // Folders below the program's folder may be shared ones too.
         ("/opt/shop/bin/shop", "/opt/shop/usr/lib/libssl.so.3"), ("/snap/shop/12/bin/shop", "/snap/shop/12/lib/libssl.so.3"),
         ("/opt/bitnami/redis/bin/redis-server", "/opt/bitnami/common/lib/libssl.so.3"),
         ("/srv/app/worker", "/root/miniconda3/lib/libcrypto.so.3"), ("/srv/app/worker", "/data/envs/x/lib/libssl.so"),
@@ -284,7 +284,7 @@ struct FileLocationTests {
         ("/usr/bin/perl", "/usr/lib/x86_64-linux-gnu/perl/5.36/auto/Socket/Socket.so"),
         ("/usr/bin/php8.2", "/usr/lib/php/20220829/opcache.so"),
     ])
-    func `libraries of the system and of package managers are not the program's`(executable: String, path: String) {
+    func `libraries of the system and of package managers are not own code`(executable: String, path: String) {
         let rules = InAppRules(program: ProgramFiles(executable: executable))
         #expect(!rules.isInApp(modulePath: path, symbol: "deflate"))
         #expect(!rules.isInApp(modulePath: path, symbol: nil))
@@ -299,11 +299,11 @@ struct FileLocationTests {
         ("/nix/store/h1-shop-1/bin/shop", "/nix/store/h1-shop-1/lib/libcart.so"), ("/srv/shop (deleted)", "/srv/shop (deleted)"),
         ("/usr/bin/libtool", "/usr/bin/libtool"),
     ])
-    func `the executable and what lies elsewhere is`(executable: String, path: String) {
+    func `the executable and libraries in other folders are own code`(executable: String, path: String) {
         #expect(InAppRules(program: ProgramFiles(executable: executable)).isInApp(modulePath: path, symbol: "work"))
     }
 
-    @Test func `a library of the toolchain is not even beside the executable`() {
+    @Test func `a toolchain library next to the executable is not own code`() {
         let rules = InAppRules(program: ProgramFiles(executable: "/opt/shop/shop"))
         #expect(!rules.isInApp(modulePath: "/opt/shop/libswiftCore.so", symbol: "f"))
         #expect(!rules.isInApp(modulePath: "/opt/shop/liblagmonitor-preload.so", symbol: "epoll_wait"))
@@ -315,7 +315,7 @@ struct FileLocationTests {
         #expect(!rules.isInApp(modulePath: "/opt/shop/shop", symbol: "closure in Fancy.Parser.parse"))
         #expect(rules.isInApp(modulePath: "/opt/shop/shop", symbol: "FancyShop.parse"))
         #expect(rules.isInApp(modulePath: "/opt/shop/shop", symbol: "parse"))
-        // A module of the program that is called like a well-known package.
+        // A module of the program with the name of a well-known package.
         #expect(rules.isInApp(modulePath: "/opt/shop/shop", symbol: "closure in Jobs.Queue.run"))
         #expect(!rules.isInApp(modulePath: "/opt/shop/shop", symbol: "Logging.Logger.log"))
         #expect(!rules.isInApp(modulePath: "/opt/shop/shop", symbol: "Foundation.Data.init"))
@@ -328,7 +328,7 @@ struct FileLocationTests {
     }
 
     @Test(arguments: ["FluentShop.Order.save", "GRPCGateway.serve", "OTelShop.flush", "alloc_buffer"])
-    func `a name that begins like a package's is the program's`(symbol: String) {
+    func `a name that only begins like the name of a package is own code`(symbol: String) {
         #expect(
             InAppRules(program: ProgramFiles(executable: "/opt/shop/shop")).isInApp(modulePath: "/opt/shop/shop", symbol: symbol)
         )
@@ -339,19 +339,19 @@ struct FileLocationTests {
         "/rust/deps/hashbrown-0.16.1/src/map.rs", "/usr/lib/nim/lib/pure/algorithm.nim",
         "/usr/share/cargo/registry/regex-1.7.1/src/exec.rs",
     ])
-    func `a library that was compiled into the program is known by its source file`(file: String) {
+    func `a library compiled into the program is recognized by its source file`(file: String) {
         let rules = InAppRules(program: ProgramFiles(executable: "/opt/shop/shop"))
         #expect(!rules.isInApp(modulePath: "/opt/shop/shop", symbol: "sort", file: file))
     }
 
     @Test(arguments: ["/src/rust/deps/sort.rs", "/home/me/rustc/sort.rs"])
-    func `a folder of the program's own may be called as one of Rust's releases`(file: String) {
+    func `a folder of the program may be named like a folder of Rust`(file: String) {
         let rules = InAppRules(program: ProgramFiles(executable: "/opt/shop/shop"))
         #expect(rules.isInApp(modulePath: "/opt/shop/shop", symbol: "sort", file: file))
     }
 
     /// This suite's own program is linked with a package that SwiftPM checked out.
-    @Test func `a program's line tables name its dependencies`() throws {
+    @Test func `the line tables of a program name its dependencies`() throws {
         let program = ProgramFiles.read(of: getpid(), after: nil)
         #expect(program.modules.dependencies.contains("ArgumentParser"), "\(program)")
         #expect(!program.modules.dependencies.contains("LagDiagnosis"), "\(program)")
@@ -361,7 +361,7 @@ struct FileLocationTests {
     }
 }
 
-/// Stacks with frames that a language's runtime knows.
+/// Stacks with frames of a language's runtime.
 struct LanguageFingerprintTests {
     private func frame(_ symbol: String?, inApp: Bool = false, ofLanguage: Bool = true) -> StallRecord.Frame {
         ofLanguage
@@ -369,7 +369,7 @@ struct LanguageFingerprintTests {
             : StallRecord.Frame(pc: 0, module: "/usr/bin/python3", offset: 1, symbol: symbol, inApp: inApp)
     }
 
-    @Test func `native frames around them do not count`() {
+    @Test func `native frames around language frames do not count`() {
         let own = [frame("slow (shop.py)", inApp: true), frame("run (base_events.py)")]
         let one = Fingerprint([frame("clock_nanosleep", ofLanguage: false)] + own)
         let other = Fingerprint(
@@ -379,19 +379,19 @@ struct LanguageFingerprintTests {
         #expect(one.text != Fingerprint([frame("fast (shop.py)", inApp: true)]).text)
     }
 
-    @Test func `without one of the program the library's stand for the stall`() {
+    @Test func `without frames of the program those of the library count`() {
         let library = [frame("run (base_events.py)"), frame("<module> (tool.py)")]
         #expect(Fingerprint([frame("k_mul", ofLanguage: false)] + library).text == Fingerprint(library).text)
     }
 
-    @Test func `native functions of the program's own that they call count`() {
+    @Test func `native functions of the program called by language frames count`() {
         let handler = frame("handler (shop.py)", inApp: true)
         let start = frame("main", inApp: true, ofLanguage: false)
         let encode = frame("encode", inApp: true, ofLanguage: false)
         let resize = frame("resize", inApp: true, ofLanguage: false)
         #expect(Fingerprint([encode, handler]).text != Fingerprint([resize, handler]).text)
         #expect(Fingerprint([encode, handler]).text != Fingerprint([handler]).text)
-        // What started the runtime does not.
+        // The function that started the runtime does not count.
         #expect(Fingerprint([encode, handler, start]).text == Fingerprint([encode, handler]).text)
     }
 
@@ -405,7 +405,7 @@ struct LanguageFingerprintTests {
             ("/srv/shop/server.js", "javascript", true), ("/root/go/pkg/mod/github.com/x/y@v1.0.0/z.go", "go", false),
             ("/usr/lib/go-1.19/src/net/http/server.go", "go", false),
             ("/var/lib/gems/3.1.0/gems/rack-2.2.4/lib/rack.rb", "ruby", false), ("/usr/lib/ruby/3.1.0/json.rb", "ruby", false),
-            // Folders of another language's packages are any.
+            // The same folder names in another language's program may be its own.
             ("/srv/shop/vendor/views.py", "python", true), ("/srv/shop/vendor/views.php", "php", false),
             ("/srv/game/gems/red.py", "python", true), ("/srv/shop/gems/a.js", "javascript", true),
             ("internal/worker.pl", "perl", true), ("internal/timers.js", "javascript", false),
@@ -413,18 +413,18 @@ struct LanguageFingerprintTests {
             ("/srv/shop/vendor/a.lua", nil, true),
         ] as [(String, String?, Bool)]
     )
-    func `libraries of languages are known by where they lie`(file: String, language: String?, isInApp: Bool) {
+    func `libraries of languages are recognized by their folders`(file: String, language: String?, isInApp: Bool) {
         #expect(InAppRules().isInApp(languageFile: file, symbol: "f (x)", language: language, isLibrary: nil) == isInApp)
     }
 
-    @Test func `the user's prefixes win over the rest and a runtime's word over the file`() {
+    @Test func `prefixes of the user take precedence, then the runtime, then the file`() {
         let rules = InAppRules(inAppPrefixes: ["/usr/lib/python3/dist-packages/shop"], notInAppPrefixes: ["/srv/vendored/"])
         func isInApp(_ file: String?, isLibrary: Bool?) -> Bool? {
             rules.isInApp(languageFile: file, symbol: "f", language: "python", isLibrary: isLibrary)
         }
         #expect(isInApp("/usr/lib/python3/dist-packages/shop/a.py", isLibrary: true) == true)
         #expect(isInApp("/srv/vendored/a.py", isLibrary: false) == false && isInApp("/srv/shop/a.go", isLibrary: true) == false)
-        // A file that could not be read says nothing.
+        // A file that could not be read decides nothing.
         #expect(isInApp(nil, isLibrary: nil) == nil && isInApp(nil, isLibrary: true) == false)
     }
 }

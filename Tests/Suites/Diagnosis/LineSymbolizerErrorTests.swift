@@ -7,7 +7,7 @@ import Testing
 @testable import LagDiagnosis
 @testable import LagSymbols
 
-/// Children that hang, die, or talk nonsense; scripts play them.
+/// Child processes that hang, crash, or answer nonsense, played by scripts.
 struct LineSymbolizerErrorTests {
     private static let soon = Duration.milliseconds(200)
     private static let patience = Duration.seconds(60)
@@ -24,7 +24,7 @@ struct LineSymbolizerErrorTests {
 
     private let answer = [ResolvedFrame(name: "f", simplified: "f", file: "/src/a.c", line: 7, column: 3)]
 
-    @Test func `known addresses are not asked for again`() throws {
+    @Test func `known addresses are not queried again`() throws {
         let fake = try FakeProgram.answering(first: "echo started >> $D/started")
         var lines = LineSymbolizer(program: fake.path, deadline: Self.patience)
         defer { lines.close() }
@@ -35,22 +35,22 @@ struct LineSymbolizerErrorTests {
         #expect(fake.lines(of: "started").count == 1)
     }
 
-    @Test func `many questions do not block each other`() throws {
+    @Test func `many queries do not block each other`() throws {
         let fake = try FakeProgram.answering()
         var lines = LineSymbolizer(program: fake.path, deadline: Self.patience, cacheBytes: 100_000)
         defer { lines.close() }
-        // More than a socket holds, both ways.
+        // More than a socket's buffer holds, in both directions.
         let answers = lines.levels(for: try queries(0..<10_000))
         #expect(answers.allSatisfy { $0 == answer })
         #expect(lines.cachedCount < 1000)
     }
 
-    @Test func `a child that hangs is ended after a long silence`() throws {
+    @Test func `a hanging child is killed after a long silence`() throws {
         let fake = try FakeProgram("echo $$ >> $D/started; exec sleep 1000")
         var lines = LineSymbolizer(program: fake.path, deadline: Self.soon)
         #expect(lines.levels(for: try queries(0..<3)) == [[], [], []])
         #expect(lines.childPID != nil)
-        // It may need longer than the question for its first words.
+        // Its first answer may take longer than the deadline of the query.
         let end = Date().addingTimeInterval(60)
         while fake.lines(of: "started").isEmpty, Date() < end { usleep(1000) }
         lines.silenceNanoseconds = 0
@@ -60,14 +60,14 @@ struct LineSymbolizerErrorTests {
         #expect(isGone(pid))
     }
 
-    /// As one that reads the DWARF of a big program: the first record goes without lines, and no later one.
-    @Test func `a child that is slow at its first batch goes on and its answers are taken`() throws {
+    /// Like one that reads the DWARF of a large program: the first record is written without lines, later ones with lines.
+    @Test func `a child that is slow at its first batch continues, and its answers are used`() throws {
         let fake = try FakeProgram.answering(first: "echo started >> $D/started; while [ ! -e $D/go ]; do sleep 0.01; done")
         var lines = LineSymbolizer(program: fake.path, deadline: Self.soon)
         defer { lines.close() }
         #expect(lines.levels(for: try queries(0..<3)) == [[], [], []])
         let pid = try #require(lines.childPID)
-        // Neither these nor others are asked for while it reads.
+        // No queries are sent while it reads.
         #expect(lines.levels(for: try queries(0..<5)) == Array(repeating: [], count: 5))
         #expect(lines.questionCount == 3)
         _ = try fake.scratch.write([], to: "go")
@@ -80,7 +80,7 @@ struct LineSymbolizerErrorTests {
         #expect(lines.questionCount == 5)
     }
 
-    @Test func `answers that came before the deadline are given at once and the others later`() throws {
+    @Test func `answers before the deadline are returned at once, and the others later`() throws {
         let reply = "printf '%s\\nf\\n/src/a.c:7:3\\n\\n' \"$address\""
         let fake = try FakeProgram(
             """
@@ -100,7 +100,7 @@ struct LineSymbolizerErrorTests {
         #expect(lines.questionCount == 4)
     }
 
-    @Test func `a wait is cut short from another thread`() throws {
+    @Test func `a wait can be shortened from another thread`() throws {
         let fake = try FakeProgram("echo started >> $D/started; exec sleep 1000")
         var lines = LineSymbolizer(program: fake.path, deadline: .seconds(3600))
         defer { lines.close() }
@@ -112,10 +112,10 @@ struct LineSymbolizerErrorTests {
         #expect(lines.levels(for: try queries(0..<3)) == [[], [], []])
         let questionCount = lines.questionCount
         #expect(lines.levels(for: try queries(10..<13)) == [[], [], []])
-        #expect(lines.questionCount == questionCount, "there is no time to ask")
+        #expect(lines.questionCount == questionCount, "there is no time for a query")
     }
 
-    @Test func `a limit that is lifted is forgotten`() throws {
+    @Test func `a lifted time limit no longer applies`() throws {
         let fake = try FakeProgram.answering()
         var lines = LineSymbolizer(program: fake.path, deadline: Self.patience)
         defer { lines.close() }
@@ -125,14 +125,14 @@ struct LineSymbolizerErrorTests {
         #expect(lines.levels(for: try queries(0..<1)) == [answer])
     }
 
-    @Test func `a child that always fails is started three times a minute`() throws {
+    @Test func `a child that always fails is started at most three times a minute`() throws {
         let fake = try FakeProgram("echo started >> $D/started; exit 1")
         var lines = LineSymbolizer(program: fake.path, deadline: Self.patience)
         for round in 0..<10 { #expect(lines.levels(for: try queries(UInt64(round)..<UInt64(round) + 1)) == [[]]) }
         #expect(fake.lines(of: "started").count == 3)
     }
 
-    @Test func `a question at which the child dies costs the others nothing`() throws {
+    @Test func `a query that crashes the child does not affect the others`() throws {
         let fake = try FakeProgram(
             "while read -r file address; do case $address in *1002) exit 1;; esac; printf '%s\\nf\\n/src/a.c:7:3\\n\\n' \"$address\"; done"
         )
@@ -142,17 +142,17 @@ struct LineSymbolizerErrorTests {
         #expect(lines.levels(for: try queries(0..<5)) == expected)
         let questionCount = lines.questionCount
         #expect(lines.levels(for: try queries(0..<5)) == expected)
-        #expect(lines.questionCount == questionCount, "what killed it is not asked again")
+        #expect(lines.questionCount == questionCount, "a query that crashed it is not repeated")
     }
 
-    @Test func `a child that died between two batches is replaced and raises no signal`() throws {
+    @Test func `a child that died between two batches is replaced without a signal to the process`() throws {
         let fake = try FakeProgram("read -r file address; printf '%s\\nf\\n/src/a.c:7:3\\n\\n' \"$address\"; exit 0")
         var lines = LineSymbolizer(program: fake.path, deadline: Self.patience)
         #expect(lines.levels(for: try queries(0..<1)) == [answer])
         let pid = try #require(lines.childPID)
         var status = "R"
         while status != "Z" {
-            // A zombie until we wait for it: nobody else may take its number.
+            // A zombie until it is waited for: its number cannot be reused.
             let text = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
             status = String(try #require(text.split(separator: ")").last?.split(separator: " ").first))
         }
@@ -163,7 +163,7 @@ struct LineSymbolizerErrorTests {
     }
 
     @Test(arguments: ["printf 'nonsense\\n\\n'", "yes", "printf '0x1\\nf\\n/a:1:1\\n\\n'"])
-    func `nonsense is no answer`(script: String) throws {
+    func `an invalid answer is rejected`(script: String) throws {
         let fake = try FakeProgram("read -r question; \(script)")
         var lines = LineSymbolizer(program: fake.path, deadline: Self.patience)
         #expect(lines.levels(for: try queries(0..<1)) == [[]])
@@ -171,14 +171,14 @@ struct LineSymbolizerErrorTests {
     }
 
     @Test(arguments: ["/nonexistent/llvm-symbolizer", "/etc/passwd", "/"])
-    func `a missing program means no lines`(path: String) throws {
+    func `without the program there are no lines`(path: String) throws {
         var lines = LineSymbolizer(program: path, deadline: Self.soon)
         #expect(lines.levels(for: try queries(0..<2)) == [[], []])
     }
 
-    /// A script that starts the program instead of becoming it.
+    /// A script that starts the program instead of executing it in its own process.
     @Test(arguments: [true, false])
-    func `what a wrapper has started is ended with it`(outlived: Bool) throws {
+    func `a process started by a wrapper script ends with the script`(outlived: Bool) throws {
         let fake = try FakeProgram.answering(
             first: "sleep 1000 > /dev/null & echo $! >> $D/started" + (outlived ? "; read -r file address; exit 0" : "")
         )
@@ -186,7 +186,7 @@ struct LineSymbolizerErrorTests {
         #expect(lines.levels(for: try queries(0..<1)) == [outlived ? [] : answer])
         let pid = try #require(fake.lines(of: "started").first.flatMap { Int32($0) })
         lines.close()
-        // Whoever adopts it may take its time to wait for it.
+        // The process that adopts it may wait for it later.
         let end = Date().addingTimeInterval(60)
         while !isGone(pid), stateOf(pid) != "Z", Date() < end { usleep(1000) }
         #expect(isGone(pid) || stateOf(pid) == "Z")
@@ -198,14 +198,14 @@ struct LineSymbolizerErrorTests {
         return text.split(separator: ")").last?.split(separator: " ").first.map(String.init) ?? ""
     }
 
-    @Test func `nothing is left after close`() throws {
+    @Test func `closing leaves no process and no descriptor behind`() throws {
         let fake = try FakeProgram.answering()
         let before = descriptors()
         for round in 0..<40 {
             var lines = LineSymbolizer(program: fake.path, deadline: Self.patience)
             #expect(lines.levels(for: try queries(0..<1)) == [answer])
             let pid = try #require(lines.childPID)
-            // Odd ones are let go without a word.
+            // Odd ones are released without close.
             if round % 2 == 0 { lines.close() } else { lines = LineSymbolizer(program: fake.path) }
             #expect(isGone(pid))
         }
@@ -213,7 +213,7 @@ struct LineSymbolizerErrorTests {
         #expect(descriptors() - before < 40)
     }
 
-    @Test func `after close the next question starts another`() throws {
+    @Test func `after closing, the next query starts another child`() throws {
         let fake = try FakeProgram.answering()
         var lines = LineSymbolizer(program: fake.path, deadline: Self.patience)
         for round in 0..<6 {
@@ -222,8 +222,8 @@ struct LineSymbolizerErrorTests {
         }
     }
 
-    @Test func `the child inherits nothing`() throws {
-        // By the shell itself: it changes the mask while it waits for a program, and in one that it starts.
+    @Test func `the child inherits no descriptors, signals or environment`() throws {
+        // By the shell itself: it changes the mask while it waits for a program, and in a program that it starts.
         let signals = "while read -r line; do case $line in Sig[BI]*) echo \"$line\" >> $D/signals;; esac; done < /proc/$$/status"
         let fake = try FakeProgram.answering(first: signals + "; ls /proc/self/fd > $D/open; env > $D/env")
         let leaked = dup(STDIN_FILENO)
@@ -242,7 +242,7 @@ struct LineSymbolizerErrorTests {
         var lines = LineSymbolizer(program: fake.path, deadline: Self.patience)
         defer { lines.close() }
         #expect(lines.levels(for: try queries(0..<1)) == [answer])
-        // Without 32 and 33, which glibc keeps to itself and has a new process ignore.
+        // Without 32 and 33, which glibc uses internally and a new process ignores.
         let sets = try fake.lines(of: "signals").map { try #require(UInt64($0.suffix(16), radix: 16)) & ~0x1_8000_0000 }
         #expect(sets == [0, 0])
         #expect(fake.lines(of: "open") == ["0", "1", "2", "3"], "3 is ls's own")

@@ -6,13 +6,13 @@ import Testing
 @testable import LagDiagnosis
 @testable import LagSymbols
 
-/// Real programs, asked with the real `llvm-symbolizer`.
+/// Real programs, with the real `llvm-symbolizer`.
 @Suite(.enabled(if: SymbolizerProgram.find() != nil, "no llvm-symbolizer on this machine"))
 struct LineSymbolizerTests {
-    /// A busy machine takes its time.
+    /// A busy machine may be slow.
     private static let patience = Duration.seconds(60)
 
-    /// A return address in C code of which two levels are inlined, and the lines it must have.
+    /// A return address in C code with two inlined levels, and the expected lines.
     private struct Inlined {
         let place: CodePlace
         let lines: [Int]
@@ -38,14 +38,14 @@ struct LineSymbolizerTests {
         #expect(levels.allSatisfy { $0.file?.hasSuffix("/Tests/Support/StallFixtures/inlined.c") == true })
     }
 
-    @Test func `inlined functions of c come before the function`() throws {
+    @Test func `inlined functions of C come before their function`() throws {
         let inlined = try Inlined()
         var lines = LineSymbolizer(deadline: Self.patience)
         defer { lines.close() }
         expectLevels(lines.levels(for: [inlined.query(buildID: try inlined.place.buildID())])[0], of: inlined)
     }
 
-    @Test func `swift without optimisation has file and line`() throws {
+    @Test func `Swift code without optimisation has file and line`() throws {
         let (address, line) = (fixture_return_address(), #line)
         let place = try CodePlace(of: try #require(address))
         let query = SymbolQuery(
@@ -63,12 +63,12 @@ struct LineSymbolizerTests {
         #expect(levels[0].symbolOffset ?? 0 > 0)
         // The compiler writes the spaces of a raw identifier as no-break spaces.
         let name = levels[0].simplified?.replacing("\u{a0}", with: " ")
-        #expect(name == "LagDiagnosisTests.LineSymbolizerTests.`swift without optimisation has file and line`")
+        #expect(name == "LagDiagnosisTests.LineSymbolizerTests.`Swift code without optimisation has file and line`")
         #expect(levels[0].mangled?.hasPrefix("$s") == true)
     }
 
     @Test(.enabled(if: hasTool("swiftc"), "no swiftc on this machine"))
-    func `swift with optimisation has inlined levels`() throws {
+    func `Swift code with optimisation has inlined levels`() throws {
         let scratch = try ScratchDirectory()
         let source = """
             @inline(__always) func innermost(_ value: Int) -> Int {
@@ -102,7 +102,7 @@ struct LineSymbolizerTests {
     }
 
     @Test(.enabled(if: hasTool("strip") && hasTool("objcopy"), "no binutils on this machine"))
-    func `stripped program is silent and its debug file speaks`() throws {
+    func `a stripped program has no lines, and its debug file provides them`() throws {
         let inlined = try Inlined()
         let id = try inlined.place.buildID()
         let scratch = try ScratchDirectory()
@@ -125,7 +125,7 @@ struct LineSymbolizerTests {
         #expect(wrong.levels(for: [query]) == [[]])
     }
 
-    @Test func `other build ID has no lines`() throws {
+    @Test func `a file with another build ID has no lines`() throws {
         let inlined = try Inlined()
         let id = try inlined.place.buildID()
         var lines = LineSymbolizer(deadline: Self.patience)
@@ -136,7 +136,7 @@ struct LineSymbolizerTests {
         #expect(lines.levels(for: [inlined.query(buildID: id.uppercased())])[0].count == 3)
     }
 
-    @Test func `a file that was replaced is read anew`() throws {
+    @Test func `a replaced file is read again`() throws {
         let inlined = try Inlined()
         let id = try inlined.place.buildID()
         let scratch = try ScratchDirectory()
@@ -148,7 +148,7 @@ struct LineSymbolizerTests {
         let first = lines.childPID
 
         try FileManager.default.removeItem(atPath: path)
-        #expect(lines.levels(for: [inlined.query(path: path, buildID: id)])[0].count == 3, "what is known stays known")
+        #expect(lines.levels(for: [inlined.query(path: path, buildID: id)])[0].count == 3, "known lines stay known")
         let next = SymbolQuery(modulePath: path, buildID: id, offset: inlined.place.offset + 1, isReturnAddress: true)
         #expect(lines.levels(for: [next]) == [[]])
         try FileManager.default.copyItem(atPath: inlined.place.path, toPath: path)
@@ -156,7 +156,7 @@ struct LineSymbolizerTests {
         #expect(lines.childPID != first)
     }
 
-    @Test func `own program is known after it was deleted`() throws {
+    @Test func `lines of the own program are available after its file was deleted`() throws {
         let inlined = try Inlined()
         let id = try inlined.place.buildID()
         let path = inlined.place.path + " (deleted)"
@@ -167,7 +167,7 @@ struct LineSymbolizerTests {
         #expect(resolver.frames(for: [inlined.query(path: path, buildID: String(id.reversed()))]) == [[]])
     }
 
-    @Test func `names alone start no child and make one level`() throws {
+    @Test func `resolving only names starts no child and gives one level`() throws {
         let inlined = try Inlined()
         var resolver = FrameResolver()
         let frames = resolver.frames(for: [inlined.query(buildID: try inlined.place.buildID())])
@@ -175,7 +175,7 @@ struct LineSymbolizerTests {
         #expect(frames[0][0].line == nil)
     }
 
-    @Test func `kernels image and unknown modules have no lines`() {
+    @Test func `the kernel image and unknown modules have no lines`() {
         var lines = LineSymbolizer(deadline: Self.patience)
         let queries = ["[vdso]", "", "relative", "/dev/zero", "/etc/passwd"].map {
             SymbolQuery(modulePath: $0, buildID: "", offset: 0x1000, isReturnAddress: true)
@@ -185,7 +185,7 @@ struct LineSymbolizerTests {
     }
 }
 
-/// Whether a program of that name is in PATH.
+/// Whether PATH contains a program with that name.
 func hasTool(_ name: String) -> Bool {
     (getenv("PATH").map { String(cString: $0) } ?? "").split(separator: ":").contains {
         access("\($0)/\(name)", X_OK) == 0

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LagDiagnosis
 
-/// Names of C++ that are too long for the demangler.
+/// C++ names that are too long for the demangler.
 struct LongNameTests {
     /// A class template with many arguments.
     private static let row =
@@ -16,7 +16,7 @@ struct LongNameTests {
         ("_ZN4shopeqIROWEEbT_S1_", "shop::operator=="), ("_ZStplIcSaIcEPROWEvT_", "std::operator+"),
         ("_ZN4shop3runIXadL_Z4workRKROWEEEEvv", "shop::run"), ("_ZN4shop3sumILi5ELb1EM1AFvvEA4_iROWEEvv", "shop::sum"),
     ])
-    func `have their paths`(mangled: String, path: String) {
+    func `a long name is reduced to its path`(mangled: String, path: String) {
         let mangled = mangled.replacing("ROW", with: Self.row)
         let (name, language) = Demangler().demangle(mangled)
         #expect(mangled.utf8.count > 1024 && language == .cPlusPlus)
@@ -24,7 +24,7 @@ struct LongNameTests {
         #expect(InAppRules().isInApp(modulePath: "/opt/shop", symbol: path) == !path.hasPrefix("std::"))
     }
 
-    @Test func `damaged ones have the same path or none, and any depth is survived`() {
+    @Test func `a damaged long name gives the same path or none, and any depth is survived`() {
         let whole = "_ZN4shop5TableI\(Self.row)EC2ERKS1_"
         for end in 0..<whole.utf8.count {
             let path = ItaniumPathReader.path(of: String(whole.prefix(end)))

@@ -45,29 +45,29 @@ struct NetworkNamesTests {
         (1141, "tcp 127.0.0.1:8080 (closed by the other side)"), (1142, "tcp 127.0.0.1:8080 (state 31)"),
         (1143, "tcp 127.0.0.1:54325 (local)"),
     ])
-    func `tcp sockets have their addresses and states`(inode: UInt64, expected: String) {
+    func `TCP sockets have their addresses and states`(inode: UInt64, expected: String) {
         #expect(name(inode, .tcp, Self.tcp) == expected)
     }
 
     @Test(arguments: [(2001, "tcp [2001:db8::1]:443"), (2002, "tcp [::ffff:127.0.0.1]:49152")])
-    func `tcp sockets of ipv6 have their addresses`(inode: UInt64, expected: String) {
+    func `IPv6 TCP sockets have their addresses`(inode: UInt64, expected: String) {
         #expect(name(inode, .tcp6, Self.tcp6) == expected)
     }
 
     @Test(arguments: [(3001, "udp 127.0.0.53:53"), (3002, "udp 0.0.0.0:5353 (local)")])
-    func `udp sockets have their addresses`(inode: UInt64, expected: String) { #expect(name(inode, .udp, Self.udp) == expected) }
+    func `UDP sockets have their addresses`(inode: UInt64, expected: String) { #expect(name(inode, .udp, Self.udp) == expected) }
 
     @Test(arguments: [
         (4001, "unix (unnamed)"), (4002, "unix /run/app name.sock"), (4003, "unix @/tmp/.X11-unix/X0"), (4004, "unix relative"),
     ])
-    func `unix sockets have their paths`(inode: UInt64, expected: String) { #expect(name(inode, .unix, Self.unix) == expected) }
+    func `Unix sockets have their paths`(inode: UInt64, expected: String) { #expect(name(inode, .unix, Self.unix) == expected) }
 
-    @Test func `other numbers that look alike are not inodes`() {
+    @Test func `other numbers in a table are not mistaken for inodes`() {
         for inode: UInt64 in [0, 1, 113, 11381, 1000, 100, .max] { #expect(name(inode, .tcp, Self.tcp) == nil) }
         for inode: UInt64 in [0, 1, 3, 400] { #expect(name(inode, .unix, Self.unix) == nil) }
     }
 
-    @Test func `damaged tables give nothing or a whole name`() {
+    @Test func `a damaged table gives no name or a complete one`() {
         let tables: [(NetworkNames.Table, String, UInt64)] = [
             (.tcp, Self.tcp, 1140), (.tcp6, Self.tcp6, 2001), (.udp, Self.udp, 3001), (.unix, Self.unix, 4002),
         ]
@@ -86,7 +86,7 @@ struct NetworkNamesTests {
     }
 }
 
-/// Against sockets that really exist.
+/// With real sockets.
 struct NetworkTableReaderTests {
     private func inode(of descriptor: Int32) throws -> UInt64 {
         let link = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
@@ -94,7 +94,7 @@ struct NetworkTableReaderTests {
         return try #require(UInt64(link.dropFirst(8).dropLast()))
     }
 
-    /// A socket of the loopback network bound to a port of the kernel's choice, and its port.
+    /// A loopback socket bound to a port of the kernel's choice, and its port.
     private func bound(_ type: __socket_type) throws -> (descriptor: Int32, address: sockaddr_in) {
         let descriptor = socket(AF_INET, Int32(type.rawValue), 0)
         try #require(descriptor >= 0)
@@ -125,7 +125,7 @@ struct NetworkTableReaderTests {
 
     private func text(_ address: sockaddr_in) -> String { "127.0.0.1:\(UInt16(bigEndian: address.sin_port))" }
 
-    @Test func `stream socket is named by where it leads`() throws {
+    @Test func `a stream socket is named by its peer`() throws {
         let (server, address) = try bound(SOCK_STREAM)
         defer { close(server) }
         try #require(listen(server, 1) == 0)
@@ -138,7 +138,7 @@ struct NetworkTableReaderTests {
         #expect(fromMemory?.text(transport: "tcp") == "tcp \(text(address))")
     }
 
-    @Test func `datagram socket is named by where it leads`() throws {
+    @Test func `a datagram socket is named by its peer`() throws {
         let (server, address) = try bound(SOCK_DGRAM)
         defer { close(server) }
         let client = try connected(SOCK_DGRAM, to: address)
@@ -147,7 +147,7 @@ struct NetworkTableReaderTests {
         #expect(try NetworkTableReader().socket(inode: inode(of: server)) == "udp \(text(address)) (local)")
     }
 
-    @Test func `local socket is named by its path`() throws {
+    @Test func `a local socket is named by its path`() throws {
         let scratch = try ScratchDirectory()
         let path = scratch.path + "/a b.sock"
         var address = sockaddr_un()
@@ -165,12 +165,12 @@ struct NetworkTableReaderTests {
         #expect(withUnsafeBytes(of: address) { SocketAddress(sockaddr: $0) }?.text(transport: nil) == "unix \(path)")
     }
 
-    @Test func `what is not there has no name`() {
+    @Test func `a missing socket has no name`() {
         #expect(NetworkTableReader().socket(inode: .max) == nil)
         #expect(NetworkTableReader(folder: "/nonexistent").socket(inode: 1) == nil)
     }
 
-    @Test func `lines that cross pieces are found and beyond the bound nothing is`() throws {
+    @Test func `lines that cross read boundaries are found, up to the size limit of the table`() throws {
         let scratch = try ScratchDirectory()
         func line(_ inode: Int) -> String {
             "   0: 0100007F:1F90 070200C0:01BB 01 00000000:00000000 00:00000000 00000000     0        0 \(inode) 1 0 100 0 0 10 0\n"

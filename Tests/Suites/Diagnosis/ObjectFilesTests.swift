@@ -2,7 +2,7 @@ import Foundation
 import LagDiagnosis
 import Testing
 
-/// Whose object files functions come from.
+/// Which object files functions come from.
 struct ObjectFilesTests {
     typealias Symbol = SyntheticELF.Symbol
 
@@ -16,7 +16,7 @@ struct ObjectFilesTests {
 
     private static func global(_ name: String, _ address: UInt64) -> Symbol { Symbol(name: name, value: address, size: 16) }
 
-    /// As GNU ld writes it: the objects in their order, each with its local functions, then what is global.
+    /// As GNU ld writes it: the objects in their order, each with its local functions, then the global symbols.
     private static let program = [
         object("Scrt1.o"), object("shop.c"), local("checkout", 0x1100), local("refund", 0x1120), object("deflate.o"),
         local("longest_match", 0x1200), local("deflate_slow", 0x1240), object("trees.o"), local("build_tree", 0x1300),
@@ -41,7 +41,7 @@ struct ObjectFilesTests {
         return origins
     }
 
-    @Test func `objects without their sources names are packaged, and so is what lies between them`() throws {
+    @Test func `objects not named after a source file, and the functions between them, are packaged`() throws {
         let origins = try Self.origins(Self.program)
         #expect(
             origins == [
@@ -52,7 +52,7 @@ struct ObjectFilesTests {
         )
     }
 
-    @Test func `an own object that may lie between packaged ones leaves that open`() throws {
+    @Test func `an own object that may be between packaged ones leaves the origin open`() throws {
         var program = Self.program
         let place = try #require(program.firstIndex { $0.name == "trees.o" })
         program.insert(Self.object("cart.c"), at: place)
@@ -61,7 +61,7 @@ struct ObjectFilesTests {
         #expect(origins["deflate"] == .packaged && origins["build_tree"] == .packaged)
     }
 
-    /// The linker's own optimiser writes one object of all sources; Swift's and Haskell's compilers write no source's name.
+    /// The linker's optimiser writes one object for all sources; the compilers of Swift and Haskell write no source names.
     @Test(
         arguments: [
             ("ld-temp.o", "checkout"), ("shop-1.o", "$s4shop8checkoutyyF"), ("Shop.o", "r3Ab_info"),
@@ -69,16 +69,16 @@ struct ObjectFilesTests {
             ("/src/shop/kernel.o", "checkout"),
         ]
     )
-    func `objects that are no librarys`(object: String, function: String) throws {
+    func `objects named by compilers and optimisers are not libraries`(object: String, function: String) throws {
         let program = [Self.object(object), Self.local(function, 0x1100), Self.local("refund", 0x1120)]
         #expect(try Self.origins(program)["refund"] != .packaged)
         let packaged = [Self.object("shop-1.o"), Self.local("checkout", 0x1100), Self.local("refund", 0x1120)]
         #expect(try Self.origins(packaged)["refund"] == .packaged)
     }
 
-    /// HDF5 has such functions; what GHC makes is called `r3Ab_info`.
+    /// HDF5 has such functions; GHC's are named `r3Ab_info`.
     @Test(arguments: ["H5D__chunk_info", "file_info", "get_file_info"])
-    func `a function of C may be called information`(function: String) throws {
+    func `a C function whose name ends in info is not taken for Haskell`(function: String) throws {
         let program = [Self.object("H5Dchunk.o"), Self.local(function, 0x1100), Self.local("refund", 0x1120)]
         #expect(try Self.origins(program)["refund"] == .packaged)
     }
@@ -124,7 +124,7 @@ struct ObjectFilesTests {
     ]
 
     @Test(arguments: references)
-    func `what names a local function is of the same object`(reference: Reference) throws {
+    func `code that refers to a local function is from the same object`(reference: Reference) throws {
         var text = Self.emptyText
         let end = reference.place + UInt64(reference.code.count) + 4
         let distance = Int32(truncatingIfNeeded: Int64(reference.target) - Int64(end))
@@ -137,7 +137,7 @@ struct ObjectFilesTests {
 
     private static let emptyText = [UInt8](repeating: 0x90, count: Int(SyntheticELF.textSize))
 
-    /// Entries of `.eh_frame`, each with the bytes of its instructions, padding included.
+    /// Entries of `.eh_frame`, each with its instruction bytes, including padding.
     private static func unwind(_ functions: [(address: UInt64, instructions: [UInt8])]) -> [UInt8] {
         func little(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.littleEndian) { Array($0) } }
         var bytes = little(20) + little(0) + Array("\u{1}zR\0\u{1}x\u{10}\u{1}\u{1b}\u{c}\u{7}\u{8}".utf8) + [0x90, 1, 0, 0]
@@ -150,7 +150,7 @@ struct ObjectFilesTests {
     }
 
     @Test func `the padding of unwind entries shows where objects end`() throws {
-        /// 17 bytes stand before them.
+        /// They follow 17 bytes.
         let short: [UInt8] = [0, 0, 0]
         let long: [UInt8] = [0x41, 0x0e, 0x10, 0x02, 0x41, 0x0e, 0x08]
         let padded: [UInt8] = [0, 0, 0, 0, 0, 0, 0]
@@ -159,7 +159,7 @@ struct ObjectFilesTests {
             let unwind = Self.unwind(functions.map { ($0.value, instructions[$0.name] ?? others) })
             return try Self.origins(Self.border, text: Self.emptyText, unwind: unwind)
         }
-        // The first of 20 bytes, behind 24, ends at 8n + 4.
+        // The first of 20 bytes, after 24, ends at 8n + 4.
         let behind = try origins([:], others: short)
         #expect(behind["price"] == .own && behind["report"] == .between && behind["crc"] == .between, "\(behind)")
         let before = try origins(["crc": short], others: long)
@@ -171,7 +171,7 @@ struct ObjectFilesTests {
         #expect(Set(open.filter { $0.key != "checkout" && $0.key != "longest_match" }.values) == [.between], "\(open)")
     }
 
-    /// What compilers and binutils of this machine make of it.
+    /// What the compilers and binutils of this machine produce.
     @Test(.enabled(if: Compiler.c != nil && Compiler.gnuLinker != nil)) func `a stripped archive is a library`() throws {
         let compiler = try #require(Compiler.c)
         let scratch = try ScratchDirectory()

@@ -3,12 +3,12 @@ import LagDiagnosis
 import TestSupport
 import Testing
 
-/// Our own frames, on a thread that belongs to the host, are not the host's.
+/// LagMonitor's own frames on a host thread do not count as the host's.
 struct OwnCodeTests {
     private static let prefixes = ["CLagBeacon": "clb_", "CLagLinux": "cll_", "CLagRemote": "clr_", "CLibunwind": "clu_"]
 
-    /// Also those that no other file sees: a symbol table holds them all the same.
-    @Test func `every c function carries the prefix`() throws {
+    /// Including static ones: a symbol table contains them nevertheless.
+    @Test func `every C function has the prefix of its module`() throws {
         let definition = /^(?!extern|typedef|return|else)[a-z][\w *]*?[ *](\w+)\(/
         var found = 0
         for (module, prefix) in Self.prefixes {
@@ -34,16 +34,16 @@ struct OwnCodeTests {
         }
     }
 
-    @Test func `a threads start function is not in app`() {
+    @Test func `the start function of a thread is not in app`() {
         #expect(!InAppRules().isInApp(modulePath: "/opt/app", symbol: "cll_run"))
         #expect(InAppRules().isInApp(modulePath: "/opt/app", symbol: "run"))
     }
 }
 
-/// Names and files that look like the system's.
+/// Names and files like the system's.
 struct NamesakeTests {
     @Test(arguments: ["cll_sum", "clu_merge", "_start_batch", "__libc_shim", "_Unwind_orders", "operator new", "std::shop"])
-    func `a source file makes a name the programs own`(symbol: String) {
+    func `a source file makes a function with a system name own code`(symbol: String) {
         #expect(InAppRules().isInApp(modulePath: "/opt/shop", symbol: symbol, file: "/src/list.cc"))
         #expect(!InAppRules().isInApp(modulePath: "/opt/shop", symbol: symbol))
         #expect(!InAppRules().isInApp(modulePath: "/opt/shop", symbol: symbol, file: "/src/lag/Sources/CLagLinux/thread.c"))
@@ -55,7 +55,7 @@ struct NamesakeTests {
         "std::operator+", "std::operator==", "std::apply",
         "arma::auxlib::eig_sym_dc", "QVector::realloc", "YAML::Node::begin",
     ])
-    func `what cxx runs on is not in app`(symbol: String) {
+    func `functions of the runtime of Cxx are not in app`(symbol: String) {
         #expect(!InAppRules().isInApp(modulePath: "/opt/shop", symbol: symbol))
     }
 
@@ -63,7 +63,7 @@ struct NamesakeTests {
         "libutil.so", "libmonolith.so", "libnode_editor.so", "libc-client.so", "librt-core.so", "libswiftly.so", "libm-shop.so",
         "libdispatcher.so", "libpythonic.so", "libresolver.so",
     ])
-    func `libraries of a programs own`(name: String) {
+    func `own libraries with names like system libraries are in app`(name: String) {
         #expect(InAppRules().isInApp(modulePath: "/opt/shop/lib/\(name)", symbol: "work"))
         #expect(!InAppRules.isRuntime(modulePath: "/opt/shop/lib/\(name)"))
     }
@@ -73,30 +73,30 @@ struct NamesakeTests {
         "libnode.so.108", "libswiftCore.so", "libswift_Concurrency.so", "libdispatch.so", "libpthread-2.31.so", "libresolv.so.2",
         "libpython3.11.so.1.0", "libruby-3.1.so.3.1", "libstdc++.so.6",
     ])
-    func `libraries of systems and toolchains`(name: String) {
+    func `libraries of systems and toolchains are not in app`(name: String) {
         #expect(!InAppRules().isInApp(modulePath: "/opt/shop/lib/\(name)", symbol: "work"))
         #expect(InAppRules.isRuntime(modulePath: "/opt/shop/lib/\(name)"))
     }
 }
 
-/// Packages that servers are built on are linked into the program, and yet nobody's own.
+/// Server packages are linked into the program, but are not its own code.
 struct ServerPackagesTests {
     @Test(arguments: [
         "NIOCore.ChannelPipeline.fireChannelRead", "closure in NIOPosix.SelectableEventLoop.run", "NIOHTTP1.HTTPDecoder.decode",
         "Hummingbird.Router.respond", "HummingbirdCore.Server.run", "ServiceLifecycle.ServiceGroup.run",
         "GRPCCore.GRPCServer.serve", "closure in GRPCNIOTransportCore.CommonHTTP2ServerTransport.listen",
     ])
-    func `are not in app`(symbol: String) { #expect(!InAppRules().isInApp(modulePath: "/opt/shop", symbol: symbol)) }
+    func `packages are not in app`(symbol: String) { #expect(!InAppRules().isInApp(modulePath: "/opt/shop", symbol: symbol)) }
 
     @Test(arguments: [
         "NIOEchoExample.EchoHandler.channelRead", "HummingbirdShop.Cart.add", "LoggingShop.run", "NIO.run", "GRPCShop.Cart.add",
     ])
-    func `others of such names are`(symbol: String) { #expect(InAppRules().isInApp(modulePath: "/opt/shop", symbol: symbol)) }
+    func `other packages are in app`(symbol: String) { #expect(InAppRules().isInApp(modulePath: "/opt/shop", symbol: symbol)) }
 }
 
 struct FrameRoleTests {
     @Test(arguments: ["main", "App.Program.main", "App.Program.$main", "async_Main"])
-    func `entry points are known`(symbol: String) { #expect(FrameRole(symbol: symbol) == .entry) }
+    func `entry points are recognized`(symbol: String) { #expect(FrameRole(symbol: symbol) == .entry) }
 
     @Test(arguments: [
         "closure in App.Program.main", "App.mainly", "domain", "App.f", "cloneRepository", "$defer in App.f", "dispatch",
@@ -115,20 +115,20 @@ struct FrameRoleTests {
         "key path getter for App.Box.observed", "type metadata accessor for App.Box",
         "associated type witness table accessor for App.P",
     ])
-    func `what the compiler makes is a thunk`(symbol: String) { #expect(FrameRole(symbol: symbol) == .thunk) }
+    func `functions generated by the compiler are thunks`(symbol: String) { #expect(FrameRole(symbol: symbol) == .thunk) }
 
     @Test(arguments: ["thread_start", "clone", "cll_sum", "start_thread"])
-    func `a function of a programs own is code whatever its name`(symbol: String) {
+    func `a function with own source is code, whatever its name`(symbol: String) {
         #expect(FrameRole(symbol: symbol, hasOwnSource: true) == .code)
         #expect(FrameRole(symbol: symbol) == .machinery)
     }
 
-    @Test func `a call operator of nothing is not to blame`() {
+    @Test func `a call operator without a name is not the culprit`() {
         #expect(FrameRole(symbol: "operator()") == .thunk)
         #expect(FrameRole(symbol: "taxes::lambda::operator()") == .code)
     }
 
-    @Test func `frame without a symbol is unnamed`() {
+    @Test func `a frame without a symbol is unnamed`() {
         #expect(FrameRole(symbol: nil) == .unnamed)
         #expect(FrameRole(symbol: "") == .unnamed)
     }

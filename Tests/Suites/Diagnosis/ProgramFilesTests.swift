@@ -2,9 +2,9 @@ import Foundation
 import LagDiagnosis
 import Testing
 
-/// What a program's own file is called in records.
+/// The name of a program's own file in records.
 struct ProgramFilesTests {
-    /// Of a process in a folder with a copy of the shell as `file`, a link to it as `link`, and a script.
+    /// For a process in a folder with a copy of the shell as `file`, a link to it as `link`, and a script.
     private static func files(of name: String) throws -> ProgramFiles {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("files-\(UUID())").resolvingSymlinksInPath()
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -23,7 +23,7 @@ struct ProgramFilesTests {
         process.standardInput = Pipe()
         try process.run()
         defer {
-            // It may have inherited that SIGTERM is blocked, from a thread of Dispatch.
+            // It may have inherited a blocked SIGTERM from a thread of Dispatch.
             kill(process.processIdentifier, SIGKILL)
             process.waitUntilExit()
         }
@@ -39,23 +39,23 @@ struct ProgramFilesTests {
         return files
     }
 
-    @Test func `a program is named by the link that it was started by`() throws {
+    @Test func `a program started through a link is named after the link`() throws {
         let files = try Self.files(of: "link")
         #expect(files.linkName == "link")
         #expect(files.name(ofModule: try #require(files.executable)) == "link")
-        // Prefixes of users are what records show.
+        // Users' prefixes apply to the names shown in records.
         let rules = InAppRules(notInAppPrefixes: ["link"], program: files)
         #expect(!rules.isInApp(modulePath: files.executable, symbol: "f"))
         #expect(InAppRules(program: files).isInApp(modulePath: files.executable, symbol: "f"))
     }
 
-    @Test func `without a link it has its file's name`() throws {
+    @Test func `a program started without a link is named after its file`() throws {
         let files = try Self.files(of: "file")
         #expect(files.linkName == nil)
         #expect(files.name(ofModule: try #require(files.executable)) == "file")
     }
 
-    @Test func `an interpreter is not named by its script`() throws {
+    @Test func `an interpreter is not named after its script`() throws {
         let files = try Self.files(of: "script")
         #expect(files.name(ofModule: try #require(files.executable)) == "file")
     }

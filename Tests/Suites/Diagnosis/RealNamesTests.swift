@@ -2,7 +2,7 @@ import Foundation
 import LagDiagnosis
 import Testing
 
-/// Names as this compiler makes them, of what it makes of asynchronous and generic code.
+/// Names that this compiler writes for asynchronous and generic code.
 struct RealNamesTests {
     static let source = """
         protocol Shape { associatedtype Extra; func draw(_ extra: Extra) async throws -> Int }
@@ -33,7 +33,7 @@ struct RealNamesTests {
         }
         """
 
-    /// The simplified names of all functions in the program, by the name in its symbol table.
+    /// The simplified names of all functions in the program, by their name in its symbol table.
     private func names(_ level: String) throws -> [String: String] {
         let swiftc = try #require(Compiler.swift)
         let scratch = try ScratchDirectory()
@@ -56,7 +56,7 @@ struct RealNamesTests {
     }
 
     @Test(.enabled(if: Compiler.swift != nil, "needs swiftc on the PATH"), arguments: ["-Onone", "-O"])
-    func `parts of async functions have the functions name`(level: String) throws {
+    func `parts of an async function have the name of the function`(level: String) throws {
         let names = try names(level)
         let parts = names.filter { $0.key.contains(/T[QY]\d+_$/) }
         #expect(parts.count >= 8)
@@ -69,11 +69,11 @@ struct RealNamesTests {
     }
 
     @Test(.enabled(if: Compiler.swift != nil, "needs swiftc on the PATH"), arguments: ["-Onone", "-O"])
-    func `names are those of functions and never of thunks`(level: String) throws {
+    func `shown names are those of functions and never of thunks`(level: String) throws {
         let names = try names(level)
         for (name, short) in names {
             let whole = short.hasPrefix("merged ") ? String(short.dropFirst(7)) : short
-            // The number of a closure, which distinguishes it from the others of its function.
+            // The number of a closure, which distinguishes it from the function's other closures.
             let plain = whole.hasPrefix("closure #") ? String(whole.dropFirst(9)) : whole
             for word in ["partial", "merged", "specializ", "->", "#", "forwarder", "protocol witness for", "suffix"] {
                 #expect(!plain.contains(word), "\(name): \(short)")

@@ -2,14 +2,14 @@ import Foundation
 import LagDiagnosis
 import Testing
 
-/// Names of Rust in its second mangling, and whose they are.
+/// Rust names in the v0 mangling, and whose code they are.
 struct RustNamesTests {
     private static func simplified(_ name: String) -> String {
         let (name, language) = Demangler().demangle(name)
         return SymbolSimplifier.simplify(name, language: language)
     }
 
-    /// Of a program of Rust 1.95.
+    /// From a program of Rust 1.95.
     @Test(
         arguments: zip(
             [
@@ -29,7 +29,7 @@ struct RustNamesTests {
             ]
         )
     )
-    func `names in the second mangling are paths`(name: String, path: String) { #expect(Self.simplified(name) == path) }
+    func `names in the v0 mangling become paths`(name: String, path: String) { #expect(Self.simplified(name) == path) }
 
     @Test(
         arguments: [
@@ -38,10 +38,10 @@ struct RustNamesTests {
             "_RC4_set_key",
         ]
     )
-    func `what is no such name stays as it is`(name: String) { #expect(Self.simplified(name) == name) }
+    func `a name that is not in the v0 mangling is unchanged`(name: String) { #expect(Self.simplified(name) == name) }
 
-    /// Each argument holds the one before it twice: 2 to the 50th steps without a bound.
-    @Test(.timeLimit(.minutes(1))) func `repetitions cost no more than a bound`() {
+    /// Each argument contains the one before it twice: 2 to the 50th steps without a limit.
+    @Test(.timeLimit(.minutes(1))) func `the cost of repetitions in a name is bounded`() {
         var name = "_RIC1aTjjE"
         var last = 4
         for _ in 0..<50 {
@@ -57,7 +57,7 @@ struct RustNamesTests {
         return (number >= 62 ? base62(number / 62) : "") + String(digits[number % 62])
     }
 
-    @Test func `crates of a registry are not the programs own`() {
+    @Test func `crates of a registry are not own code`() {
         let modules = SourceModules(crates: ["regex", "serde_json"])
         let rules = InAppRules(program: ProgramFiles(executable: "/srv/shop", modules: modules))
         func isOwn(_ symbol: String, file: String? = nil, isRust: Bool = true) -> Bool {
@@ -66,13 +66,13 @@ struct RustNamesTests {
         #expect(!isOwn("regex::exec::ExecNoSync::find"))
         #expect(!isOwn("<serde_json::value::de::ValueVisitor as serde::de::Visitor>::visit_map"))
         #expect(isOwn("shop::find") && isOwn("regexes::find"))
-        // A namespace of C++ in the same program.
+        // A C++ namespace in the same program.
         #expect(isOwn("regex::find", isRust: false))
         #expect(!isOwn("hashbrown::map::HashMap::insert"))
     }
 
-    /// A program of Rust has the paths of sources that can panic among its constants.
-    @Test(.enabled(if: Compiler.c != nil)) func `paths among a programs constants name its crates`() throws {
+    /// A Rust program contains the paths of sources that can panic among its constants.
+    @Test(.enabled(if: Compiler.c != nil)) func `paths among the constants of a program name its crates`() throws {
         let scratch = try ScratchDirectory()
         let registry = "/root/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f"
         let paths = [
@@ -100,7 +100,7 @@ struct RustNamesTests {
         #expect(files.modules.crates == ["regex_syntax", "serde_json", "sha_1", "time"], "\(files)")
     }
 
-    @Test func `libraries of Cxx are anyones crates`() {
+    @Test func `crates with the names of Cxx libraries may be own code`() {
         let rules = InAppRules(program: ProgramFiles(executable: "/srv/shop"))
         for name in ["leveldb::open", "fmt::value::write", "toml::vendor::load"] {
             #expect(rules.isInApp(modulePath: "/srv/shop", symbol: name, isRust: true), "\(name)")

@@ -20,16 +20,16 @@ struct SampleTreeTests {
         }.joined(separator: " ")
     }
 
-    @Test func `single chain is one node`() {
+    @Test func `a single chain is one node`() {
         #expect(text(SampleTree(stacks: [stack(5, "f A main"), stack(6, "f A main")])) == "main>A>f:11/2")
     }
 
-    @Test func `forks part nodes and the heaviest comes first`() {
+    @Test func `forks divide nodes, and the heaviest comes first`() {
         let stacks = [stack(3, "g A main"), stack(7, "x f A main"), stack(1, "B main")]
         #expect(text(SampleTree(stacks: stacks)) == "main:11/3[A:10/2[f>x:7/1 g:3/1] B:1/1]")
     }
 
-    @Test func `time of a function itself ends the node`() {
+    @Test func `time in a function itself ends the node`() {
         #expect(text(SampleTree(stacks: [stack(4, "A main"), stack(6, "f A main")])) == "main>A:10/2[f:6/1]")
     }
 
@@ -38,32 +38,32 @@ struct SampleTreeTests {
         #expect(text(SampleTree(stacks: [stack(0, "A main"), stack(4, "f A main")])) == "main>A:4/2[f:4/1]")
     }
 
-    @Test func `stacks with other roots stand beside`() {
+    @Test func `stacks with different roots are separate trees`() {
         #expect(text(SampleTree(stacks: [stack(4, "f A"), stack(6, "f B")])) == "B>f:6/1 A>f:4/1")
     }
 
-    @Test func `equal weights come in the order of names`() {
+    @Test func `nodes of equal weight are ordered by name`() {
         for _ in 0..<20 {
             let tree = SampleTree(stacks: ["d", "b", "a", "c"].map { stack(1, "\($0) m") })
             #expect(text(tree) == "m:4/4[a:1/1 b:1/1 c:1/1 d:1/1]")
         }
     }
 
-    @Test func `recursion is kept as it is`() {
+    @Test func `recursion is kept`() {
         #expect(text(SampleTree(stacks: [stack(1, "f f f m"), stack(2, "f f m")])) == "m>f>f:3/2[f:1/1]")
     }
 
-    @Test func `frame without a symbol is shown by its place`() {
+    @Test func `a frame without a symbol is shown by its place`() {
         let stack = CulpritStack(weightNanoseconds: 1, frames: [CulpritFrame(symbol: nil, place: "aa+1f", inApp: true)])
         #expect(text(SampleTree(stacks: [stack])) == "aa+1f:1/1")
     }
 
-    @Test func `without stacks there is nothing`() {
+    @Test func `without stacks the tree is empty`() {
         #expect(text(SampleTree(stacks: [])) == "")
         #expect(text(SampleTree(stacks: [stack(4, "")])) == "")
     }
 
-    @Test func `very deep stack is cut at the root and weights do not overflow`() {
+    @Test func `a very deep stack is cut at the root, and weights do not overflow`() {
         let deep = CulpritStack(
             weightNanoseconds: .max,
             frames: (0..<5000).map { CulpritFrame(symbol: "f\($0)", place: "", inApp: true) }

@@ -1,11 +1,11 @@
 import LagDiagnosis
 import Testing
 
-/// Whose functions are in a program that was linked with its C library.
+/// Whose functions are in a program that was linked statically with its C library.
 struct StaticLibraryTests {
     typealias Symbol = SyntheticELF.Symbol
 
-    /// As linkers lay them out: start-up code, the program, the mathematical library, the C library, what was named behind that.
+    /// In the order of linkers: start-up code, the program, the math library, the C library, and what was specified after it.
     private static func functions(mainLast: Bool = false, startFunction: String = "__libc_start_main") -> [Symbol] {
         [
             Symbol(name: "msort_with_tmp", value: 0x1240, size: 16, binding: 0),
@@ -39,23 +39,23 @@ struct StaticLibraryTests {
         return Set(found.compactMap { $0 }.filter(\.isOfRuntime).map(\.name))
     }
 
-    @Test func `what lies between the C librarys own functions is its code`() throws {
+    @Test func `functions between those known to be in the C library belong to it`() throws {
         let found = try Self.ofCLibrary(Self.functions())
         #expect(found.subtracting(["__libc_csu_init"]) == Self.library.union(["msort_with_tmp", "qsort"]))
     }
 
-    /// lld links what it has optimised as a whole behind all libraries.
-    @Test func `where main lies behind it only names count`() throws {
+    /// lld links code of link-time optimisation after all libraries.
+    @Test func `if main is after the C library, only names count`() throws {
         let found = try Self.ofCLibrary(Self.functions(mainLast: true))
         #expect(found.subtracting(["__libc_csu_init"]) == Self.library)
     }
 
-    @Test func `a program with a loader and one without C have none`() throws {
+    @Test func `a dynamically linked program and a program without C have no C library functions`() throws {
         #expect(try Self.ofCLibrary(Self.functions(), entry: 0).isEmpty)
         #expect(try Self.ofCLibrary(Self.functions(startFunction: "__libc_start")).isEmpty)
     }
 
-    @Test func `functions of a languages own library are not the programs`() throws {
+    @Test func `functions of a language library are not own code`() throws {
         let own = ["_D4shop5orderFZv", "camlShop__order_82", "camlStreet__order_82", "shop__order", "P$SHOP_$$_ORDER"]
         let libraries = [
             "_D3std4sort4sortFZv", "_d_newclass", "caml_alloc", "unix_select", "camlStdlib__List__rev_12",
@@ -78,7 +78,7 @@ struct StaticLibraryTests {
             ["_d_load", "_aaLoad", "gc_load", "caml_load", "system__load", "fpc_load", "nossleep", "sort__pureZalgorithm_12"]
         )
     )
-    func `a name that any program may have is a librarys only in a program of that language`(start: String, name: String) throws {
+    func `an ambiguous name is a library function only in a program of its language`(start: String, name: String) throws {
         // The last two are a Nim program's own.
         let all = ["_d_load", "caml_load", "system__load", "fpc_load", "load__shop_12", "newObject__shop_7"]
         let names = all.contains(name) ? all : all.filter { start != "_Dmain" || $0 != "_d_load" } + [name]
@@ -86,7 +86,7 @@ struct StaticLibraryTests {
         let found = try Self.ofCLibrary(Self.row(names + [start]), entry: 0).subtracting([start])
         // Names of Ada are shown with dots.
         #expect(found.map { $0.replacing(".", with: "__") } == [name])
-        // Another one's beginning is that name alone.
+        // Only the exact start function identifies the language.
         #expect(try Self.ofCLibrary(Self.row(names + [start + "s", "x" + start]), entry: 0).isEmpty)
     }
 
@@ -100,7 +100,7 @@ struct StaticLibraryTests {
             ("_D4shopQf3runFZv", "shop.shop.run"),
         ]
     )
-    func `names of D are paths`(name: String, path: String) throws {
+    func `names of D become paths`(name: String, path: String) throws {
         let scratch = try ScratchDirectory()
         let file = SyntheticELF(symbols: [Symbol(name: name, value: 0x1100, size: 16)])
         let place = try scratch.write(file.bytes(), to: "program")
@@ -111,7 +111,7 @@ struct StaticLibraryTests {
     }
 
     @Test(arguments: ["_D", "_D9shop", "_DQ", "_D4shopQz", "_Dmain", "_D99999999999999999999a"])
-    func `what is no name of D stays as it is or loses its end`(name: String) throws {
+    func `a name that is not from D is unchanged or shortened`(name: String) throws {
         let scratch = try ScratchDirectory()
         let file = SyntheticELF(symbols: [Symbol(name: name, value: 0x1100, size: 16)])
         let place = try scratch.write(file.bytes(), to: "program")
@@ -121,7 +121,7 @@ struct StaticLibraryTests {
         #expect([name, "shop"].contains(symbol.simplified), "\(symbol)")
     }
 
-    @Test func `a function of the C library is the programs own only where the user says so`() {
+    @Test func `a C library function is own code only if a prefix of the user matches`() {
         let program = ProgramFiles(executable: "/opt/shop/shop")
         let rules = InAppRules(inAppPrefixes: ["fork"], program: program)
         #expect(rules.isInApp(modulePath: "/opt/shop/shop", symbol: "qsort"))

@@ -3,11 +3,11 @@ import Glibc
 import LagDiagnosis
 import Testing
 
-/// Which file a module's names come from.
+/// The file that a module's symbols come from.
 struct SymbolPlaceTests {
     private typealias Symbol = SyntheticELF.Symbol
 
-    @Test func `names of a file without a Build ID go with it`() throws {
+    @Test func `symbols of a file without a build ID are replaced with the file`() throws {
         let scratch = try ScratchDirectory()
         var symbolizer = Symbolizer(debugRoot: scratch.path)
         for name in ["resize", "encode", "resize_again"] {
@@ -20,13 +20,13 @@ struct SymbolPlaceTests {
         }
     }
 
-    /// 20,000 symbols of one place and one long name.
-    @Test func `names are read of what is found alone`() throws {
+    /// 20,000 symbols at one address, and one long name.
+    @Test func `only the names of found symbols are read`() throws {
         let scratch = try ScratchDirectory()
         var symbols = [Symbol](repeating: Symbol(name: "", value: 0x1000, size: 0x1000), count: 20_000)
         symbols[0].name = String(repeating: "a", count: 30_000)
         var file = SyntheticELF(symbols: symbols).bytes()
-        // Behind the header and the first entry, which is empty; the first name is at 1.
+        // After the header and the first entry, which is empty; the first name is at 1.
         for index in 1..<symbols.count { file[64 + 24 * (index + 1)] = 1 }
         for index in 1..<symbols.count { for byte in 1..<4 { file[64 + 24 * (index + 1) + byte] = 0 } }
         let path = try scratch.write(file, to: "module")
@@ -37,12 +37,12 @@ struct SymbolPlaceTests {
             (0..<20).map { SymbolQuery(modulePath: path, buildID: "", offset: 0x1100 + $0, isReturnAddress: false) }
         )
         #expect(found.allSatisfy { $0?.name.utf8.count == 30_000 })
-        // With a look at each name it is some minutes.
+        // Reading every name would take minutes.
         #expect(clock.now - start < .seconds(2))
     }
 
-    /// The kernel names a module's file from the root of the namespace, and the process's root is below that.
-    @Test(.enabled(if: geteuid() == 0)) func `a process in a container that changed its root has names`() throws {
+    /// The kernel shows a module's path from the root of the mount namespace; the process's root is below it.
+    @Test(.enabled(if: geteuid() == 0)) func `symbols are found for a process in a container with another root`() throws {
         let scratch = try ScratchDirectory()
         let source = try scratch.write(
             Array("#include <unistd.h>\nint main(void) { write(1, \"x\", 1); for (;;) pause(); }".utf8),
@@ -62,7 +62,7 @@ struct SymbolPlaceTests {
             kill(process.processIdentifier, SIGKILL)  // the others may be blocked
             process.waitUntilExit()
         }
-        // Where namespaces are not permitted it has ended without a word.
+        // Where namespaces are not permitted, it has exited without output.
         guard try output.fileHandleForReading.read(upToCount: 1) == Data("x".utf8) else { return }
         let pid = process.processIdentifier
         let maps = String(decoding: FileManager.default.contents(atPath: "/proc/\(pid)/maps") ?? Data(), as: UTF8.self)

@@ -2,7 +2,7 @@ import LagDiagnosis
 import Testing
 
 struct SymbolSimplifierTests {
-    /// Left as the demangler of Swift 6.3 prints it, right what a record shows.
+    /// On the left as the demangler of Swift 6.3 prints it, on the right as a record shows it.
     static let swiftNames: [(String, String)] = [
         ("App.Worker.render(fast: Swift.Bool) throws -> ()", "App.Worker.render"),
         ("static App.Worker.shared.getter : App.Worker", "App.Worker.shared.getter"),
@@ -154,24 +154,24 @@ struct SymbolSimplifierTests {
         ("FACTQ_", "FACTQ_"), ("state_0_", "state_0_"), ("_", "_"),
         ("run.part.0.cold", "run"), ("run.llvm.123", "run"), ("inner.0", "inner"), ("work._omp_fn.3", "work"),
         ("work.omp_outlined.1", "work"), (".omp_outlined.", ".omp_outlined"), ("f.cold@@V1", "f"),
-        // Of Zig and Go, and of OCaml.
+        // Names of Zig and Go, and of OCaml.
         ("main.price", "main.price"), ("main.part.cost", "main.part.cost"), ("main.work.func1", "main.work.func1"),
         ("camlShop.price_270", "camlShop.price_270"),
     ]
 
-    @Test(arguments: swiftNames) func `swift name`(full: String, short: String) {
+    @Test(arguments: swiftNames) func `a Swift name is simplified`(full: String, short: String) {
         #expect(SymbolSimplifier.simplify(full, language: .swift) == short)
     }
 
-    @Test(arguments: cPlusPlusNames) func `c plus plus name`(full: String, short: String) {
+    @Test(arguments: cPlusPlusNames) func `a C plus plus name is simplified`(full: String, short: String) {
         #expect(SymbolSimplifier.simplify(full, language: .cPlusPlus) == short)
     }
 
-    @Test(arguments: cNames) func `c name`(full: String, short: String) {
+    @Test(arguments: cNames) func `a C name is simplified`(full: String, short: String) {
         #expect(SymbolSimplifier.simplify(full, language: .c) == short)
     }
 
-    @Test func `damaged names come back without an arrow and without a crash`() {
+    @Test func `damaged names are simplified without an arrow and without a crash`() {
         let names = (Self.swiftNames + Self.cPlusPlusNames).map(\.0)
         for name in names {
             for end in 0...name.utf8.count {
@@ -196,9 +196,9 @@ struct SymbolSimplifierTests {
             "core::ops::function::FnOnce::call_once$u7b$$u7b$vtable.shim$u7d$$u7d$::h0123456789abcdef",
             "core::ops::function::FnOnce::call_once{{vtable.shim}}"
         ),
-        // A namespace of C++.
+        // A C++ namespace.
         ("shop::h47fc215f55c201d9()", "shop::h47fc215f55c201d9"), ("shop::h47fc", "shop::h47fc"),
-    ]) func `names of Rust are without the hash of the build`(demangled: String, short: String) {
+    ]) func `names of Rust are shown without the hash of the build`(demangled: String, short: String) {
         #expect(SymbolSimplifier.simplify(demangled, language: .cPlusPlus) == short)
     }
 
@@ -209,11 +209,11 @@ struct SymbolSimplifierTests {
         ("function signature specialization <Arg[0] = Dead> of dispatch thunk of App.P.find(Swift.Int) -> ()", true),
         ("(1) await resume partial function for closure #1 () async -> () in App.f() -> ()", false),
         ("App.forwarder(partial: Swift.Int) -> ()", false),
-    ]) func `what the compiler made to pass a call on is known by its name`(name: String, forwards: Bool) {
+    ]) func `a function that the compiler generated to forward a call is recognized by its name`(name: String, forwards: Bool) {
         #expect(ResolvedFrame(name: name).isForwarder == forwards)
     }
 
-    @Test func `what the optimiser of whole programs adds to a name is no part of it`() {
+    @Test func `a suffix added by link-time optimisation is removed from a name`() {
         let found = Demangler().demangle("_ZN4shop6resize17h47fc215f55c201d9E.llvm.16159844760554946847")
         #expect(SymbolSimplifier.simplify(found.name, language: found.language) == "shop::resize")
     }

@@ -2,7 +2,7 @@ import Foundation
 import LagDiagnosis
 import Testing
 
-/// The rules of choosing a symbol, on files made for the purpose.
+/// The rules for choosing a symbol, with synthetic files.
 struct SymbolTableTests {
     typealias Symbol = SyntheticELF.Symbol
 
@@ -26,36 +26,36 @@ struct SymbolTableTests {
         ).map { $0.map { "\($0.name)+\($0.symbolOffset)" } }
     }
 
-    @Test func `size bounds a symbol on both sides`() throws {
+    @Test func `the size of a symbol bounds it on both sides`() throws {
         let names = try resolve([Symbol(name: "f", value: 0x1100, size: 0x10)], at: [0x10ff, 0x1100, 0x110f, 0x1110])
         #expect(names == [nil, "f+0", "f+15", nil])
     }
 
-    @Test func `return address belongs to the call before it`() throws {
+    @Test func `a return address belongs to the call before it`() throws {
         let symbols = [Symbol(name: "caller", value: 0x1100, size: 0x10), Symbol(name: "next", value: 0x1110, size: 0x10)]
         #expect(try resolve(symbols, at: [0x1110], returnAddresses: true) == ["caller+16"])
         #expect(try resolve(symbols, at: [0x1110]) == ["next+0"])
     }
 
-    @Test func `sizeless symbol reaches to the next and to the end of its section`() throws {
+    @Test func `a symbol without a size reaches to the next one or to the end of its section`() throws {
         let symbols = [Symbol(name: "asm", value: 0x1100, size: 0), Symbol(name: "next", value: 0x1200, size: 8)]
         #expect(try resolve(symbols, at: [0x11ff, 0x1204, 0x1208]) == ["asm+255", "next+4", nil])
         #expect(try resolve([symbols[0]], at: [0x1fff, 0x2000]) == ["asm+3839", nil])
     }
 
-    @Test func `inner of two overlapping symbols wins whatever the order`() throws {
+    @Test func `of two overlapping symbols the inner one is chosen, whatever the order`() throws {
         let symbols = [Symbol(name: "outer", value: 0x1100, size: 0x100), Symbol(name: "inner_part", value: 0x1140, size: 0x10)]
         for order in [symbols, symbols.reversed()] {
             #expect(try resolve(order, at: [0x113f, 0x1148, 0x1150]) == ["outer+63", "inner_part+8", "outer+80"])
         }
     }
 
-    @Test func `symbol between ends a sizeless one even where it does not reach`() throws {
+    @Test func `a symbol in between ends one without a size, even where it does not reach`() throws {
         let symbols = [Symbol(name: "asm", value: 0x1100, size: 0), Symbol(name: "tiny", value: 0x1180, size: 4)]
         #expect(try resolve(symbols, at: [0x117f, 0x1190]) == ["asm+127", nil])
     }
 
-    @Test func `file that the kernel calls deleted is not believed`() throws {
+    @Test func `a file that the kernel shows as deleted is not read`() throws {
         let scratch = try ScratchDirectory()
         let file = SyntheticELF(symbols: [Symbol(name: "f", value: 0x1100, size: 16)]).bytes()
         let path = try scratch.write(file, to: "module (deleted)")
@@ -64,21 +64,21 @@ struct SymbolTableTests {
         #expect(symbolizer.resolve([query]) == [nil])
     }
 
-    @Test func `global wins over local`() throws {
+    @Test func `a global symbol is preferred to a local one`() throws {
         let local = Symbol(name: "a", value: 0x1100, size: 16, binding: 0)
         let global = Symbol(name: "longer_global", value: 0x1100, size: 16)
         #expect(try resolve([local, global], at: [0x1101]) == ["longer_global+1"])
         #expect(try resolve([global, local], at: [0x1101]) == ["longer_global+1"])
     }
 
-    @Test func `plainer name wins whatever the order`() throws {
+    @Test func `the plainer name is preferred, whatever the order`() throws {
         let names = ["__nanosleep", "nanosleep", "nanosleep@@GLIBC_2.2.5", "nanosleep_compat"]
         let symbols = names.map { Symbol(name: $0, value: 0x1100, size: 16) }
         #expect(try resolve(symbols, at: [0x1100]) == ["nanosleep+0"])
         #expect(try resolve(symbols.reversed(), at: [0x1100]) == ["nanosleep+0"])
     }
 
-    /// What the linker folds into one (`--icf`), and what an author calls by several names.
+    /// Functions that the linker folds into one (`--icf`), and functions with several names.
     @Test(
         arguments: [
             (["loadOrders", "loadUsers"], true), (["_ZN4Shop4loadEi", "_ZN4Shop4saveEi"], true),
@@ -87,7 +87,7 @@ struct SymbolTableTests {
             (["malloc@@V_2", "malloc@V_1"], false),
         ]
     )
-    func `functions of several names at one place are folded unless these are aliases`(names: [String], isFolded: Bool)
+    func `functions with several names at one place are folded, unless the names are aliases`(names: [String], isFolded: Bool)
         throws
     {
         for isLocal in [false, true] {
@@ -110,7 +110,7 @@ struct SymbolTableTests {
         }
     }
 
-    @Test func `a label or a longer function at the same place folds nothing`() throws {
+    @Test func `a label or a longer function at the same place does not count as folded`() throws {
         for size in [0, 32] as [UInt64] {
             let symbols = [
                 Symbol(name: "local_part", value: 0x1100, size: size, binding: 0), Symbol(name: "run", value: 0x1100, size: 16),
@@ -132,14 +132,14 @@ struct SymbolTableTests {
         #expect(try resolve([Symbol(name: "quiet", value: 0x1100, size: 16, binding: 0)], at: [0x1100]) == ["quiet+0"])
     }
 
-    @Test func `indirect functions and sized untyped symbols count`() throws {
+    @Test func `indirect functions and untyped symbols with a size count`() throws {
         let symbols = [
             Symbol(name: "ifunc", value: 0x1100, size: 16, type: 10), Symbol(name: "untyped", value: 0x1200, size: 16, type: 0),
         ]
         #expect(try resolve(symbols, at: [0x1100, 0x1200]) == ["ifunc+0", "untyped+0"])
     }
 
-    @Test func `data undefined and labels do not count`() throws {
+    @Test func `data, undefined symbols and labels do not count`() throws {
         let symbols = [
             Symbol(name: "data", value: 0x1100, size: 16, type: 1),
             Symbol(name: "undefined", value: 0x1200, size: 16, section: 0),
@@ -148,7 +148,7 @@ struct SymbolTableTests {
         #expect(try resolve(symbols, at: [0x1100, 0x1200, 0x1300]) == [nil, nil, nil])
     }
 
-    @Test func `untyped global symbols of code are functions and end the one before`() throws {
+    @Test func `untyped global symbols in code are functions and end the previous one`() throws {
         let symbols = [
             Symbol(name: "checksum", value: 0x1100, size: 0), Symbol(name: "mix", value: 0x1110, size: 0, type: 0),
             Symbol(name: "label", value: 0x1118, size: 0, type: 0, binding: 0), Symbol(name: "sized", value: 0x1200, size: 16),
@@ -158,12 +158,12 @@ struct SymbolTableTests {
         #expect(names == ["checksum+15", "mix+0", "mix+16", "sized+8", nil])
     }
 
-    @Test func `an exported symbol without a size names nothing in a table of exported ones`() throws {
+    @Test func `in a table of exported symbols one without a size is not used`() throws {
         let symbols = [Symbol(name: "crc", value: 0x1100, size: 0), Symbol(name: "next", value: 0x1200, size: 8)]
         #expect(try resolve(symbols, at: [0x1140, 0x1204], tableType: 11, textFlags: 4) == [nil, "next+4"])
     }
 
-    @Test func `mapping symbols of ARM are ignored and Swift names are not`() throws {
+    @Test func `mapping symbols of ARM are ignored, Swift names are not`() throws {
         for name in ["$x", "$d", "$x.12", "$d.foo"] {
             #expect(try resolve([Symbol(name: name, value: 0x1100, size: 16)], at: [0x1100]) == [nil])
         }
@@ -171,18 +171,18 @@ struct SymbolTableTests {
         #expect(names == ["App.Worker.render() -> ()+0"])
     }
 
-    @Test func `dynamic table serves where there is no other`() throws {
+    @Test func `the dynamic table is used if there is no other`() throws {
         #expect(try resolve([Symbol(name: "exported", value: 0x1100, size: 16)], at: [0x1100], tableType: 11) == ["exported+0"])
     }
 
-    @Test func `broken Swift names stay as they are`() throws {
+    @Test func `broken Swift names are unchanged`() throws {
         let names = ["$s", "$s999999999999999999999", "_T", "$sSS$$$\u{7f}"]
         for name in names {
             #expect(try resolve([Symbol(name: name, value: 0x1100, size: 16)], at: [0x1100]) == ["\(name)+0"])
         }
     }
 
-    @Test func `every truncation is survived and gives nothing or the truth`() throws {
+    @Test func `a truncated file gives no name or the right one`() throws {
         let scratch = try ScratchDirectory()
         let whole = SyntheticELF(symbols: [Symbol(name: "f", value: 0x1100, size: 16)]).bytes()
         var symbolizer = Symbolizer(debugRoot: scratch.path, cacheLimit: 1)
@@ -194,7 +194,7 @@ struct SymbolTableTests {
         }
     }
 
-    @Test func `every byte set to the extremes is survived`() throws {
+    @Test func `a file with any byte set to an extreme value is survived`() throws {
         let scratch = try ScratchDirectory()
         let whole = SyntheticELF(symbols: [Symbol(name: "f", value: 0x1100, size: 16), Symbol(name: "g", value: 0x1200, size: 0)])
             .bytes()

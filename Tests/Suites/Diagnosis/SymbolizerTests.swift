@@ -4,7 +4,7 @@ import LagDiagnosis
 import LagSymbols
 import Testing
 
-/// Real files: this test's own binary, its stripped copy, the C library, the kernel's image.
+/// Real files: this test's binary, its stripped copy, the C library, the kernel image.
 struct SymbolizerTests {
     private func ownFunction() throws -> CodePlace {
         let function: @convention(c) (Int32) -> Int32 = { value in markerForSymbolizerTests(value) }
@@ -13,7 +13,7 @@ struct SymbolizerTests {
 
     private func getpidPlace() throws -> CodePlace { try CodePlace(of: try #require(dlsym(nil, "getpid"))) }
 
-    @Test func `own closure is named and demangled`() throws {
+    @Test func `a closure of this program is named and demangled`() throws {
         let place = try ownFunction()
         var symbolizer = Symbolizer()
         let symbol = try #require(symbolizer.resolve([place.query(try place.buildID())])[0])
@@ -23,7 +23,7 @@ struct SymbolizerTests {
         #expect(symbol.symbolOffset == 0)
     }
 
-    @Test func `function of the c library is named`() throws {
+    @Test func `a function of the C library is named`() throws {
         let place = try getpidPlace()
         var symbolizer = Symbolizer(debugRoot: "/nonexistent")
         let symbol = try #require(symbolizer.resolve([place.query(try place.buildID())])[0])
@@ -31,7 +31,7 @@ struct SymbolizerTests {
         #expect(symbol.mangled == nil)
     }
 
-    @Test func `other build ID gives no name`() throws {
+    @Test func `a file with another build ID gives no name`() throws {
         let place = try getpidPlace()
         let id = try place.buildID()
         var symbolizer = Symbolizer()
@@ -39,9 +39,9 @@ struct SymbolizerTests {
         #expect(symbolizer.resolve([place.query(id.uppercased())])[0] != nil)
     }
 
-    /// As a plugin that was unlinked once it was loaded, or a library after an upgrade.
+    /// As with a plugin that was unlinked after it was loaded, or a library after an upgrade.
     @Test(.enabled(if: geteuid() == 0, "the kernel shows the files of mappings to root alone"), arguments: [true, false])
-    func `a library that was deleted is read from its mapping`(hasBuildID: Bool) throws {
+    func `a deleted library is read from its mapping`(hasBuildID: Bool) throws {
         let scratch = try ScratchDirectory()
         let path = try scratch.write(Array("int deleted_library_place(void) { return 7; }".utf8), to: "library.c") + ".so"
         let link = hasBuildID ? "-Wl,--build-id" : "-Wl,--build-id=none"
@@ -66,7 +66,7 @@ struct SymbolizerTests {
         )
     }
 
-    @Test func `missing deleted or relative files give no name`() throws {
+    @Test func `missing, deleted or relative files give no name`() throws {
         let place = try getpidPlace()
         var symbolizer = Symbolizer()
         for path in ["/nonexistent/lib.so", place.path + " (deleted)", "libc.so.6", "", "/", "/dev/zero"] {
@@ -74,7 +74,7 @@ struct SymbolizerTests {
         }
     }
 
-    @Test func `stripped file is silent and its debug file speaks`() throws {
+    @Test func `a stripped file gives no name, and its debug file provides it`() throws {
         let place = try ownFunction()
         let scratch = try ScratchDirectory()
         let stripped = scratch.path + "/stripped"
@@ -93,7 +93,7 @@ struct SymbolizerTests {
         #expect(with?.simplified == "closure in LagDiagnosisTests.SymbolizerTests.ownFunction")
     }
 
-    /// As `objcopy --add-gnu-debuglink` names it: beside the file, in `.debug` below that, or below a root.
+    /// As `objcopy --add-gnu-debuglink` names it: next to the file, in its folder `.debug`, or below a root.
     @Test(arguments: ["", "/.debug", "root"]) func `a debug file is found by its name`(where place: String) throws {
         let scratch = try ScratchDirectory()
         let text = "static int hidden_place(void) { return 7; } void *hidden(void) { return hidden_place; }"
@@ -122,12 +122,12 @@ struct SymbolizerTests {
             return symbolizer.resolve([code.query(id)])[0]?.simplified
         }
         #expect(name() == "hidden_place")
-        // Another one's.
+        // A debug file of another program.
         try run("objcopy", "--only-keep-debug", "/bin/true", folder + "/hidden.debug")
         #expect(name() != "hidden_place")
     }
 
-    @Test func `kernel image is read`() throws {
+    @Test func `the kernel image is read`() throws {
         let handle = try #require(dlopen("linux-vdso.so.1", RTLD_NOW | RTLD_NOLOAD))
         let name = "__vdso_clock_gettime"
         let address = try #require(dlsym(handle, name) ?? dlsym(handle, "__kernel_clock_gettime"))
@@ -137,7 +137,7 @@ struct SymbolizerTests {
         #expect(symbolizer.resolve([place.query()])[0]?.name.hasSuffix("clock_gettime") == true)
     }
 
-    @Test func `second asking reads no table`() throws {
+    @Test func `a repeated query reads no table`() throws {
         let place = try getpidPlace()
         let other = SymbolQuery(modulePath: place.path, buildID: "", offset: 1, isReturnAddress: false)
         var symbolizer = Symbolizer(debugRoot: "/nonexistent")
@@ -149,7 +149,7 @@ struct SymbolizerTests {
         #expect(symbolizer.tablePasses == passes)
     }
 
-    @Test func `cache is bounded`() throws {
+    @Test func `the cache is bounded`() throws {
         let place = try getpidPlace()
         var symbolizer = Symbolizer(debugRoot: "/nonexistent", cacheLimit: 10)
         let queries = (0..<100).map {
@@ -184,7 +184,7 @@ struct SymbolizerTests {
         for round in 0..<60 {
             var bytes = round % 4 == 0 ? whole : library
             if round % 3 == 0 { bytes.removeLast(Int.random(in: 0..<bytes.count, using: &generator)) }
-            // The header and the two ends are where the structure is.
+            // The structure is in the header and at both ends.
             for _ in 0..<64 where bytes.count > 0 {
                 let near = min(bytes.count, 4096)
                 let place =
@@ -198,7 +198,7 @@ struct SymbolizerTests {
                 SymbolQuery(modulePath: path, buildID: "", offset: $0, isReturnAddress: true)
             }
             #expect(symbolizer.resolve(queries).count == 4)
-            // No child: what is damaged here would have to pass for a program with lines.
+            // No child process: the damaged file would have to be accepted as a program with lines.
             var lines = LineSymbolizer(program: "/nonexistent")
             #expect(lines.levels(for: queries).count == 4)
             _ = BinarySummary(path: path)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Builds a small ELF file with the symbols a test needs, and places to damage it.
+/// Builds a small ELF file with the symbols of a test, and the places to damage it.
 struct SyntheticELF {
     struct Symbol {
         var name: String
@@ -18,13 +18,13 @@ struct SyntheticELF {
     var symbols: [Symbol]
     /// `.symtab` is 2, `.dynsym` 11.
     var tableType: UInt32 = 2
-    /// Of the section that the symbols are in; 4 is `SHF_EXECINSTR`.
+    /// Flags of the section that contains the symbols; 4 is `SHF_EXECINSTR`.
     var textFlags: UInt64 = 0
-    /// Where the program begins; 0: it is a library.
+    /// The entry point of the program; 0: it is a library.
     var entry: UInt64 = 0
-    /// From ``textAddress`` on; empty: the file has none.
+    /// From ``textAddress`` on; empty: the file has no code.
     var text: [UInt8] = []
-    /// A section `.eh_frame` at ``unwindAddress``; empty: there is none.
+    /// A section `.eh_frame` at ``unwindAddress``; empty: none.
     var unwind: [UInt8] = []
     static let unwindAddress: UInt64 = 0x8000
 

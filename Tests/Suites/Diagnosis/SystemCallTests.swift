@@ -29,7 +29,7 @@ struct SystemCallTests {
 
     @Test(.enabled(if: access(genericHeader, R_OK) == 0, "needs the kernel's generic header"))
     func `every number of the generic header has its name on aarch64`() throws {
-        // What the header keeps for 32 bits, or calls otherwise there than here.
+        // Calls that the header defines for 32 bits, or with a different name.
         let onlyFor32Bits: ClosedRange<Int64> = 403...423
         let skipped: Set = ["syscalls", "arch_specific_syscall", "sync_file_range2"]
         let renamed = ["fstatat": "newfstatat"]
@@ -40,7 +40,7 @@ struct SystemCallTests {
         }
     }
 
-    @Test func `known numbers of both architectures`() {
+    @Test func `known numbers of both architectures have their names`() {
         #expect(SystemCallName.name(0, on: .amd64) == "read")
         #expect(SystemCallName.name(202, on: .amd64) == "futex")
         #expect(SystemCallName.name(334, on: .amd64) == "rseq")
@@ -53,18 +53,18 @@ struct SystemCallTests {
         }
     }
 
-    @Test func `kernels own number of a sleeping process has its name`() throws {
+    @Test func `the system call of a sleeping process has its name`() throws {
         let child = Process()
         child.executableURL = URL(fileURLWithPath: "/bin/sleep")
         child.arguments = ["60"]
         try child.run()
         defer {
-            // A signal that it could have inherited as ignored would not end it.
+            // It could have inherited other signals as ignored.
             kill(child.processIdentifier, SIGKILL)
             child.waitUntilExit()
         }
         let path = "/proc/\(child.processIdentifier)/syscall"
-        // It sleeps as soon as it has started; the bound is against a hang.
+        // It sleeps as soon as it has started; the limit protects against a hang.
         for _ in 0..<3000 {
             guard let line = try? String(contentsOfFile: path, encoding: .utf8) else { return }
             let name = line.split(separator: " ").first.flatMap { Int64($0) }.flatMap { SystemCallName.name($0) }
@@ -75,12 +75,12 @@ struct SystemCallTests {
     }
 
     @Test(arguments: [-1, 335, 423, 10_000, Int64.min, Int64.max])
-    func `unknown number has no name`(number: Int64) {
+    func `an unknown number has no name`(number: Int64) {
         #expect(SystemCallName.name(number, on: .amd64) == nil)
         #expect(SystemCallName.name(number, on: .arm64) == nil)
     }
 
-    @Test func `no name stands twice`() {
+    @Test func `no name occurs twice`() {
         for architecture in SystemCallName.Architecture.allCases {
             let names = SystemCallName.numbers(on: architecture).compactMap { SystemCallName.name($0, on: architecture) }
             #expect(Set(names).count == names.count)

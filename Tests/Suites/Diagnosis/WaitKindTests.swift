@@ -20,7 +20,7 @@ struct WaitKindTests {
         (["syscall", "swift::threading_impl::once_slow"], .owned),
         (["futex_wait", "__pthread_once_slow", "___pthread_once"], .owned), (["syscall", "__cxa_guard_acquire"], .owned),
     ])
-    func `what the functions say`(symbols: [String], expected: StallRecord.LockKind) {
+    func `the kind of a lock is derived from the functions on the stack`(symbols: [String], expected: StallRecord.LockKind) {
         #expect(StallRecord.LockKind.of(symbols) == expected)
     }
 
@@ -29,7 +29,7 @@ struct WaitKindTests {
         #expect(StallRecord.LockKind.of([nil, "pthread_cond_wait", nil, "pthread_mutex_lock"]) == .condition)
     }
 
-    @Test func `names that say nothing say nothing`() {
+    @Test func `names of other functions give no lock kind`() {
         #expect(StallRecord.LockKind.of([String?]()) == nil)
         #expect(StallRecord.LockKind.of([nil, "syscall", "read", "my_pthread_mutex_lock", "semantics"]) == nil)
     }
