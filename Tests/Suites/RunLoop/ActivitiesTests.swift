@@ -3,9 +3,9 @@ import LagRunLoop
 import TestSupport
 import Testing
 
-/// Row S3: the eleven steps in their order, and what the beacon says in each.
+/// The eleven steps of a run in their order, and the beacon's activity in each.
 struct ActivitiesTests {
-    /// Notes every activity, and checks that the beacon was published first.
+    /// Records every activity, and checks that the beacon was published first.
     private func observe(_ loop: ObservedRunLoop, _ log: Log<String>) {
         let observer = RunLoopObserver { _, activity in
             log.add(activity.name)
@@ -14,7 +14,7 @@ struct ActivitiesTests {
         loop.add(observer, to: .default)
     }
 
-    @Test func `the whole sequence of a run with a sleep and a timer`() throws {
+    @Test func `a run with a sleep and a timer publishes all activities in order`() throws {
         let log = Log<String>()
         let result = try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -30,7 +30,7 @@ struct ActivitiesTests {
         #expect(result == .finished)
     }
 
-    @Test func `sources are handled before the sleep and the next turn sleeps`() throws {
+    @Test func `sources are handled before the sleep, and the next turn sleeps`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -41,7 +41,7 @@ struct ActivitiesTests {
             source.signal()
             #expect(loop.runBriefly() == .stopped)
         }
-        // After a handled source the loop only looks once, without the activities of a sleep, as the original does.
+        // After a handled source, the loop only polls, without the activities of a sleep, like CFRunLoop.
         #expect(
             log.all == [
                 "entry", "before_timers", "before_sources", "source",
@@ -71,7 +71,7 @@ struct ActivitiesTests {
         #expect(log.all == ["entry", "before_timers", "before_sources", "source", "port", "exit"])
     }
 
-    @Test func `a port that is ready at once skips the sleep too`() throws {
+    @Test func `a port that is ready at once also skips the sleep`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -102,7 +102,7 @@ struct ActivitiesTests {
         )
     }
 
-    @Test func `submitted work runs before manual sources and what they submit right after`() throws {
+    @Test func `submitted work runs before manual sources, and their submitted work runs right after them`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -118,7 +118,7 @@ struct ActivitiesTests {
         #expect(log.all == ["submitted before", "source", "submitted by the source"])
     }
 
-    @Test func `the beacon says waiting in the sleep and not running after the run`() throws {
+    @Test func `the beacon is waiting during the sleep and not running after the run`() throws {
         let seen = Log<LoopActivity>()
         let loop = try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -136,7 +136,7 @@ struct ActivitiesTests {
         #expect(eventually { loop.beacon.activity == .finished })
     }
 
-    @Test func `every callout is a stretch of its own`() throws {
+    @Test func `every callout is a separate stretch`() throws {
         let sequences = Log<UInt64>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -148,7 +148,7 @@ struct ActivitiesTests {
             }
             #expect(loop.runBriefly() == .finished)
         }
-        #expect(Set(sequences.all).count == 3, "the sequence moves between callouts of one step")
+        #expect(Set(sequences.all).count == 3, "the sequence increases between callouts of one step")
     }
 
     @Test func `a nested run restores the outer activity as a new stretch`() throws {
@@ -166,7 +166,7 @@ struct ActivitiesTests {
         }
     }
 
-    @Test func `each mask is the originals`() {
+    @Test func `each activity mask has the value that CFRunLoop uses`() {
         let raw = LoopActivity.allCases.map { RunLoopActivities($0).rawValue }
         #expect(raw == [0, 1, 2, 4, 32, 0, 64, 128, 0, 0])
     }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import LagRunLoop
 
-/// Descriptors that are closed, used again, or taken from the loop.
+/// Descriptors that are closed, reused, or removed from the loop.
 struct ClosedDescriptorTests {
-    /// The kernel goes on to watch a file of which a duplicate is open, under a number that is closed.
+    /// The kernel continues to watch a file with an open duplicate, under a number that is closed.
     @Test func `a closed descriptor with a duplicate does not keep the loop awake`() throws {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
@@ -29,11 +29,11 @@ struct ClosedDescriptorTests {
             usleep(50_000)
         }
         #expect(calls.value == 1)
-        // Those that adding the observer and ending the thread make.
+        // Those caused by adding the observer and ending the thread.
         #expect(turns.value < 50)
     }
 
-    @Test func `a source that is added again with another file under its number watches that`() throws {
+    @Test func `a source added again with another file under its number watches that file`() throws {
         var (first, second): ([Int32], [Int32]) = ([0, 0], [0, 0])
         try #require(pipe(&first) == 0 && pipe(&second) == 0)
         defer { for descriptor in first + [second[1]] { close(descriptor) } }
@@ -58,8 +58,8 @@ struct ClosedDescriptorTests {
         }
     }
 
-    /// What a source's handler has captured may end with it, and take others out of the loop.
-    @Test func `a source that is invalidated between two runs may end in the second`() throws {
+    /// The captures of a source's handler may be released with it, and remove other items from the loop.
+    @Test func `a source that is invalidated between two runs may be released in the second`() throws {
         final class Connection: Sendable {
             let timeout: RunLoopTimer
             init(_ loop: ObservedRunLoop) {
@@ -87,7 +87,7 @@ struct ClosedDescriptorTests {
         #expect(results.last == .finished)
     }
 
-    @Test func `of two sources for one number the other goes on`() throws {
+    @Test func `of two sources for one descriptor the other continues after one is removed`() throws {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
         defer { for descriptor in ends { close(descriptor) } }
@@ -98,7 +98,7 @@ struct ClosedDescriptorTests {
                 calls.add()
                 source.invalidate()
             }
-            // One in a mode that is never run: taking it out must not end the other's watch.
+            // One is in a mode that never runs: removing it must not end the other's watch.
             thread.loop.add(leaving, to: RunLoopMode("never"))
             thread.loop.add(staying, to: .default)
             try thread.performAndWait {}

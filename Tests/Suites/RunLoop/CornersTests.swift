@@ -4,10 +4,10 @@ import LagRunLoop
 import TestSupport
 import Testing
 
-/// What is rare, and was wrong once.
+/// Rare cases that were wrong once.
 struct CornersTests {
-    /// Whoever polls an empty mode in a callout is stuck in that callout, and must look so.
-    @Test func `a nested run that finds nothing to do is no progress`() throws {
+    /// Code that runs an empty mode in a callout is stuck in that callout, and must appear so.
+    @Test func `a nested run without any items is not progress`() throws {
         try withThread { thread in
             let loop = thread.loop
             let words = try thread.performAndWait {
@@ -19,8 +19,8 @@ struct CornersTests {
         }
     }
 
-    /// A nested run that did run is progress.
-    @Test func `a nested run that ran is progress`() throws {
+    /// A nested run with items is progress.
+    @Test func `a nested run with items is progress`() throws {
         try withThread { thread in
             let loop = thread.loop
             let words = try thread.performAndWait {
@@ -32,7 +32,7 @@ struct CornersTests {
         }
     }
 
-    @Test func `a timer moved to another loop by its handler goes on there`() throws {
+    @Test func `a timer that its handler moves to another loop continues there`() throws {
         try withThread { first in
             try withThread { second in
                 let (here, there) = (first.loop, second.loop)
@@ -42,7 +42,7 @@ struct CornersTests {
                     guard fires.count == 1 else { return }
                     here.remove(timer, from: .common)
                     there.add(timer, to: .common)
-                    // Long enough for the other loop to have looked at it while it is firing here.
+                    // Long enough for the other loop to see it while it is firing here.
                     usleep(50_000)
                 }
                 here.add(timer, to: .common)
@@ -52,7 +52,7 @@ struct CornersTests {
         }
     }
 
-    @Test func `a thread that is gone can be joined from any other`() throws {
+    @Test func `a finished thread can be joined from any other`() throws {
         let first = try KeepAliveThread(name: "first")
         first.stop()
         #expect(first.join())
@@ -63,7 +63,7 @@ struct CornersTests {
         }
     }
 
-    @Test func `a tolerance beyond the interval costs no fire points`() throws {
+    @Test func `a tolerance longer than the interval skips no fire points`() throws {
         try withThread { thread in
             let fires = Counter()
             let begin = MonotonicTime.now
@@ -72,7 +72,7 @@ struct CornersTests {
             }
             thread.loop.add(timer, to: .common)
             #expect(eventually { fires.value >= 10 })
-            // With the whole tolerance used, the first would come after a minute.
+            // If the whole tolerance were used, the first fire would come after a minute.
             #expect(MonotonicTime.now - begin < .seconds(60))
             timer.invalidate()
         }

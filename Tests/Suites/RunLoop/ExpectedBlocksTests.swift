@@ -6,11 +6,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Scopes that expect to block: as good as a rest, whatever happens inside them.
+/// Scopes that expect to block: they count as a rest, whatever happens inside them.
 struct ExpectedBlocksTests {
     private struct Failure: Error, Equatable {}
 
-    @Test func `the beacon says so in the scope and what comes after is new`() throws {
+    @Test func `the beacon is expected in the scope, and the work after it is a new stretch`() throws {
         try withThread { thread in
             let loop = thread.loop
             try thread.performAndWait {
@@ -29,7 +29,7 @@ struct ExpectedBlocksTests {
         }
     }
 
-    @Test func `errors keep their type and leave the scope`() throws {
+    @Test func `an error keeps its type and leaves the scope`() throws {
         try withThread { thread in
             let loop = thread.loop
             try thread.performAndWait {
@@ -46,7 +46,7 @@ struct ExpectedBlocksTests {
         }
     }
 
-    @Test func `the outermost scope counts`() throws {
+    @Test func `only the outermost scope counts`() throws {
         try withThread { thread in
             let loop = thread.loop
             try thread.performAndWait {
@@ -63,7 +63,7 @@ struct ExpectedBlocksTests {
         }
     }
 
-    @Test func `a run inside is watched and comes back to the scope`() throws {
+    @Test func `a run inside the scope is watched and returns to the scope`() throws {
         try withThread { thread in
             let loop = thread.loop
             let log = Log<String>()
@@ -72,7 +72,7 @@ struct ExpectedBlocksTests {
                     let woke = loop.beacon.wokeNanoseconds
                     loop.perform {
                         log.add(loop.beacon.activity.name)
-                        // Coming out of the scope, the inner run begins after a rest.
+                        // It leaves the scope, so the inner run begins after a rest.
                         log.add(loop.beacon.wokeNanoseconds > woke ? "new" : "old")
                         loop.expectingBlock { log.add(loop.beacon.activity.name) }
                         log.add(loop.beacon.activity.name)
@@ -88,7 +88,7 @@ struct ExpectedBlocksTests {
         }
     }
 
-    @Test func `a run after the scope comes back to the callout`() throws {
+    @Test func `a run after the scope returns to the callout`() throws {
         try withThread { thread in
             let loop = thread.loop
             try thread.performAndWait {
@@ -100,7 +100,7 @@ struct ExpectedBlocksTests {
         }
     }
 
-    @Test func `elsewhere the body just runs`() throws {
+    @Test func `on another thread or outside a run the body just runs`() throws {
         try withThread { thread in
             let loop = thread.loop
             try thread.performAndWait {}
@@ -125,9 +125,9 @@ struct ExpectedBlocksTests {
         }
     }
 
-    // Of what can only be pinged: ExpectedBlockScope.
+    // Scopes of loops that can only be pinged: ExpectedBlockScope.
 
-    @Test func `a scope on a serial queue is the queue's`() {
+    @Test func `a scope on a serial queue belongs to the queue`() {
         let queue = DispatchQueue(label: "expecting")
         let (watched, other) = (PingedQueue(queue), PingedQueue(DispatchQueue(label: "other")))
         func inScopes() -> [LoopActivity] {
@@ -137,12 +137,12 @@ struct ExpectedBlocksTests {
             return [watched.beacon.activity, other.beacon.activity]
         }
         #expect(queue.sync { inScopes() } == [.expected, .notRunning])
-        // It owes answers again: `notRunning` would be a loop that has left.
+        // It must answer pings again: `notRunning` would be a loop that has stopped.
         #expect(watched.beacon.activity == .waiting)
         #expect(inScopes() == [.waiting, .notRunning])
     }
 
-    @Test func `of several scopes the last one ends it`() {
+    @Test func `of several scopes the last one to end restores the activity`() {
         let beacon = ActivityBeacon()
         let scope = ExpectedBlockScope(beacon) { true }
         scope.begin()
@@ -157,7 +157,7 @@ struct ExpectedBlocksTests {
         #expect(beacon.activity == .finished)
     }
 
-    @Test func `what is gone is asked no more`() {
+    @Test func `a released scope is no longer queried`() {
         let asked = Atomic<Int>(0)
         weak var gone: ExpectedBlockScope?
         do {

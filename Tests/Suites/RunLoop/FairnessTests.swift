@@ -4,9 +4,9 @@ import LagRunLoop
 import TestSupport
 import Testing
 
-/// Equals take turns, also where a run serves one source and returns, as in the seeds' `while loop.run(mode:before:)`.
+/// Items of equal order take turns, even if each run serves one source and returns, as in `while loop.run(mode:before:)`.
 struct FairnessTests {
-    @Test func `equal sources take turns`() throws {
+    @Test func `sources of equal order take turns`() throws {
         let counts = try onFreshThread {
             let loop = ObservedRunLoop.current
             let counts = (0..<3).map { _ in Counter() }
@@ -42,7 +42,7 @@ struct FairnessTests {
         #expect(log.all == [1, 1, 2, 1, 1, 2])
     }
 
-    @Test func `a busy port leaves its neighbour half`() throws {
+    @Test func `a busy port leaves half of the runs to another port`() throws {
         let counts = try onFreshThread {
             let loop = ObservedRunLoop.current
             let counts = (0..<2).map { _ in Counter() }
@@ -61,8 +61,8 @@ struct FairnessTests {
         #expect(counts == [150, 150])
     }
 
-    /// In one long run a turn serves all; the backlog of one does not hold up what came to its neighbour.
-    @Test func `messages of equal ports are handled by turns within a turn`() throws {
+    /// In one long run, each turn serves all; the backlog of one port does not delay the others' messages.
+    @Test func `messages of ports of equal order are handled alternately within a turn`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -80,7 +80,7 @@ struct FairnessTests {
     }
 
     @Test(arguments: [true, false])
-    func `two ready descriptors share the runs`(_ oneAtATime: Bool) throws {
+    func `two ready descriptors share the runs equally`(_ oneAtATime: Bool) throws {
         var pipes: [[Int32]] = [[0, 0], [0, 0]]
         for index in pipes.indices {
             try #require(pipe(&pipes[index]) == 0)

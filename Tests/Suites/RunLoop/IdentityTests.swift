@@ -4,9 +4,9 @@ import LagRunLoop
 import TestSupport
 import Testing
 
-/// Row S1: one loop a thread, made by its first use, ended with it.
+/// One loop per thread, created by its first use and ended with the thread.
 struct IdentityTests {
-    @Test func `a thread has one loop and no other thread has it`() throws {
+    @Test func `a thread has one loop, and different threads have different loops`() throws {
         let first = try onFreshThread { (ObservedRunLoop.current, ObservedRunLoop.current) }
         #expect(first.0 === first.1)
         let (mine, theirs) = try onFreshThread {
@@ -17,7 +17,7 @@ struct IdentityTests {
         #expect(mine.thread.tid != theirs.thread.tid)
     }
 
-    @Test func `only its own thread is current`() throws {
+    @Test func `a loop is current only on its own thread`() throws {
         try withThread { thread in
             #expect(!thread.loop.isCurrent)
             let (isCurrent, loop) = try thread.performAndWait {
@@ -36,7 +36,7 @@ struct IdentityTests {
         #expect(try onFreshThread { !ObservedRunLoop.main.isCurrent })
     }
 
-    @Test func `the name is the threads`() throws {
+    @Test func `the loop has the name of its thread`() throws {
         #expect(try onFreshThread { ObservedRunLoop.current.name } == "test")
         let thread = try KeepAliveThread(name: "a name longer than fifteen bytes")
         #expect(thread.loop.name == "a name longer than fifteen bytes")
@@ -57,14 +57,14 @@ struct IdentityTests {
         }
         #expect(eventually { loop.isFinished })
         #expect(loop.beacon.activity == .finished)
-        #expect(ended.value == 1, "what the items captured is released")
+        #expect(ended.value == 1, "the captures of the items are released")
         #expect(cancelled.value == 1)
         #expect(!loop.perform {}, "nothing can be submitted any more")
         #expect(!loop.add(RunLoopPort(), to: .default))
         #expect(throws: RunLoopError.loopFinished(name: "test")) { try loop.performAndWait {} }
     }
 
-    @Test func `the loop object is released with its thread`() throws {
+    @Test func `the loop object is released when its thread ends`() throws {
         weak let loop = try onFreshThread { ObservedRunLoop.current }
         #expect(eventually { loop == nil })
     }
@@ -74,7 +74,7 @@ struct IdentityTests {
         #expect(try onFreshThread { ObservedRunLoop.current.currentMode } == nil)
     }
 
-    @Test func `running another threads loop ends with a message`() async {
+    @Test func `running the loop of another thread ends the process with a message`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let thread = try KeepAliveThread(name: "somebody")
             thread.loop.run()

@@ -4,9 +4,9 @@ import LagRunLoop
 import TestSupport
 import Testing
 
-/// Rows S11 and S12: permanent threads, and their end.
+/// Keep-alive threads, and their end.
 struct KeepAliveThreadTests {
-    @Test func `it runs submitted work at any time on its one thread`() throws {
+    @Test func `a keep-alive thread runs submitted work at any time on its one thread`() throws {
         try withThread { thread in
             let tids = Log<Int32>()
             for _ in 0..<3 {
@@ -17,7 +17,7 @@ struct KeepAliveThreadTests {
         }
     }
 
-    @Test func `it has its name its stack and its priority`() throws {
+    @Test func `a keep-alive thread has the given name, stack size and priority`() throws {
         let thread = try KeepAliveThread(name: "named thread, long", priority: .background, stackBytes: 128 * 1024)
         defer { thread.stop() }
         let kernelName = try String(
@@ -28,11 +28,11 @@ struct KeepAliveThreadTests {
         #expect(thread.name == "named thread, long")
         #expect(thread.niceValue == 15)
         let size = thread.loop.thread.stackHigh - thread.loop.thread.stackLow
-        // The C library may hand out a cached stack of up to four times the size.
+        // The C library may reuse a cached stack of up to four times the size.
         #expect(size >= 128 * 1024 && size <= 640 * 1024)
     }
 
-    @Test func `values out of range are refused by name`() {
+    @Test func `values out of range are refused with the name of the value`() {
         #expect(throws: RunLoopError.invalidArgument("stackBytes of thread 't' is 10; at least 65536 is needed")) {
             try KeepAliveThread(name: "t", stackBytes: 10)
         }
@@ -41,7 +41,7 @@ struct KeepAliveThreadTests {
         }
     }
 
-    @Test func `idle it uses no processor time`() throws {
+    @Test func `an idle thread uses no processor time`() throws {
         try withThread { thread in
             try thread.performAndWait {}
             #expect(eventually { thread.loop.isWaiting })
@@ -49,13 +49,13 @@ struct KeepAliveThreadTests {
                 let text = try String(contentsOfFile: "/proc/self/task/\(thread.loop.thread.tid)/stat", encoding: .utf8)
                 return text.split(separator: ")").last?.split(separator: " ").first
             }
-            // The kernel's own account of the thread: time on a processor, and how often it was put there.
+            // The kernel's count for the thread: time on a processor, and how often it was scheduled.
             func account() throws -> [UInt64] {
                 let path = "/proc/self/task/\(thread.loop.thread.tid)/schedstat"
                 return try String(contentsOfFile: path, encoding: .utf8).split(whereSeparator: \.isWhitespace)
                     .compactMap { UInt64($0) }
             }
-            // Said before it sleeps.
+            // Published before it sleeps.
             #expect(try eventually { try state() == "S" })
             let before = try account()
             usleep(300_000)
@@ -65,7 +65,7 @@ struct KeepAliveThreadTests {
         }
     }
 
-    @Test func `it ends from outside and releases everything`() throws {
+    @Test func `stopping a thread from outside ends it and releases everything`() throws {
         let ended = Counter()
         weak let loop: ObservedRunLoop?
         weak let object: KeepAliveThread?
@@ -78,7 +78,7 @@ struct KeepAliveThreadTests {
             thread.stop()
             thread.stop()
             #expect(thread.join())
-            #expect(thread.join(), "joining twice is fine")
+            #expect(thread.join(), "joining twice is allowed")
             #expect(thread.isFinished)
             #expect(!thread.perform {})
         }
@@ -87,7 +87,7 @@ struct KeepAliveThreadTests {
         #expect(object == nil)
     }
 
-    @Test func `it ends from inside`() throws {
+    @Test func `a thread can be stopped from inside`() throws {
         let thread = try KeepAliveThread(name: "inside")
         thread.perform { thread.stop() }
         #expect(thread.join())
@@ -97,7 +97,7 @@ struct KeepAliveThreadTests {
         #expect(other.join())
     }
 
-    @Test func `it ends after the callout in progress and drops the rest`() throws {
+    @Test func `a stopped thread ends after the current callout and drops the remaining work`() throws {
         let ended = Counter()
         let ran = Counter()
         let refused = Counter()
@@ -129,7 +129,7 @@ struct KeepAliveThreadTests {
         waiter.join()
     }
 
-    @Test func `what a finished piece of work captured is released before the next`() throws {
+    @Test func `the captures of finished work are released before the next work runs`() throws {
         try withThread { thread in
             let ended = Counter()
             let seen = Log<Int>()
@@ -146,7 +146,7 @@ struct KeepAliveThreadTests {
         }
     }
 
-    @Test func `it ends out of nested runs`() throws {
+    @Test func `a stopped thread ends its nested runs`() throws {
         let thread = try KeepAliveThread(name: "nested")
         let depth = Counter()
         let ended = Counter()
@@ -166,7 +166,7 @@ struct KeepAliveThreadTests {
         #expect(ended.value == 2)
     }
 
-    @Test func `the loop's own stop does not end the thread`() throws {
+    @Test func `stopping the loop does not end the thread`() throws {
         try withThread { thread in
             thread.loop.stop()
             thread.perform { ObservedRunLoop.current.stop() }
@@ -175,7 +175,7 @@ struct KeepAliveThreadTests {
         }
     }
 
-    @Test func `it ends with its last reference`() throws {
+    @Test func `a thread ends when its last reference is released`() throws {
         let loop = try {
             let thread = try KeepAliveThread(name: "dropped")
             try thread.performAndWait {}
@@ -184,20 +184,20 @@ struct KeepAliveThreadTests {
         #expect(eventually { loop.isFinished })
     }
 
-    @Test func `it cannot join itself`() throws {
+    @Test func `a thread cannot join itself`() throws {
         try withThread { thread in
             let joined = try thread.performAndWait { thread.join() }
             #expect(!joined)
         }
     }
 
-    @Test func `hundred thousand threads leave nothing behind`() throws {
+    @Test func `hundred thousand threads leave no resources behind`() throws {
         let output = try Probe.run("threads")
         #expect(output.status == 0, "\(output.text)")
     }
 }
 
-/// What needs a main thread or a process of its own.
+/// Tests that need a main thread or a separate process.
 struct ProbeTests {
     @Test func `the main loop serves the main queue and the main actor on the main thread`() throws {
         let output = try Probe.run("main-loop")
@@ -205,13 +205,13 @@ struct ProbeTests {
         #expect(output.text.contains("ok main actor work runs on the main thread"))
     }
 
-    @Test func `a loop uses no descriptor until it watches one and closes its own`() throws {
+    @Test func `a loop opens descriptors only to watch others, and closes them`() throws {
         let output = try Probe.run("descriptors")
         #expect(output.status == 0, "\(output.text)")
     }
 }
 
-/// The program beside the test program that needs a process of its own.
+/// The program next to the test program, for tests that need a separate process.
 enum Probe {
     static func run(_ arguments: String...) throws -> (status: Int32, text: String) {
         let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()

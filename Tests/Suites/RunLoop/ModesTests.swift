@@ -2,11 +2,11 @@ internal import LagActivity
 import LagRunLoop
 import Testing
 
-/// Row S2: one mode at a time; `common` is a set.
+/// One mode at a time; `common` is a set of modes.
 struct ModesTests {
     private static let custom = RunLoopMode("custom")
 
-    @Test func `a name is always the same mode`() {
+    @Test func `equal names give equal modes`() {
         #expect(RunLoopMode("custom") == RunLoopMode("custom"))
         #expect(RunLoopMode("custom") != RunLoopMode("another"))
         #expect(RunLoopMode("default") == .default)
@@ -14,7 +14,7 @@ struct ModesTests {
         #expect(RunLoopMode.default.number != 0)
     }
 
-    @Test func `a default timer does not fire in a custom mode but a common one does`() throws {
+    @Test func `in a custom mode a timer of the default mode does not fire, but a common one does`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -34,7 +34,7 @@ struct ModesTests {
         #expect(log.all == ["common", "default"])
     }
 
-    @Test func `common items are in a mode that becomes a member later`() throws {
+    @Test func `common items are added to a mode that becomes common later`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -55,7 +55,7 @@ struct ModesTests {
         #expect(log.all == ["scheduled in default", "scheduled in late", "observer", "source", "port"])
     }
 
-    @Test func `removing from common removes from every member`() throws {
+    @Test func `removing an item from common removes it from every common mode`() throws {
         let fired = Counter()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -71,7 +71,7 @@ struct ModesTests {
         #expect(fired.value == 1)
     }
 
-    @Test func `no loop runs in the common set itself`() throws {
+    @Test func `a loop cannot run in the common set itself`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             loop.add(RunLoopPort(), to: .common)
@@ -79,7 +79,7 @@ struct ModesTests {
         }
     }
 
-    @Test func `the mode is shown while it runs and restored after a nested run`() throws {
+    @Test func `the current mode is published during a run and restored after a nested run`() throws {
         let modes = Log<RunLoopMode?>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -96,7 +96,7 @@ struct ModesTests {
         #expect(modes.all == [.default, ModesTests.custom, .default, nil])
     }
 
-    @Test func `an item is in one loop at a time`() throws {
+    @Test func `an item can be in only one loop at a time`() throws {
         let timer = RunLoopTimer(after: .seconds(1_000)) { _ in }
         try withThread { first in
             try withThread { second in

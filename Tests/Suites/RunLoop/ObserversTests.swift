@@ -3,7 +3,7 @@ import LagRunLoop
 import TestSupport
 import Testing
 
-/// Row S4: observers.
+/// Observers.
 struct ObserversTests {
     /// One run of one turn in the default mode, without a sleep.
     private func oneTurn(_ loop: ObservedRunLoop) {
@@ -13,7 +13,7 @@ struct ObserversTests {
         port.invalidate()
     }
 
-    @Test func `the mask chooses the activities`() throws {
+    @Test func `an observer is called only for the activities in its mask`() throws {
         let log = Log<LoopActivity>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -23,7 +23,7 @@ struct ObserversTests {
         #expect(log.all == [.entry, .exit])
     }
 
-    @Test func `lower order is called earlier and equal ones as added`() throws {
+    @Test func `observers of lower order are called first, and equal ones in the order of adding`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -35,7 +35,7 @@ struct ObserversTests {
         #expect(log.all == ["a", "b1", "b2", "c"])
     }
 
-    @Test func `a non repeating observer is called once`() throws {
+    @Test func `a non-repeating observer is called once`() throws {
         let calls = Counter()
         let valid = Log<Bool>()
         try onFreshThread {
@@ -49,10 +49,10 @@ struct ObserversTests {
             oneTurn(loop)
         }
         #expect(calls.value == 1)
-        #expect(valid.all == [false], "it is invalid from its call on")
+        #expect(valid.all == [false], "it is invalid as soon as it is called")
     }
 
-    @Test func `an observer removed inside a callback is not called any more`() throws {
+    @Test func `an observer that is removed inside a callback is no longer called`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -70,7 +70,7 @@ struct ObserversTests {
         #expect(log.all == ["remover"])
     }
 
-    @Test func `an observer added inside a callback is called from the next activity on`() throws {
+    @Test func `an observer that is added inside a callback is called from the next activity on`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -85,7 +85,7 @@ struct ObserversTests {
         #expect(log.all == ["adder", "added: before_sources", "added: exit"])
     }
 
-    @Test func `observers belong to modes`() throws {
+    @Test func `an observer is called only in its modes`() throws {
         let calls = Counter()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -95,7 +95,7 @@ struct ObserversTests {
         #expect(calls.value == 0)
     }
 
-    @Test func `an observer is not called from within itself`() throws {
+    @Test func `an observer is not called again from within itself`() throws {
         let deepest = Log<Int>()
         try onFreshThread {
             let loop = ObservedRunLoop.current

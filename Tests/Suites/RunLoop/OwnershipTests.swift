@@ -6,7 +6,7 @@ import Testing
 
 @testable import LagRunLoop
 
-/// Which loop an item belongs to is decided once, also while its loop ends.
+/// Each item belongs to exactly one loop, even while its loop ends.
 struct OwnershipTests {
     @Test func `a source that its cancel callback adds to another loop stays there`() throws {
         try withThread { there in
@@ -19,7 +19,7 @@ struct OwnershipTests {
             )
             box.value = source
             let here = try KeepAliveThread(name: "ending")
-            // In several modes, so that there are several callbacks.
+            // In several modes, so that several callbacks are called.
             here.loop.add(source, to: .default)
             here.loop.add(source, to: .tracking)
             here.stop()
@@ -32,8 +32,8 @@ struct OwnershipTests {
         }
     }
 
-    /// A port moves to another loop while its own ends, with a message sent at the same time.
-    @Test func `no port is lost that moves while its loop ends`() throws {
+    /// A port moves to another loop while its own loop ends, with a message sent at the same time.
+    @Test func `a port that moves while its loop ends is not lost`() throws {
         let (batches, batch) = (100, 100)
         try withThread { there in
             let handled = Counter()
@@ -51,7 +51,7 @@ struct OwnershipTests {
                         here.add(port, to: .tracking)
                         ready.signal()
                         while !start.isSet { sched_yield() }
-                        // The thread, and with it the loop, ends now.
+                        // The thread ends now, and its loop with it.
                     }
                     ready.wait()
                     start.set()
@@ -91,5 +91,5 @@ private final class Flag: Sendable {
     func set() { value.store(true, ordering: .releasing) }
 }
 
-/// A moment, and nothing in it.
+/// Takes a moment.
 @inline(never) private func spin() {}

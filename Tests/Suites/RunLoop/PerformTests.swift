@@ -6,11 +6,11 @@ import Testing
 
 @testable import LagRunLoop
 
-/// Row S8: work given to a loop, in all forms.
+/// Work submitted to a loop, in all forms.
 struct PerformTests {
     private struct Refused: Error, Equatable {}
 
-    @Test func `submitted work runs on the loop's thread in order`() throws {
+    @Test func `submitted work runs on the thread of the loop, in order`() throws {
         let log = Log<Int>()
         try withThread { thread in
             for number in 0..<1_000 {
@@ -31,17 +31,17 @@ struct PerformTests {
         }
     }
 
-    @Test func `waiting on the own thread runs at once`() throws {
+    @Test func `waiting on the own thread of the loop runs the work at once`() throws {
         try withThread { thread in
             let value = try thread.performAndWait {
-                // In a mode the loop never runs in: on the own thread it does not matter.
+                // In a mode in which the loop never runs: on its own thread it does not matter.
                 try thread.loop.performAndWait(modes: [RunLoopMode("never")]) { 3 } + thread.loop.performNow { 4 }
             }
             #expect(value == 7)
         }
     }
 
-    @Test func `waiting for a loop that ends is an error and no hang`() throws {
+    @Test func `waiting for a loop that ends throws an error and does not hang`() throws {
         let thread = try KeepAliveThread(name: "ending")
         let waiter = try KeepAliveThread(name: "waiter")
         let outcome = Box<RunLoopError>()
@@ -60,7 +60,7 @@ struct PerformTests {
         waiter.join()
     }
 
-    @Test func `work for other modes waits`() throws {
+    @Test func `work for other modes waits until they run`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -74,7 +74,7 @@ struct PerformTests {
         #expect(log.all == ["default", "both", "-", "tracking"])
     }
 
-    @Test func `work for no mode is refused`() throws {
+    @Test func `work without a mode is refused`() throws {
         try withThread { thread in
             #expect(!thread.loop.perform(modes: []) {})
             #expect(!thread.loop.perform(after: .zero, modes: []) {})
@@ -84,7 +84,7 @@ struct PerformTests {
         }
     }
 
-    @Test func `work submitted from inside runs on a later iteration`() throws {
+    @Test func `work submitted from inside other work runs on a later iteration`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -97,14 +97,14 @@ struct PerformTests {
         #expect(log.all == ["outer", "inner"])
     }
 
-    /// Both are there when the turn begins; the run that the first begins must find the second.
-    @Test func `a nested run sees what was submitted behind its own work`() throws {
+    /// Both are queued when the turn begins; the run inside the first must find the second.
+    @Test func `a nested run executes work that was submitted after its own work`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
             loop.add(RunLoopPort(), to: .default)
             loop.perform {
-                // Against a hang alone: it is stopped at once.
+                // The limit only protects against a hang: it is stopped at once.
                 log.add("\(loop.run(in: .default, for: .seconds(20), returnAfterSourceHandled: false))")
             }
             loop.perform { loop.stop() }
@@ -114,7 +114,7 @@ struct PerformTests {
         #expect(log.all == ["behind", "stopped"])
     }
 
-    /// What is for another mode is put aside, and comes back in its place.
+    /// Work for another mode is set aside and returns to its place.
     @Test func `work keeps its order across modes and nested runs`() throws {
         let log = Log<Int>()
         try onFreshThread {
@@ -137,8 +137,8 @@ struct PerformTests {
         #expect(Array(rest.dropFirst(nested.count)) == (151..<300).filter { $0 % 3 == 0 })
     }
 
-    /// Where a lock is handed over through the kernel each time two threads meet, nearly every submission is a switch of threads.
-    @Test func `threads that submit at the same time rarely wait for each other`() throws {
+    /// If the kernel handed over a lock each time two threads meet, nearly every submission would be a thread switch.
+    @Test func `threads that submit work at the same time rarely wait for each other`() throws {
         let (threads, each) = (8, 20_000)
         let switches = Counter()
         try withThread { thread in
@@ -151,7 +151,7 @@ struct PerformTests {
             }
             #expect(eventually(seconds: 120) { done.value == threads * each })
         }
-        // Some hundred; a quarter of all under ThreadSanitizer beside the whole suite. With such a lock, 60 to 95 in a hundred.
+        // A few hundred; a quarter of all under ThreadSanitizer while the whole suite runs. With such a lock, 60 to 95 percent.
         #expect(switches.value < threads * each * 2 / 5)
     }
 
@@ -166,7 +166,7 @@ struct PerformTests {
         #expect(log.all == ["next turn", "sooner", "later"])
     }
 
-    @Test func `delayed work needs a run in its modes`() throws {
+    @Test func `delayed work runs only in its modes`() throws {
         let calls = Counter()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -215,7 +215,7 @@ struct PerformTests {
         }
     }
 
-    @Test func `background work runs on a thread of its own`() throws {
+    @Test func `each piece of background work runs on a new thread`() throws {
         let tids = Log<Int32>()
         for _ in 0..<2 { try ObservedRunLoop.performInBackground { tids.add(ThreadIdentity.current.tid) } }
         #expect(eventually { tids.count == 2 })
@@ -226,7 +226,7 @@ struct PerformTests {
 /// How often the calling thread has gone to sleep.
 private func voluntarySwitches() -> Int {
     var usage = rusage()
-    // RUSAGE_THREAD, which the overlay of glibc lacks.
+    // RUSAGE_THREAD, which is missing in the Glibc module.
     getrusage(__rusage_who_t(1), &usage)
     return usage.ru_nvcsw
 }

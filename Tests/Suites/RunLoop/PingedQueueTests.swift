@@ -5,7 +5,7 @@ import LagRunLoop
 import TestSupport
 import Testing
 
-/// Row S16's other half: what cannot be observed can still be pinged.
+/// Loops that cannot be observed can still be pinged.
 struct PingedQueueTests {
     private func answers(_ loop: PingedQueue) -> Bool {
         let asked = MonotonicTime.now.nanoseconds
@@ -19,7 +19,7 @@ struct PingedQueueTests {
         #expect(!loop.pingsWithoutLocking)
     }
 
-    @Test func `a concurrent queue answers the pings of many threads`() {
+    @Test func `a concurrent queue answers the pings of several threads`() {
         let loop = PingedQueue(DispatchQueue.global())
         DispatchQueue.concurrentPerform(iterations: 4) { _ in
             for _ in 0..<500 { loop.ping() }
@@ -27,13 +27,13 @@ struct PingedQueueTests {
         #expect(answers(loop))
     }
 
-    @Test func `a busy queue answers once when it gets there`() {
+    @Test func `a busy queue answers several pings once, when it handles them`() {
         let queue = DispatchQueue(label: "pinged")
         let loop = PingedQueue(queue)
         let goOn = occupy(queue)
         let asked = MonotonicTime.now.nanoseconds
         loop.ping()
-        // Between the one answer there is and those that would be too many.
+        // Between the one answer and any superfluous ones.
         let answers = Log<UInt64>()
         queue.async { answers.add(loop.beacon.pongNanoseconds) }
         for _ in 0..<100 { loop.ping() }
@@ -46,8 +46,8 @@ struct PingedQueueTests {
         #expect(answers.all.allSatisfy { $0 >= freed && $0 > asked })
     }
 
-    /// A block that the queue runs does not wait, and neither counts our ping.
-    @Test(arguments: [0, 1, 3, 600]) func `what waits in a queue is counted up to a bound`(jobs: Int) {
+    /// A block that the queue is running does not count as waiting, and neither does LagMonitor's ping.
+    @Test(arguments: [0, 1, 3, 600]) func `the blocks waiting in a queue are counted up to a limit`(jobs: Int) {
         let queue = DispatchQueue(label: "counted")
         let loop = PingedQueue(queue)
         #expect(loop.countWaiting() == 0)
@@ -61,7 +61,7 @@ struct PingedQueueTests {
         #expect(loop.countWaiting() == 0)
     }
 
-    @Test func `what waits in a queue with a timer of ours is not known`() {
+    @Test func `the number of waiting blocks is unknown while LagMonitor has a timer on the queue`() {
         let loop = PingedQueue(DispatchQueue(label: "ticking"))
         #expect(loop.countWaiting() == 0)
         let ticker = loop.startTicking(every: .seconds(60)) {}
@@ -69,7 +69,7 @@ struct PingedQueueTests {
         ticker?.cancel()
     }
 
-    @Test func `it publishes its name and no thread and no activity`() {
+    @Test func `a queue publishes its name, but no thread and no activity`() {
         #expect(PingedQueue(DispatchQueue(label: "label")).name == "label")
         #expect(PingedQueue(DispatchQueue(label: "label"), named: "given").name == "given")
         #expect(PingedQueue(DispatchQueue(label: "")).name == "queue")
@@ -81,7 +81,7 @@ struct PingedQueueTests {
         #expect(loop.modeName(1) == nil)
     }
 
-    @Test func `it ticks on its queue until it is cancelled`() {
+    @Test func `a ticker runs on its queue until it is cancelled`() {
         let queue = DispatchQueue(label: "ticking")
         let key = DispatchSpecificKey<Bool>()
         queue.setSpecific(key: key, value: true)
@@ -89,7 +89,7 @@ struct PingedQueueTests {
         let places = Log<Bool>()
         let ticker = loop.startTicking(every: .milliseconds(2)) { places.add(DispatchQueue.getSpecific(key: key) == true) }
         #expect(eventually { places.count >= 5 })
-        // On the queue itself: none begins after it.
+        // On the queue itself: no tick begins after it.
         let count = queue.sync {
             ticker?.cancel()
             ticker?.cancel()
@@ -107,13 +107,13 @@ struct PingedQueueTests {
         let ticker = loop.startTicking(every: .milliseconds(20)) { ticks.add() }
         queue.sync { _ = usleep(400_000) }
         let before = ticks.value
-        // The one for all missed ones, and at most those of the time since.
+        // One tick for all missed ones, and at most those of the time since.
         #expect(eventually { ticks.value > before })
         #expect(ticks.value < 15)
         ticker?.cancel()
     }
 
-    @Test func `nothing is kept alive`() {
+    @Test func `a pinged queue keeps no objects alive`() {
         let ended = Counter()
         weak var loop: PingedQueue?
         let queue = DispatchQueue(label: "kept")
@@ -126,7 +126,7 @@ struct PingedQueueTests {
             pinged.ping()
             ticker = pinged.startTicking(every: .milliseconds(1)) { [tracked = Tracked(ended)] in tracked.touch() }
         }
-        #expect(loop == nil, "neither the queue nor the ticks hold it")
+        #expect(loop == nil, "neither the queue nor the ticks retain it")
         goOn.signal()
         queue.sync {}
         #expect(ticker != nil)

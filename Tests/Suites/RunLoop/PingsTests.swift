@@ -7,7 +7,7 @@ import Testing
 
 @testable import LagRunLoop
 
-/// Pings: answered wherever the loop runs, felt nowhere.
+/// Pings: answered wherever the loop runs, without side effects.
 struct PingsTests {
     private func answers(_ loop: ObservedRunLoop) -> Bool {
         let asked = MonotonicTime.now.nanoseconds
@@ -15,7 +15,7 @@ struct PingsTests {
         return eventually { loop.beacon.pongNanoseconds >= asked }
     }
 
-    @Test func `a sleeping loop answers and makes one turn for it`() throws {
+    @Test func `a sleeping loop answers a ping with a single turn`() throws {
         try withThread { thread in
             let loop = thread.loop
             let log = Log<String>()
@@ -31,7 +31,7 @@ struct PingsTests {
         }
     }
 
-    @Test func `a loop that is not pinged reports no answer`() throws {
+    @Test func `a loop that is not pinged publishes no answer`() throws {
         try withThread { thread in
             let loop = thread.loop
             try thread.performAndWait { _ = loop.run(in: .default, for: .milliseconds(5), returnAfterSourceHandled: false) }
@@ -40,7 +40,7 @@ struct PingsTests {
         }
     }
 
-    @Test func `a mode that is not common answers too`() throws {
+    @Test func `a ping is answered in a mode that is not common too`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             let mode = RunLoopMode("pings.private")
@@ -56,7 +56,7 @@ struct PingsTests {
         }
     }
 
-    @Test func `a callback in progress does not answer and a nested run in it does`() throws {
+    @Test func `a callback does not answer a ping, but a nested run in it does`() throws {
         try withThread { thread in
             let loop = thread.loop
             let (before, blocked, nested) = try thread.performAndWait {
@@ -72,7 +72,7 @@ struct PingsTests {
         }
     }
 
-    @Test func `a ping is no handled source`() throws {
+    @Test func `a ping does not count as a handled source`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             loop.add(RunLoopPort(), to: .default)
@@ -89,7 +89,7 @@ struct PingsTests {
         }
     }
 
-    @Test func `an empty mode stays empty and the next run answers`() throws {
+    @Test func `a ping does not fill an empty mode, and the next run answers it`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             loop.ping()
@@ -102,7 +102,7 @@ struct PingsTests {
         }
     }
 
-    @Test func `a loop that has ended does not answer and nothing happens`() throws {
+    @Test func `pinging a loop that has ended has no effect`() throws {
         let thread = try KeepAliveThread(name: "ended")
         let loop = thread.loop
         thread.stop()
@@ -113,7 +113,7 @@ struct PingsTests {
         #expect(loop.beacon.activity == .finished)
     }
 
-    @Test func `pings from several threads may meet the loop's end`() throws {
+    @Test func `pings from several threads during the end of the loop are safe`() throws {
         for _ in 0..<50 {
             let thread = try KeepAliveThread(name: "ending")
             let loop = thread.loop
@@ -133,7 +133,7 @@ struct PingsTests {
     }
 
     /// Taking one of these locks again on the same thread would hang or trap.
-    @Test func `a ping takes none of the loop's locks`() throws {
+    @Test func `a ping takes none of the locks of the loop`() throws {
         try withThread { thread in
             let loop = thread.loop
             #expect(loop.pingsWithoutLocking)

@@ -4,9 +4,9 @@ import LagRunLoop
 import TestSupport
 import Testing
 
-/// What a port does not take, and what it keeps.
+/// Which messages a port refuses, and which it keeps.
 struct PortLimitsTests {
-    @Test func `a port whose loop has ended refuses messages until another loop takes it`() throws {
+    @Test func `a port of an ended loop refuses messages until it is added to another loop`() throws {
         let handled = Log<Int>()
         let port = RunLoopPort { _, message in handled.add(message.id) }
         let ending = try KeepAliveThread(name: "ending")
@@ -25,7 +25,7 @@ struct PortLimitsTests {
         }
     }
 
-    @Test func `a port takes as many messages as it has room for`() throws {
+    @Test func `a port accepts messages up to its capacity`() throws {
         let handled = Log<Int>()
         let port = RunLoopPort(capacity: 10) { _, message in handled.add(message.id) }
         #expect(port.capacity == 10)

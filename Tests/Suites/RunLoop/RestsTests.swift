@@ -5,9 +5,9 @@ import LagRunLoop
 import TestSupport
 import Testing
 
-/// What counts as a rest of the loop: a wait that found everything quiet, and nothing else.
+/// What counts as a rest of the loop: only a wait that found no work.
 struct RestsTests {
-    @Test func `a nested run begins the outer callout anew and is no rest`() throws {
+    @Test func `a nested run restarts the outer callout and is not a rest`() throws {
         try withThread { thread in
             let beacon = thread.loop.beacon
             try thread.performAndWait {
@@ -34,7 +34,7 @@ struct RestsTests {
         }
     }
 
-    @Test func `the end of a sleep and an outermost entry are ones`() throws {
+    @Test func `the end of a sleep and an outermost entry are rests`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             let seen = Log<UInt64>()
@@ -52,9 +52,9 @@ struct RestsTests {
         }
     }
 
-    /// `while … { loop.run(mode:before:) }`, as the seeds keep a thread alive. How soon the next run follows is the machine's, so only most
-    /// of them have to.
-    @Test func `running for one source at a time is no rest`() throws {
+    /// `while … { loop.run(mode:before:) }`, as used to keep a thread alive. How soon the next run follows depends on the
+    /// machine, so only most of them must follow in time.
+    @Test func `running for one source at a time is not a rest`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             let seen = Log<UInt64>()
@@ -67,8 +67,8 @@ struct RestsTests {
         }
     }
 
-    /// Every turn has work of the one before, so the loop never asks.
-    @Test func `turns without a sleep are no rests`() throws {
+    /// Every turn has work from the previous one, so the loop never polls.
+    @Test func `turns without a sleep are not rests`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             let seen = Log<UInt64>()
@@ -85,7 +85,7 @@ struct RestsTests {
     }
 
     /// The loop publishes that it is about to wait, finds a wake, and does not wait.
-    @Test func `a wait that finds a wake is no rest`() throws {
+    @Test func `a wait that finds a wake is not a rest`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             let woke = Log<UInt64>()
@@ -102,8 +102,8 @@ struct RestsTests {
         }
     }
 
-    /// A descriptor that is always ready: the kernel answers every wait at once.
-    @Test func `a descriptor that is never quiet leaves no rest`() throws {
+    /// A descriptor that is always ready: the kernel returns from every wait at once.
+    @Test func `a descriptor that is always ready leaves no rest`() throws {
         var pipes: [Int32] = [0, 0]
         try #require(pipe(&pipes) == 0)
         let (reading, writing) = (pipes[0], pipes[1])
@@ -128,7 +128,7 @@ struct RestsTests {
         }
     }
 
-    /// As a modal loop does it: a run for every event.
+    /// Like a modal loop: one run per event.
     @Test func `nested runs of one event each leave no rest either`() throws {
         var pipes: [Int32] = [0, 0]
         try #require(pipe(&pipes) == 0)
@@ -154,8 +154,8 @@ struct RestsTests {
         }
     }
 
-    /// The same descriptor, quiet between the bytes: each wait is a rest, and none is lost by looking first.
-    @Test func `a descriptor that is quiet between events leaves one each`() throws {
+    /// The same descriptor, quiet between the bytes: each wait is a rest, and none is missed by polling first.
+    @Test func `a descriptor that is quiet between events leaves one rest per event`() throws {
         var pipes: [Int32] = [0, 0]
         try #require(pipe(&pipes) == 0)
         let (reading, writing) = (pipes[0], pipes[1])
@@ -184,8 +184,8 @@ struct RestsTests {
         }
     }
 
-    /// What a loop does after a one-shot timer, in the same turn, has begun after it.
-    @Test func `a one shot timer ends its stretch of work`() throws {
+    /// Work in the same turn after a one-shot timer began after it.
+    @Test func `a one-shot timer ends its stretch of work`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             let begins = Log<UInt64>()
@@ -200,7 +200,7 @@ struct RestsTests {
         }
     }
 
-    @Test func `a long stretch of work is recorded by the loop itself`() throws {
+    @Test func `the loop itself records a long stretch of work`() throws {
         try withThread { thread in
             let beacon = thread.loop.beacon.raw
             clb_beacon_limit(beacon, 3_000_000)
@@ -214,13 +214,13 @@ struct RestsTests {
                     if end - begin >= 3_000_000 { work.add(begin) }
                 }
             }
-            // The last one is noted with what follows it.
+            // The last one is recorded together with what follows it.
             try thread.performAndWait {}
             let count = clb_beacon_stretch_count(beacon) &- before
             #expect(Int(count) >= work.count && work.count >= 2)
             var note = clb_beacon_stretch()
             #expect(clb_beacon_read_stretch(beacon, before &+ count, &note) != 0)
-            // On a busy machine there may be notes of what followed the work.
+            // On a busy machine, work after it may also be recorded.
             let last = work.all.last!
             var found: [clb_beacon_stretch] = []
             for back in 0..<min(count, 3) {
@@ -229,7 +229,7 @@ struct RestsTests {
                 if note.since_ns <= last, note.until_ns >= last + 8_000_000 { found.append(note) }
             }
             #expect(found.count == 1, "the last work is in one of them")
-            // Of several wishes the lowest counts, and those that were overwritten are not given out.
+            // The lowest of several requested limits counts, and overwritten records are not returned.
             clb_beacon_limit(beacon, 5_000_000)
             #expect(beacon.pointee.limit_ns == 3_000_000)
             #expect(clb_beacon_read_stretch(beacon, before &+ count &- 3, &note) == 0)

@@ -5,14 +5,14 @@ import Testing
 
 @testable import LagRunLoop
 
-/// Row S10: every way to run, every result, stop.
+/// Every way to run, every result, and stop.
 struct RunningTests {
     @Test func `an empty mode finishes at once without any activity`() throws {
         let calls = Counter()
         try onFreshThread {
             let loop = ObservedRunLoop.current
             loop.add(RunLoopObserver { _, _ in calls.add() }, to: .default)
-            #expect(loop.runBriefly() == .finished, "an observer is nothing to wait for")
+            #expect(loop.runBriefly() == .finished, "an observer alone does not keep a run going")
             loop.run()
             loop.run(until: .distantFuture)
             #expect(!loop.run(mode: .default, before: .distantFuture))
@@ -34,7 +34,7 @@ struct RunningTests {
         }
     }
 
-    @Test func `with no time it makes one turn without sleeping`() throws {
+    @Test func `with zero time a run makes one turn without sleeping`() throws {
         let log = Log<LoopActivity>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -45,7 +45,7 @@ struct RunningTests {
         #expect(log.all == [.entry, .beforeTimers, .beforeSources, .exit])
     }
 
-    @Test func `it returns after one source when asked to`() throws {
+    @Test func `a run returns after one source on request`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             let port = RunLoopPort()
@@ -59,7 +59,7 @@ struct RunningTests {
         }
     }
 
-    @Test func `a handled source wins over stop and stop over an empty mode`() throws {
+    @Test func `the result is a handled source rather than a stop, and a stop rather than an empty mode`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             loop.perform { loop.stop() }
@@ -69,7 +69,7 @@ struct RunningTests {
         }
     }
 
-    @Test func `stop from inside ends run and run until`() throws {
+    @Test func `stopping from inside ends each kind of run`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             loop.add(RunLoopPort(), to: .default)
@@ -83,7 +83,7 @@ struct RunningTests {
     }
 
     @Test(arguments: [false, true])
-    func `stop from outside wakes a sleeping loop`(withDescriptor: Bool) throws {
+    func `stopping from outside wakes a sleeping loop`(withDescriptor: Bool) throws {
         let pipe = Pipe()
         let results = Log<RunLoopResult>()
         try onFreshThread {
@@ -107,7 +107,7 @@ struct RunningTests {
         #expect(results.all == Array(repeating: .stopped, count: 20))
     }
 
-    @Test func `a stop before the sleep is not slept through`() throws {
+    @Test func `a stop right before the sleep is not missed`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             loop.add(RunLoopPort(), to: .default)
@@ -119,7 +119,7 @@ struct RunningTests {
         }
     }
 
-    @Test func `a stop of a loop that does not run is forgotten`() throws {
+    @Test func `stopping a loop that does not run has no effect`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             loop.add(RunLoopPort(), to: .default)
@@ -128,7 +128,7 @@ struct RunningTests {
         }
     }
 
-    @Test func `stop ends the innermost run only`() throws {
+    @Test func `stopping ends only the innermost run`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -147,7 +147,7 @@ struct RunningTests {
         #expect(log.all == ["inner stopped", "outer goes on", "outer stopped"])
     }
 
-    @Test func `a nested run does not swallow what was meant for the outer one`() throws {
+    @Test func `a nested run leaves the sources of the outer run signalled`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -181,7 +181,7 @@ struct RunningTests {
         }
     }
 
-    @Test func `a wake makes a sleeping loop turn`() throws {
+    @Test func `a wake makes a sleeping loop run a turn`() throws {
         try withThread { thread in
             let turns = Counter()
             thread.loop.add(RunLoopObserver(activities: .afterWaiting) { _, _ in turns.add() }, to: .default)
@@ -192,7 +192,7 @@ struct RunningTests {
         }
     }
 
-    @Test func `only early wakes in a row make the loop poll before it sleeps, and late ones end it`() {
+    @Test func `the loop polls before it sleeps only after several early wakes, until late ones follow`() {
         let canSpin = ProcessInfo.processInfo.activeProcessorCount > 1
         var policy = SpinPolicy()
         for _ in 0..<3 { policy.recordSleep(nanoseconds: 1_000) }
@@ -200,7 +200,7 @@ struct RunningTests {
         for _ in 0..<100 { policy.recordSleep(nanoseconds: 1_000) }
         #expect(policy.shouldSpin == canSpin)
         policy.recordSleep(nanoseconds: 1_000_000)
-        #expect(policy.shouldSpin == canSpin, "a single late one does not end a burst")
+        #expect(policy.shouldSpin == canSpin, "a single late wake does not end a burst")
         for _ in 0..<2 { policy.recordSleep(nanoseconds: 1_000_000) }
         #expect(!policy.shouldSpin)
     }

@@ -4,14 +4,14 @@ import LagRunLoop
 import TestSupport
 import Testing
 
-/// Row S5: manual sources.
+/// Manual sources.
 struct ManualSourceTests {
     @Test func `a signal alone does not wake a sleeping loop`() throws {
         try withThread { thread in
             let performed = Counter()
             let source = RunLoopSource { performed.add() }
             thread.loop.add(source, to: .default)
-            try thread.performAndWait {}  // so that the wake that adding caused is over
+            try thread.performAndWait {}  // so that the wake caused by adding is over
             #expect(eventually { thread.loop.isWaiting })
             source.signal()
             usleep(50_000)
@@ -37,7 +37,7 @@ struct ManualSourceTests {
         }
     }
 
-    @Test func `several signals are one`() throws {
+    @Test func `several signals cause one call`() throws {
         let performed = Counter()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -50,7 +50,7 @@ struct ManualSourceTests {
         #expect(performed.value == 1)
     }
 
-    @Test func `lower order is performed earlier`() throws {
+    @Test func `a source of lower order is performed first`() throws {
         let log = Log<Int>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -96,7 +96,7 @@ struct ManualSourceTests {
         #expect(performed.value == 1)
     }
 
-    @Test func `no signal is lost among many threads`() throws {
+    @Test func `no signal is lost among several threads`() throws {
         try withThread { thread in
             let performed = Counter()
             let source = RunLoopSource { performed.add() }
@@ -116,7 +116,7 @@ struct ManualSourceTests {
     }
 }
 
-/// Row S6: ports and descriptors.
+/// Ports and descriptors.
 struct PortTests {
     @Test func `two threads exchange messages both ways`() throws {
         let log = Log<String>()
@@ -152,7 +152,7 @@ struct PortTests {
         #expect(log.all == Array(0..<1_000))
     }
 
-    @Test func `a ping pong of many messages loses no message`() throws {
+    @Test func `many messages back and forth are all delivered`() throws {
         try withThread { first in
             try withThread { second in
                 let last = Counter()
@@ -169,7 +169,7 @@ struct PortTests {
         }
     }
 
-    @Test func `an invalid port takes nothing`() throws {
+    @Test func `an invalid port refuses messages`() throws {
         let port = RunLoopPort()
         port.send(id: 1)
         port.invalidate()
@@ -197,7 +197,7 @@ struct PortTests {
         #expect(received.all == [1, 2, 3])
     }
 
-    @Test func `writable and hangup are reported`() throws {
+    @Test func `writable and hangup events are reported`() throws {
         var ends: [Int32] = [0, 0]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
         let (near, far) = (ends[0], ends[1])
@@ -222,7 +222,7 @@ struct PortTests {
         #expect(log.all.last?.contains([.readable, .hangup]) == true)
     }
 
-    @Test func `a regular file is always ready and a bad descriptor is reported as such`() throws {
+    @Test func `a regular file is always ready, and a bad descriptor is reported as such`() throws {
         let descriptor = open("/proc/self/exe", O_RDONLY)
         defer { close(descriptor) }
         let calls = Counter()
@@ -240,7 +240,7 @@ struct PortTests {
         #expect(calls.value == 3)
     }
 
-    @Test func `a closed number that is used again is watched again`() throws {
+    @Test func `a descriptor number that is closed and reused is watched again`() throws {
         let served = Counter()
         try withThread { thread in
             for _ in 0..<5 {

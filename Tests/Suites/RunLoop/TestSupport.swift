@@ -6,7 +6,7 @@ internal import LagModel
 import LagRunLoop
 import Synchronization
 
-/// Notes from any thread, in the order they came.
+/// Entries from any thread, in their order.
 final class Log<Note: Sendable & Equatable>: Sendable {
     private let notes = PthreadMutex<[Note]>([])
 
@@ -27,7 +27,7 @@ final class Counter: Sendable {
     func add(_ amount: Int = 1) -> Int { count.wrappingAdd(amount, ordering: .acquiringAndReleasing).newValue }
 }
 
-/// Holds something that is set after the closure that uses it was made.
+/// Holds a value that is set after the closure that uses it was created.
 final class Box<Value: Sendable>: Sendable {
     private let content = PthreadMutex<Value?>(nil)
 
@@ -37,7 +37,7 @@ final class Box<Value: Sendable>: Sendable {
     }
 }
 
-/// Something whose end can be seen.
+/// An object whose release can be observed.
 final class Tracked: Sendable {
     private let ended: Counter
     init(_ ended: Counter) { self.ended = ended }
@@ -45,7 +45,7 @@ final class Tracked: Sendable {
     func touch() {}
 }
 
-/// Runs `body` on a thread of its own and waits for it: most of a loop is for its own thread only.
+/// Runs `body` on a new thread and waits for it: most of a loop's interface may only be used on its own thread.
 func onFreshThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) throws -> Value {
     let result = Box<Result<Value, any Error>>()
     let done = DispatchSemaphore(value: 0)
@@ -57,7 +57,8 @@ func onFreshThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Val
     return try result.value!.get()
 }
 
-/// Runs `body` on that many threads at the same time and waits for all. (`concurrentPerform` takes no more threads than there are processors.)
+/// Runs `body` on that many threads at the same time and waits for all. (`concurrentPerform` uses no more threads than
+/// processors.)
 func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) throws {
     let group = DispatchGroup()
     for number in 0..<count {
@@ -81,13 +82,13 @@ func withThread<Value>(_ body: (KeepAliveThread) throws -> Value) throws -> Valu
 }
 
 extension ObservedRunLoop {
-    /// A run that cannot last: far longer than any test needs.
+    /// A run with a limit far longer than any test needs.
     func runBriefly(_ mode: RunLoopMode = .default, once: Bool = false) -> RunLoopResult {
         run(in: mode, for: .seconds(20), returnAfterSourceHandled: once)
     }
 }
 
-/// What a loop's beacon says about times, in nanoseconds of the monotonic clock.
+/// The times in a loop's beacon, in nanoseconds of the monotonic clock.
 extension ActivityBeacon {
     var wokeNanoseconds: UInt64 { clb_beacon_woke_ns(raw) }
     var calloutNanoseconds: UInt64 { clb_beacon_callout_ns(raw) }

@@ -4,9 +4,9 @@ import LagRunLoop
 import TestSupport
 import Testing
 
-/// Ticks at a fixed rate: in every mode, without keeping anything alive.
+/// Ticks at a fixed rate: in every mode, without keeping any object alive.
 struct TickingTests {
-    @Test func `it ticks on the loop's thread until it is cancelled`() throws {
+    @Test func `a ticker runs on the thread of the loop until it is cancelled`() throws {
         try withThread { thread in
             let tids = Log<Int32>()
             let ticker = thread.loop.startTicking(every: .milliseconds(2)) { tids.add(ThreadIdentity.current.tid) }
@@ -21,7 +21,7 @@ struct TickingTests {
         }
     }
 
-    @Test func `cancelled on the loop no tick begins any more`() throws {
+    @Test func `no tick begins after a cancellation on the loop`() throws {
         try withThread { thread in
             let loop = thread.loop
             let ticks = Counter()
@@ -36,7 +36,7 @@ struct TickingTests {
             let late = Counter()
             let second = loop.startTicking(every: .milliseconds(1)) { late.add() }
             let (before, after) = try thread.performAndWait {
-                // Due by now, and cancelled before the loop gets to it.
+                // Due by now, and cancelled before the loop handles it.
                 usleep(5_000)
                 second?.cancel()
                 let before = late.value
@@ -47,7 +47,7 @@ struct TickingTests {
         }
     }
 
-    @Test func `a mode that is not common ticks too`() throws {
+    @Test func `a ticker runs in a mode that is not common too`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             let mode = RunLoopMode("ticks.private")
@@ -60,7 +60,7 @@ struct TickingTests {
         }
     }
 
-    @Test func `a nested run ticks`() throws {
+    @Test func `a ticker runs in a nested run`() throws {
         try withThread { thread in
             let loop = thread.loop
             let ticks = Counter()
@@ -78,20 +78,20 @@ struct TickingTests {
         }
     }
 
-    @Test func `a mode with nothing but ticks has nothing to wait for`() throws {
+    @Test func `ticks alone do not keep a run going`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             let ticker = loop.startTicking(every: .milliseconds(1)) {}
             #expect(loop.runBriefly() == .finished)
             #expect(loop.beacon.sequence == 0)
-            // And a run ends with the last of the others.
+            // And a run ends with the last of the other items.
             loop.add(RunLoopTimer(after: .milliseconds(20)) { _ in }, to: .default)
             #expect(loop.runBriefly() == .finished)
             ticker?.cancel()
         }
     }
 
-    @Test func `ticks are no handled sources`() throws {
+    @Test func `ticks do not count as handled sources`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             loop.add(RunLoopPort(), to: .default)
@@ -111,7 +111,7 @@ struct TickingTests {
             let (before, after) = try thread.performAndWait {
                 let before = ticks.value
                 usleep(100_000)
-                // One turn: only what is due now.
+                // One turn: only ticks that are due now.
                 _ = ObservedRunLoop.current.run(in: .default, for: .zero, returnAfterSourceHandled: false)
                 return (before, ticks.value)
             }
@@ -120,7 +120,7 @@ struct TickingTests {
         }
     }
 
-    @Test func `the tick is released with the ticker the cancel or the loop`() throws {
+    @Test func `a tick is released with its ticker, its cancellation or the loop`() throws {
         let ended = Counter()
         do {
             let thread = try KeepAliveThread(name: "ticks")
@@ -142,7 +142,7 @@ struct TickingTests {
         }
     }
 
-    @Test func `tickers come and go from any thread`() throws {
+    @Test func `tickers can be started and cancelled from any thread`() throws {
         try withThread { thread in
             let loop = thread.loop
             let done = Counter()

@@ -6,10 +6,10 @@ import Testing
 
 @testable import LagRunLoop
 
-/// Row S7: timers. Row S9: the timer that is no item of the loop.
+/// Timers of the loop, and the timer that is not an item of the loop.
 struct TimersTests {
-    /// Each fire must leave the handler as it was: one that grew with every fire ended the program after some thousand.
-    @Test func `a timer may fire very often`() throws {
+    /// Each fire must leave the handler unchanged: one that grew with every fire crashed the program after some thousand fires.
+    @Test func `a timer can fire very often`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             let fires = Counter()
@@ -23,13 +23,13 @@ struct TimersTests {
     }
 
     @Test(arguments: [
-        // The seed's case: the point 12.95 is served, the loop is busy until 24.10; the grid goes on at 24.95.
+        // The point 12.95 is served, the loop is busy until 24.10; the grid continues at 24.95.
         (served: 12_950, interval: 1_000, now: 24_100, next: 24_950),
         (served: 24_950, interval: 1_000, now: 24_951, next: 25_950),
         (served: 1_000, interval: 1_000, now: 1_000, next: 2_000),
         (served: 1_000, interval: 1_000, now: 1_999, next: 2_000),
         (served: 1_000, interval: 1_000, now: 2_000, next: 3_000),
-        // Served before its time (a date set by hand): still the next point.
+        // Served before its time (a date set by the program): still the next point.
         (served: 1_000, interval: 1_000, now: 500, next: 2_000),
     ])
     func `missed points are skipped and the grid is kept`(_ given: (served: UInt64, interval: UInt64, now: UInt64, next: UInt64))
@@ -37,13 +37,13 @@ struct TimersTests {
         #expect(TimerGrid.next(afterServing: given.served, interval: given.interval, now: given.now) == given.next)
     }
 
-    @Test func `a grid beyond the clock never fires`() {
+    @Test func `a grid point beyond the clock never fires`() {
         #expect(TimerGrid.next(afterServing: .max - 5, interval: 10, now: .max - 5) == .max)
         #expect(TimerGrid.next(afterServing: 0, interval: .max, now: 5) == .max)
     }
 
     /// The same with a real loop, scaled down: every 20 ms, and a callback that keeps the loop busy for 70 ms.
-    @Test func `a busy loop skips points and later ones stay on the grid`() throws {
+    @Test func `a busy loop skips points, and later ones stay on the grid`() throws {
         let interval: UInt64 = 20_000_000
         let fired = Log<UInt64>()
         let start = MonotonicTime.now + .milliseconds(20)
@@ -51,7 +51,7 @@ struct TimersTests {
             let loop = ObservedRunLoop.current
             let timer = RunLoopTimer(fireDate: start, interval: .milliseconds(20)) { timer in
                 fired.add(MonotonicTime.now.nanoseconds)
-                #expect(timer.fireDate <= .now, "never early")
+                #expect(timer.fireDate <= .now, "not early")
                 if fired.count == 2 { usleep(70_000) }
                 if fired.count == 5 { timer.invalidate() }
             }
@@ -64,7 +64,7 @@ struct TimersTests {
         #expect(points[2] >= points[1] + 3, "the points of the busy time are not made up: \(points)")
     }
 
-    @Test func `fire dates stay on the grid whatever the delay`() throws {
+    @Test func `fire dates stay on the grid, whatever the delay`() throws {
         let start = MonotonicTime.now + .milliseconds(5)
         let dates = Log<UInt64>()
         try onFreshThread {
@@ -96,7 +96,7 @@ struct TimersTests {
         #expect(log.all == [0, 10, 20, 30])
     }
 
-    @Test func `a one shot timer is invalid after its call`() throws {
+    @Test func `a one-shot timer is invalid after its call`() throws {
         let calls = Counter()
         let timer = RunLoopTimer(after: .zero) { _ in calls.add() }
         try onFreshThread {
@@ -126,7 +126,7 @@ struct TimersTests {
         }
     }
 
-    @Test func `tolerance lets timers share a wake and never fires early`() throws {
+    @Test func `tolerance lets timers share a wake, but never makes them fire early`() throws {
         let log = Log<String>()
         let early = Counter()
         try onFreshThread {
@@ -147,7 +147,7 @@ struct TimersTests {
         #expect(early.value == 0)
     }
 
-    @Test func `a timer is not fired from within itself`() throws {
+    @Test func `a timer does not fire again from within itself`() throws {
         let calls = Counter()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -165,7 +165,7 @@ struct TimersTests {
         #expect(calls.value == 1)
     }
 
-    @Test func `timers are no handled sources`() throws {
+    @Test func `timers do not count as handled sources`() throws {
         let result = try onFreshThread {
             let loop = ObservedRunLoop.current
             loop.add(RunLoopTimer(after: .zero) { _ in }, to: .default)
@@ -175,9 +175,9 @@ struct TimersTests {
     }
 }
 
-/// Row S7, last part: the three ways a timer leaves its owner alone.
+/// The three ways in which a timer does not keep its owner alive.
 struct TimerOwnerTests {
-    /// Owns its timer, as view controllers do in the seeds.
+    /// Owns its timer, like a view controller.
     private final class Owner: Sendable {
         let timer = Box<RunLoopTimer>()
         let ended: Counter
@@ -190,7 +190,7 @@ struct TimerOwnerTests {
         func tick() { ticks.add() }
     }
 
-    @Test func `invalidate releases the handlers captures`() throws {
+    @Test func `invalidating a timer releases the captures of its handler`() throws {
         try withThread { thread in
             let ended = Counter()
             let timer = {
@@ -205,7 +205,7 @@ struct TimerOwnerTests {
     }
 
     @Test(arguments: ["weak capture", "owner", "proxy"])
-    func `the owner can go while its timer runs`(_ way: String) throws {
+    func `the owner of a timer can be released while the timer runs`(_ way: String) throws {
         try withThread { thread in
             let ended = Counter()
             let ticks = Counter()
@@ -250,12 +250,12 @@ struct TimerOwnerTests {
 }
 
 struct IndependentTimerTests {
-    @Test func `it fires while the loop stalls and in whatever mode`() throws {
+    @Test func `an independent timer fires while the loop stalls, in every mode`() throws {
         try withThread { thread in
             let ticks = Counter()
             let stalled = Counter()
             let timer = IndependentTimer(after: .milliseconds(1), interval: .milliseconds(1)) { ticks.add() }
-            // The loop's own timer stands still meanwhile.
+            // The loop's own timer does not fire meanwhile.
             let own = Counter()
             let loopTimer = RunLoopTimer(after: .milliseconds(1), interval: .milliseconds(1)) { _ in own.add() }
             try thread.performAndWait {
@@ -271,7 +271,7 @@ struct IndependentTimerTests {
         }
     }
 
-    @Test func `it fires once without an interval on the named queue`() {
+    @Test func `an independent timer without an interval fires once, on the given queue`() {
         let key = DispatchSpecificKey<Int>()
         let queue = DispatchQueue(label: "named")
         queue.setSpecific(key: key, value: 7)
@@ -283,7 +283,7 @@ struct IndependentTimerTests {
         timer.cancel()
     }
 
-    @Test func `it is invalid once it has fired for the last time`() {
+    @Test func `an independent timer is invalid after its last fire`() {
         let ended = Counter()
         let (once, repeating) = (Counter(), Counter())
         let timer = {
@@ -303,7 +303,7 @@ struct IndependentTimerTests {
     }
 
     @Test(arguments: [Duration.seconds(Int64.min), .seconds(Int64.min / 1_000_000_000), .seconds(-3), .zero])
-    func `a delay that is over fires at once`(_ delay: Duration) {
+    func `a delay in the past fires at once`(_ delay: Duration) {
         let fired = Counter()
         let timer = IndependentTimer(after: delay) { fired.add() }
         #expect(eventually { fired.value == 1 })
@@ -319,7 +319,7 @@ struct IndependentTimerTests {
         timer.cancel()
     }
 
-    @Test func `it ends with its last reference`() {
+    @Test func `an independent timer ends when its last reference is released`() {
         let ended = Counter()
         do {
             let tracked = Tracked(ended)

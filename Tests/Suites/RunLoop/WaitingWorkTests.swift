@@ -4,9 +4,9 @@ import Testing
 
 @testable import LagRunLoop
 
-/// What a loop says of work that waits while it is in a callout.
+/// What a loop reports about waiting work while it is in a callout.
 struct WaitingWorkTests {
-    @Test func `the first turn of a run has nothing waiting`() throws {
+    @Test func `the first turn of a run has no work waiting at its end`() throws {
         let seen = Log<PendingWork>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -20,7 +20,7 @@ struct WaitingWorkTests {
         #expect(seen.all == [.pending, .none])
     }
 
-    @Test func `blocks wait behind a block that runs`() throws {
+    @Test func `blocks wait behind a running block`() throws {
         let seen = Log<PendingWork>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -30,7 +30,7 @@ struct WaitingWorkTests {
         #expect(seen.all == [.pending, .pending, .none])
     }
 
-    @Test func `sources and messages wait behind one that is handled`() throws {
+    @Test func `sources and messages wait behind one that is being handled`() throws {
         let seen = Log<PendingWork>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -52,7 +52,7 @@ struct WaitingWorkTests {
         #expect(seen.all == [.pending, .none, .pending, .none, .pending, .none])
     }
 
-    @Test func `work that waits outside of a nested run waits after it`() throws {
+    @Test func `work that waits outside a nested run still waits after it`() throws {
         let seen = Log<PendingWork>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -67,7 +67,7 @@ struct WaitingWorkTests {
         #expect(seen.all == [.pending])
     }
 
-    @Test func `a nested run leaves nothing waiting behind`() throws {
+    @Test func `a nested run that handles all work leaves none waiting`() throws {
         let seen = Log<PendingWork>()
         try onFreshThread {
             let loop = ObservedRunLoop.current

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What a piece of work costs its thread. Of processor time, and the least of several tries: other programs on the machine change neither
+/// The cost of work on its thread: processor time, and the lowest of several tries. Other programs on the machine change neither
 /// much.
 func costOf(tries: Int = 3, _ body: () throws -> Void) rethrows -> Double {
     var least = Double.infinity

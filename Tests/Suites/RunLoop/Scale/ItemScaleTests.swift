@@ -7,10 +7,11 @@ import Testing
 
 /// Many sources, ports, observers and descriptors: no cost grows with the square of their number.
 struct ItemScaleTests {
-    /// Four times as many cost sixteen times as much where the cost is quadratic, and a bit more than four times where it is not.
+    /// Four times as many items take sixteen times as long if the cost is quadratic, and slightly more than four times if it is
+    /// not.
     private static let mostForFourTimes = 9.0
 
-    @Test func `adding and removing sources cost the same each however many there are`() throws {
+    @Test func `the cost of adding and removing a source does not grow with their number`() throws {
         @Sendable func cost(_ count: Int) -> Double {
             costOf {
                 let loop = ObservedRunLoop.current
@@ -23,7 +24,7 @@ struct ItemScaleTests {
         #expect(ratio < Self.mostForFourTimes)
     }
 
-    @Test func `sources that leave in their own callback cost the same each however many they are`() throws {
+    @Test func `the cost of a source that leaves in its own callback does not grow with their number`() throws {
         @Sendable func cost(_ count: Int) -> Double {
             costOf {
                 let loop = ObservedRunLoop.current
@@ -47,8 +48,8 @@ struct ItemScaleTests {
         #expect(ratio < Self.mostForFourTimes)
     }
 
-    /// Twenty times as many descriptors: a server that accepts or closes one does not look at all others.
-    @Test func `one descriptor more or less hardly costs more among many`() throws {
+    /// Twenty times as many descriptors: a server that accepts or closes one does not scan all others.
+    @Test func `adding a descriptor costs hardly more among many`() throws {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
         let reading = ends[0]
@@ -74,9 +75,9 @@ struct ItemScaleTests {
         #expect(ratio < 4)
     }
 
-    /// Against a plain list that is sorted.
+    /// Compared with a sorted plain list.
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func `a list in pieces is a sorted list`(_ seed: UInt64) {
+    func `a list in pieces behaves like a sorted list`(_ seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var list = ItemList<RunLoopSource>()
         var plain: [(item: RunLoopSource, sequence: UInt64)] = []
@@ -107,14 +108,14 @@ struct ItemScaleTests {
                 Set(removed.map(ObjectIdentifier.init))
                     == Set(kept.plain.filter { !now.contains($0.sequence) }.map { ObjectIdentifier($0.item) })
             )
-            // What was kept is as it was.
+            // The copy is unchanged.
             #expect(kept.list.elementsEqual(kept.plain.map(\.item), by: ===))
             kept = (list, plain)
         }
     }
 
-    /// Pushing back one of many timeouts, as a server does for each request, plans all timers anew.
-    @Test func `setting one of many timers with tolerances hardly costs more than one of few`() throws {
+    /// Postponing one of many timeouts, as a server does for each request, replans all timers.
+    @Test func `setting one of many timers with tolerances costs hardly more than one of few`() throws {
         @Sendable func cost(among count: Int) -> Double {
             let loop = ObservedRunLoop.current
             let start = MonotonicTime.now + .seconds(1_000)

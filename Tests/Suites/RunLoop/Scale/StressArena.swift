@@ -3,9 +3,9 @@ internal import LagModel
 import LagRunLoop
 import TestSupport
 
-/// Loops that come and go, what is in them, and an account of all that they have accepted. Any thread.
+/// Loops that are created and ended, their items, and a count of everything they have accepted. Any thread.
 final class StressArena: Sendable {
-    /// What was accepted, and what has become of it.
+    /// What was accepted, and what happened to it.
     private struct Account: Sendable {
         let accepted = Counter()
         let settled = Counter()
@@ -13,7 +13,7 @@ final class StressArena: Sendable {
         var balance: Int { accepted.value - settled.value }
     }
 
-    /// The first ones stay; the others are ended and replaced.
+    /// The first ones remain; the others are ended and replaced.
     private static let permanentLoops = 2
     private static let loops = 4
 
@@ -22,9 +22,9 @@ final class StressArena: Sendable {
     private let ports: [RunLoopPort]
     private let sources: [RunLoopSource]
     private let messages = Account()
-    /// On loops that stay: all of it runs, once.
+    /// On loops that remain: all of it runs, once.
     private let work = Account()
-    /// On loops that may end: it runs, or is released without.
+    /// On loops that may end: it runs, or is released without running.
     private let droppable = Account()
     private let delayed = Account()
     private let oneShots = Account()
@@ -41,7 +41,7 @@ final class StressArena: Sendable {
         sources = (0..<8).map { number in RunLoopSource(order: number % 2) {} }
     }
 
-    /// One change of one kind, drawn by lot.
+    /// One random change of one kind.
     func step(_ random: inout SeededGenerator) {
         stepCount.add()
         switch Int.random(in: 0..<100, using: &random) {
@@ -58,7 +58,7 @@ final class StressArena: Sendable {
         }
     }
 
-    /// Gives everything a loop that stays, and waits until nothing is left to do.
+    /// Moves everything to a loop that remains, and waits until no work is left.
     /// - Returns: what is missing, or was done too often.
     func finish() -> [String] {
         let last = permanent[0].loop
@@ -82,7 +82,7 @@ final class StressArena: Sendable {
             thread.stop()
             thread.join()
         }
-        // With the loops, all that they had accepted and not done.
+        // Together with the loops, all work that they had accepted and not done.
         if !eventually({ droppable.balance == 0 }) { losses.append("\(droppable.balance) pieces of work not released") }
         return losses
     }
@@ -97,7 +97,7 @@ final class StressArena: Sendable {
             let thread = permanent.randomElement(using: &random)!
             if thread.perform({ [settled = work.settled] in settled.add() }) { work.accepted.add() }
         } else {
-            // It settles its account when it is released, done or not.
+            // It is counted when it is released, done or not.
             droppable.accepted.add()
             let tracked = Tracked(droppable.settled)
             anyThread(&random).perform { tracked.touch() }
@@ -125,7 +125,7 @@ final class StressArena: Sendable {
         timer.tolerance = .microseconds(Int.random(in: 0..<100, using: &random))
         timer.fireDate = .now + .microseconds(Int.random(in: 0..<1_000, using: &random))
         guard Bool.random(using: &random) else { return }
-        // Nowhere for a moment; it may have fired before.
+        // In no loop for a moment; it may have fired before.
         loop.remove(timer, from: .common)
         loop.remove(timer, from: .default)
         loop.remove(timer, from: .tracking)

@@ -3,14 +3,14 @@ internal import LagActivity
 import TestSupport
 import Testing
 
-/// Eight threads that add, remove, signal, send, perform and end loops, drawn by lot: nothing that was accepted is lost.
+/// Eight threads that randomly add, remove, signal, send, perform and end loops: no accepted work is lost.
 ///
 /// Two seconds; `LAG_STRESS_SECONDS` makes it longer.
 struct StressTests {
     private static let threads = 8
     private static let seconds = ProcessInfo.processInfo.environment["LAG_STRESS_SECONDS"].flatMap(Double.init) ?? 2
 
-    @Test func `nothing is lost among threads that change everything`() throws {
+    @Test func `no work is lost among threads that change everything`() throws {
         let arena = try StressArena()
         let end = MonotonicTime.now + .nanoseconds(Int64(Self.seconds * 1e9))
         let seed = UInt64.random(in: 0 ... .max)

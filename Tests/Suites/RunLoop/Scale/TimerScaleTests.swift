@@ -6,10 +6,11 @@ import Testing
 
 /// Many timers: no cost grows with the square of their number.
 struct TimerScaleTests {
-    /// Four times as many cost sixteen times as much where the cost is quadratic, and a bit more than four times where it is not.
+    /// Four times as many timers take sixteen times as long if the cost is quadratic, and slightly more than four times if it is
+    /// not.
     private static let mostForFourTimes = 9.0
 
-    @Test func `timers due in one turn cost the same each however many they are`() throws {
+    @Test func `the cost of a timer due in one turn does not grow with their number`() throws {
         @Sendable func cost(_ count: Int) -> Double {
             costOf {
                 let loop = ObservedRunLoop.current
@@ -23,7 +24,7 @@ struct TimerScaleTests {
         #expect(ratio < Self.mostForFourTimes)
     }
 
-    @Test func `delayed work due in one turn costs the same each however much it is`() throws {
+    @Test func `the cost of delayed work due in one turn does not grow with its amount`() throws {
         @Sendable func cost(_ count: Int) -> Double {
             costOf {
                 let loop = ObservedRunLoop.current
@@ -37,9 +38,9 @@ struct TimerScaleTests {
         #expect(ratio < Self.mostForFourTimes)
     }
 
-    /// Sixty-four times as many timers: a linear step costs sixty-four times as much, a logarithmic one less than twice as much. What
-    /// the caches do not hold costs more than a step, so the bound is a generous one.
-    @Test func `adding setting and invalidating one of many hardly cost more than one of few`() throws {
+    /// Sixty-four times as many timers: a linear step takes sixty-four times as long, a logarithmic one less than twice as long.
+    /// Cache misses cost more than a step, so the limit is generous.
+    @Test func `adding, setting and invalidating one of many timers costs hardly more than one of few`() throws {
         @Sendable func cost(among count: Int) -> Double {
             let loop = ObservedRunLoop.current
             let start = MonotonicTime.now + .seconds(1_000)
@@ -64,7 +65,7 @@ struct TimerScaleTests {
         #expect(ratio < 16)
     }
 
-    @Test func `timers of one date fire in the order they were added`() throws {
+    @Test func `timers with the same date fire in the order they were added`() throws {
         let log = Log<Int>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -88,7 +89,7 @@ struct TimerScaleTests {
         #expect(log.all == ["first", "second", "third", "fourth"])
     }
 
-    @Test func `what is set for the past while timers fire waits for the next turn`() throws {
+    @Test func `a timer set to the past while timers fire waits for the next turn`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -109,7 +110,7 @@ struct TimerScaleTests {
         #expect(log.all.count { $0 == "again" } == 2 && log.all.count { $0 == "new" } == 1)
     }
 
-    @Test func `a timer in several modes fires once and in each of them`() throws {
+    @Test func `a timer in several modes fires once per date, in any of them`() throws {
         let fires = Counter()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -118,13 +119,13 @@ struct TimerScaleTests {
             for each in [mode, .default, .common] { loop.add(timer, to: each) }
             #expect(loop.run(in: .default, for: .zero, returnAfterSourceHandled: false) == .timedOut)
             #expect(loop.run(in: mode, for: .zero, returnAfterSourceHandled: false) == .timedOut)
-            #expect(fires.value == 1, "one timer, however many modes")
+            #expect(fires.value == 1, "a timer fires once, whatever the number of its modes")
             timer.fireDate = .now
             #expect(loop.run(in: mode, for: .zero, returnAfterSourceHandled: false) == .timedOut)
             #expect(fires.value == 2)
             loop.remove(timer, from: mode)
             #expect(loop.run(in: mode, for: .zero, returnAfterSourceHandled: false) == .finished, "nothing in it any more")
-            // It is still among the common items, so it gets into a mode that becomes common.
+            // It is still among the common items, so it is added to a mode that becomes common.
             loop.addCommonMode(mode)
             timer.fireDate = .now
             #expect(loop.run(in: mode, for: .zero, returnAfterSourceHandled: false) == .timedOut)
@@ -135,7 +136,7 @@ struct TimerScaleTests {
         }
     }
 
-    @Test func `a date set from another thread wakes a loop that sleeps for a later one`() throws {
+    @Test func `a date set from another thread wakes a loop that sleeps until a later one`() throws {
         try withThread { thread in
             let fired = Counter()
             let timers = (1...50).map { number in RunLoopTimer(after: .seconds(1_000 + number)) { _ in fired.add() } }
@@ -146,7 +147,7 @@ struct TimerScaleTests {
         }
     }
 
-    @Test func `the end of the last timer ends a run that waited for it`() throws {
+    @Test func `invalidating the last timer ends a run that waits for it`() throws {
         let timer = RunLoopTimer(after: .seconds(1_000)) { _ in }
         let loop = Box<ObservedRunLoop>()
         let result = Box<RunLoopResult>()
@@ -162,10 +163,10 @@ struct TimerScaleTests {
     }
 }
 
-/// The heap against a sorted list, with changes drawn by lot.
+/// The heap compared with a sorted list, with random changes.
 struct TimerTableTests {
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func `the table fires what a sorted list would`(_ seed: UInt64) {
+    func `the table fires the same timers as a sorted list`(_ seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var table = TimerTable()
         var expected: [(due: UInt64, sequence: Int, timer: RunLoopTimer)] = []
@@ -204,8 +205,8 @@ struct TimerTableTests {
         #expect(table.removeAll().count == expected.count)
     }
 
-    /// Between the choice of a timer that is due and the call of its handler.
-    @Test func `a date set by another thread as the timer is about to fire is obeyed`() throws {
+    /// Between the choice of a due timer and the call of its handler.
+    @Test func `a date that another thread sets right before a timer fires is kept`() throws {
         var table = TimerTable()
         let timer = RunLoopTimer(fireDate: MonotonicTime(nanoseconds: 10), interval: .nanoseconds(60)) { _ in }
         _ = table.add(timer, to: .default, common: [.default])
@@ -217,7 +218,7 @@ struct TimerTableTests {
         #expect(timer.fireDate.nanoseconds == 500)
     }
 
-    @Test func `tolerances let the loop sleep as long as the first that must fire allows`() {
+    @Test func `tolerances let the loop sleep until the first timer must fire`() {
         var table = TimerTable()
         func add(_ due: Int, _ tolerance: Int) -> RunLoopTimer {
             let timer = RunLoopTimer(
