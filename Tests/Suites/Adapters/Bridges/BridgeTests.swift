@@ -15,12 +15,12 @@
     import Testing
     import Tracing
 
-    /// What servers' bridges say of a request: in the handler, and in what is made after it returned.
+    /// What the server bridges report about a request: in the handler, and in work after its return.
     @Suite(.serialized) struct BridgeTests {
         private static let trace = "0af7651916cd43dd8448eb211c80319c"
         private static let callers = "00-\(trace)-00000000000000ff-01"
 
-        /// The service context that a tracer's middleware has put around the bridge: with a span of its own.
+        /// The service context that a tracer's middleware sets around the bridge, with its own span.
         private static var traced: ServiceContext {
             _ = TracingTests.isBootstrapped
             var context = ServiceContext.topLevel
@@ -28,7 +28,7 @@
             return context
         }
 
-        /// Runs on the pool what blocks for half a second somewhere within.
+        /// Runs work on the pool that blocks for half a second at some point.
         private static func record(_ body: @escaping @Sendable () async throws -> Void) async throws -> StallRecord {
             var configuration = StallMonitorConfiguration()
             configuration.contexts = .recorded
@@ -85,17 +85,17 @@
             return router
         }
 
-        @Test(arguments: [true, false]) func `a handler of Hummingbird is in its request`(_ traced: Bool) async throws {
+        @Test(arguments: [true, false]) func `a stall in a Hummingbird handler reports its request`(_ traced: Bool) async throws {
             let record = try await Self.record {
                 let response = try await Self.response(Self.router(), "/blocks/7", traced: traced)
-                // What is known is left alone.
+                // A known length is unchanged.
                 #expect(response.body.contentLength == 4)
             }
             #expect(record.request?.name == "GET /blocks/{id}" && record.request?.attributes.first?.value == "7", "\(record)")
             #expect(record.traceID == Self.trace && record.spanID == (traced ? "00000000000000aa" : "00000000000000ff"))
         }
 
-        @Test func `a body that is made while it is sent is in the request and in its trace`() async throws {
+        @Test func `a stall in a streamed response body reports the request and its trace`() async throws {
             let record = try await Self.record {
                 let response = try await Self.response(Self.router(), "/streams/8", traced: true)
                 #expect(response.body.contentLength == nil)
@@ -105,7 +105,8 @@
             #expect(record.traceID == Self.trace && record.spanID == "00000000000000aa")
         }
 
-        @Test(arguments: [true, false]) func `a call of gRPC is in the method and in its answer`(_ inAnswer: Bool) async throws {
+        @Test(arguments: [true, false])
+        func `a stall in a gRPC call reports the method, in the handler and in its response`(_ inAnswer: Bool) async throws {
             // Too long for a context's name.
             let package = String(repeating: "long.", count: 12)
             let method = MethodDescriptor(fullyQualifiedService: package + "Orders", method: "Get")

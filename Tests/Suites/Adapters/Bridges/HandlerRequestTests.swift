@@ -9,13 +9,15 @@
     import TestSupport
     import Testing
 
-    /// Handlers that block their thread for little longer than the threshold, while other requests of the same thread wait: which one the record names.
+    /// Handlers that block their thread slightly longer than the threshold, while other requests wait for the same thread: which
+    /// one the record names.
     @Suite(.serialized) struct HandlerRequestTests {
         /// How a request is served.
         enum Service: CaseIterable {
             case mainActor, taskPreference, actorOfRunLoop, eventLoopTasks, eventLoopFutures, pool, child, detached, cancelled
 
-            /// How long one blocks. Where callbacks are seen, little longer than the threshold; a ping comes up to 50 ms later than a stall begins.
+            /// How long one blocks. If callbacks are observed, slightly longer than the threshold; a ping comes up to 50 ms after
+            /// a stall begins.
             var milliseconds: Int {
                 switch self {
                 case .taskPreference, .actorOfRunLoop, .cancelled: 165
@@ -98,7 +100,7 @@
             case .child: return Task.detached(priority: .medium) { await serveInChild(name, after: milliseconds, work) }
             case .detached:
                 return Task {
-                    // In no request any more, whatever it is made in.
+                    // In no request any more, whatever it was created in.
                     await withStallContext(name: "GET /outer") {
                         await Task.detached(priority: .medium) { await withStallContext(name: name) { await workLater(work) } }
                             .value
@@ -129,7 +131,8 @@
             }
         }
 
-        @Test(arguments: Service.allCases) func `the request that blocked is named, and none that waited`(service: Service)
+        @Test(arguments: Service.allCases)
+        func `the request that blocked the thread is named, never one that waited`(service: Service)
             async throws
         {
             var configuration = StallMonitorConfiguration()
@@ -156,7 +159,7 @@
                 if service == .cancelled { for task in waiting + [guilty] { task.cancel() } }
                 for task in waiting + [guilty] { await task.value }
             }
-            // What little is longer than the threshold a ping may miss, on a busy machine.
+            // On a busy machine, a ping may miss a stall slightly longer than the threshold.
             _ = eventually { collected.records.count >= rounds }
             #expect(collected.records.count >= rounds - 2)
             monitor.stop()
@@ -164,7 +167,7 @@
             let records = collected.records
             let named = records.map { $0.request?.name ?? "-" }
             print("requests \(service): \(named) \(records.map { "\($0.duration)" })")
-            // A busy machine's watchdog may read too seldom: then none is named.
+            // On a busy machine, the watchdog may read too rarely: then no request is named.
             #expect(named.allSatisfy { $0 == "GET /blocks" || $0 == "-" }, "\(named)")
             #expect(named.filter { $0 == "GET /blocks" }.count >= rounds / 2, "\(named)")
             for record in records where record.request != nil {

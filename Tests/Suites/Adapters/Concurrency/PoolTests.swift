@@ -7,14 +7,15 @@ import Testing
 @testable import LagMonitorConcurrency
 
 struct PoolTests {
-    /// The pools of the test run must stay free: `MonitorProbe pools` blocks those of a process of its own.
+    /// The pools of the test run must stay free: `MonitorProbe pools` blocks those of a separate process.
     @Test func `blocked and busy pools are found with all their threads`() throws {
         let outcome = try ProbeOutcome(of: "MonitorProbe", ["pools"])
         #expect(outcome.isFine, "\(outcome.text)")
     }
 
-    /// The same of a single thread: blocked, computing, waiting for a lock, on an actor, on a private queue; and what gives its thread back.
-    @Test func `a job that keeps its thread is found while others are free`() throws {
+    /// The same for a single thread: blocked, computing, waiting for a lock, on an actor, on a private queue; and work that
+    /// releases its thread.
+    @Test func `a job that occupies its thread is found while other threads are free`() throws {
         let outcome = try ProbeOutcome(of: "MonitorProbe", ["jobs"])
         #expect(outcome.isFine, "\(outcome.text)")
     }
@@ -36,7 +37,7 @@ struct PoolTests {
         #expect(ConcurrencyPool(priority, named: "mine").name == "mine")
     }
 
-    @Test func `rules that pools do not have are refused at once`() throws {
+    @Test func `rules that pools do not support are refused at once`() throws {
         #expect(throws: StallMonitorError.self) { try StallMonitor().watchConcurrencyPool(rules: .empty) }
         let monitor = StallMonitor()
         try monitor.start()
@@ -44,7 +45,7 @@ struct PoolTests {
         #expect(throws: StallMonitorError.self) { try monitor.watchConcurrencyPool(rules: StallRules()) }
     }
 
-    @Test func `what a thread runs is read from outside`() async throws {
+    @Test func `the job that a thread runs is read from outside`() async throws {
         let jobs = try #require(ConcurrencyPool(.low).jobs)
         let (own, found) = await Task.detached(priority: .low) {
             let thread = JobThread(tid: ThreadIdentity.current.tid)
@@ -64,7 +65,7 @@ struct PoolTests {
         #expect(jobs.job(of: thread) == nil)
     }
 
-    @Test func `blocks that are expected are known by their thread`() {
+    @Test func `expected blocks are recorded by thread`() {
         let tid = ThreadIdentity.current.tid
         #expect(!ExpectedBlocks.contains(tid))
         StallMonitor.expectingBlock {
@@ -74,7 +75,7 @@ struct PoolTests {
         #expect(!ExpectedBlocks.contains(tid))
     }
 
-    @Test func `a thread of the pool is found while it works`() async {
+    @Test func `a working thread of the pool is found`() async {
         let pool = ConcurrencyPool(.low)
         let own = await Task.detached(priority: .low) { ThreadIdentity.current.tid }.value
         #expect(own > 0 && pool.workFunction != 0)
@@ -86,7 +87,7 @@ struct PoolTests {
         #expect(isFound)
     }
 
-    @Test func `a block that is expected on one of its threads is the pool's`() async {
+    @Test func `an expected block on a thread of the pool belongs to the pool`() async {
         let (pool, other) = (ConcurrencyPool(.low), ConcurrencyPool(.background))
         let inside = await Task.detached(priority: .low) {
             StallMonitor.expectingBlock { [pool.beacon.activity, other.beacon.activity] }

@@ -10,11 +10,11 @@
             ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: variables))
         }
 
-        @Test func `without values the defaults hold`() throws {
+        @Test func `without values the defaults apply`() throws {
             #expect(try StallMonitorConfiguration(config: environment([:])) == StallMonitorConfiguration())
         }
 
-        @Test func `the keys are those of lagmond`() throws {
+        @Test func `the keys are the same as for lagmond`() throws {
             let config = environment([
                 "LAGMONITOR_MONITOR_PRESET": "restoring", "LAGMONITOR_MONITOR_INTERVAL_MS": "20",
                 "LAGMONITOR_MONITOR_RULES": "callout, ping", "LAGMONITOR_MONITOR_LIMIT_BURST": "0",
@@ -28,7 +28,7 @@
             #expect(configuration.serviceName == "shop")
         }
 
-        @Test func `typed sources work`() throws {
+        @Test func `typed sources are read`() throws {
             let provider = InMemoryProvider(values: [
                 "monitor.timeouts": 4, "monitor.rules": ConfigValue(.stringArray(["callout", "frame"]), isSecret: false),
             ])
@@ -41,14 +41,14 @@
             ("MONITOR_TIMEOUTS", "0", "monitor.timeouts is 0, allowed is a whole number from 1 to 1000"),
             ("MONITOR_PRESET", "quick", "monitor.preset is \"quick\", allowed is standard, relaxed, restoring"),
         ])
-        func `a wrong value is named`(name: String, value: String, message: String) {
+        func `an invalid value is reported with its key`(name: String, value: String, message: String) {
             let error = #expect(throws: StallMonitorError.self) {
                 try StallMonitorConfiguration(config: environment([name: value]))
             }
             #expect(error?.description == message)
         }
 
-        @Test func `the output can be read too`() throws {
+        @Test func `the output settings can be read too`() throws {
             #expect(try OutputSettings(config: environment([:])) == nil)
             let config = environment([
                 "OUTPUT_PATH": "/x", "OUTPUT_MAX_BYTES": "5000", "OUTPUT_FORMAT": "ecs",
@@ -71,12 +71,12 @@
                 "output.format is set, but otlp:http://h takes no lines of format ecs, allowed is otlp"
             ),
         ])
-        func `what the destination would ignore is named`(variables: [String: String], message: String) {
+        func `a setting that the destination would ignore is reported`(variables: [String: String], message: String) {
             let error = #expect(throws: StallMonitorError.self) { try OutputSettings(config: environment(variables)) }
             #expect(error?.description.hasPrefix(message) == true, "\(String(describing: error))")
         }
 
-        @Test func `a wrong type is named`() {
+        @Test func `a value of the wrong type is reported with its key`() {
             let config = ConfigReader(provider: InMemoryProvider(values: ["monitor.interval_ms": 1.5]))
             let error = #expect(throws: StallMonitorError.self) { try StallMonitorConfiguration(config: config) }
             #expect(error?.description == "monitor.interval_ms is 1.5, allowed is a whole number from 1 to 60000")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LagMonitor
 
-/// A program that calls `startFromEnvironment()`, with one environment and another.
+/// A program that calls `startFromEnvironment()`, in different environments.
 @Suite struct EnvironmentTests {
     private struct Outcome {
         let out: String
@@ -22,21 +22,21 @@ import Testing
         process.standardOutput = out
         process.standardError = err
         try process.run()
-        // Both fit into a pipe: one after the other will do.
+        // Both fit into a pipe: reading one after the other is safe.
         let texts = [out, err].map { String(decoding: $0.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) }
         process.waitUntilExit()
         #expect(process.terminationReason == .exit)
         return Outcome(out: texts[0], err: texts[1], status: process.terminationStatus)
     }
 
-    @Test func `without variables nothing happens`() throws {
+    @Test func `without environment variables no monitor is started`() throws {
         let outcome = try run([:])
         #expect(outcome.out.isEmpty && outcome.err == "the host is done\n" && outcome.status == 0)
         let empty = try run(["LAGMONITOR_OUTPUT_PATH": ""])
         #expect(empty.out.isEmpty && empty.err == "the host is done\n" && empty.status == 0)
     }
 
-    @Test func `a path turns it on`() throws {
+    @Test func `an output path starts the monitor`() throws {
         let outcome = try run(["LAGMONITOR_OUTPUT_PATH": "-", "LAGMONITOR_SERVICE_NAME": "probe"])
         #expect(outcome.err == "the host is done\n" && outcome.status == 0)
         let lines = outcome.out.split(separator: "\n")
@@ -46,7 +46,7 @@ import Testing
         #expect(line.contains(#""service_name":"probe""#))
     }
 
-    @Test func `settings are those of lagmond`() throws {
+    @Test func `the settings are the same as for lagmond`() throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("lag-\(UUID().uuidString).jsonl").path
         defer { try? FileManager.default.removeItem(atPath: path) }
         let quiet = ["LAGMONITOR_MONITOR_INTERVAL_MS": "500", "LAGMONITOR_MONITOR_RULES": "callout"]
@@ -56,7 +56,7 @@ import Testing
         #expect(try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").count == 2)
     }
 
-    @Test func `what is wrong is reported and the host goes on`() throws {
+    @Test func `invalid settings are reported, and the host continues`() throws {
         let outcome = try run([
             "LAGMONITOR_OUTPUT_PATH": "-", "LAGMONITOR_MONITOR_INTERVAL_MS": "fast", "LAGMONITOR_MONITOR_INTERVAL": "5",
         ])
@@ -68,19 +68,19 @@ import Testing
         #expect(lines[1] == "lagmonitor: environment variable \(wrong); no monitor is started")
     }
 
-    @Test func `a place that cannot be opened is reported`() throws {
+    @Test func `an output that cannot be opened is reported`() throws {
         let outcome = try run(["LAGMONITOR_OUTPUT_PATH": "/nonexistent/stalls.jsonl"])
         #expect(outcome.err.contains("cannot start: ") && outcome.err.contains("/nonexistent/stalls.jsonl"))
         #expect(outcome.err.hasSuffix("the host is done\n") && outcome.status == 0)
     }
 
-    @Test func `settings without a place are reported`() throws {
+    @Test func `settings without an output path are reported`() throws {
         let outcome = try run(["LAGMONITOR_MONITOR_INTERVAL_MS": "20"])
         let reported = "LAGMONITOR_MONITOR_INTERVAL_MS is set, but LAGMONITOR_OUTPUT_PATH is not: no monitor is started"
         #expect(outcome.err == "lagmonitor: \(reported)\nthe host is done\n")
     }
 
-    @Test func `a loop that the rules do not fit is reported`() {
+    @Test func `a loop that does not support the rules is reported`() {
         var reported: [String] = []
         let activation = EnvironmentActivation()
         let queue = PingedQueue(DispatchQueue(label: "work"))

@@ -8,7 +8,7 @@
     import Testing
 
     @Suite struct LifecycleTests {
-        @Test func `a shutdown drains`() async throws {
+        @Test func `a shutdown delivers all records`() async throws {
             let sink = MemorySink()
             var configuration = StallMonitorConfiguration()
             configuration.rules.callout = .init(interval: .milliseconds(20), timeouts: 2)
@@ -23,7 +23,7 @@
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { try await StallMonitorService(monitor, watching: [thread.loop]).run() }
                     while !monitor.isRunning { try await Task.sleep(for: .milliseconds(2)) }
-                    // One stall that is over, and one that is not when the shutdown comes.
+                    // One stall that has ended, and one in progress when the shutdown begins.
                     thread.perform { sleepForTheTest(milliseconds: 200) }
                     while sink.lines.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
                     thread.perform { while !isFree.withLock({ $0 }) { sleepForTheTest(milliseconds: 5) } }
@@ -62,7 +62,7 @@
                     try await group.waitForAll()
                 }
             }
-            // Long before `hangAfter`, and the stall goes on.
+            // Long before `hangAfter`, and the stall continues.
             while sink.lines.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
             #expect(sink.lines.count == 1 && sink.lines[0].contains(#""phase":"begin""#))
         }
@@ -76,8 +76,8 @@
             #expect(!monitor.isRunning)
         }
 
-        /// The pools of the test run are shared: other tests may make records as well.
-        @Test func `one line finds a handler that blocks its thread`() async throws {
+        /// The pools of the test run are shared: other tests may cause records as well.
+        @Test func `a service in one line finds a handler that blocks its thread`() async throws {
             let monitor = StallMonitor()
             let blocked = Mutex<[StallRecord]>([])
             let handler = monitor.onStall(queue: DispatchQueue(label: "found")) { record in
@@ -103,7 +103,7 @@
             handler.cancel()
         }
 
-        @Test func `what cannot be watched ends the service`() async throws {
+        @Test func `a loop that cannot be watched ends the service with an error`() async throws {
             let monitor = StallMonitor()
             let service = StallMonitorService(monitor, watching: [PingedQueue(.main)])
             await #expect(throws: StallMonitorError.self) { try await service.run() }
@@ -116,8 +116,8 @@
 
         private static let failure = StallMonitorError.captureUnavailable(reason: "cannot load libunwind-x86_64.so.8")
 
-        /// The group's other services go on.
-        @Test func `where no monitor is possible the service says so and lasts`() async throws {
+        /// The group's other services continue.
+        @Test func `if no monitor can start, the service logs this and keeps running`() async throws {
             let kept = Kept()
             var service = StallMonitorService(StallMonitor(), logger: kept.logger())
             service.start = { _ in throw Self.failure }
@@ -139,14 +139,14 @@
             }
         }
 
-        @Test func `where a monitor is required the service fails without one`() async {
+        @Test func `if a monitor is required but cannot start, the service fails`() async {
             var service = StallMonitorService(StallMonitor(), isRequired: true)
             service.start = { _ in throw Self.failure }
             let failing = service
             await #expect(throws: Self.failure) { try await failing.run() }
         }
 
-        @Test func `a wrong setting fails the service`() async {
+        @Test func `an invalid setting makes the service fail`() async {
             var configuration = StallMonitorConfiguration()
             configuration.maxFrames = 0
             let service = StallMonitorService(StallMonitor(configuration: configuration))

@@ -7,7 +7,7 @@
     import TestSupport
     import Testing
 
-    /// A log handler that keeps what it gets.
+    /// A log handler that keeps its entries.
     final class Kept: Sendable {
         struct Entry: Sendable {
             let level: Logger.Level
@@ -42,7 +42,7 @@
     }
 
     @Suite struct LoggingTests {
-        @Test func `a context takes the values of a logger that it is asked for`() {
+        @Test func `a context takes the selected values of a logger`() {
             var logger = Kept().logger()
             logger[metadataKey: "tenant"] = "a"
             logger[metadataKey: "secret"] = "b"
@@ -52,7 +52,7 @@
             #expect(pairs.map(\.0) == ["trace", "tenant"] && pairs.map(\.1) == ["7", "provider"])
         }
 
-        @Test func `a stall is one structured entry`() throws {
+        @Test func `a stall is one structured log entry`() throws {
             let (kit, kept) = (try TestMonitor(), Kept())
             kit.logStalls(to: kept.logger(), detail: .full())
             var evidence = StallRecord.Evidence()
@@ -79,7 +79,7 @@
             #expect(frames.count == 2 && leaf["symbol"] == "Cache.load()" && leaf["pc"] == "0x401000" && leaf["in_app"] == "true")
         }
 
-        @Test func `every key is one of the line`() throws {
+        @Test func `every metadata key is a field of the line`() throws {
             let kit = try TestMonitor()
             kit.loop().work(for: .milliseconds(400))
             let line = try #require(kit.lines.first)
@@ -90,7 +90,7 @@
             }
         }
 
-        @Test func `labels of the configuration are metadata and in the line`() throws {
+        @Test func `configured labels are in the metadata and in the line`() throws {
             var configuration = StallMonitorConfiguration()
             configuration.labels = ["team": "shop"]
             let (kit, kept) = (try TestMonitor(configuration: configuration), Kept())
@@ -103,7 +103,7 @@
             #expect(kit.lines.first?.contains(#""labels":{"team":"shop"}"#) == true)
         }
 
-        @Test func `a line is short unless more is asked for`() throws {
+        @Test func `a log entry is short unless full detail is requested`() throws {
             let (kit, kept) = (try TestMonitor(), Kept())
             kit.logStalls(to: kept.logger())
             kit.loop("main").work(for: .microseconds(106_794_321), ScriptedWork(.cpu, in: ["Shop.render()", "main"]))
@@ -113,7 +113,7 @@
             #expect(Set(entry.metadata.keys) == ["id", "fingerprint", "loop", "cause", "culprit"], "\(entry.metadata)")
         }
 
-        @Test func `the level follows the severity`() throws {
+        @Test func `the log level follows the severity`() throws {
             let (kit, kept) = (try TestMonitor(), Kept())
             kit.logStalls(to: kept.logger(.error), detail: .full(frames: 0))
             kit.loop().work(for: .milliseconds(200))
@@ -127,7 +127,7 @@
             #expect(entries.allSatisfy { $0.metadata["frames"] == nil && $0.metadata["frames_total"] == "2" })
         }
 
-        @Test func `it ends with the handler`() throws {
+        @Test func `logging ends when its handler is cancelled`() throws {
             let (kit, kept) = (try TestMonitor(), Kept())
             kit.logStalls(to: kept.logger()).cancel()
             kit.loop().work(for: .milliseconds(400))

@@ -46,7 +46,7 @@
             withExtendedLifetime(metrics) {}
         }
 
-        @Test func `limits hold back lines and no counts`() throws {
+        @Test func `limits suppress lines, but not counts`() throws {
             var configuration = StallMonitorConfiguration()
             configuration.limits.perFingerprint?.burst = 2
             let kit = try TestMonitor(configuration: configuration)
@@ -62,7 +62,7 @@
             withExtendedLifetime(metrics) {}
         }
 
-        @Test func `while one of several of a name hangs one is in progress`() throws {
+        @Test func `of several loops with one name, one hang counts as one in progress`() throws {
             let metrics = StallMetrics(of: try TestMonitor(), factory: factory)
             metrics.count(.sample(loop: "pool.high", phase: .begin, number: 1))
             metrics.count(.sample(loop: "pool.high", number: 2))
@@ -71,7 +71,7 @@
             #expect(try gauge("lagmonitor_stall_in_progress", [("loop", "pool.high")]) == [1, 1, 0])
         }
 
-        @Test func `what a sink did not take is counted once`() throws {
+        @Test func `a record that a sink did not take is counted once`() throws {
             let sink = MemorySink()
             let kit = try TestMonitor(sinks: [sink])
             let metrics = StallMetrics(of: kit, factory: factory)
@@ -84,7 +84,7 @@
             #expect(factory.counterTotal(label: "lagmonitor_records_dropped_total", dimensions: [("reason", "not_written")]) == 2)
         }
 
-        @Test func `labels of the configuration are labels of every metric`() throws {
+        @Test func `configured labels are labels of every metric`() throws {
             var configuration = StallMonitorConfiguration()
             configuration.labels = ["team": "shop", "build-host": "b7"]
             let kit = try TestMonitor(configuration: configuration)
@@ -98,8 +98,8 @@
             withExtendedLifetime(metrics) {}
         }
 
-        /// Queues, pools and NIO's loops: what is only pinged.
-        @Test func `the lag of what is pinged is how long its ping has waited`() throws {
+        /// Queues, pools and NIO's loops: loops that are only pinged.
+        @Test func `the lag of a pinged loop is the waiting time of its ping`() throws {
             let metrics = StallMetrics(of: try TestMonitor(), factory: factory)
             let queue = DispatchQueue(label: "orders")
             let loop = PingedQueue(queue)
@@ -119,7 +119,7 @@
             #expect(lags.first == 0 && lags.last == 0 && lags.count > 2, "\(lags)")
         }
 
-        @Test func `labels are few`() throws {
+        @Test func `metrics have few labels`() throws {
             let kit = try TestMonitor()
             let metrics = StallMetrics(of: kit, factory: factory)
             for number in 0..<8 {
@@ -131,7 +131,7 @@
             withExtendedLifetime(metrics) {}
         }
 
-        @Test func `a real stall is counted and its lag is seen`() throws {
+        @Test func `a real stall is counted, and its lag is measured`() throws {
             var metrics: StallMetrics?
             // It lasts until its lag was seen.
             let isSeen = Atomic<Bool>(false)
@@ -150,13 +150,13 @@
                     if (try? gauge("lagmonitor_loop_lag_seconds", loop).max()) ?? 0 > 0.1 {
                         isSeen.store(true, ordering: .releasing)
                     }
-                    // A timer is there before its first value is.
+                    // A timer exists before its first value does.
                     return factory.timers(label: "lagmonitor_loop_stall_duration_seconds").contains { !$0.values.isEmpty }
                 }
             )
             let wasSeen = isSeen.load(ordering: .acquiring)
             #expect(wasSeen)
-            // Once the loop is at rest again.
+            // When the loop is at rest again.
             #expect(
                 try eventually {
                     metrics?.updateLag(of: [stalled.thread.loop])

@@ -1,7 +1,7 @@
 import Glibc
 import LagMonitor
 
-/// A monitor and a thread of its own that really stalls once, for 300 ms or as much longer as the test wants.
+/// A monitor and its own thread, which stalls once, for 300 ms or longer if the test requires it.
 struct RealStall {
     let monitor: StallMonitor
     let thread: KeepAliveThread

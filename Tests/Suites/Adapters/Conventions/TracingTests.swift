@@ -4,7 +4,7 @@
     import Testing
     import Tracing
 
-    /// Traces as a tracer hands them on.
+    /// Traces as a tracer passes them on.
     @Suite struct TracingTests {
         private static let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
         private static let trace = StallTrace(traceParent: header)
@@ -34,7 +34,7 @@
             return true
         }()
 
-        @Test func `the trace of the task is that of its service context`() async {
+        @Test func `the current trace is that of the service context`() async {
             #expect(Self.isBootstrapped)
             #expect(StallTrace.current == nil)
             var context = ServiceContext.topLevel

@@ -4,7 +4,7 @@ import LagMonitorConcurrency
 import TestSupport
 import Testing
 
-/// An actor on a thread of its own.
+/// An actor on its own thread.
 private actor Store {
     private let executor: RunLoopExecutor
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -27,8 +27,9 @@ private actor Store {
     }
 }
 
-/// Here itself, so that nothing else can be to blame.
-/// - Returns: whether it answers a signal in any case: the watchdog waits for 50 ms, and it may have been without a processor for longer.
+/// In this function itself, so that no other code can be the culprit.
+/// - Returns: whether it certainly answers a signal: the watchdog waits for 50 ms, and the thread may have been without a
+///   processor for longer.
 @inline(never) private func spinInATask(milliseconds: Int) -> Bool {
     let end = MonotonicTime.now + .milliseconds(milliseconds)
     var (last, answersInTime) = (MonotonicTime.now, true)
@@ -59,7 +60,7 @@ private actor Store {
         try expectStall(in: "blockInTheActor", on: executor, sink)
     }
 
-    @Test func `a task with the preference is found too`() async throws {
+    @Test func `a task with the executor preference is found too`() async throws {
         let executor = try RunLoopExecutor(name: "preferred")
         let (sink, monitor) = try watch(executor)
         defer { monitor.stop() }
@@ -67,19 +68,19 @@ private actor Store {
         try expectStall(in: "spinInATask", on: executor, sink, hasStack: answersInTime)
     }
 
-    @Test func `jobs are not lost when the thread ends`() async throws {
+    @Test func `jobs are not lost when the thread of the executor ends`() async throws {
         let executor = try RunLoopExecutor(name: "ended")
         let store = Store(executor)
         async let adding: Void = withTaskGroup { group in for value in 0..<200 { group.addTask { await store.add(value) } } }
         await store.endThread()
         await adding
         #expect(await store.count == 200)
-        // What was left ran elsewhere, perhaps before the thread was through.
+        // The remaining jobs ran elsewhere, perhaps before the thread ended.
         #expect(eventually { executor.isFinished })
         #expect(await store.thread != executor.loop.thread.tid)
     }
 
-    @Test func `the thread ends with the last reference`() async throws {
+    @Test func `the thread of an executor ends when the last reference is released`() async throws {
         let loop: ObservedRunLoop
         do {
             let executor = try RunLoopExecutor(name: "released")
@@ -100,7 +101,7 @@ private actor Store {
         return (sink, monitor)
     }
 
-    /// - Parameter hasStack: false: on this machine there may be none.
+    /// - Parameter hasStack: false: on this machine there may be no stack.
     private func expectStall(in function: String, on executor: RunLoopExecutor, _ sink: MemorySink, hasStack: Bool = true) throws
     {
         for _ in 0..<5000 where sink.lines.isEmpty { usleep(2000) }

@@ -9,7 +9,7 @@ import Testing
 
 extension FoundationTests {
     @Suite struct LifeTests {
-        @Test func `a loop knows its thread from anywhere`() {
+        @Test func `the thread of a loop is known from any thread`() {
             let thread = LoopThread(name: "far", watchesItself: false)
             defer { thread.stop() }
             let loop = FoundationLoop(thread.runLoop)
@@ -19,7 +19,7 @@ extension FoundationTests {
             #expect(eventually { loop.beacon.activity == .waiting })
         }
 
-        @Test func `the main loop is known without running`() {
+        @Test func `the main loop can be observed before it runs`() {
             let loop = FoundationLoop(RunLoop.main)
             #expect(loop.thread == .main && loop.name == "main" && loop.beacon.activity == .notRunning)
         }
@@ -37,7 +37,7 @@ extension FoundationTests {
             #expect(watching.stalls.isEmpty)
         }
 
-        @Test func `what is released reports nothing more`() {
+        @Test func `a released loop no longer publishes`() {
             let thread = LoopThread(name: "released", watchesItself: false)
             defer { thread.stop() }
             weak var gone: FoundationLoop?
@@ -57,8 +57,9 @@ extension FoundationTests {
             #expect(beacon.sequence == sequence)
         }
 
-        /// Attached and detached from outside while the loop turns as fast as it can; the beacon must go with the last observer.
-        @Test func `attaching and detaching under load`() {
+        /// Attached and detached from outside while the loop turns as fast as it can; the beacon must be released with the last
+        /// observer.
+        @Test func `attaching and detaching is safe under load`() {
             let thread = LoopThread(name: "churn", watchesItself: false)
             defer { thread.stop() }
             let source = SelfSignallingSource(on: thread.core)
@@ -73,7 +74,7 @@ extension FoundationTests {
             #expect(eventually(seconds: 5) { beacon == nil })
         }
 
-        @Test func `a ping is answered by a loop that waits`() {
+        @Test func `a waiting loop answers a ping`() {
             let thread = LoopThread(name: "pinged")
             defer { thread.stop() }
             let loop = thread.loop
@@ -84,7 +85,7 @@ extension FoundationTests {
             }
         }
 
-        @Test func `ticks come until they are cancelled`() throws {
+        @Test func `ticks continue until they are cancelled`() throws {
             let thread = LoopThread(name: "ticking")
             defer { thread.stop() }
             let count = Counter()
@@ -97,7 +98,7 @@ extension FoundationTests {
             #expect(count.value == last)
         }
 
-        @Test func `a run with nothing to wait for ends as without observers`() {
+        @Test func `a run without any items ends as it does without observers`() {
             let done = DispatchSemaphore(value: 0)
             let thread = Thread {
                 let loop = FoundationLoop(RunLoop.current)
@@ -117,7 +118,7 @@ final class Counter: Sendable {
     var value: Int { count.load(ordering: .relaxed) }
 }
 
-/// Keeps a loop turning by a manual source that signals itself.
+/// Keeps a loop turning with a manual source that signals itself.
 final class SelfSignallingSource: Sendable {
     private let isOn = Atomic<Bool>(false)
     private let source = Mutex<ManualSource?>(nil)

@@ -6,9 +6,9 @@ import TestSupport
 import Testing
 
 extension FoundationTests {
-    /// Foundation's locks are those of pthreads: their memory says who holds them.
+    /// Foundation's locks are pthread locks: their memory shows the owner.
     @Suite struct LockTests {
-        /// The one stall of a loop in which `wait` is called while a thread has called `take`.
+        /// The single stall of a loop in which `wait` is called while a thread has called `take`.
         private func stall(
             taking take: @escaping @Sendable () -> Void,
             releasing release: @escaping @Sendable () -> Void,
@@ -20,7 +20,7 @@ extension FoundationTests {
             defer { watching.monitor.stop() }
             let (taken, begun) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
             let holder = Thread {
-                // Not by `Thread.name`: as long as `start()` has not returned, that does not reach the kernel.
+                // Not `Thread.name`: before `start()` has returned, it does not reach the kernel.
                 try? Data("holder".utf8).write(to: URL(fileURLWithPath: "/proc/thread-self/comm"))
                 take()
                 taken.signal()
@@ -43,25 +43,25 @@ extension FoundationTests {
             #expect(owner?["thread_name"] as? String == "holder", "\(stall.fields)")
         }
 
-        @Test func `a lock`() throws {
+        @Test func `the owner of a lock is reported`() throws {
             let lock = NSLock()
             expectMutex(try stall(taking: { lock.lock() }, releasing: { lock.unlock() }, waiting: { lock.withLock {} }))
         }
 
-        @Test func `a recursive lock`() throws {
+        @Test func `the owner of a recursive lock is reported`() throws {
             let lock = NSRecursiveLock()
             expectMutex(try stall(taking: { lock.lock() }, releasing: { lock.unlock() }, waiting: { lock.withLock {} }))
         }
 
-        @Test func `a condition's lock`() throws {
+        @Test func `the owner of the lock of a condition is reported`() throws {
             let condition = NSCondition()
             expectMutex(
                 try stall(taking: { condition.lock() }, releasing: { condition.unlock() }, waiting: { condition.withLock {} })
             )
         }
 
-        /// Nobody holds it, and who will signal it stands nowhere.
-        @Test func `a condition`() throws {
+        /// It has no owner, and the thread that will signal it is not recorded anywhere.
+        @Test func `waiting for a condition is reported without an owner`() throws {
             let condition = NSCondition()
             let stall = try stall(
                 taking: {},

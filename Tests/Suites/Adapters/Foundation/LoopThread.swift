@@ -6,13 +6,13 @@ import LagMonitorFoundation
 import Synchronization
 import Testing
 
-/// A thread on a Foundation run loop, not watched unless asked.
+/// A thread with a Foundation run loop, not watched unless requested.
 final class LoopThread: Sendable {
-    // Unsafe only for the compiler: RunLoop is not Sendable, and is passed on to have a loop of another thread.
+    // Unsafe only for the compiler: RunLoop is not Sendable, and is passed on to observe a loop of another thread.
     private nonisolated(unsafe) let thread: Thread
     private let box: Box
 
-    // Unchecked: CFRunLoop locks itself; `runLoop` and `loop` are written before `ready`, and read afterwards.
+    // Unchecked: CFRunLoop has its own lock; `runLoop` and `loop` are written before `ready`, and read afterwards.
     private final class Box: @unchecked Sendable {
         var runLoop: RunLoop?
         var core: CFRunLoop?
@@ -23,18 +23,18 @@ final class LoopThread: Sendable {
     }
 
     /// - Parameters:
-    ///   - watchesItself: whether the thread makes the ``FoundationLoop`` of its own loop.
-    ///   - usesRunLoop: whether it runs by `RunLoop.run(mode:before:)` over and over, or by `CFRunLoopRun()`.
+    ///  - watchesItself: whether the thread creates the ``FoundationLoop`` of its own loop.
+    ///   - usesRunLoop: whether it runs with `RunLoop.run(mode:before:)` repeatedly, or with `CFRunLoopRun()`.
     init(name: String, watchesItself: Bool = true, usesRunLoop: Bool = true) {
         let box = Box()
         self.box = box
         thread = Thread {
-            // Foundation's own naming is lost unless its thread is known to it by then.
+            // Foundation's own naming is lost unless it already knows its thread.
             _ = cll_thread_set_name(pthread_self(), name)
             box.runLoop = RunLoop.current
             box.core = CFRunLoopGetCurrent()
             if watchesItself { box.observed = FoundationLoop(RunLoop.current) }
-            // Something to wait for.
+            // An item to wait for.
             let idle = Timer(timeInterval: 86400, repeats: true) { _ in }
             RunLoop.current.add(idle, forMode: .common)
             box.ready.signal()
@@ -54,7 +54,7 @@ final class LoopThread: Sendable {
 
     var runLoop: RunLoop { box.runLoop! }
     var core: CFRunLoop { box.core! }
-    /// The loop as the thread made it.
+    /// The loop that the thread created.
     var loop: FoundationLoop { box.observed! }
 
     /// Runs `body` on the loop as a block.
@@ -76,14 +76,14 @@ final class LoopThread: Sendable {
     /// Ends the loop and its thread.
     func stop() {
         box.stopping.store(true, ordering: .releasing)
-        // A stop ends one run; there may be one inside another.
+        // A stop ends one run; there may be another inside it.
         repeat { perform { CFRunLoopStop(CFRunLoopGetCurrent()) } } while box.ended.wait(timeout: .now() + 0.05) == .timedOut
     }
 }
 
-/// A manual source of a loop: what CoreFoundation calls version 0.
+/// A manual source of a loop: CoreFoundation's version 0.
 final class ManualSource: @unchecked Sendable {
-    // Unchecked: immutable references; CFRunLoop and CFRunLoopSource lock themselves.
+    // Unchecked: immutable references; CFRunLoop and CFRunLoopSource have their own locks.
     private let source: CFRunLoopSource
     private let loop: CFRunLoop
 
@@ -94,7 +94,7 @@ final class ManualSource: @unchecked Sendable {
 
     init(on loop: CFRunLoop, _ perform: @escaping @Sendable () -> Void) {
         var context = CFRunLoopSourceContext()
-        // Held for good: tests end with their process.
+        // Never released: tests end with their process.
         context.info = Unmanaged.passRetained(Work(perform)).toOpaque()
         context.perform = { raw in Unmanaged<Work>.fromOpaque(raw!).takeUnretainedValue().perform() }
         self.loop = loop

@@ -7,8 +7,8 @@ import Testing
 
 extension FoundationTests {
     @Suite struct QuietTests {
-        /// One short callback after the other for longer than the starvation rule allows: nobody is kept waiting longer than a turn.
-        @Test(arguments: [true, false]) func `short sources without a wait are no starvation`(usesRunLoop: Bool) throws {
+        /// One short callback after the other for longer than the starvation rule allows: no work waits longer than a turn.
+        @Test(arguments: [true, false]) func `short sources without a wait are not starvation`(usesRunLoop: Bool) throws {
             let thread = LoopThread(name: "turning", usesRunLoop: usesRunLoop)
             defer { thread.stop() }
             var rules = StallRules()
@@ -24,8 +24,8 @@ extension FoundationTests {
             #expect(watching.stalls.isEmpty, "\(watching.sink.lines)")
         }
 
-        /// Timers, blocks, manual sources and nested runs by the thousand: no record. `LAGMONITOR_QUIET_SECONDS` makes it longer.
-        @Test func `a busy loop is quiet`() throws {
+        /// Thousands of timers, blocks, manual sources and nested runs: no record. `LAGMONITOR_QUIET_SECONDS` makes it longer.
+        @Test func `a busy loop without stalls is not reported`() throws {
             let seconds = ProcessInfo.processInfo.environment["LAGMONITOR_QUIET_SECONDS"].flatMap(Double.init) ?? 3
             let thread = LoopThread(name: "busy")
             defer { thread.stop() }
@@ -57,7 +57,7 @@ extension FoundationTests {
             let end = MonotonicTime.now + .nanoseconds(Int(seconds * 1e9))
             var submitted = 0
             while MonotonicTime.now < end {
-                // What a busy machine leaves undone is not piled up.
+                // Work that a busy machine has not done does not accumulate.
                 if submitted - blocks.value < 500 {
                     for _ in 0..<10 {
                         thread.perform {

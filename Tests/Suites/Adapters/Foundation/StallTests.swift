@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Everything that starts a monitor: one at a time, because the engine is one for the process.
+/// All tests that start a monitor: one at a time, because the process has only one engine.
 @Suite(.serialized) struct FoundationTests {
     @Suite struct StallTests {
         @Test(arguments: [true, false]) func `a block that blocks is found on its thread`(usesRunLoop: Bool) throws {
@@ -20,7 +20,7 @@ import Testing
             let stall = try watching.stall()
             #expect(stall.string("kind") == "callout" && stall.string("loop") == "foundation")
             #expect(stall.number("thread_id") == Double(thread.loop.thread.tid))
-            // The wake that came with it ended the wait, and blocks are performed at the end of a turn too.
+            // The wake for the block ended the wait, and blocks are also performed at the end of a turn.
             #expect(
                 stall.string("activity") == "after_waiting" && stall.string("mode") == "kCFRunLoopDefaultMode",
                 "\(stall.fields)"
@@ -30,7 +30,7 @@ import Testing
             #expect(stall.number("duration_ms") >= 299)
         }
 
-        @Test func `a manual source that computes`() throws {
+        @Test func `a manual source that computes is found`() throws {
             let thread = LoopThread(name: "source")
             defer { thread.stop() }
             let watching = try Watching(thread.loop)
@@ -46,7 +46,7 @@ import Testing
             #expect(stall.namesSpinning(had.withLock { $0 }), "\(stall.fields)")
         }
 
-        @Test func `a timer that blocks`() throws {
+        @Test func `a timer that blocks is found`() throws {
             let thread = LoopThread(name: "timer")
             defer { thread.stop() }
             let watching = try Watching(thread.loop)
@@ -59,7 +59,7 @@ import Testing
             #expect(stall.string("activity") == "after_waiting" && stall.names("blockForTheTest"), "\(stall.symbols)")
         }
 
-        @Test func `another observer that blocks`() throws {
+        @Test func `another observer that blocks is found`() throws {
             let thread = LoopThread(name: "observer")
             defer { thread.stop() }
             let watching = try Watching(thread.loop)
@@ -73,7 +73,7 @@ import Testing
             #expect(stall.string("activity") == "before_waiting" && stall.names("blockForTheTest"), "\(stall.symbols)")
         }
 
-        @Test func `in a run inside a callback`() throws {
+        @Test func `a stall in a run inside a callback is found`() throws {
             let thread = LoopThread(name: "nested")
             defer { thread.stop() }
             let watching = try Watching(thread.loop)
@@ -86,13 +86,13 @@ import Testing
             #expect(stall.names("blockForTheTest") && stall.number("duration_ms") < 900, "\(stall.fields)")
         }
 
-        @Test func `after a run inside a callback`() throws {
+        @Test func `a stall after a run inside a callback is found with its own length`() throws {
             let thread = LoopThread(name: "outer")
             defer { thread.stop() }
             let watching = try Watching(thread.loop)
             defer { watching.monitor.stop() }
             thread.perform {
-                // Waits, which is no stall; what comes after it in the same callback is one, of its own length.
+                // The run waits, which is not a stall; the block after it in the same callback is one, with its own length.
                 RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.5))
                 blockForTheTest()
             }
@@ -100,7 +100,7 @@ import Testing
             #expect(stall.names("blockForTheTest") && stall.number("duration_ms") < 700, "\(stall.fields)")
         }
 
-        @Test func `in a mode that was named`() throws {
+        @Test func `a stall in a given mode is found`() throws {
             let thread = LoopThread(name: "modes", watchesItself: false)
             defer { thread.stop() }
             let mode = RunLoop.Mode("of the test")
@@ -118,7 +118,7 @@ import Testing
             #expect(stall.string("mode") == "of the test" && stall.names("blockForTheTest"), "\(stall.fields)")
         }
 
-        @Test func `expected blocks are no stalls`() throws {
+        @Test func `expected blocks are not stalls`() throws {
             let thread = LoopThread(name: "expected")
             defer { thread.stop() }
             let watching = try Watching(thread.loop)
@@ -135,7 +135,7 @@ import Testing
             #expect(stall.namesSpinning(had.withLock { $0 }), "\(stall.fields)")
         }
 
-        @Test func `pings find a stall by themselves`() throws {
+        @Test func `pings alone find a stall`() throws {
             let thread = LoopThread(name: "asked")
             defer { thread.stop() }
             var rules = StallRules()

@@ -10,14 +10,14 @@ import Testing
     ProcessorTime.compute(milliseconds: milliseconds)
 }
 
-/// A started monitor with its records at hand.
+/// A started monitor and its records.
 final class Watching: Sendable {
     let monitor: StallMonitor
     let sink = MemorySink()
 
     init(_ loop: FoundationLoop, rules: StallRules? = nil) throws {
         var configuration = StallMonitorConfiguration()
-        // 40 ms × 3: well above what a busy machine does to an idle loop.
+        // 40 ms × 3: well above the delays of an idle loop on a busy machine.
         configuration.rules.callout = .init(interval: .milliseconds(40))
         monitor = StallMonitor(configuration: configuration, sinks: [sink])
         try monitor.start()
@@ -30,7 +30,7 @@ final class Watching: Sendable {
         }
     }
 
-    /// The one stall that there is to be.
+    /// The single expected stall.
     func stall() throws -> Stall {
         #expect(eventually { stalls.count >= 1 }, "no record")
         #expect(stalls.count == 1, "\(sink.lines)")
@@ -44,7 +44,7 @@ struct Stall {
     func string(_ key: String) -> String { fields[key] as? String ?? "" }
     func number(_ key: String) -> Double { (fields[key] as? NSNumber)?.doubleValue ?? .nan }
     var symbols: [String] { ((fields["frames"] as? [[String: Any]]) ?? []).compactMap { $0["symbol"] as? String } }
-    /// Whether it shows the computing; of a thread that waits for a processor, and does not answer a signal, there may be no stack.
+    /// Whether it shows the computation; a thread that waits for a processor does not answer a signal, and may have no stack.
     func namesSpinning(_ time: ProcessorTime?) -> Bool {
         names("spinForTheTest") || time.map { !$0.alwaysAnswersInTime } ?? false
     }

@@ -3,7 +3,7 @@
     import LagMonitor
     import StallFixtures
 
-    // What the tests let an event loop do. The names are looked for in the records.
+    // What the tests let an event loop do. The tests search the records for these names.
 
     @inline(never) func blockInChannelRead(milliseconds: Int) {
         usleep(UInt32(milliseconds) * 1000)

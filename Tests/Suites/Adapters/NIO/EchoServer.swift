@@ -5,7 +5,7 @@
     import NIOPosix
     import Synchronization
 
-    /// Echoes on the loopback interface; a `b` that it is sent blocks the handler first, for 500 ms.
+    /// Echoes on the loopback interface; a received `b` first blocks the handler for 500 ms.
     final class EchoServer: Sendable {
         private final class Handler: ChannelInboundHandler, Sendable {
             typealias InboundIn = ByteBuffer
@@ -29,7 +29,7 @@
         private let facts = Facts()
         private let channel: any Channel
 
-        /// - Parameter first: handlers in front of it.
+        /// - Parameter first: handlers before it in the pipeline.
         init(_ group: any EventLoopGroup, after first: @escaping @Sendable () -> [any ChannelHandler] = { [] }) throws {
             let facts = facts
             channel = try ServerBootstrap(group: group).childChannelInitializer { channel in
@@ -39,10 +39,10 @@
             }.bind(host: "127.0.0.1", port: 0).wait()
         }
 
-        /// The thread that blocked last.
+        /// The last thread that blocked.
         var blockedThread: Int32 { facts.blocked.load(ordering: .relaxed) }
 
-        /// A blocking socket that is connected to it; negative when there is none.
+        /// A blocking socket that is connected to it; negative if there is none.
         func connect() -> Int32 {
             let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
             var address = sockaddr_in()

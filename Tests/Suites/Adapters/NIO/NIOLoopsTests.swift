@@ -10,7 +10,7 @@
     import TestSupport
     import Testing
 
-    /// A running monitor and what it has found.
+    /// A running monitor and its records.
     private struct GroupWatching {
         let monitor: StallMonitor
         let collected = CollectedRecords()
@@ -24,7 +24,7 @@
             try monitor.start()
         }
 
-        /// The one record that there is, and no other comes.
+        /// The single record; no other follows.
         func record() throws -> StallRecord {
             #expect(eventually { collected.records.count == 1 })
             #expect(!eventually(seconds: 1) { collected.records.count > 1 })
@@ -32,7 +32,7 @@
         }
     }
 
-    /// Everything that starts a monitor: one at a time, because the engine is one for the process.
+    /// All tests that start a monitor: one at a time, because the process has only one engine.
     @Suite(.serialized) struct NIOLoopsTests {
         private static func withGroup(_ threads: Int, _ body: (MultiThreadedEventLoopGroup) throws -> Void) throws {
             let group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
@@ -40,14 +40,15 @@
             try body(group)
         }
 
-        /// A mark on a loop is one. Not all descriptors: the watchdog opens files of the kernel's when it first needs them.
+        /// A watched loop uses one. Not all descriptors are counted: the watchdog opens the kernel's files when it first needs
+        /// them.
         private static func eventDescriptors() throws -> Int {
             try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count {
                 (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == "anon_inode:[eventfd]"
             }
         }
 
-        @Test func `a blocked channel read is found once in its thread`() throws {
+        @Test func `a blocked channel read is reported once, with its thread`() throws {
             try Self.withGroup(2) { group in
                 let watching = try GroupWatching()
                 defer { watching.monitor.stop() }
@@ -78,7 +79,7 @@
                 defer { watching.monitor.stop() }
                 let loops = try watching.monitor.watch(group)
                 let server = try EchoServer(group) {
-                    // What is no beginning belongs to the request before.
+                    // A message that does not begin a request belongs to the request before.
                     [
                         StallContextHandler<ByteBuffer> {
                             $0.readableBytesView.first == UInt8(ascii: "a") ? "a route" : nil
@@ -111,7 +112,7 @@
             #expect(record.culprit?.contains("blockInATask") ?? false, "\(record.culprit ?? "none")")
         }
 
-        @Test func `a block that is expected is no stall, and the next one is`() throws {
+        @Test func `an expected block is not a stall, but the next block is one`() throws {
             try Self.withGroup(2) { group in
                 let watching = try GroupWatching()
                 defer { watching.monitor.stop() }
@@ -131,7 +132,7 @@
             }
         }
 
-        @Test func `a handler that waits in an epoll of its own is not idle`() throws {
+        @Test func `a handler that waits in its own epoll instance is not idle`() throws {
             try Self.withGroup(1) { group in
                 let watching = try GroupWatching()
                 defer { watching.monitor.stop() }
@@ -142,7 +143,7 @@
             }
         }
 
-        @Test func `the same before the loop has been seen idle`() throws {
+        @Test func `a handler that waits in its own epoll is found before the loop was seen idle`() throws {
             try Self.withGroup(1) { group in
                 let watching = try GroupWatching()
                 defer { watching.monitor.stop() }
@@ -163,13 +164,13 @@
                 let before = loops.map(\.heartbeats)
                 sleep(2)
                 #expect(zip(before, loops).allSatisfy { $1.heartbeats - $0 <= 1 })
-                // It is looked at all the same.
+                // It is polled nevertheless.
                 #expect(loops.allSatisfy { MonotonicTime.now.nanoseconds - clb_beacon_pong_ns($0.beacon.raw) < 1_000_000_000 })
                 #expect(watching.collected.records.isEmpty)
             }
         }
 
-        @Test func `the lag of a blocked loop is known and of an idle one is none`() throws {
+        @Test func `the lag of a blocked loop is measured, and an idle loop has none`() throws {
             try Self.withGroup(2) { group in
                 let watching = try GroupWatching()
                 defer { watching.monitor.stop() }
@@ -179,14 +180,14 @@
                 defer { end.signal() }
                 loops[0].eventLoop.execute { end.wait() }
                 #expect(eventually { (loops[0].knownLagNanoseconds ?? 0) > 200_000_000 })
-                // Of the other one on a busy machine a moment later, and never where it had the first one's, which grows.
+                // The other loop's on a busy machine slightly later, and never if it had the first one's, which grows.
                 #expect(eventually { loops[1].knownLagNanoseconds.map { $0 < 200_000_000 } == true })
                 end.signal()
                 #expect(eventually { loops[0].knownLagNanoseconds == 0 })
             }
         }
 
-        @Test func `load is no stall`() throws {
+        @Test func `load is not a stall`() throws {
             try Self.withGroup(2) { group in
                 let watching = try GroupWatching()
                 defer { watching.monitor.stop() }
@@ -200,12 +201,12 @@
                     while MonotonicTime.now < end { guard EchoServer.echo("a", client) else { return } }
                 }
                 #expect(watching.collected.records.isEmpty && watching.monitor.statistics.stalls == 0)
-                // At most one an interval.
+                // At most one per interval.
                 #expect(loops.allSatisfy { $0.heartbeats < 100 })
             }
         }
 
-        @Test func `a loop that is blocked at first is watched without stacks`() throws {
+        @Test func `a loop that is blocked from the beginning is watched without stacks`() throws {
             try Self.withGroup(1) { group in
                 let watching = try GroupWatching()
                 defer { watching.monitor.stop() }
@@ -216,7 +217,7 @@
             }
         }
 
-        @Test func `what is watched is let go`() throws {
+        @Test func `unwatched loops are released`() throws {
             try Self.withGroup(2) { group in
                 let watching = try GroupWatching()
                 defer { watching.monitor.stop() }
@@ -232,18 +233,18 @@
             }
         }
 
-        @Test func `a group that shuts down under load is given nothing afterwards`() throws {
+        @Test func `a group that shuts down under load is given no work afterwards`() throws {
             let watching = try GroupWatching()
             defer { watching.monitor.stop() }
-            // NIO reports, on standard error, work that is given to a loop after its end.
+            // NIO reports, on standard error, work that a loop is given after its end.
             let path = "/tmp/lagmonitor-nio-\(getpid())"
             let (file, saved) = (open(path, O_RDWR | O_CREAT | O_TRUNC, 0o600), dup(2))
             var text = ""
             weak var watched: NIOLoop?
-            // Rounds; in each a busy machine may give the loops no processor in time for a heartbeat.
+            // Rounds; in each, a busy machine may give the loops no processor in time for a heartbeat.
             var (beating, unfinished) = (0, 0)
             do {
-                // What the test has to report goes there, too: nothing is expected before it is undone.
+                // The test's own reports go there too: no expectation is checked before this is undone.
                 dup2(file, 2)
                 defer {
                     dup2(saved, 2)
@@ -254,7 +255,7 @@
                     let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
                     let loops = try watching.monitor.watch(group)
                     watched = loops[0]
-                    // Always busy, so that there are heartbeats, and as many as can be: also at the very end, and afterwards.
+                    // Always busy, so that there are as many heartbeats as possible: also at the very end, and afterwards.
                     for loop in loops { Self.turn(loop.eventLoop, until: MonotonicTime.now + .milliseconds(30)) }
                     let beats = DispatchGroup()
                     let end = MonotonicTime.now + .milliseconds(60)
@@ -279,7 +280,7 @@
             #expect(watching.collected.records.isEmpty)
         }
 
-        /// Short tasks, one after the other. Not too short: a loop that shuts down takes no more than a thousand further ones.
+        /// Short tasks, one after the other. Not too short: a loop that shuts down takes at most a thousand further ones.
         private static func turn(_ loop: any EventLoop, until end: MonotonicTime) {
             loop.execute {
                 let pause = MonotonicTime.now + .microseconds(50)
@@ -288,7 +289,7 @@
             }
         }
 
-        @Test func `a monitor that does not run refuses`() throws {
+        @Test func `a monitor that does not run refuses to watch a group`() throws {
             try Self.withGroup(1) { group in
                 #expect(throws: StallMonitorError.notRunning) { try StallMonitor().watch(group) }
                 let watching = try GroupWatching()

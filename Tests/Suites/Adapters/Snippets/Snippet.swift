@@ -5,23 +5,23 @@ import Testing
 /// A piece of Swift that the documentation shows: in README.md, an article, or a documentation comment.
 struct Snippet: Sendable, CustomTestStringConvertible {
     let file: String
-    /// Of its first line, from 1.
+    /// The number of its first line, from 1.
     let line: Int
     let text: [String]
 
     var testDescription: String { "\(file):\(line)" }
 
-    /// A whole manifest, and not something to be put into a source file.
+    /// A whole manifest, not part of a source file.
     var isManifest: Bool { text.first?.hasPrefix("// swift-tools-version:") == true }
 
-    /// What belongs into a manifest's list of dependencies, among other code.
+    /// Entries of a manifest's list of dependencies, among other code.
     var dependencies: [String] { text.filter { $0.trimmingCharacters(in: .whitespaces).hasPrefix(".package(") } }
 
-    /// Modules that it imports, and the code besides, as ``CodeText`` has it.
+    /// The modules that it imports; for the remaining code see ``CodeText``.
     var imports: [String] { CodeText.lines(text).filter { $0.hasPrefix("import ") } }
     var code: [String] { CodeText.lines(text).filter { !$0.hasPrefix("import ") && !$0.hasPrefix(".package(") } }
 
-    /// Every one that there is.
+    /// All snippets.
     static let all: [Snippet] = {
         var snippets = files(below: "Sources/LagMonitor/LagMonitor.docc", "md").flatMap(inPage)
         snippets += ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].flatMap(inPage)
@@ -60,25 +60,25 @@ struct Snippet: Sendable, CustomTestStringConvertible {
                 begin = index + 1
             }
         }
-        // One without an end is no snippet of which anybody could say that it compiles.
+        // A snippet without an end cannot be checked.
         if let begin { snippets.append(Snippet(file: file, line: begin + 1, text: ["#error(\"not closed\")"])) }
         return snippets
     }
 }
 
-/// Code as the compiler takes it: without comments, indentation, blank lines.
+/// Code as the compiler reads it: without comments, indentation, blank lines.
 enum CodeText {
     static func lines(_ text: [String]) -> [String] {
         text.map { line in
             var line = line.trimmingCharacters(in: .whitespaces)
             if line.hasPrefix("//") { return "" }
-            // In a string there may be `https://`, but hardly one after a blank.
+            // A string may contain `https://`, but hardly after a blank.
             if let comment = line.range(of: " // ") { line = String(line[..<comment.lowerBound]) }
             return line.split(separator: " ").joined(separator: " ")
         }.filter { !$0.isEmpty }
     }
 
-    /// Whether these lines stand there one after the other.
+    /// Whether these lines occur one after the other.
     static func contains(_ text: [String], _ lines: [String]) -> Bool {
         guard let first = lines.first else { return false }
         return text.indices.contains { text[$0] == first && text[$0...].prefix(lines.count).elementsEqual(lines) }

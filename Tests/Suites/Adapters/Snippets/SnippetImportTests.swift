@@ -2,27 +2,28 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A reader copies one snippet: what names modules compiles with these modules alone, in a program that has what the snippet takes for granted.
+/// A reader copies one snippet: one that imports modules compiles with only these, in a program that has what the snippet
+/// assumes.
 @Suite struct SnippetImportTests {
     #if NIO && Logging && Metrics && ServiceLifecycle && Configuration
-        @Test func `a snippet with imports needs no other`() throws {
+        @Test func `a snippet with imports needs no other imports`() throws {
             let snippets = Snippet.all.filter { !$0.isManifest && !$0.code.isEmpty && !$0.imports.isEmpty }
             #expect(snippets.count > 25)
             let errors = try errors(of: snippets.map(\.program))
             #expect(errors == "", "\(errors)")
         }
 
-        /// The check itself.
+        /// Tests the check itself.
         @Test func `a missing import is found`() throws {
             let text = ["import LagMonitor", "monitor.onStall(queue: .global()) { print($0.message) }"]
             let snippet = Snippet(file: "f", line: 1, text: text)
             #expect(try errors(of: [snippet.program]).contains("import of module 'Dispatch'"))
         }
     #else
-        @Test(.disabled("build with --enable-all-traits")) func `a snippet with imports needs no other`() {}
+        @Test(.disabled("build with --enable-all-traits")) func `a snippet with imports needs no other imports`() {}
     #endif
 
-    /// One file each, so that none sees another one's imports; one module, so that they see what is taken for granted.
+    /// One file each, so that none sees another's imports; one module, so that they see the assumed declarations.
     private func errors(of programs: [String]) throws -> String {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("snippets-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -59,7 +60,7 @@ import Testing
             -enable-upcoming-feature ExistentialAny -suppress-warnings "$@"
         """
 
-    /// What snippets take for granted.
+    /// Declarations that snippets assume.
     private static let surroundings = """
         import LagMonitor
         import LagMonitorTestKit
@@ -108,7 +109,7 @@ import Testing
 }
 
 extension Snippet {
-    /// The snippet as a file: declarations as they stand, statements in a function.
+    /// The snippet as a file: declarations unchanged, statements in a function.
     fileprivate var program: String {
         let lines = ["#sourceLocation(file: \"\(file)\", line: \(line))"] + text + ["#sourceLocation()"]
         guard !isDeclarations else { return lines.joined(separator: "\n") }
@@ -122,7 +123,7 @@ extension Snippet {
 
     private var isAsynchronous: Bool { code.contains { $0.contains("await ") } }
 
-    /// Whether all of it can stand outside of functions.
+    /// Whether all of it is allowed outside functions.
     private var isDeclarations: Bool {
         var depth = 0
         for line in code {

@@ -3,9 +3,9 @@ import LagMonitorTestKit
 import Synchronization
 import Testing
 
-/// What the articles show does what they say. With a real monitor: one at a time.
+/// The articles' examples behave as described. With a real monitor: one at a time.
 @Suite(.serialized) struct LibrarySnippetTests {
-    @Test func `the test of the article passes`() throws {
+    @Test func `the test shown in the article passes`() throws {
         let kit = try TestMonitor()
         let health = HealthCheck(kit)
         kit.loop("main").work(for: .milliseconds(400))
@@ -14,7 +14,7 @@ import Testing
         #expect(kit.waitForHandlers() && !health.isHealthy)
     }
 
-    @Test func `the pump of the article can be watched`() throws {
+    @Test func `the pump shown in the article can be watched`() throws {
         let thread = try KeepAliveThread(name: "pumping")
         pumping.withLock { $0 = thread }
         defer { pumping.withLock { $0 = nil } }

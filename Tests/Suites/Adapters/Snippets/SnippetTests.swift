@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// Whatever the documentation shows as Swift is in this target's `Snippets`, word for word, and so the compiler has seen it. Comments and
+/// All Swift code in the documentation is in this target's `Snippets`, word for word, and is thereby compiled. Comments and
 /// indentation may differ.
 @Suite struct SnippetTests {
-    /// Each file of its own, so that nothing reaches from one into the next. Those of tests are run.
+    /// Each file separately, so that no snippet continues from one file into the next. Snippets of tests are run.
     private static let compiled =
         Snippet.files(below: folder + "/Snippets", "swift").map { CodeText.lines(Snippet.content(of: $0)) }
         + [CodeText.lines(Snippet.content(of: folder + "/SnippetRunTests.swift"))]
@@ -14,7 +14,7 @@ import Testing
 
     private func isCompiled(_ code: [String]) -> Bool { Self.compiled.contains { CodeText.contains($0, code) } }
 
-    @Test(arguments: code) func `is compiled`(_ snippet: Snippet) {
+    @Test(arguments: code) func `a snippet is compiled`(_ snippet: Snippet) {
         #expect(
             isCompiled(snippet.code),
             "not in Tests/Suites/Adapters/Snippets/Snippets:\n\(snippet.text.joined(separator: "\n"))"
@@ -22,9 +22,9 @@ import Testing
         for line in snippet.imports { #expect(Self.compiled.joined().contains(line), "\(line)") }
     }
 
-    /// A reader copies one snippet, or reads a page from its top: so the first snippet of a page or file names the modules, and a later one
-    /// continues it.
-    @Test(arguments: code) func `shows its imports`(_ snippet: Snippet) {
+    /// A reader copies one snippet, or reads a page from its top: so the first snippet of a page or file names the modules, and
+    /// later ones continue it.
+    @Test(arguments: code) func `a snippet shows its imports`(_ snippet: Snippet) {
         let before = Snippet.all.filter { $0.file == snippet.file && $0.line <= snippet.line }
         #expect(
             before.contains { $0.imports.contains { $0.hasPrefix("import LagMonitor") } },
@@ -32,8 +32,8 @@ import Testing
         )
     }
 
-    /// The check itself: with any letter of it changed, no snippet would pass.
-    @Test(arguments: code) func `is missed when a line of it changes`(_ snippet: Snippet) {
+    /// Tests the check itself: with any line changed, no snippet would pass.
+    @Test(arguments: code) func `a changed snippet is not found`(_ snippet: Snippet) {
         for index in snippet.code.indices {
             var changed = snippet.code
             changed[index] += "x"
@@ -41,8 +41,8 @@ import Testing
         }
     }
 
-    /// What belongs into a `Package.swift` is loaded as one, and names products and traits that there are.
-    @Test(arguments: manifests) func `is a manifest`(_ snippet: Snippet) throws {
+    /// Code for `Package.swift` is loaded as a manifest, and names existing products and traits.
+    @Test(arguments: manifests) func `a manifest snippet is valid`(_ snippet: Snippet) throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("snippet-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `there are snippets everywhere`() {
+    @Test func `snippets are found in all documents`() {
         let files = Set(Snippet.all.map(\.file))
         for file in ["README.md", "Sources/LagMonitor/StallMonitor.swift", "Sources/LagMonitor/LagMonitor.docc/Conventions.md"] {
             #expect(files.contains(file), "\(files)")
@@ -77,7 +77,7 @@ import Testing
         @Test(.disabled("build with --enable-all-traits: some snippets were not compiled")) func `every snippet was compiled`() {}
     #endif
 
-    /// Quoted names in what the pattern's group matches.
+    /// Quoted names in the group that the pattern matches.
     private func names(in text: String, _ pattern: String) -> [String] {
         guard let expression = try? NSRegularExpression(pattern: pattern) else { return [] }
         let matches = expression.matches(in: text, range: NSRange(text.startIndex..., in: text))

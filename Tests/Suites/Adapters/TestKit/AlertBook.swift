@@ -2,7 +2,7 @@ import Dispatch
 import LagMonitor
 import Synchronization
 
-/// A user's own handling, as small as it gets: what the kit is there to test. Also the example of the documentation.
+/// A minimal handler of a user, to be tested with the kit. Also the example in the documentation.
 final class AlertBook: Sendable {
     private let lines = Mutex<[String]>([])
 

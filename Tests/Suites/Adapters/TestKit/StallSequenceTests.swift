@@ -10,7 +10,7 @@ import Testing
         return try TestMonitor(configuration: configuration)
     }
 
-    /// Stalls whose durations count up, so that their order shows.
+    /// Stalls with increasing durations, so that their order shows.
     private static func stall(_ kit: TestMonitor, _ times: Int) {
         for number in 0..<times { kit.loop("main").work(for: .milliseconds(200 + number)) }
     }
@@ -65,7 +65,7 @@ import Testing
         #expect(kit.stalls.missed == 0)
     }
 
-    @Test func `a cancelled task ends its iteration alone`() async throws {
+    @Test func `a cancelled task ends only its own iteration`() async throws {
         let kit = try Self.kit()
         let other = kit.stalls.makeAsyncIterator()
         let stalls = kit.stalls
@@ -81,7 +81,7 @@ import Testing
         #expect(await Self.ids(other).count == 1)
     }
 
-    @Test func `an iteration that is left is forgotten`() async throws {
+    @Test func `an abandoned iteration is released`() async throws {
         let subscriptions = StallSubscriptions()
         do {
             let iterator = StallSequence(subscriptions).makeAsyncIterator()

@@ -47,17 +47,17 @@ import Testing
         #expect(first[1].durationNanoseconds == 5_000_000_000 && first[2].severity == .error)
     }
 
-    @Test func `many short callbacks are a starvation`() throws {
+    @Test func `many short callbacks are reported as starvation`() throws {
         let kit = try TestMonitor()
         kit.loop().work(for: .milliseconds(20), times: 60)
         #expect(kit.records.map(\.kind) == [.starvation])
         #expect(kit.records.first?.durationNanoseconds == 1_200_000_000)
         kit.loop().work(for: .milliseconds(20), times: 40)
         for _ in 0..<60 { kit.loop().work(for: .milliseconds(20)) }
-        #expect(kit.records.count == 1, "rests in between are no starvation")
+        #expect(kit.records.count == 1, "callbacks with rests in between are not starvation")
     }
 
-    @Test func `what keeps the loop is what the test says`() throws {
+    @Test func `the cause of a stall is the cause given by the test`() throws {
         let kit = try TestMonitor(rules: StallRules())
         var evidence = StallRecord.Evidence()
         evidence.lockOwner = .init(threadID: 12, threadName: "writer")
@@ -71,7 +71,7 @@ import Testing
         #expect(call.fingerprint != lock.fingerprint)
     }
 
-    @Test func `one callback after the other is reported by its own cause`() throws {
+    @Test func `a callback followed by another is reported with its own cause`() throws {
         let kit = try TestMonitor()
         let loop = kit.loop()
         loop.begin(ScriptedWork(.lock))
@@ -82,7 +82,7 @@ import Testing
         #expect(kit.records.map(\.cause) == [.lock])
     }
 
-    @Test func `two loops work at once`() throws {
+    @Test func `stalls of two loops at the same time are reported separately`() throws {
         let kit = try TestMonitor()
         let (one, two) = (kit.loop("one"), kit.loop("two"))
         one.begin(ScriptedWork(.cpu))
@@ -97,7 +97,7 @@ import Testing
         #expect(kit.records.map(\.cause) == [.cpu, .lock])
     }
 
-    @Test func `a loop that ignores pings is found while it says that it waits`() throws {
+    @Test func `a loop that ignores pings while it is waiting is found`() throws {
         var rules = StallRules()
         rules.pingWhileWaiting = .init()
         let kit = try TestMonitor(rules: rules)
@@ -108,7 +108,7 @@ import Testing
         #expect(kit.records.count == 1)
     }
 
-    @Test func `an idle hour is nothing and is over at once`() throws {
+    @Test func `an idle hour has no records and is over at once`() throws {
         let kit = try TestMonitor()
         _ = kit.loop()
         kit.advance(by: .seconds(3600))
@@ -116,7 +116,7 @@ import Testing
         #expect(kit.now.nanoseconds == 4_600_000_000_000)
     }
 
-    @Test func `the limits hold as in a program`() throws {
+    @Test func `the limits apply as in a program`() throws {
         let kit = try TestMonitor()
         for _ in 0..<15 { kit.loop().work(for: .milliseconds(200)) }
         #expect(kit.records.count == 10)
@@ -134,7 +134,7 @@ import Testing
         #expect(kit.records.map(\.phase) == [.abandoned] && kit.records[0].severity == .critical)
     }
 
-    @Test func `the watch of a loop can end`() throws {
+    @Test func `a loop can be unwatched`() throws {
         let kit = try TestMonitor()
         let loop = kit.loop()
         loop.work(for: .milliseconds(300))
@@ -146,7 +146,7 @@ import Testing
         #expect(kit.records.count == 2)
     }
 
-    @Test func `loops may have rules of their own`() throws {
+    @Test func `each loop can have its own rules`() throws {
         let kit = try TestMonitor()
         var rules = StallRules()
         rules.callout = .init(interval: .milliseconds(10), timeouts: 2)
@@ -155,7 +155,7 @@ import Testing
         #expect(kit.records.map(\.loop) == ["quick"])
     }
 
-    @Test func `what needs a real thread is refused`() throws {
+    @Test func `rules that need a real thread are refused`() throws {
         var rules = StallRules()
         rules.frame = .init()
         #expect(throws: StallMonitorError.self) { try TestMonitor(rules: rules) }
@@ -165,7 +165,7 @@ import Testing
         #expect(throws: StallMonitorError.self) { try TestMonitor(rules: .empty) }
     }
 
-    @Test func `a user's own handling is tested without a stall`() throws {
+    @Test func `a custom handler is tested without a real stall`() throws {
         let kit = try TestMonitor()
         let alerts = AlertBook(kit)
         kit.loop("main").work(for: .milliseconds(400), ScriptedWork(.syscall))
@@ -174,7 +174,7 @@ import Testing
         #expect(alerts.titles == ["main: lock in Cache.load()"])
     }
 
-    @Test func `a handler that hangs is not waited for without end`() throws {
+    @Test func `waiting for a handler that hangs times out`() throws {
         let kit = try TestMonitor()
         let queue = DispatchQueue(label: "stuck")
         let gate = DispatchSemaphore(value: 0)
@@ -197,7 +197,7 @@ import Testing
         #expect(sink.lines.count == 2 && sink.lines[0].contains(#""event":"dropped""#))
     }
 
-    @Test func `kits do not know of each other and are released`() throws {
+    @Test func `test monitors are independent of each other and are released`() throws {
         weak var released: TestMonitor?
         do {
             let (one, two) = (try TestMonitor(), try TestMonitor())
@@ -208,7 +208,7 @@ import Testing
         #expect(released == nil)
     }
 
-    @Test func `a sample is a record like any other`() throws {
+    @Test func `a sample record has the same form as a reported one`() throws {
         let sample = StallRecord.sample(duration: .milliseconds(400))
         let kit = try TestMonitor()
         kit.loop().work(for: .milliseconds(400))

@@ -15,7 +15,7 @@ struct EmptyPoolTests {
         let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)
         let publishesActivity = false
         let threadName = cll_name()
-        /// How often it was asked for its threads.
+        /// How often its threads were searched for.
         let searches = Atomic<Int>(0)
 
         var jobs: JobSource? {
@@ -30,13 +30,13 @@ struct EmptyPoolTests {
         }
     }
 
-    @Test func `its threads are searched for while nothing else is watched`() throws {
+    @Test func `the threads of a pool are searched for even if only the pool is watched`() throws {
         let monitor = StallMonitor()
         try monitor.start()
         defer { monitor.stop() }
         let pool = EmptyPool()
         try monitor.watch(pool, rules: .jobs)
-        // Once by this thread; then samples find that threads have come since the last search, of which there was none.
+        // Once by this thread; then samples find that threads were created since the last search, because there was none.
         #expect(eventually { pool.searches.load(ordering: .relaxed) > 1 })
     }
 }

@@ -6,7 +6,7 @@ import Testing
 private let millisecond: UInt64 = 1_000_000
 
 struct JobMeterTests {
-    /// A thread that was at rest at 0 and is found at a job at 50 ms.
+    /// A thread that was at rest at 0 and is found running a job at 50 ms.
     private func meter(at job: UInt64 = 1, cpu: UInt64 = 10, sleeps: UInt64? = 5, begun: UInt64? = nil) -> JobMeter {
         var meter = JobMeter(since: 0)
         #expect(observe(&meter, 0, cpu: 5, sleeps: 4, at: 0) == .nothing)
@@ -14,7 +14,7 @@ struct JobMeterTests {
         return meter
     }
 
-    @Test func `a stack is of the job that was sampled only while that goes on`() {
+    @Test func `a sampled stack belongs to a job only while the job continues`() {
         let meter = meter(begun: 3)
         var sample = JobSample(job: 1)
         (sample.cpuNanoseconds, sample.begun) = (20, 3)
@@ -44,32 +44,32 @@ struct JobMeterTests {
         return meter.observe(sample, at: time * millisecond, seen: time * millisecond + 1000)
     }
 
-    @Test func `a job begins between two samples, and for certain at the second`() {
+    @Test func `a job begins between two samples, certainly by the second`() {
         let meter = meter()
         #expect(meter.isAtWork)
         #expect(meter.began == TimeBounds(0, likely: 50 * millisecond + 1000, 50 * millisecond + 1000))
     }
 
-    @Test func `a thread that does not run is at the same job`() {
+    @Test func `a thread that uses no processor time is still in the same job`() {
         var meter = meter()
         for time in 6...40 as ClosedRange<UInt64> { #expect(observe(&meter, 1, at: time * 10) == .nothing) }
         #expect(observe(&meter, 0, cpu: 20, at: 410) == .rest)
         #expect(!meter.isAtWork && meter.ended.earliest == 400 * millisecond && meter.ended.latest == 410 * millisecond + 1000)
     }
 
-    @Test func `a thread that runs and never sleeps is at the same job`() {
+    @Test func `a thread that runs and never sleeps is still in the same job`() {
         var meter = meter()
         for time in 6...40 as ClosedRange<UInt64> { #expect(observe(&meter, 1, cpu: time, sleeps: 5, at: time * 10) == .nothing) }
     }
 
-    @Test func `the sleep that it is in is the job's`() {
+    @Test func `the current sleep of a thread belongs to its job`() {
         var meter = meter()
         #expect(observe(&meter, 1, cpu: 20, sleeps: 6, isAsleep: true, at: 60) == .nothing)
         #expect(observe(&meter, 1, cpu: 20, at: 70) == .nothing)
         #expect(observe(&meter, 1, cpu: 30, sleeps: 7, isAsleep: true, at: 80) == .nothing)
     }
 
-    @Test func `a sleep that was not seen may have been a rest`() {
+    @Test func `an unseen sleep may have been a rest`() {
         var meter = meter()
         #expect(observe(&meter, 1, cpu: 20, sleeps: 6, at: 60) == .next)
         #expect(meter.began.earliest == 50 * millisecond && meter.ended.earliest == 50 * millisecond)
@@ -77,7 +77,7 @@ struct JobMeterTests {
         #expect(meter.isRepeated)
     }
 
-    @Test func `one task's jobs after each other on one thread are several`() {
+    @Test func `successive jobs of one task on one thread are separate jobs`() {
         // Blocks for 60 ms, awaits for a moment, blocks again: the waits are never seen.
         var meter = meter()
         var (longest, began): (UInt64, UInt64) = (0, 50)
@@ -93,7 +93,7 @@ struct JobMeterTests {
         #expect(longest <= 60)
     }
 
-    @Test func `where jobs are counted a job's length is certain`() {
+    @Test func `the length of a job is certain if jobs are counted`() {
         var meter = meter(begun: 7)
         // Forty sleeps within one job.
         for time in 6...40 as ClosedRange<UInt64> {
@@ -103,7 +103,7 @@ struct JobMeterTests {
         #expect(observe(&meter, 1, cpu: 50, sleeps: 120, begun: 9, at: 410) == .next)
     }
 
-    @Test func `counting can begin in the midst of a job`() {
+    @Test func `counting can begin in the middle of a job`() {
         var meter = meter()
         meter.beginCounting(at: 0)
         #expect(observe(&meter, 1, cpu: 20, sleeps: 9, begun: 0, at: 60) == .nothing)
@@ -116,34 +116,34 @@ struct JobMeterTests {
         #expect(!meter.isRepeated && meter.ended.latest == meter.began.latest)
     }
 
-    @Test func `where the kernel says nothing of sleeps, what has run is not proved`() {
+    @Test func `without a count of sleeps, used processor time may mean another job`() {
         var meter = meter(sleeps: nil)
         #expect(observe(&meter, 1, at: 60) == .nothing)
         #expect(observe(&meter, 1, cpu: 20, at: 70) == .next)
     }
 
-    @Test func `more is read only of what has run`() {
+    @Test func `more is read only of threads that have run`() {
         let meter = meter()
         #expect(!meter.wantsMore(1, cpuNanoseconds: 10))
         #expect(meter.wantsMore(1, cpuNanoseconds: 11) && meter.wantsMore(2, cpuNanoseconds: 10))
         #expect(JobMeter(since: 0).wantsMore(1, cpuNanoseconds: 0))
     }
 
-    @Test func `a rest lasts until the last time that nothing had run`() {
+    @Test func `a rest lasts until the last time at which no thread had run`() {
         var meter = JobMeter(since: 0)
-        // Not of a thread that was never sampled.
+        // Not for a thread that was never sampled.
         meter.recordRest(until: 20 * millisecond)
         #expect(observe(&meter, 0, at: 30) == .nothing)
         meter.recordRest(until: 450 * millisecond)
         #expect(observe(&meter, 1, cpu: 20, at: 500) == .work)
         #expect(meter.began.earliest == 450 * millisecond)
-        // At work, every sample counts.
+        // While it works, every sample counts.
         meter.recordRest(until: 900 * millisecond)
         #expect(observe(&meter, 0, cpu: 30, at: 510) == .rest)
         #expect(meter.ended.earliest == 500 * millisecond)
     }
 
-    @Test func `a thread that is found at work began since it was not there`() {
+    @Test func `the job of a new thread began after the last search that did not find the thread`() {
         var meter = JobMeter(since: 40 * millisecond)
         #expect(observe(&meter, 1, at: 50) == .work)
         #expect(meter.began.earliest == 40 * millisecond)

@@ -7,13 +7,13 @@ import Testing
 
 private let millisecond: UInt64 = 1_000_000
 
-/// What the sampler asks for, and which places it gives back. Times are passed in.
+/// What the sampler searches for, and which places it releases. Times are passed in.
 struct WorkerSamplerTests {
     private static let second: UInt64 = 1_000_000_000
-    /// So much of a running thread's time the kernel may not have counted.
+    /// The part of a running thread's time that the kernel may not have counted yet.
     private static let uncounted = 10 * millisecond
 
-    /// A thread that is there, as one of a pool. It is not sampled here.
+    /// A thread that exists, as if in a pool. It is not sampled here.
     private func worker() throws -> PoolWorker {
         var slots = cll_job_slots()
         slots.task = 8
@@ -21,14 +21,14 @@ struct WorkerSamplerTests {
         return PoolWorker(try #require(JobThread(tid: cll_gettid())), of: source, named: "pool", threads: cll_name(), since: 0)
     }
 
-    @Test func `the first search is for threads that came since the first sample`() {
+    @Test func `the first search is for threads created since the first sample`() {
         let sampler = WorkerSampler {}
         sampler.setInterval(50 * millisecond)
         _ = sampler.sample(at: 5 * Self.second)
         #expect(sampler.takeSearch() == 5 * Self.second - Self.uncounted)
     }
 
-    @Test func `what was while no pool was watched does not count`() {
+    @Test func `time without a watched pool does not count`() {
         let sampler = WorkerSampler {}
         sampler.setInterval(50 * millisecond)
         _ = sampler.sample(at: 2 * Self.second)
@@ -40,8 +40,8 @@ struct WorkerSamplerTests {
         #expect(sampler.takeSearch() >= 8 * Self.second - Self.uncounted)
     }
 
-    /// The watchdog sleeps where no pool is watched.
-    @Test func `the first search after a time without a sample is for threads that came since the next pool`() {
+    /// The watchdog sleeps while no pool is watched.
+    @Test func `the first search after a time without samples is for threads since the next pool`() {
         let sampler = WorkerSampler {}
         sampler.setInterval(50 * millisecond)
         _ = sampler.sample(at: 2 * Self.second)
@@ -54,7 +54,7 @@ struct WorkerSamplerTests {
         #expect(sampler.takeSearch() == 8 * Self.second - Self.uncounted)
     }
 
-    @Test func `a place that is closed is taken back by a search, also after the last pool`() throws {
+    @Test func `a closed place is released by a search, even after the last pool is gone`() throws {
         let searches = Atomic<Int>(0)
         let sampler = WorkerSampler { searches.add(1, ordering: .relaxed) }
         sampler.setInterval(50 * millisecond)
@@ -68,7 +68,7 @@ struct WorkerSamplerTests {
         #expect(searches.load(ordering: .relaxed) == before + 1 && sampler.release(place))
     }
 
-    @Test func `there is a place for so many threads`() throws {
+    @Test func `the sampler has as many places as its capacity`() throws {
         let sampler = WorkerSampler {}
         let worker = try worker()
         for _ in 0..<WorkerSampler.capacity {

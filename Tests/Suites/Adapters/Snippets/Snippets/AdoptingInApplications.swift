@@ -1,4 +1,4 @@
-// What the article AdoptingInApplications.md shows, compiled: SnippetTests.swift holds the two against each other.
+// The code shown in the article AdoptingInApplications.md, compiled: SnippetTests.swift compares the two.
 import Dispatch
 import Foundation
 import LagMonitor

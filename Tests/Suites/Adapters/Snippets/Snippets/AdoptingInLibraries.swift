@@ -1,4 +1,4 @@
-// What the article AdoptingInLibraries.md shows, compiled: SnippetTests.swift holds the two against each other.
+// The code shown in the article AdoptingInLibraries.md, compiled: SnippetTests.swift compares the two.
 import Dispatch
 import LagMonitor
 import LagMonitorTestKit
@@ -61,13 +61,13 @@ enum LibrarySnippets {
     }
 }
 
-/// What the snippets take for granted.
+/// What the snippets assume.
 struct Database {
     init(path: String) throws {}
     func open() throws {}
 }
 
-/// The way of a pump to take work: a thread of ours stands for it.
+/// How the pump takes work: a thread of the test runs it.
 let pumping = Mutex<KeepAliveThread?>(nil)
 
 extension Pump {

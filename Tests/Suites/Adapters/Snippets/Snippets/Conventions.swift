@@ -1,4 +1,4 @@
-// What the article Conventions.md shows, compiled: SnippetTests.swift holds the two against each other.
+// The code shown in the article Conventions.md, compiled: SnippetTests.swift compares the two.
 import Dispatch
 import LagMonitor
 import LagMonitorTestKit

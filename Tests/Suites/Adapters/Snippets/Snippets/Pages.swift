@@ -1,4 +1,4 @@
-// What the other articles show, compiled: SnippetTests.swift holds the two against each other.
+// The code shown in the other articles, compiled: SnippetTests.swift compares the two.
 import Dispatch
 import LagMonitor
 
@@ -25,7 +25,7 @@ enum PageSnippets {
     }
 }
 
-/// What the snippets take for granted.
+/// What the snippets assume.
 protocol CauseCounter: Sendable {
     func count(_ cause: StallRecord.Cause)
 }

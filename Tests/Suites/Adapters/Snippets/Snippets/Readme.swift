@@ -1,4 +1,4 @@
-// What README.md shows, compiled: SnippetTests.swift holds the two against each other.
+// The code shown in README.md, compiled: SnippetTests.swift compares the two.
 import Dispatch
 import Foundation
 import LagMonitor
@@ -48,5 +48,5 @@ enum ReadmeSnippets {
     }
 }
 
-/// What the snippets take for granted.
+/// What the snippets assume.
 func migrateDatabase() {}

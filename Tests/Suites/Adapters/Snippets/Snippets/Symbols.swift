@@ -1,4 +1,4 @@
-// What the documentation comments show, compiled: SnippetTests.swift holds the two against each other.
+// The code shown in the documentation comments, compiled: SnippetTests.swift compares the two.
 import Dispatch
 import Foundation
 import LagMonitor
@@ -187,7 +187,7 @@ struct SymbolSnippets {
         }
     #endif
 
-    @Test func `the test of the test monitor passes`() throws {
+    @Test func `the test shown for the test monitor passes`() throws {
         let kit = try TestMonitor()
         let alerts = AlertBook(kit)
         kit.loop("main").work(for: .milliseconds(400), ScriptedWork(.lock))
@@ -195,7 +195,7 @@ struct SymbolSnippets {
         #expect(alerts.titles == ["main: lock"])
     }
 
-    /// What that test is of.
+    /// The type that this test tests.
     private final class AlertBook: Sendable {
         private let lines = Mutex<[String]>([])
 
