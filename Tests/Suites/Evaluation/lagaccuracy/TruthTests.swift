@@ -59,7 +59,7 @@ struct TruthTests {
         #expect(!truth.mustBeFound)
     }
 
-    @Test func `several stops add up`() {
+    @Test func `the durations of several stops are subtracted`() {
         let truth = truth(observedStops: [observedStop(1300, 1300, 1400, 1400), observedStop(1050, 1050, 1150, 1150)])
         #expect(truth.most == 300 * Self.ms)
         #expect(truth.due == 1250 * Self.ms)

@@ -49,7 +49,7 @@ struct JSONLineWriterTests {
     }
 
     @Test(arguments: [(0, "0x0"), (15, "0xf"), (16, "0x10"), (0x1000, "0x1000"), (UInt64.max, "0xffffffffffffffff")])
-    func `hex has no leading zeros`(number: UInt64, expected: String) {
+    func `hexadecimal numbers have no leading zeros`(number: UInt64, expected: String) {
         #expect(text { $0.value(hex: number) } == "\"\(expected)\"")
     }
 
@@ -63,7 +63,7 @@ struct JSONLineWriterTests {
         }
     }
 
-    @Test func `short escapes are used`() {
+    @Test func `characters with a short escape sequence use it`() {
         #expect(string(Array("\"\\\u{8}\u{c}\n\r\t\u{1}\u{1f}".utf8)) == #""\"\\\b\f\n\r\t\u0001\u001f""#)
     }
 

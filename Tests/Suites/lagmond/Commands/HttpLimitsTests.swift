@@ -131,7 +131,7 @@ struct HttpLimitsTests {
         #expect(isCut)
     }
 
-    @Test func `an old client without support for chunked encoding gets none`() throws {
+    @Test func `a client with an older HTTP version gets no chunked encoding`() throws {
         let client = try #require(LoopbackConnection(port))
         client.send("GET /stalls HTTP/1.0\r\n\r\n")
         let head = client.read { $0.hasSuffix("\r\n\r\n") }

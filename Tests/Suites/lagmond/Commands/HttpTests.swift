@@ -89,7 +89,7 @@ struct HttpTests {
         }
     }
 
-    @Test func `other methods and paths are refused`() throws {
+    @Test func `HTTP methods and paths that are not served are refused`() throws {
         try Self.withService { _, port in
             for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
                 let answer = try #require(Self.get("/metrics", port, method: method))
@@ -165,7 +165,7 @@ struct HttpTests {
         #expect(!errors.contains("listening"))
     }
 
-    // MARK: a client that is not the server's own
+    // MARK: A client independent of the server's code
 
     private struct Answer {
         let status: Int

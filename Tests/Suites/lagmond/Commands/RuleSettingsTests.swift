@@ -140,7 +140,7 @@ internal import Testing
         )
     }
 
-    @Test func `a parameter of a rule that is not chosen is checked`() {
+    @Test func `parameters of rules that are not chosen are checked too`() {
         #expect(throws: SettingsError.self) { try load(#"{"monitor": {"rules": "callout", "frame_rate": 0}}"#) }
     }
 

@@ -198,7 +198,7 @@ struct StallLineEditorTests {
         )
     }
 
-    @Test func `text of an empty record is still a paragraph`() throws {
+    @Test func `an empty record is printed as a paragraph`() throws {
         let text = StallText(try line(#"{"schema":"lagmonitor.stall.v1","event":"stall"}"#)).paragraph
         #expect(text.hasPrefix("a stall\n"))
     }

@@ -79,7 +79,7 @@ final class RunningProbe {
             complaintsSoFar += line + "\n"
             if line.contains(text) { return line }
         }
-        try #require(Bool(false), "it ended before it said \(text): \(complaintsSoFar)")
+        try #require(Bool(false), "it exited before it reported \(text): \(complaintsSoFar)")
         return ""
     }
 
