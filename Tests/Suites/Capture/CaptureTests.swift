@@ -219,7 +219,7 @@ import Testing
         #expect(run["method"] == "signal")
         #expect(run.index(of: "spinUntilReleased") != nil)
         #expect(run["own"] == "5", "the host's own signals arrive")
-        #expect(run["foreign"] == "0", "ours do not")
+        #expect(run["foreign"] == "0", "the host gets none of our signals")
     }
 
     @Test func `a profiler whose handler chains to ours does not kill the process`() throws {

@@ -270,7 +270,7 @@ private let canCount: Bool = {
                 + "its threads are ForeignProbe, late, main, worker"
         ),
     ])
-    func `an attach that selects nothing is reported`(selection: LoopSelection, expected: String) throws {
+    func `a selection that matches nothing is reported`(selection: LoopSelection, expected: String) throws {
         let errors = Mutex<[String]>([])
         let process = try AttachedProcess("names", selection: selection) { error in errors.withLock { $0.append(error) } }
         defer { process.end() }

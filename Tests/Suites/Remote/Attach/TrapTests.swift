@@ -123,8 +123,8 @@ internal import Testing
         ended.wait()
     }
 
-    /// When a foreign signal with the number of the bell arrives, the tracer's thread blocks that number. If this happens before
-    /// the wait, the wait would have no bell.
+    /// The tracer's timer ends its waits by a signal, the bell. When a foreign signal of the same number arrives, the tracer's
+    /// thread blocks that number. If this happens before the wait, the wait would have no bell.
     @Test(
         .enabled(
             if: access("/usr/bin/taskset", X_OK) == 0 && ProcessInfo.processInfo.activeProcessorCount > 1,

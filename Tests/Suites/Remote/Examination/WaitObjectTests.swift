@@ -232,7 +232,8 @@ internal import Testing
     }
 
     /// A lock shared by processes, whose holder waits for connections.
-    @Test(arguments: ["listener", "level"]) func `a process that waits for its turn to accept rests while no client is connected`(
+    @Test(arguments: ["listener", "level"])
+    func `a process that waits for its turn to accept is quiet while no client is connected`(
         kind: String
     )
         throws

@@ -97,7 +97,7 @@ internal import Testing
         #expect(process.reported.count == 1 && eventually { slots(process).isEmpty })
     }
 
-    @Test func `a stall that the own watchdog of the process cannot report is reported from outside`() throws {
+    @Test func `a stall that the watchdog of the process itself cannot report is reported from outside`() throws {
         let process = try startWatched()
         defer { process.end() }
         process.send("w")

@@ -49,7 +49,7 @@ struct ProvisionalClaimTests {
         #expect(table.loop(at: index)?.state == .ended && !remote.isConfirmed)
     }
 
-    @Test func `a confirmed claim that ends was a loop`() throws {
+    @Test func `a confirmed claim that ends stays confirmed as a loop`() throws {
         let remote = try remoteLoop()
         change(to: CLB_SLOT_LIVE)
         change(to: CLB_SLOT_ENDED)

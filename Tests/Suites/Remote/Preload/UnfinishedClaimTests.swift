@@ -56,7 +56,7 @@ struct UnfinishedClaimTests {
         #expect(claims.allSatisfy { isFree($0.index) } && table.unfinishedClaims.isEmpty)
     }
 
-    @Test func `a slot that was claimed again in between is checked twice again`() throws {
+    @Test func `a slot that is claimed again in between needs two new checks`() throws {
         let living = try startWithoutTable()
         defer { end(living) }
         let first = try table.claimSlot(for: living.processIdentifier)

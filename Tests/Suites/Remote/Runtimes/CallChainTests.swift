@@ -155,7 +155,7 @@ struct CallChainTests {
         #expect(eventually { call().map { examiner.examine(limit: $0.sp - 1, at: 0).isQuiet } ?? false })
     }
 
-    /// Functions by letter: `m` main, `l` the loop, `s` select around the wait, `h` a handler, `r` a function that rests.
+    /// Functions by letter: `m` main, `l` the loop, `s` select around the wait, `h` a handler, `r` a wait outside the loop.
     @Test(arguments: [
         ("mls", "mlh", true), ("mls", "mlhx", true), ("ml", "mlh", true),
         // The loop was left.

@@ -127,8 +127,8 @@ struct PHPProcessTests {
         #expect(isFound, "\(found)")
     }
 
-    /// To follow all of them takes longer than the thread may be held.
-    @Test func `of many generators that have left their turns the one that runs is named`() throws {
+    /// Following all of them takes longer than the thread may be stopped.
+    @Test func `of many delegating generators the running one is reported`() throws {
         let program = """
             <?php
             function work() {

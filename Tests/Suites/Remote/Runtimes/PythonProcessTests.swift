@@ -132,8 +132,8 @@ struct PythonProcessTests {
         #expect(found.prefix(150).allSatisfy { $0.hasPrefix("down (deep.py):") }, "\(found)")
     }
 
-    /// Its frame lies elsewhere, and is copied before what lies within the recursion.
-    @Test func `of a recursion that runs the coroutine that began it is there`() throws {
+    /// The coroutine's frame is elsewhere in memory, and is copied before the frames of the recursion.
+    @Test func `a running recursion is reported with the coroutine that started it`() throws {
         let process = try InterpretedProcess(PythonProcess.interpreter, PythonProcess.coroutine, file: "deep.py")
         var found: [String] = []
         let isFound = eventually {

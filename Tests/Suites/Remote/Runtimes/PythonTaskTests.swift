@@ -48,8 +48,8 @@ struct PythonTaskTests {
     }
 
     /// The name of the task in a capture; nil if no capture had a task.
-    /// - Parameter most: the maximum number of captures; nil: until there is a task. (While a thread is stopped, there is not always
-    ///   time to read it.)
+    /// - Parameter most: the maximum number of captures; nil: until there is a task. (While a thread is stopped, there is not
+    ///   always time to read it.)
     private func name(_ interpreter: String, _ arguments: [String], most: Int? = nil) throws -> String? {
         let process = try InterpretedProcess(interpreter, Self.program, file: "shop.py", arguments)
         var found: String?
