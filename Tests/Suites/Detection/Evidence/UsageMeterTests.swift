@@ -52,7 +52,7 @@ struct UsageMeterTests {
         return meter
     }
 
-    // MARK: The beginning, which nobody saw
+    // MARK: The unseen beginning
 
     @Test func `the clock at a time is bounded by the readings around it`() {
         let anchor = UsageMeter.Anchor(before: Self.reading(100, 1000), after: Self.reading(150, 1030))
@@ -185,7 +185,7 @@ struct UsageMeterTests {
         #expect((usage.cpuNanoseconds ?? 0) + (usage.blockedNanoseconds ?? 0) == 270 * millisecond)
     }
 
-    // MARK: What cannot have been a pause
+    // MARK: Time that cannot have been a pause
 
     @Test func `the time that a thread surely ran since a given time is calculated`() {
         let meter = meter(cpuAt100: 1000, cpuAt150: 1020)
@@ -272,7 +272,7 @@ struct UsageMeterTests {
         #expect(busy.cpuNanoseconds == 10 * millisecond)
     }
 
-    // MARK: What is read at the first sign
+    // MARK: Readings at the first sign
 
     @Test func `run delay and kernel time are scaled to the whole stall`() {
         var meter = meter(cpuAt100: 1000, cpuAt150: 1020)
@@ -296,7 +296,7 @@ struct UsageMeterTests {
         #expect(usage.systemNanoseconds == 50 * millisecond)
     }
 
-    // MARK: Where there is a quota
+    // MARK: With a quota
 
     private static func reading(_ milliseconds: UInt64, _ cpu: UInt64, delay: UInt64) -> Reading {
         Reading(time: milliseconds * millisecond, cpu: cpu * millisecond, runDelay: delay * millisecond)

@@ -6,7 +6,7 @@ import Testing
 @testable import LagDetection
 
 /// The meter uses the real clock and the scheduler's own counts, so these tests sleep and compute; they assert only the order.
-@Suite("Which waits of the watchdog report of a stop, and how often the scheduler is asked")
+@Suite("Which waits of the watchdog are process pauses, and how often the scheduler is read")
 struct PauseMeterTests {
     private static let milliseconds30: UInt64 = 30_000_000
 

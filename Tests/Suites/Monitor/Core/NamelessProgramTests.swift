@@ -6,7 +6,7 @@ import Testing
 @testable import LagDiagnosis
 @testable import LagMonitor
 
-@Suite("Programs without names")
+@Suite("Programs without symbols")
 struct NamelessProgramTests {
     private func frame(_ module: String, _ function: UInt64, _ symbol: String? = nil, inApp: Bool = true) -> StallRecord.Frame {
         var frame = StallRecord.Frame(pc: function + 5, module: module, offset: function + 5, symbol: symbol, inApp: inApp)

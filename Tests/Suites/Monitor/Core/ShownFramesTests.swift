@@ -5,7 +5,7 @@ import Testing
 @testable import LagDetection
 @testable import LagMonitor
 
-@Suite("Which frames a line has")
+@Suite("The frames shown in a line")
 struct ShownFramesTests {
     /// A stack of that many frames, with `lost` more that did not fit.
     private func stack(_ count: Int, lost: Int = 0) -> StallFindings.NamedStack {
