@@ -26,7 +26,7 @@ struct ModuleMapTests {
         }
     }
 
-    /// As V8 maps its builtins a second time.
+    /// V8 maps its builtins a second time like this.
     @Test func `code of a module that is mapped a second time is resolved to the module`() throws {
         // Reading a whole file stops at the first short read, and reads of long maps are short.
         let pieces = try #require(FileHandle(forReadingAtPath: "/proc/self/maps"))

@@ -160,7 +160,7 @@ internal import Testing
         #expect(finder.place.stackPointer == 800)
     }
 
-    /// A handler of a loop on `poll` that waits on an epoll instance of its own, as libraries do.
+    /// A handler of a loop on `poll` that waits on its own epoll instance, as libraries do.
     @Test func `a handler waiting on its own epoll instance is work, and its loop is found again at once`() throws {
         func resting(_ runs: UInt64) -> ThreadObservation {
             let poll: Int64 = {

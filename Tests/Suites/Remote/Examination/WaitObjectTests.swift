@@ -40,7 +40,7 @@ internal import Testing
         #expect(probe.look().pending == .pending)
     }
 
-    /// The probe opens 1100 beside some others, and raises its own limit to the hard one.
+    /// The probe opens 1100 descriptors beside some others, and raises its own limit to the hard limit.
     private static let allowsManyDescriptors: Bool = {
         var limit = rlimit()
         return getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 && limit.rlim_max >= 1200

@@ -91,7 +91,7 @@ final class RemoteProcess {
 
     func select(_ selection: LoopSelection) { watch.configure(RemoteConfiguration(configuration, selection: selection)) }
 
-    /// The names of the loops that are watched, in their order.
+    /// The names of the watched loops, sorted.
     var loopNames: [String] { watch.watchedProcesses.flatMap { $0.loops.map(\.name) }.sorted() }
 
     /// Writes a command to the program.

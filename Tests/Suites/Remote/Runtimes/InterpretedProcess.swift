@@ -59,7 +59,7 @@ final class InterpretedProcess {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Sends it a line.
+    /// Sends a line to the program.
     func goOn() throws { try input.fileHandleForWriting.write(contentsOf: Data("go\n".utf8)) }
 
     /// The IDs of its threads, beginning with the first thread.

@@ -94,7 +94,7 @@ internal import Testing
     }
 
     @Test func `class constructors are recognised as functions`() throws {
-        // JS_CLASS_CONSTRUCTOR_TYPE of node 20, which exports the first type alone.
+        // JS_CLASS_CONSTRUCTOR_TYPE of node 20, which exports only the first type.
         #expect(try V8Constants.layout().types.functions == 2066...2081)
     }
 
