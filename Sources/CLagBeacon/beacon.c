@@ -15,7 +15,7 @@ int clb_beacon_read_stretch(const clb_beacon *beacon, uint16_t number, clb_beaco
     stretch->since_ns = __atomic_load_n(&source->since_ns, __ATOMIC_RELAXED);
     stretch->until_ns = __atomic_load_n(&source->until_ns, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    // The loop may be writing its successor in this place, which counts only afterwards.
+    // The loop may be writing a later stretch in this place; that one counts only afterwards.
     return (uint16_t)(__atomic_load_n(&beacon->stretch_count, __ATOMIC_RELAXED) - number) < CLB_BEACON_STRETCHES - 1;
 }
 
@@ -62,13 +62,13 @@ static int clb_waker_wait_as(clb_waker *waker, uint64_t deadline_ns, int kind) {
     while (!clb_waker_take(waker)) {
         const struct timespec *until = deadline_ns == UINT64_MAX ? NULL : &deadline;
         if (syscall(SYS_futex, &waker->posts, FUTEX_WAIT_BITSET | kind, 0, until, NULL, FUTEX_BITSET_MATCH_ANY) == 0) {
-            // Woken, whatever another process made of the word since.
+            // Woken, regardless of what another process has written to the word since.
             clb_waker_take(waker);
             return 1;
         }
         if (errno == ETIMEDOUT) return clb_waker_take(waker);
         if (errno != EAGAIN && errno != EINTR) {
-            // A call that the kernel refuses is no reason to end, nor to call it again at once.
+            // A call that the kernel refuses is no reason to exit, nor to repeat it at once.
             struct timespec pause = {.tv_nsec = 1000000};
             clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
             if (clb_now_ns() >= deadline_ns) return clb_waker_take(waker);
@@ -87,7 +87,7 @@ int clb_waker_wait(clb_waker *waker, uint64_t deadline_ns) {
 int clb_waker_wait_shared(clb_waker *waker, uint64_t deadline_ns) { return clb_waker_wait_as(waker, deadline_ns, 0); }
 
 uint64_t clb_waker_drain(clb_waker *waker) {
-    // An exchange: a store does not order what is read afterwards (the stop flag) behind it on every processor.
+    // An exchange: with a store, later reads (the stop flag) could be reordered before it on some processors.
     (void)__atomic_exchange_n(&waker->posts, 0, __ATOMIC_SEQ_CST);
     return __atomic_exchange_n(&waker->posted_ns, 0, __ATOMIC_ACQUIRE);
 }

@@ -9,7 +9,7 @@ _Thread_local clb_context_running clb_context_thread;
 _Thread_local uint32_t clb_context_cursor;
 void (*clb_context_observer)(uint64_t token);
 
-// Who wants contexts, and the table: both change at the start and the end of a monitor alone.
+// The monitors that want contexts, and the table: both change only at the start and the end of a monitor.
 static pthread_mutex_t wanting = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t wanting_count;
 
@@ -50,7 +50,7 @@ uint32_t clb_context_begin(clb_contexts *table) {
 
 uint32_t clb_context_search(clb_contexts *table, uint32_t first) {
     for (uint32_t attempt = 1; attempt <= CLB_CONTEXT_ATTEMPTS; attempt++) {
-        // Those next to it; where a thread has come to what another one has filled, further on.
+        // The adjacent cells; if another thread has already filled those, cells further on.
         uint32_t distance = attempt <= CLB_CONTEXT_NEXT ? attempt : (attempt - CLB_CONTEXT_NEXT) * CLB_CONTEXT_JUMP;
         uint32_t index = (first + distance) % CLB_CONTEXTS;
         uint64_t state;

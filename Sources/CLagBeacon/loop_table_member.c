@@ -1,5 +1,5 @@
-// The shared loop table from the side of the processes that are watched. The preloaded library takes this file, too, and its
-// constructor runs it in every program below lagmond, so it neither waits nor takes memory.
+// The watched processes' side of the shared loop table. The preloaded library uses this file, too, and its
+// constructor runs it in every program below lagmond, so it neither waits nor allocates.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -15,7 +15,8 @@
 
 static clb_loop_table *opened_table;
 
-// Whether a path is /proc/<number>/fd/<number>; the first number. Anything else may be a pipe that waits or a device that acts.
+// Whether a path is /proc/<number>/fd/<number>; returns the first number. Anything else may be a pipe that blocks or
+// a device with side effects.
 static int32_t clb_loop_table_path_pid(const char *path) {
     static const char *const parts[] = {"/proc/", "/fd/"};
     int64_t numbers[2] = {0, 0};
@@ -37,7 +38,7 @@ static int clb_loop_table_is_ours(const clb_loop_table *table, int32_t parent) {
         && table->waker_bytes == sizeof(clb_waker) && table->total_bytes == clb_loop_table_bytes() && table->parent_pid == parent;
 }
 
-// Whether the numbers that this process sees are those that /proc shows: they are not in a pid namespace that kept its parent's /proc.
+// Whether this process's own pid is the one that /proc shows: false in a pid namespace that kept its parent's /proc.
 static int clb_loop_table_sees_own_number(void) {
     char text[16] = {0};
     return readlink("/proc/self", text, sizeof(text) - 1) > 0 && atoi(text) == getpid();
@@ -54,7 +55,7 @@ clb_loop_table *clb_loop_table_open(const char *path) {
     struct stat status;
     clb_loop_table *table = NULL;
     int error = EPROTO;
-    // Only a memfd has seals; with these two its memory stays where it is, so that nothing here can ever fault.
+    // Only a memfd has seals; with these two its memory cannot shrink, so nothing here can fault.
     int seals = fcntl(fd, F_GET_SEALS);
     if (seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && (seals & F_SEAL_GROW) != 0 && fstat(fd, &status) == 0
         && status.st_size == (off_t)clb_loop_table_bytes()) {
@@ -89,7 +90,7 @@ int32_t clb_loop_table_claim_slot(clb_loop_table *table, uint32_t kind, int32_t 
         uint64_t mine = (uint64_t)(clb_claim_generation(found) + 1) << 40 | (uint64_t)CLB_SLOT_CLAIMED << 32 | (uint32_t)pid;
         if (!__atomic_compare_exchange_n(word, &found, mine, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) continue;
         clb_loop_table_slot *slot = clb_loop_table_slot_at(table, index);
-        // The sequence goes on, so that no two loops of a slot ever show the same word.
+        // The sequence continues, so that no two loops of a slot ever have the same word.
         uint64_t sequence = (__atomic_load_n(&slot->beacon.word, __ATOMIC_RELAXED) >> 8) + 1;
         memset(slot, 0, sizeof(*slot));
         slot->kind = kind;
@@ -109,7 +110,7 @@ int32_t clb_loop_table_claim_slot(clb_loop_table *table, uint32_t kind, int32_t 
 
 void clb_loop_table_publish(clb_loop_table *table, uint32_t index, uint32_t state, uint64_t *claim) {
     uint64_t expected = *claim, published = clb_claim_with_state(expected, state);
-    // Another claim here would be damage; then the slot is simply not ours.
+    // A different claim here means damage; then the slot simply does not belong to this process.
     __atomic_compare_exchange_n(clb_loop_table_claim_word(table, index), &expected, published, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
     *claim = published;
     clb_loop_table_post(table);

@@ -11,7 +11,7 @@
 // A beacon of this process and its mirror.
 typedef struct clb_link {
     clb_beacon *own;     // NULL: unused. Set by the first request, cleared with the beacon
-    clb_beacon *mirror;  // NULL: no slot at present. The loop's own thread
+    clb_beacon *mirror;  // NULL: no slot now. The loop's own thread
     uint64_t place;      // the slot's claim with its index in place of the state; 0: no slot. The loop's own thread
     uint32_t requested;  // CLB_MIRROR_…, any thread
     uint32_t activities; // until a slot is claimed again
@@ -20,13 +20,13 @@ typedef struct clb_link {
     char modes[CLB_LOOP_TABLE_MODES_MAX];
 } clb_link;
 
-_Static_assert(CLB_LOOP_TABLE_SLOTS <= 256, "a slot's index has a place in a claim");
-_Static_assert(CLB_MIRROR_LINKS <= 1 << (16 - CLB_BEACON_LINK_SHIFT), "a link's number has a place in the beacon");
+_Static_assert(CLB_LOOP_TABLE_SLOTS <= 256, "a slot's index fits in a claim");
+_Static_assert(CLB_MIRROR_LINKS <= 1 << (16 - CLB_BEACON_LINK_SHIFT), "a link's number fits in the beacon");
 
-// After a claim that found no free slot: each activity that passes without another try costs 1 ns.
+// After a claim that found no free slot: each activity before the next try costs 1 ns.
 enum { CLB_MIRROR_RETRY_ACTIVITIES = 4096 };
 
-// In memory that a fork's child finds wiped.
+// In memory that is zeroed in a fork's child.
 static clb_link *links;
 static clb_loop_table *table;
 static int32_t process;
@@ -48,14 +48,15 @@ int clb_mirror_open_path(const char *path) {
     size_t bytes = CLB_MIRROR_LINKS * sizeof(clb_link);
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return errno;
-    // Linux 4.14. Without it a fork's child would write into its parent's slots.
+    // Linux 4.14. Without it, a fork's child would write into its parent's slots.
     if (madvise(memory, bytes, MADV_WIPEONFORK) != 0 || (table = clb_loop_table_open(path)) == NULL) {
         int error = errno;
         munmap(memory, bytes);
         return error;
     }
     process = getpid();
-    // The preloaded library has done so for all kinds, if there is one; by now it may have found loops of this program.
+    // The preloaded library, if there is one, has done so for all kinds; by now it may have found loops of this
+    // program.
     clb_loop_table_end_all(table, process, CLB_LOOP_FROM_MONITOR);
     __atomic_store_n(&links, memory, __ATOMIC_RELEASE);
     return 0;
@@ -82,8 +83,8 @@ static void clb_link_change(uint64_t place, uint32_t state) {
     if (place != 0) clb_loop_table_change(table, clb_claim_state(place), clb_claim_with_state(place, 0), state);
 }
 
-// Writes the present request into the claim word. Called by whoever requests and by the loop's thread, each after its own store:
-// whoever comes second sees both.
+// Writes the present request into the claim word. Called by the requesting thread and by the loop's thread, each
+// after its own store: the second of them sees both stores.
 static void clb_link_apply(clb_link *link) {
     static const uint32_t states[] = {
         [CLB_MIRROR_NONE] = CLB_SLOT_UNWATCHED, [CLB_MIRROR_LIVE] = CLB_SLOT_LIVE, [CLB_MIRROR_PAUSED] = CLB_SLOT_PAUSED,
@@ -131,13 +132,13 @@ int clb_mirror_exists(const clb_beacon *beacon) {
 
 // MARK: The loop's own thread
 
-// Copies what the beacon says, its word aside: what is the same stretch of work is left alone.
+// Copies the beacon's times, without its word: they are left alone if the stretch of work is the same.
 static void clb_mirror_copy_times(const clb_beacon *own, clb_beacon *mirror) {
     uint64_t now_ns = __atomic_load_n(&own->callout_ns, __ATOMIC_RELAXED);
     uint64_t since_ns = __atomic_load_n(&mirror->callout_ns, __ATOMIC_RELAXED);
     if (now_ns != since_ns) {
         uint64_t limit_ns = __atomic_load_n(&mirror->limit_ns, __ATOMIC_RELAXED);
-        // As in clb_beacon_begin: lagmond's limit is another one than that of the monitor in here.
+        // As in clb_beacon_begin: lagmond's limit differs from that of this process's monitor.
         if (__builtin_expect(now_ns - since_ns > limit_ns - 1, 0)) clb_beacon_record_stretch(mirror, since_ns, now_ns);
         __atomic_store_n(&mirror->woke_ns, __atomic_load_n(&own->woke_ns, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
         __atomic_store_n(&mirror->callout_ns, now_ns, __ATOMIC_RELAXED);
@@ -152,7 +153,7 @@ static void clb_mirror_publish(const clb_beacon *own, clb_beacon *mirror, uint8_
     uint64_t next = ((word >> 8) + 1) << 8 | activity;
     uint16_t armed;
     if (clb_activity_is_rest((uint8_t)word)) {
-        // The end of a rest un-parks lagmond's watchdog.
+        // The end of idle time un-parks lagmond's watchdog.
         __atomic_store_n(&mirror->word, next, __ATOMIC_SEQ_CST);
         armed = __atomic_load_n(&mirror->armed, __ATOMIC_SEQ_CST);
     } else {
@@ -162,7 +163,7 @@ static void clb_mirror_publish(const clb_beacon *own, clb_beacon *mirror, uint8_
     if (__builtin_expect(armed != 0, 0)) clb_beacon_answer(mirror, activity);
 }
 
-// Gives the slot back. This process does not write it from now on.
+// Returns the slot. This process does not write it from now on.
 static void clb_link_end(clb_link *link) {
     link->mirror = NULL;
     clb_link_change(__atomic_exchange_n(&link->place, 0, __ATOMIC_SEQ_CST), CLB_SLOT_ENDED);
@@ -185,7 +186,7 @@ static void clb_link_begin(clb_link *link) {
     memcpy(slot->name, link->name, sizeof(slot->name));
     memcpy(slot->modes, link->modes, sizeof(slot->modes));
     link->mirror = &slot->beacon;
-    // What the loop does now is published before the slot counts.
+    // The loop's present activity is published before the slot counts.
     clb_beacon *own = __atomic_load_n(&link->own, __ATOMIC_RELAXED);
     uint8_t activity = (uint8_t)__atomic_load_n(&own->word, __ATOMIC_RELAXED);
     clb_mirror_publish(own, link->mirror, activity);
@@ -208,7 +209,7 @@ static void clb_link_publish(clb_link *link, const clb_beacon *beacon, uint8_t a
 }
 
 void clb_beacon_notify(clb_beacon *beacon, uint8_t activity) {
-    // What the link says was written before the beacon said that there is one.
+    // The link was filled before the beacon was marked as having one.
     uint16_t armed = __atomic_load_n(&beacon->armed, __ATOMIC_ACQUIRE);
     if ((armed & CLB_BEACON_MIRRORED) != 0) clb_link_publish(&links[armed >> CLB_BEACON_LINK_SHIFT], beacon, activity);
     if (__builtin_expect((armed & CLB_ARMED_ALL) != 0, 0)) clb_beacon_answer(beacon, activity);

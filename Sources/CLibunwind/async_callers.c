@@ -1,9 +1,10 @@
-// The suspended callers of an async function that runs: they are on no stack, but in a list of contexts.
+// The suspended callers of a running async function: they are not on a stack, but in a list of contexts.
 //
-// An async function has a context in its task's memory, whose first two words are its caller's context and the function with which the caller goes on
-// (swift/include/swift/ABI/Task.h, AsyncContext). The newest block of that memory that is a context is the one of the function that runs: a function that is
-// called gets it from its caller, and gives it back before the caller goes on. So nothing is needed of the thread's registers, which a sleeping thread does not
-// show and optimised code does not keep.
+// An async function has a context in its task's memory. The context's first two words are its caller's context and
+// the function with which the caller continues (swift/include/swift/ABI/Task.h, AsyncContext). The newest block of
+// that memory that is a context belongs to the running function: a called function gets it from its caller, and
+// returns it before the caller continues. So the thread's registers are not needed; a sleeping thread does not show
+// them, and optimised code does not keep them.
 #include "cll_memory.h"
 #include "unwinder.h"
 
@@ -11,8 +12,9 @@ enum { CONTEXT_ALIGNMENT = 8, CONTEXT_WORDS = 2, LOWEST_ADDRESS = 4096, FUNCTION
 
 typedef enum function_kind { NO_FUNCTION, MAY_BE_FUNCTION, IS_FUNCTION } function_kind;
 
-// Whether a function of a known module begins at `pc`: any other number is no way to go on. Functions that keep nothing on the stack may be without unwind
-// tables (some of the runtime's own are): these may be anywhere where a function can begin.
+// Whether a function of a known module begins at `pc`: no other number can be a continuation. Functions that keep
+// nothing on the stack may lack unwind tables (some of the runtime's own do): these may be at any address where a
+// function can begin.
 static function_kind clu_function_at(clu_unwinder *unwinder, const clu_module_table *table, uint64_t pc) {
     int module = clu_module_find(table, pc);
     if (module < 0) return NO_FUNCTION;
@@ -23,7 +25,8 @@ static function_kind clu_function_at(clu_unwinder *unwinder, const clu_module_ta
     return MAY_BE_FUNCTION;
 }
 
-// The callers of the function whose context that may be. Returns how many; -1: it is none, or its list leads nowhere.
+// The callers of the function to which the context may belong. Returns their number; -1: it is not a context, or its
+// list is not valid.
 static int32_t clu_follow_contexts(clu_unwinder *unwinder, const clu_module_table *table, pid_t pid, uint64_t context, clu_frame *frames,
                                    uint32_t capacity) {
     uint32_t count = 0;
@@ -33,7 +36,7 @@ static int32_t clu_follow_contexts(clu_unwinder *unwinder, const clu_module_tabl
         if (cll_memory_read(pid, context, words, sizeof(words)) != sizeof(words)) return -1;
         function_kind kind = clu_function_at(unwinder, table, words[1]);
         if (kind == NO_FUNCTION) return -1;
-        // The first context's way to go on is the runtime's own: the end of the task.
+        // The first context's continuation is the runtime's own: the end of the task.
         if (words[0] == 0) return kind == IS_FUNCTION ? (int32_t)count : -1;
         if (count < capacity) {
             frames[count] = (clu_frame){.pc = words[1], .module = (int16_t)clu_module_find(table, words[1]), .flags = CLU_FRAME_ASYNC};

@@ -1,5 +1,5 @@
-// AArch64: an instruction is four bytes long. A call leaves its return address in the link register; who calls on saves it together with the frame
-// pointer (AAPCS64, 6.4.6), anywhere in its frame.
+// AArch64: an instruction is four bytes long. A call leaves its return address in the link register; a function that
+// makes calls saves it together with the frame pointer (AAPCS64, 6.4.6), anywhere in its frame.
 #define _GNU_SOURCE
 #include "code_at.h"
 
@@ -27,7 +27,8 @@ uint64_t clu_direct_call(uint32_t instruction, uint64_t address) {
     return (instruction & 0xfc000000) == 0x94000000 ? clu_branch_target(instruction, address) : 0;  // bl
 }
 
-// Where a stub leads: a jump through a table, as linkers make it for calls of other modules, or a far jump. 0: it is none.
+// The destination of a stub: a jump through a table, which linkers create for calls of other modules, or a far jump.
+// 0: it is not a stub.
 static uint64_t clu_stub_target(const memory_view *view, uint64_t address) {
     uint32_t code[5];
     size_t count = clu_read_code(view, address, code, 5), at = 0;
@@ -72,7 +73,8 @@ clu_call_kind clu_call_before(const memory_view *view, uint64_t return_address, 
 
 // MARK: Prologues
 
-// One instruction of a prologue; any other changes nothing here. 0: the stack pointer becomes what cannot be followed.
+// Follows one instruction of a prologue; any other instruction changes nothing here. 0: the stack pointer gets a
+// value that cannot be followed.
 static int clu_follow(uint32_t instruction, clu_frame_layout *layout) {
     const int64_t pair = clu_signed(instruction >> 15 & 0x7f, 7) * 8;
     const int is_record = (instruction & 0x7fff) == 0x7bfd;  // x29, x30 to the stack
@@ -96,7 +98,7 @@ static int clu_follow(uint32_t instruction, clu_frame_layout *layout) {
         layout->sets_frame_pointer = layout->has_record && layout->below_cfa - (instruction >> 10 & 0xfff) == layout->record_below;
     } else if (
         (instruction & 0xffe0ffff) == 0xcb2063ff || (instruction & 0xff00001f) == 0x9100001f  // sub sp, sp, x…; add sp, …
-        || (instruction & 0xff80001f) == 0x9200001f                                           // and sp, …: aligned anew
+        || (instruction & 0xff80001f) == 0x9200001f                                           // and sp, …: realigned
         || (instruction & 0xffc003e0) == 0xad8003e0 || (instruction & 0xffe00fe0) == 0x3c800fe0  // stp q…, str q…, [sp, #-n]!
     ) {
         return 0;
@@ -126,7 +128,7 @@ uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64
     return sp + (layout.below_cfa - layout.record_below);
 }
 
-// How far a jump or a branch of known target leads; 0: it is none. Arm Architecture Reference Manual, C6.2.
+// How far a jump or a branch with a known target leads; 0: it is neither. Arm Architecture Reference Manual, C6.2.
 static int64_t clu_branch_distance(uint32_t instruction) {
     int low = 5, bits;
     if (instruction >> 26 == 0x05) {  // b
@@ -147,7 +149,7 @@ int clu_may_jump_out(const memory_view *view, uint64_t function, uint64_t end) {
     const uint64_t size = end - function;
     if (size > sizeof(code) || clu_memory_view_read(view, function, code, size) != size) return 1;
     for (uint64_t index = 0; index < size / 4; index++) {
-        if ((code[index] & 0xfffffc1f) == 0xd61f0000 || (code[index] & 0xfefff800) == 0xd61f0800) return 1;  // br, braa and the like
+        if ((code[index] & 0xfffffc1f) == 0xd61f0000 || (code[index] & 0xfefff800) == 0xd61f0800) return 1;  // br, braa and similar
         const uint64_t target = function + index * 4 + (uint64_t)clu_branch_distance(code[index]);
         if (target < function || target >= end) return 1;
     }

@@ -17,9 +17,10 @@ enum {
 static const uint8_t endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa};
 static const uint8_t set_frame[3] = {0x48, 0x89, 0xe5};  // mov rbp, rsp
 
-// Where a jump through a table (a PLT stub, with or without endbr64 and bnd) leads; 0 when `code` is no such jump.
+// The destination of a jump through a table (a PLT stub, with or without endbr64 and bnd); 0 if `code` is not such a
+// jump.
 static uint64_t clu_stub_target(const memory_view *view, uint64_t code) {
-    uint8_t bytes[4 + 1 + 6] = {0};  // not more: it may be the last of what is mapped there
+    uint8_t bytes[4 + 1 + 6] = {0};  // not more: it may be the last code that is mapped there
     size_t count = clu_memory_view_read(view, code, bytes, sizeof(bytes));
     uint64_t at = 0;
     if (memcmp(bytes, endbr64, 4) == 0) at = 4;
@@ -31,7 +32,8 @@ static uint64_t clu_stub_target(const memory_view *view, uint64_t code) {
     return clu_memory_view_word(view, code + at + 6 + (uint64_t)(int64_t)displacement, &target) ? target : 0;
 }
 
-// Where a function goes on that is nothing but a jump, as compilers leave it of two that are the same; else the function itself.
+// If a function is only a jump (compilers leave this for one of two identical functions), the destination; otherwise
+// the function itself.
 static uint64_t clu_behind_jump(const memory_view *view, uint64_t function) {
     uint8_t code[4 + 5] = {0};
     size_t count = clu_memory_view_read(view, function, code, sizeof(code));
@@ -43,7 +45,8 @@ static uint64_t clu_behind_jump(const memory_view *view, uint64_t function) {
     return function + at + 5 + (uint64_t)(int64_t)displacement;
 }
 
-// Where a call ends up: behind a table's stub, behind what goes on in the code that a table has for this processor, and behind a jump.
+// The final destination of a call: past a table's stub, past code that continues in the variant for this processor,
+// and past a jump.
 static uint64_t clu_destination(const memory_view *view, uint64_t function) {
     enum { STUBS = 3 };
     uint64_t behind;
@@ -62,7 +65,8 @@ uint64_t clu_called_function(const memory_view *view, uint64_t return_address) {
     return clu_destination(view, target);
 }
 
-// Whether the code of a function may go on between two places, or if `below` is 0 anywhere outside of it; `unknown` where it cannot be followed.
+// Whether the code of a function may continue between two places or, if `below` is 0, anywhere outside it; `unknown`
+// if it cannot be followed.
 static int clu_goes_on(const memory_view *view, uint64_t function, uint64_t end, uint64_t at_least, uint64_t below, int unknown) {
     uint8_t code[CLU_FUNCTION_BYTES];
     const size_t size = end - function;
@@ -92,7 +96,7 @@ int clu_keeps_frame_record(const memory_view *view, uint64_t function, uint64_t 
     uint8_t code[CLU_FUNCTION_BYTES];
     size_t size = pc - function;
     if (size > sizeof(code) || clu_memory_view_read(view, function, code, size) != size) return 1;
-    // Anywhere: it could be the next function that `pc` is in.
+    // Searched everywhere: `pc` could be in the next function.
     return memmem(code, size, set_frame, sizeof(set_frame)) != NULL;
 }
 
@@ -104,7 +108,7 @@ clu_call_kind clu_call_before(const memory_view *view, uint64_t return_address, 
         memcpy(&displacement, bytes + 4, 4);
         uint64_t target = return_address + (uint64_t)(int64_t)displacement;
         if (function != 0 && (target == function || clu_stub_target(view, target) == function)) return CALL_DIRECT;
-        // Could as well be the tail of an immediate: only executable targets are calls at all.
+        // It could also be the end of an immediate: only executable targets are calls at all.
         return clu_is_executable(view, target) ? CALL_ELSEWHERE : CALL_NONE;
     }
     if (bytes[2] == 0xff && bytes[3] == 0x15) {  // call [rip + disp32]: a table entry, readable
@@ -114,7 +118,7 @@ clu_call_kind clu_call_before(const memory_view *view, uint64_t return_address, 
         if (!clu_memory_view_word(view, return_address + (uint64_t)(int64_t)displacement, &target)) return CALL_NONE;
         return target == function ? CALL_DIRECT : CALL_ELSEWHERE;
     }
-    // ff /2, the indirect calls: the instruction is 2 to 7 bytes long, a REX prefix may stand before it.
+    // ff /2, the indirect calls: the instruction is 2 to 7 bytes long, and may have a REX prefix.
     for (int length = 2; length <= 7; length++) {
         const uint8_t *code = bytes + 8 - length;
         if (code[0] != 0xff || (code[1] & 0x38) != 0x10) continue;
@@ -134,14 +138,16 @@ uint64_t clu_frame_record_caller(const memory_view *view, uint64_t sp, uint64_t 
     return clu_is_plausible_return_address(view, caller) ? caller : 0;
 }
 
-// What a function's code has done to its frame by `pc`, or by its first call or jump; jumps before its record is made are those of calls that need none.
+// What a function's code has done to its frame by `pc`, or by its first call or jump; jumps before its record is
+// created belong to calls that need no record.
 typedef struct prologue {
     int64_t below_return;  // the stack pointer, below the return address
-    int64_t below_record;  // the same below the frame record; -1: there is none, or the frame pointer does not show it
+    int64_t below_record;  // the same below the frame record; -1: none, or the frame pointer does not point to it
 } prologue;
 
-// `push rbp`, `mov rbp, rsp`, then what it pushes and takes of the stack, among other instructions. At a call the stack pointer is exactly so far below
-// (unless arguments were pushed or the frame grew since: then what is found there will not be a record). 0 where the code cannot be followed.
+// `push rbp`, `mov rbp, rsp`, then pushes and reservations on the stack, among other instructions. At a call the
+// stack pointer is exactly this far below (unless arguments were pushed or the frame has grown since: then there will
+// be no record at that place). 0 if the code cannot be followed.
 static int clu_follow_prologue(const memory_view *view, uint64_t function, uint64_t pc, prologue *found) {
     uint8_t code[CLU_PROLOGUE_BYTES];
     if (function == 0) return 0;
@@ -180,26 +186,27 @@ uint64_t clu_prologue_return_slot(const memory_view *view, uint64_t sp, uint64_t
 uint64_t clu_return_slot_of_epilogue(const memory_view *view, uint64_t pc, uint64_t sp, uint64_t *frame) {
     uint8_t code[EPILOGUE_PIECE_BYTES];
     const uint64_t end = pc + CLU_EPILOGUE_BYTES;
-    // Registers are known of a thread that was found there alone.
+    // Registers are known only for a thread that was found there.
     const cll_snapshot *snapshot = view->snapshot;
     const uint64_t known = snapshot->registers[CLL_REGISTER_PC] == pc && snapshot->registers[CLL_REGISTER_SP] == sp ? snapshot->known : 0;
     uint64_t at = pc, place = sp;
-    uint64_t read_from[16] = {0};  // where on the stack a register was read
+    uint64_t read_from[16] = {0};  // the stack address from which a register was read
     int is_known = 1, saved_frame = 0;
     *frame = 0;
-    while (at < end && clu_is_executable(view, at)) {  // behind the code may be anything
+    while (at < end && clu_is_executable(view, at)) {  // there may be anything after the code
         size_t count = clu_memory_view_read(view, at, code, sizeof(code)), used = 0;
         clu_instruction instruction;
         for (; at < end && clu_decode(code + used, count - used, &instruction); used += instruction.length, at += instruction.length) {
             if (instruction.flow == CLU_FLOW_RETURNS) return is_known && place >= sp ? place : 0;
-            // As it leaves to another function instead of calling it.
+            // It leaves to another function like this instead of calling it.
             if (instruction.flow == CLU_FLOW_JUMPS && is_known && place > sp) return place;
             // Another function begins there.
             if (code[used] == 0xcc || (at > pc && count - used >= 4 && memcmp(code + used, endbr64, 4) == 0)) return 0;
             if (saved_frame && instruction.sets_frame) return 0;
             saved_frame = instruction.saves_frame;
             if (instruction.flow != CLU_FLOW_ON) {
-                // What follows is come to from elsewhere: in the middle of the function the stack pointer is mostly the same.
+                // What follows is reached from elsewhere: in the middle of the function the stack pointer is mostly
+                // the same.
                 place = sp;
                 is_known = 1;
                 *frame = 0;
@@ -211,7 +218,7 @@ uint64_t clu_return_slot_of_epilogue(const memory_view *view, uint64_t pc, uint6
             const uint64_t kept = instruction.loads ? read : source ? read_from[source - 1] : 0;
             uint64_t word;
             if (instruction.moves_stack && is_known && kept != 0 && clu_memory_view_word(view, kept, &word)) {
-                // Code that aligns its stack keeps there how far that was moved, or where it was.
+                // Code that aligns its stack stores there how far the stack pointer was moved, or its old value.
                 place = word + (instruction.stack_grows_by ? place : (uint64_t)instruction.stack_further);
             } else if (instruction.moves_stack) {
                 is_known = instruction.stack_from != 0 && (known & 1ull << instruction.stack_from) != 0;

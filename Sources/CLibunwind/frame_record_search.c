@@ -1,8 +1,9 @@
 // /proc/…/syscall shows SP and PC, not the frame pointer. Compilers that keep frame pointers put a record of two
-// words at the frame pointer's address: the caller's frame pointer, then the return address. So the frame pointer
-// is the address, somewhere above SP, of the record that is consistent: 16-byte aligned, its return address
-// follows a call instruction in executable memory, that call (when direct) goes to the function we are in, and the
-// chain of saved frame pointers climbs on in the same way. How far above SP, the function's prologue often says.
+// words at the frame pointer's address: the caller's frame pointer, then the return address. So the frame pointer is
+// the address, somewhere above SP, of the record that is consistent: it is 16-byte aligned, its return address
+// follows a call instruction in executable memory, that call (if direct) leads to the present function, and the chain
+// of saved frame pointers continues upward in the same way. The function's prologue often shows how far above SP it
+// is.
 #define _GNU_SOURCE
 #include "frame_record_search.h"
 
@@ -15,14 +16,14 @@
 #include <string.h>
 
 enum {
-    SEARCH_BYTES = 64 * 1024,  // a frame larger than this is not searched through
-    CHAIN_DEPTH = 6,           // records that must hold together
-    LINK_DEPTH = 8,            // links of a record that are looked at
-    LINKS = 32,                // records that are looked at so
-    PRESENT_CALLS = 4,         // of a read of what may not be there
+    SEARCH_BYTES = 64 * 1024,  // a larger frame is not searched
+    CHAIN_DEPTH = 6,           // records that must form a chain
+    LINK_DEPTH = 8,            // links of a record that are checked
+    LINKS = 32,                // records that are checked like this
+    PRESENT_CALLS = 4,         // of a read of memory that may be missing
 };
 
-// What a stack holds decides how much there is to look at.
+// The content of a stack determines how much must be read.
 static int clu_may_read(const memory_view *view, uint32_t calls) {
     if (*view->reads_left < calls) return 0;
     *view->reads_left -= calls;
@@ -50,8 +51,8 @@ int clu_is_executable(const memory_view *view, uint64_t address) {
     return address >= module->text_start && address < module->text_end;
 }
 
-// Whether a signal handler returns there: the kernel lets it, without a call before that place (rt_sigreturn(2)). A handler that ends in a jump leaves
-// the function that it jumps to with this return address.
+// Whether a signal handler returns there: the kernel causes this, without a call before that place (rt_sigreturn(2)).
+// A handler that ends in a jump leaves this return address to the function to which it jumps.
 static int clu_is_signal_return(const memory_view *view, uint64_t address) {
 #if defined(__x86_64__)
     static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};  // mov rax, 15; syscall
@@ -66,7 +67,7 @@ int clu_is_plausible_return_address(const memory_view *view, uint64_t address) {
     return clu_is_executable(view, address) && clu_call_before(view, address, 0) != CALL_NONE;
 }
 
-// How many records above `record` hold together, up to CHAIN_DEPTH; a zero frame pointer ends a chain well.
+// How many records above `record` form a chain, up to CHAIN_DEPTH; a zero frame pointer ends a chain correctly.
 static int clu_chain_length(const memory_view *view, uint64_t record) {
     for (int depth = 0; depth < CHAIN_DEPTH; depth++) {
         uint64_t saved, return_address;
@@ -80,8 +81,9 @@ static int clu_chain_length(const memory_view *view, uint64_t record) {
     return CHAIN_DEPTH;
 }
 
-// Whether the record's caller was really called where the record says that it returns to. Frames that grow at run time (alloca) have whole stacks of
-// earlier calls in them; but where such a stack meets the living one, the return address follows a call of another function.
+// Whether the record's caller was really called at the place to which the record returns. Frames that grow at run
+// time (alloca) contain whole stacks of earlier calls; but where such a stack meets the live one, the return address
+// follows a call of another function.
 static int clu_is_refuted(clu_unwinder *unwinder, uint64_t record) {
     const memory_view *view = &unwinder->view;
     for (int depth = 0; depth < LINK_DEPTH; depth++) {
@@ -104,7 +106,7 @@ static int clu_is_refuted(clu_unwinder *unwinder, uint64_t record) {
     return 0;
 }
 
-// The best record from `low` on, and in `proved` whether a direct call of this very function stands before its return address.
+// The best record from `low` on; `proved` is whether a direct call of this very function precedes its return address.
 static uint64_t clu_search_upward(clu_unwinder *unwinder, uint64_t low, uint64_t function, int *proved) {
     const memory_view *view = &unwinder->view;
     *proved = 0;
@@ -118,8 +120,8 @@ static uint64_t clu_search_upward(clu_unwinder *unwinder, uint64_t low, uint64_t
         if (!clu_is_executable(view, return_address)) continue;
         clu_call_kind kind = clu_call_before(view, return_address, function);
         if (kind == CALL_NONE) continue;
-        // A direct call of this very function is proof enough, even where the caller uses its frame pointer's register
-        // for something else; the nearest wins of those that nothing speaks against.
+        // A direct call of this very function is sufficient proof, even if the caller uses its frame pointer's
+        // register for something else; the nearest one wins among those that nothing contradicts.
         if (kind == CALL_DIRECT) {
             if (links++ < LINKS && clu_is_refuted(unwinder, record)) {
                 if (refuted == 0) refuted = record;
@@ -129,7 +131,8 @@ static uint64_t clu_search_upward(clu_unwinder *unwinder, uint64_t low, uint64_t
             return record;
         }
         if (saved != 0 && saved <= record) continue;
-        // Else: an indirect call may have come here; a direct call elsewhere only if that one ended in a jump to us.
+        // Otherwise: an indirect call may have led here; a direct call of another function only if that one ended in
+        // a jump to this one.
         int chain = clu_chain_length(view, record);
         int score = chain + (kind == CALL_INDIRECT ? 4 : 0);
         if (chain >= 2 && score > best_score) {
@@ -150,12 +153,12 @@ uint64_t clu_frame_record_search(clu_unwinder *unwinder) {
     clu_call_kind kind = CALL_NONE;
     if (expected != 0 && (expected & 15) == 0 && clu_memory_view_return_address(view, expected + 8, &return_address) && clu_is_executable(view, return_address)) {
         kind = clu_call_before(view, return_address, function);
-        // Only where the prologue says so: old signal frames lie about in every stack.
+        // Only if the prologue confirms it: every stack contains old signal frames.
         if (kind == CALL_NONE && clu_is_signal_return(view, return_address)) kind = CALL_DIRECT;
     }
     if (kind == CALL_DIRECT && !clu_is_refuted(unwinder, expected)) return expected;
-    // Without that proof the prologue may mislead: a frame that grew since (alloca, pushed arguments) has old records of
-    // earlier calls where it points to. A record that is proved goes before it.
+    // Without that proof the prologue may mislead: if a frame has grown since (alloca, pushed arguments), it has old
+    // records of earlier calls at that place. A proved record takes precedence.
     int proved;
     uint64_t found = clu_search_upward(unwinder, expected > sp ? expected : sp, function, &proved);
     return proved || kind == CALL_NONE ? found : expected;

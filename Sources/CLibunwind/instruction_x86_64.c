@@ -11,7 +11,7 @@ static const uint8_t prefixes[] = {0x66, 0x67, 0xf0, 0xf2, 0xf3, 0x26, 0x2e, 0x3
 
 enum { REX_W = 8, REX_R = 4, REX_X = 2, REX_B = 1, RBX = 3, RSP = 4, RBP = 5 };
 
-// Opcodes of one byte with an operand byte (ModRM), and with constants of one byte and of four.
+// One-byte opcodes with an operand byte (ModRM), and with constants of one byte and of four.
 static int clu_has_operands(uint8_t opcode) {
     if (opcode < 0x40) return (opcode & 7) < 4;
     return opcode == 0x63 || opcode == 0x69 || opcode == 0x6b || (opcode >= 0x80 && opcode <= 0x8f) || opcode == 0xc0 || opcode == 0xc1 ||
@@ -39,7 +39,7 @@ static size_t clu_constant_bytes(uint8_t opcode, int wide, int half, uint8_t ope
     }
 }
 
-// Of two bytes, the first of which is 0f.
+// Two-byte opcodes, the first byte of which is 0f.
 static int clu_has_operands_0f(uint8_t opcode) {
     return !((opcode >= 0x05 && opcode <= 0x0b) || (opcode >= 0x30 && opcode <= 0x37) || opcode == 0x77 || (opcode >= 0x80 && opcode <= 0x8f) ||
              (opcode >= 0xa0 && opcode <= 0xa2) || (opcode >= 0xa8 && opcode <= 0xaa) || (opcode >= 0xc8 && opcode <= 0xcf));
@@ -53,7 +53,7 @@ static size_t clu_constant_bytes_0f(uint8_t opcode) {
     }
 }
 
-// The operand byte with what follows it; 0: not all of it is there.
+// The operand byte with what follows it; 0: incomplete.
 static size_t clu_operand_bytes(const uint8_t *code, size_t size) {
     if (size < 1) return 0;
     int mod = code[0] >> 6, rm = code[0] & 7;
@@ -71,7 +71,7 @@ static int64_t clu_constant(const uint8_t *code, size_t bytes) {
     return value;
 }
 
-// Of those that functions keep for their callers, and some that they may use; -1: another one.
+// For registers that functions preserve for their callers, and some that they may use; -1: another one.
 static void clu_takes_stack(clu_instruction *found, int reg, const uint8_t *constant, size_t bytes) {
     found->moves_stack = 1;
     found->stack_register = reg + 1;
@@ -79,7 +79,7 @@ static void clu_takes_stack(clu_instruction *found, int reg, const uint8_t *cons
     if (bytes > 0) found->stack_further = clu_constant(constant, bytes);
 }
 
-// What one of one byte does, whose operands and constant are at hand.
+// The effect of a one-byte opcode whose operands and constant are available.
 static void clu_find_effect(clu_instruction *found, uint8_t opcode, int rex, const uint8_t *operands, const uint8_t *constant, size_t constant_bytes) {
     if ((opcode & 0xf0) == 0x50) {
         int reg = (opcode & 7) | (rex & REX_B ? 8 : 0);
@@ -145,7 +145,7 @@ static void clu_find_effect(clu_instruction *found, uint8_t opcode, int rex, con
         else
             clu_takes_stack(found, has_base ? rm : -1, operands + 1, !has_base || mod == 0 ? 0 : mod == 1 ? 1 : 4);
     } else if (opcode < 0x40 && (opcode & 7) < 4 && opcode < 0x38) {
-        // The lower bit but one says which of the two is written to.
+        // The second-lowest bit shows which of the two is written.
         if ((opcode & 1) && (opcode & 2 ? reg == RSP : is_register && rm == RSP)) found->moves_stack = 1;
         if (found->moves_stack && (rex & REX_W) && is_register && opcode < 4) found->stack_grows_by = 1 + (opcode & 2 ? rm : reg);
     } else if (opcode == 0x89 && is_register && rm == RSP) {
@@ -159,8 +159,8 @@ static void clu_find_effect(clu_instruction *found, uint8_t opcode, int rex, con
     }
 }
 
-// Registers that an instruction may write. What has no operand byte has one in its code, or works on those that are bound to such instructions (constants and
-// exchanges on rax; strings, widths, ports, the processor's answers).
+// Registers that an instruction may write. An instruction without an operand byte has the register in its opcode, or
+// works on fixed registers (constants and exchanges on rax; strings, widths, ports, the processor's answers).
 static uint32_t clu_names(uint8_t opcode, int map, int rex, const uint8_t *operands, int is_vector) {
     enum { RAX = 1 << 0, RDX = 1 << 2, BOUND = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 6 | 1 << 7 };
     if (operands == NULL) {
@@ -170,7 +170,7 @@ static uint32_t clu_names(uint8_t opcode, int map, int rex, const uint8_t *opera
         if (opcode < 0x90) return (opcode & 0xf8) == 0x58 ? in_code : 0;
         return opcode < 0x98 ? in_code | RAX : (opcode & 0xf0) == 0xb0 ? in_code : BOUND;
     }
-    // The upper half's bits of a vector's prefix are not read: either.
+    // The upper half's bits of a vector's prefix are not read: both are assumed.
     const int reg = operands[0] >> 3 & 7, rm = operands[0] & 7, is_register = operands[0] >> 6 == 3;
     const uint32_t named = is_vector ? 0x101u << reg | (is_register ? 0x101u << rm : 0)
                                      : 1u << (reg | (rex & REX_R ? 8 : 0)) | (is_register ? 1u << (rm | (rex & REX_B ? 8 : 0)) : 0);

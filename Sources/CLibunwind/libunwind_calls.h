@@ -1,4 +1,4 @@
-// The calls taken from libunwind, by pointer. Private to this target.
+// The functions used from libunwind, by pointer. Private to this target.
 #pragma once
 
 #if !__has_include(<libunwind.h>)
@@ -18,5 +18,5 @@ typedef struct libunwind_calls {
     int (*search_unwind_table)(unw_addr_space_t, unw_word_t, unw_dyn_info_t *, unw_proc_info_t *, int, void *);
 } libunwind_calls;
 
-// NULL before clu_loader_load succeeded.
+// NULL until clu_loader_load has succeeded.
 const libunwind_calls *clu_libunwind(void);

@@ -22,7 +22,7 @@
 #define LIBRARY "libunwind-aarch64.so.8"
 #define PREFIX "_Uaarch64_"
 #else
-#error "LagMonitor knows x86-64 and aarch64"
+#error "LagMonitor supports x86-64 and aarch64"
 #endif
 
 static libunwind_calls calls;
@@ -40,12 +40,12 @@ static void *clu_find_symbol(void *handle, const char *name) {
     return address;
 }
 
-// libunwind initialises itself once, and opens a pipe for checking addresses of *local* unwinding, which we never do. It
-// never closes that pipe; and closing it behind libunwind's back would be worse than leaving it: should the host use
-// this library for local unwinding, libunwind would read, write and close descriptors that were reused by then.
-// So the first use happens on a thread to which the kernel refuses pipes (a filter of this thread alone, seccomp(2);
-// needs no privilege and ends with the thread). libunwind then has no pipe, and makes one when it really needs it.
-// Where filters are forbidden, the pipe stays: two descriptors for the life of the process.
+// libunwind initialises itself once, and opens a pipe for checking addresses in *local* unwinding, which this package
+// never uses. It never closes that pipe. Closing it behind libunwind's back would be worse than leaving it: if the
+// host used this library for local unwinding, libunwind would read, write and close descriptors that had been reused
+// by then. So the first use happens on a thread to which the kernel refuses pipes (a filter of this thread only,
+// seccomp(2); it needs no privilege and ends with the thread). Then libunwind has no pipe, and creates one when it
+// really needs it. If filters are forbidden, the pipe stays: two descriptors for the life of the process.
 static void clu_refuse_pipes(void) {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -90,12 +90,12 @@ static void clu_load(void) {
     calls.get_reg = clu_find_symbol(handle, PREFIX "get_reg");
     calls.search_unwind_table = clu_find_symbol(handle, PREFIX "dwarf_search_unwind_table");
     if (failure != NULL) return;
-    // The new thread inherits the mask: the host's signals are not for it.
+    // The new thread inherits the mask, so that it does not receive the host's signals.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_t thread;
-    // Without a thread the first real use initialises it.
+    // Without a thread, the first real use initialises it.
     if (pthread_create(&thread, NULL, clu_initialise, NULL) == 0) pthread_join(thread, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     __atomic_store_n(&loaded, 1, __ATOMIC_RELEASE);

@@ -1,5 +1,6 @@
-// Steps that libunwind does not make on AArch64. In code without tables it takes the link register for the return address, which it is only in a
-// function that has called nothing; and where it needs that register the kernel may not have shown it (/proc/…/syscall).
+// Steps that libunwind does not support on AArch64. In code without tables it assumes that the link register contains
+// the return address, which is true only in a function that has called nothing. And when it needs that register, the
+// kernel may not have reported it (/proc/…/syscall).
 #define _GNU_SOURCE
 #include "unwinder.h"
 
@@ -15,17 +16,17 @@ enum {
     SEARCHED_FUNCTIONS = 32,      // each may take 1 ms
 };
 
-// The function that `pc` lies in if this return address is of a call of it; 0: it is of another call.
+// The function that contains `pc`, if this return address belongs to a call of it; 0: it belongs to another call.
 static uint64_t clu_function_called_from(const memory_view *view, uint64_t return_address, uint64_t pc) {
     uint64_t function = clu_called_function(view, return_address);
     return function != 0 && function <= pc && pc - function < CLU_FUNCTION_BYTES ? function : 0;
 }
 
-// Goes on by the frame record of the present frame, which lies in `function` (0: in one that is not known).
+// Continues by the frame record of the present frame, which is in `function` (0: not known).
 static int clu_follow_record(clu_unwinder *unwinder, unw_cursor_t *cursor, const clu_frame_registers *registers, uint64_t function, uint64_t caller,
                              uint64_t saved) {
     clu_frame_layout layout;
-    // Where the record lies in its frame, only the code says.
+    // Only the code shows where the record is in its frame.
     int is_known = clu_frame_layout_of(&unwinder->view, function, unwinder->frame_code, &layout) && layout.sets_frame_pointer;
     if (!clu_restart(unwinder, cursor, caller, registers->fp + (is_known ? layout.record_below : 16), saved)) return 0;
     unwinder->sp_is_bound = !is_known;
@@ -57,7 +58,7 @@ int clu_go_on_without_tables(clu_unwinder *unwinder, unw_cursor_t *cursor, const
 
 int clu_step_by_record(clu_unwinder *unwinder, unw_cursor_t *cursor, const clu_frame_registers *registers) {
     clu_function tabled;
-    // Without tables the step that follows comes to the same.
+    // Without tables, the step that follows has the same result.
     if (registers->fp == 0 || !clu_find_function(unwinder, unwinder->frame_code, &tabled)) return 0;
     clu_frame_layout layout;
     if (!clu_frame_layout_of(&unwinder->view, tabled.start, unwinder->frame_code, &layout) || !layout.sets_frame_pointer) return 0;
@@ -65,12 +66,12 @@ int clu_step_by_record(clu_unwinder *unwinder, unw_cursor_t *cursor, const clu_f
     return caller != 0 && clu_follow_record(unwinder, cursor, registers, tabled.start, caller, saved);
 }
 
-// The return address of the first call of `called` in a function; 0: it has none.
+// The return address of the first call of `called` in a function; 0: none.
 static uint64_t clu_find_call(clu_unwinder *unwinder, uint64_t function, uint64_t called) {
     clu_function tabled;
     if (!clu_find_function(unwinder, function, &tabled)) return 0;
     uint64_t end = tabled.end - function < SEARCHED_CODE ? tabled.end : function + SEARCHED_CODE;
-    // Most calls of a function lead to few others.
+    // Most calls in a function lead to few other functions.
     uint64_t last_target = 0;
     for (uint64_t at = function; at + 4 <= end; at += 4) {
         uint32_t instruction;
@@ -83,8 +84,9 @@ static uint64_t clu_find_call(clu_unwinder *unwinder, uint64_t function, uint64_
     return 0;
 }
 
-// Nothing on the stack holds it. But the caller has a frame record; the call before that record's return address says which function the caller is,
-// and its code where it calls: where it does so at several places, the first of them is taken for all.
+// Nothing on the stack contains it. But the caller has a frame record: the call before that record's return address
+// identifies the caller, and the caller's code contains the call. If the code has several such calls, the first one
+// is used.
 uint64_t clu_link_register_search(clu_unwinder *unwinder) {
     const memory_view *view = &unwinder->view;
     clu_function tabled;
@@ -101,7 +103,8 @@ uint64_t clu_link_register_search(clu_unwinder *unwinder) {
         if (saved != 0 && saved <= record) continue;
         uint64_t caller = clu_called_function(view, address);
         if (caller == 0) continue;
-        // Old records lie about in every stack: one in another place of the frame than the code puts it is not the caller's.
+        // Every stack contains old records: a record at another place of the frame than the code puts it is not the
+        // caller's.
         if (clu_frame_layout_of(view, caller, 0, &layout) && layout.sets_frame_pointer && sp + layout.below_cfa - layout.record_below != record) continue;
         searched++;
         uint64_t call = clu_find_call(unwinder, caller, leaf);

@@ -1,4 +1,4 @@
-// Steps that libunwind does not make on x86-64.
+// Steps that libunwind does not support on x86-64.
 #define _GNU_SOURCE
 #include "unwinder.h"
 
@@ -6,15 +6,16 @@
 
 #if defined(__x86_64__)
 
-// A word of the stack: of what lies beyond the snapshot a page is read at a time.
+// A word of the stack: beyond the snapshot, a page is read at a time.
 static int clu_word(clu_unwinder *unwinder, uint64_t address, uint64_t *word) {
     return snapshot_word(unwinder->view.snapshot, address, word) || clu_cached_read(unwinder, address, word, 8);
 }
 
-// In code without unwind information libunwind goes on by the frame pointer. Where that code keeps no frame record (Swift's overlays are
-// full of small functions of both kinds: DispatchSemaphore.wait(timeout:)), the frame pointer is its caller's, and the caller would be
-// left out. Its return address is then between the stack pointer and that record (which may not be known), right after a call of this very function.
-// The place of that return address, or 0.
+// In code without unwind information, libunwind continues by the frame pointer. If that code keeps no frame record
+// (Swift's overlays are full of small functions of both kinds: DispatchSemaphore.wait(timeout:)), the frame pointer
+// is its caller's, and the caller would be left out. Then its return address is between the stack pointer and that
+// record (which may not be known), right after a call of this very function. Returns the address of that return
+// address, or 0.
 static uint64_t clu_return_slot(clu_unwinder *unwinder, uint64_t pc, uint64_t sp, uint64_t record) {
     enum { SLOTS = 32 };
     int module = clu_module_find(unwinder->view.table, pc);
@@ -31,8 +32,9 @@ static uint64_t clu_return_slot(clu_unwinder *unwinder, uint64_t pc, uint64_t sp
     return 0;
 }
 
-// The return address in the frame record at `fp` where it follows no call: a compiler at run time that gives up code which it had optimized puts
-// the begin of its own code there (V8: InterpreterEnterAtNextBytecode). That is of a file and has no tables, and the record leads up the stack.
+// The return address in the frame record at `fp` if it does not follow a call: a JIT compiler that discards optimized
+// code puts the start of its own code there (V8: InterpreterEnterAtNextBytecode). That code belongs to a file and has
+// no tables, and the record leads up the stack.
 static uint64_t clu_replaced_return_address(clu_unwinder *unwinder, uint64_t sp, uint64_t fp, uint64_t *saved) {
     uint64_t address;
     if (fp < sp || fp % 8 != 0) return 0;
@@ -44,10 +46,11 @@ static uint64_t clu_replaced_return_address(clu_unwinder *unwinder, uint64_t sp,
 
 enum { ENDS = 16 };  // in one walk: each may read 32 KiB of code
 
-// The same by how the code ends: what it takes from the stack before it returns. Code that is written by hand, or made at run time, has often neither
-// tables nor a frame record, and is called through pointers. That a call stands before the address which is found there proves it: one through a
-// register, one of code that has no tables either, or one of a function that goes on in other code, as who chooses the processor's variant of it does.
-// In `saved` the caller's frame pointer.
+// The same by the end of the code: what it pops from the stack before it returns. Hand-written code, or code
+// generated at run time, often has neither tables nor a frame record, and is called through pointers. The found
+// address is proved if a call precedes it: a call through a register, a call of code without tables, or a call of a
+// function that continues in other code (for example because it selects the variant for this processor). Stores the
+// caller's frame pointer in `saved`.
 static uint64_t clu_return_slot_by_end(clu_unwinder *unwinder, const clu_frame_registers *registers, uint64_t *saved) {
     if (unwinder->ends++ >= ENDS) return 0;
     uint64_t frame, address, pc = unwinder->frame_code;
@@ -57,7 +60,7 @@ static uint64_t clu_return_slot_by_end(clu_unwinder *unwinder, const clu_frame_r
     *saved = registers->fp;
     if (frame != 0 && !clu_word(unwinder, frame, saved)) return 0;
     if (!clu_is_executable(&unwinder->view, address)) return 0;
-    // Who keeps a frame record of its own, and saves that register elsewhere, was not followed to its own end.
+    // A function that keeps its own frame record, and saves that register elsewhere, was not followed to its own end.
     uint64_t beyond;
     const int has_record = registers->fp != 0 && clu_frame_record_caller(&unwinder->view, registers->sp, registers->fp, &beyond) != 0;
     const int is_followed = !has_record || frame == 0 || frame == registers->fp;
@@ -70,7 +73,7 @@ static uint64_t clu_return_slot_by_end(clu_unwinder *unwinder, const clu_frame_r
     return function <= pc && pc - function < CLU_EPILOGUE_BYTES ? slot : 0;
 }
 
-// A caller at which the walk can go on: what is known of its registers; a frame pointer of 0 is not.
+// A caller at which the walk can continue: its known registers; a frame pointer of 0 is unknown.
 typedef struct clu_caller { uint64_t pc, sp, fp; } clu_caller;
 
 static int clu_take_caller(clu_unwinder *unwinder, uint64_t slot, uint64_t fp, clu_caller *caller) {
@@ -81,15 +84,15 @@ static int clu_take_caller(clu_unwinder *unwinder, uint64_t slot, uint64_t fp, c
 static int clu_caller_by_call(clu_unwinder *unwinder, const clu_frame_registers *registers, clu_caller *caller) {
     uint64_t fp = registers->fp, frame = 0;
     uint64_t slot = clu_return_slot(unwinder, unwinder->frame_code, registers->sp, fp != 0 ? fp : UINT64_MAX);
-    // Code that is written by hand may have saved the register, and use it for something else.
+    // Hand-written code may have saved the register, and use it for something else.
     const int is_known = slot != 0 && unwinder->ends++ < ENDS
         && clu_return_slot_of_epilogue(&unwinder->view, unwinder->frame_code, registers->sp, &frame) == slot;
     if (is_known && frame != 0 && !clu_word(unwinder, frame, &fp)) fp = 0;
     return clu_take_caller(unwinder, slot, fp, caller);
 }
 
-// Of code that was made at run time: a whole chain of records, each to be checked. The caller of a function that has not made its record yet is
-// passed over.
+// For code generated at run time: a whole chain of records, each to be checked. The caller of a function that has not
+// created its record yet is skipped.
 static int clu_caller_by_record(clu_unwinder *unwinder, const clu_frame_registers *registers, clu_caller *caller) {
     if (registers->fp == 0) return 0;
     *caller = (clu_caller){.sp = registers->fp + 16};
@@ -103,7 +106,7 @@ static int clu_caller_by_end(clu_unwinder *unwinder, const clu_frame_registers *
     return clu_take_caller(unwinder, slot, saved, caller);
 }
 
-// Whether the step that libunwind has made leads to one that calls.
+// Whether libunwind's step leads to a frame that calls.
 static int clu_has_stepped_to_caller(clu_unwinder *unwinder, unw_cursor_t *cursor, const clu_frame_registers *registers) {
     unw_word_t pc;
     uint64_t saved;
@@ -116,12 +119,13 @@ int clu_go_on_without_tables(clu_unwinder *unwinder, unw_cursor_t *cursor, const
     const int is_of_module = clu_module_find(unwinder->view.table, unwinder->frame_code) >= 0;
     clu_caller caller;
     const int is_by_call = clu_caller_by_call(unwinder, registers, &caller);
-    // libunwind goes on by the frame pointer for 16 KiB without tables, and no further (src/x86_64/Gstep.c): deep recursions of interpreters are longer.
+    // libunwind continues by the frame pointer for 16 KiB without tables, and no further (src/x86_64/Gstep.c): deep
+    // recursions of interpreters are longer.
     const int is_by_record = !is_by_call && (!is_of_module || stepped <= 0) && clu_caller_by_record(unwinder, registers, &caller);
     if (is_by_call || is_by_record || clu_caller_by_end(unwinder, registers, &caller)) {
         if (!clu_restart(unwinder, cursor, caller.pc, caller.sp, caller.fp)) return 0;
     } else if (!is_of_module || stepped <= 0 || !clu_has_stepped_to_caller(unwinder, cursor, registers)) {
-        // Only now and then a function of a module has no tables: libunwind also knows what a jump to another module looks like.
+        // A module's function rarely lacks tables: libunwind also recognises a jump to another module.
         return 0;
     }
     if (!is_by_call) unwinder->frame_pointer_recovered = 1;

@@ -4,15 +4,16 @@
 
 #include <string.h>
 
-// Where the next frame goes; -1: nowhere. Of a stack without end in sight the innermost frames are kept, and of the others the outermost, which the
-// last that come replace by turns: between a library's recursion and the loop is who called it.
+// The slot for the next frame; -1: none. If a stack is longer than the buffer, the innermost frames are kept, and of
+// the others the outermost: the latest ones replace each other in turn. The caller is between a library's recursion
+// and the loop.
 static int64_t clu_next_slot(uint32_t capacity, const clu_unwind_result *result) {
     if (result->total < capacity) return result->total;
     if (capacity < 2 * CLU_OUTER_FRAMES) return -1;
     return capacity - CLU_OUTER_FRAMES + (result->total - capacity) % CLU_OUTER_FRAMES;
 }
 
-// Returns the slot, -1 where there was none.
+// Returns the slot, -1 if there was none.
 static int64_t clu_store(clu_unwinder *unwinder, clu_frame *frames, uint32_t capacity, clu_unwind_result *result, uint64_t pc,
                      uint64_t sp, int is_return_address, int is_signal_frame) {
     int module = clu_module_find(unwinder->view.table, pc - (is_return_address ? 1 : 0));
@@ -48,7 +49,7 @@ static void clu_reverse(clu_unwinder *unwinder, clu_frame *frames, uint32_t from
     }
 }
 
-// The outermost frames in their order: the oldest of them is the one that would have been replaced next.
+// Puts the outermost frames in order: the oldest of them is the one that would have been replaced next.
 static void clu_order_outer(clu_unwinder *unwinder, clu_frame *frames, uint32_t capacity, const clu_unwind_result *result) {
     if (result->total <= capacity || capacity < 2 * CLU_OUTER_FRAMES) return;
     uint32_t first = capacity - CLU_OUTER_FRAMES, oldest = (uint32_t)clu_next_slot(capacity, result);
@@ -57,7 +58,7 @@ static void clu_order_outer(clu_unwinder *unwinder, clu_frame *frames, uint32_t 
     clu_reverse(unwinder, frames, first, capacity);
 }
 
-// Whether `pc` is the code to which a signal handler returns (and which libgcc and gdb know by its bytes, too):
+// Whether `pc` is the code to which a signal handler returns (which libgcc and gdb also recognise by its bytes):
 // rt_sigreturn's number and the call. libunwind's own mark is on the frame above it.
 static int clu_is_signal_trampoline(clu_unwinder *unwinder, uint64_t pc) {
 #if defined(__x86_64__)
@@ -119,7 +120,7 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, con
             result->end = CLU_UNWIND_COMPLETE;
             break;
         }
-        // A frame that repeats itself without moving up the stack would never end.
+        // A frame that repeats itself without moving up the stack would cause an endless loop.
         if (result->total > 0 && pc == previous_pc && sp == previous_sp) break;
         int is_signal_frame = clu_is_signal_trampoline(unwinder, pc);
         if (is_signal_frame) is_return_address = 0;
@@ -138,7 +139,8 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, con
         if (calls->get_reg(&cursor, CLL_REGISTER_FP, &registers.fp) < 0) registers.fp = 0;
         unwinder->only_known = 0;
         if (slot >= 0 && unwinder->frame_pointers != NULL) unwinder->frame_pointers[slot] = registers.fp;
-        // In a frame that has called something it is the return address of that call. (libunwind gives PC for it: UNW_REG_IP has its number.)
+        // In a frame that has called something, it is the return address of that call. (libunwind returns PC for it:
+        // UNW_REG_IP has its number.)
         if (result->total == 1) registers.lr = clu_known_link_register(snapshot);
         if (unwinder->sp_is_bound && clu_step_by_record(unwinder, &cursor, &registers)) {
             is_return_address = 1;

@@ -6,18 +6,18 @@
 // DWARF 5, 6.4.1, 7.7.1 and 7.24; LSB Core, 10.6; the AArch64 ABI.
 enum {
 #if defined(__x86_64__)
-    REGISTERS = 17,  // whose places libunwind knows
+    REGISTERS = 17,  // whose places libunwind stores
 #else
     REGISTERS = 97,
 #endif
     STATES = 32,     // remembered at a time; compilers need one or two
-    OFFSET = 0x80, KINDS = 0xc0,  // the two upper bits; the other two kinds have nothing behind them
+    OFFSET = 0x80, KINDS = 0xc0,  // the two upper bits; the other two kinds have no operands
     ADVANCE_1 = 0x02, ADVANCE_4 = 0x04, REGISTER = 0x09, REMEMBER = 0x0a, RESTORE_STATE = 0x0b,
     DEFINE_EXPRESSION = 0x0f, EXPRESSION = 0x10, VALUE_EXPRESSION = 0x16, NEGATE_SIGNED = 0x2d,
-    ENTRY_BEGIN = 8,  // behind its length and the way back to the common part
+    ENTRY_BEGIN = 8,  // after its length and the offset back to the common part
 };
 
-// Bytes of a copy. One that is read beyond its end is `broken`.
+// Bytes of a copy. A reader that is read beyond its end is `broken`.
 typedef struct reader {
     uint8_t *next, *end;
     int broken;
@@ -37,7 +37,7 @@ static uint8_t clu_take_byte(reader *from) {
     return from->broken ? 0 : *at;
 }
 
-// A LEB128 number. Of one with more than 64 bits others may make something else.
+// A LEB128 number. Other readers may interpret one with more than 64 bits differently.
 static uint64_t clu_take_number(reader *from) {
     uint64_t value = 0;
     for (int shift = 0; shift < 64; shift += 7) {
@@ -49,7 +49,7 @@ static uint64_t clu_take_number(reader *from) {
     return 0;
 }
 
-// Goes through an expression: no jump, no call, no division, and nothing that is not known.
+// Checks an expression: no jump, no call, no division, and nothing unknown.
 static int clu_check_expression(reader from) {
     while (from.next < from.end && !from.broken) {
         uint8_t operation = clu_take_byte(&from);
@@ -63,7 +63,7 @@ static int clu_check_expression(reader from) {
             case 0x0c: case 0x0d: clu_skip(&from, 4); break;
             case 0x0a: case 0x0b: clu_skip(&from, 2); break;
             case 0x08: case 0x09: case 0x15: case 0x94: clu_skip(&from, 1); break;
-            case 0x92: clu_take_number(&from);  // and one more
+            case 0x92: clu_take_number(&from);  // and another one
             case 0x10: case 0x11: case 0x23: case 0x90: clu_take_number(&from); break;
             case 0x06: case 0x12: case 0x13: case 0x14: case 0x16: case 0x17: case 0x19: case 0x1a: case 0x1c: case 0x1e: case 0x1f:
             case 0x20: case 0x21: case 0x22: case 0x24: case 0x25: case 0x26: case 0x27:
@@ -74,7 +74,7 @@ static int clu_check_expression(reader from) {
     return !from.broken;
 }
 
-// How many numbers stand behind an instruction; -1: not known, or one that compilers do not make (DW_CFA_set_loc).
+// The number of operands of an instruction; -1: not known, or one that compilers do not generate (DW_CFA_set_loc).
 static int clu_operands(uint8_t instruction) {
     switch (instruction) {
         case 0x00: return 0;
@@ -84,7 +84,7 @@ static int clu_operands(uint8_t instruction) {
     }
 }
 
-// Goes through instructions. 0: they are not those of a compiler.
+// Checks instructions. 0: they are not those of a compiler.
 static int clu_check_instructions(reader from, int *has_expression) {
     int states = 0;
     while (from.next < from.end && !from.broken) {
@@ -121,7 +121,7 @@ static int clu_check_instructions(reader from, int *has_expression) {
     return !from.broken;
 }
 
-// Bytes of an address in one of the encodings DW_EH_PE_…; 0: of no fixed size, or none.
+// The number of bytes of an address in one of the encodings DW_EH_PE_…; 0: no fixed size, or omitted.
 static uint32_t clu_encoded_size(uint8_t encoding) {
     if ((encoding & 0x70) == 0x50) return 0;
     switch (encoding & 0x0f) {
@@ -132,8 +132,9 @@ static uint32_t clu_encoded_size(uint8_t encoding) {
     }
 }
 
-// Moves from the begin of a common part to its instructions. The size of its entries' addresses, and whether the length of what entries have besides stands
-// in each; 0: it has not the form that compilers give it, which all readers take alike.
+// Moves from the start of a common part to its instructions. Returns the size of its entries' addresses, and in
+// `is_sized` whether each entry has the length of its additional data. 0: it does not have the form that compilers
+// generate, which all readers interpret alike.
 static uint32_t clu_read_common(reader *from, int *is_sized) {
     uint32_t number = 1;
     if (from->end - from->next >= ENTRY_BEGIN) memcpy(&number, from->next + 4, 4);
@@ -157,7 +158,7 @@ static uint32_t clu_read_common(reader *from, int *is_sized) {
         clu_skip(&rest, length);
         int is_over = 0;
         for (const char *letter = letters + 1; *letter != 0; letter++) {
-            // Older readers do not know all of these, look at four letters, and take nothing that comes behind.
+            // Older readers do not support all of these, check only four letters, and ignore what follows.
             if (letter - letters >= 4) is_over = 1;
             if (*letter == 'B' || *letter == 'G') is_over = 1;
             else if (*letter == 'S') continue;
@@ -175,12 +176,12 @@ static uint32_t clu_read_common(reader *from, int *is_sized) {
     return from->broken ? 0 : clu_encoded_size(encoding);
 }
 
-// Goes through an entry and its common part.
+// Checks an entry and its common part.
 static int clu_check_entry(reader common, reader entry, int *has_expression) {
     int is_sized;
     uint32_t size = clu_read_common(&common, &is_sized);
     if (size == 0 || !clu_check_instructions(common, has_expression)) return 0;
-    clu_skip(&entry, ENTRY_BEGIN + 2 * size);  // with where its function begins, and how long that is
+    clu_skip(&entry, ENTRY_BEGIN + 2 * size);  // including the start of its function and the function's length
     if (is_sized) clu_skip(&entry, clu_take_number(&entry));
     return !entry.broken && clu_check_instructions(entry, has_expression);
 }
@@ -195,7 +196,7 @@ int clu_find_function(clu_unwinder *unwinder, uint64_t ip, clu_function *functio
     if (clu_find_entry(unwinder, ip, &header, pair)) {
         const uint64_t entry = header + (uint64_t)(int64_t)pair[1];
         if (clu_cached_read(unwinder, entry + 4, &back, 4) && clu_cached_read(unwinder, entry + 4 - back, &length, 4)) {
-            // No further than it goes: it may be the last of what is mapped there.
+            // Not beyond its end: it may be the last data that is mapped there.
             if (length > sizeof(bytes) - 4) length = sizeof(bytes) - 4;
             if (clu_cached_read(unwinder, entry + 4 - back, bytes, length + 4)) {
                 size = clu_read_common(&(reader){.next = bytes, .end = bytes + length + 4}, &is_sized);
@@ -209,7 +210,7 @@ int clu_find_function(clu_unwinder *unwinder, uint64_t ip, clu_function *functio
     return is_found;
 }
 
-// The copy of what begins there, which is made where there is none yet.
+// The copy of what begins there; it is created if there is none yet.
 static clu_piece *clu_take_piece(clu_unwinder *unwinder, uint64_t address, uint32_t most) {
     clu_entries *entries = &unwinder->entries;
     uint32_t length, used = 0;
@@ -282,7 +283,7 @@ size_t clu_entries_copy(const clu_entries *entries, uint64_t address, uint64_t *
         return sizeof(*word);
     }
     size_t copied = 0;
-    // The last one first: that is the one which is read.
+    // The last one first: that is the one that is being read.
     for (uint32_t index = entries->count; index-- > 0 && copied < sizeof(*word);) {
         const clu_piece *piece = &entries->pieces[index];
         // By differences: it may begin within the word, or the word within it.

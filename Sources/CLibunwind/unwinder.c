@@ -1,4 +1,4 @@
-// What libunwind asks an unwinder for: memory, registers and tables. Its life.
+// The unwinder's lifetime, and its accessors for libunwind: memory, registers and tables.
 #define _GNU_SOURCE
 #include "unwinder.h"
 
@@ -23,7 +23,7 @@ int clu_cached_read(clu_unwinder *unwinder, uint64_t address, void *buffer, size
         uint32_t stamp = unwinder->cache.stamp[slot], constant = CONSTANT | unwinder->epoch;
         if (unwinder->cache.page[slot] != page || (stamp != unwinder->walk && stamp != constant)) {
             unwinder->cache.stamp[slot] = 0;
-            // A register that is no frame pointer leads anywhere.
+            // A register that is not a frame pointer may contain any address.
             const int is_constant = clu_is_constant(unwinder, page);
             size_t (*const read)(pid_t, uint64_t, void *, size_t) = is_constant ? cll_memory_read : cll_memory_read_present;
             if (read(unwinder->view.pid, page, unwinder->cache.bytes[slot], PAGE) != PAGE) return 0;
@@ -38,7 +38,7 @@ int clu_cached_read(clu_unwinder *unwinder, uint64_t address, void *buffer, size
     return 1;
 }
 
-// What libunwind gets to see of a word of memory: a return address without its code (return_address.h).
+// A word of memory as libunwind sees it: a return address without its authentication code (return_address.h).
 static unw_word_t clu_shown(const clu_unwinder *unwinder, unw_word_t value) {
     uint64_t plain = clu_return_address_without_code(value);
     // Other words may have tags in their upper bits, and keep them.
@@ -73,16 +73,16 @@ static int clu_access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_
         return 0;
     }
 #if defined(__aarch64__)
-    // It is asked for where the tables say that the function has not saved it.
+    // It is requested if the tables show that the function has not saved it.
     if (number == CLL_REGISTER_LR && !unwinder->lookup_failed && !unwinder->only_known) {
         *value = clu_link_register_search(unwinder);
         return *value != 0 ? 0 : -UNW_EBADREG;
     }
 #endif
-    // Without unwind information for the function nothing proves a frame record to be its own.
+    // Without unwind information for the function, nothing proves that a frame record is its own.
     if (number != CLL_REGISTER_FP || unwinder->lookup_failed || unwinder->only_known) return -UNW_EBADREG;
     if (unwinder->frame_pointer == 0) {
-        // Only a missing frame pointer needs to know the function, and only where it is asked for.
+        // Only a missing frame pointer requires knowing the function, and only when it is requested.
         unwinder->frame_pointer = clu_frame_record_search(unwinder);
         if (unwinder->frame_pointer == 0) return -UNW_EBADREG;
         unwinder->frame_pointer_recovered = 1;
@@ -91,7 +91,8 @@ static int clu_access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_
     return 0;
 }
 
-// The same in a table that was made, where the linker made none: its numbers are from the module's start.
+// The same in a table that was created because the linker created none: its numbers are relative to the module's
+// start.
 static int clu_find_made_entry(const clu_module *module, uint64_t ip, int32_t pair[2]) {
     uint32_t low = 0, high = module->made_count;
     while (low < high) {
@@ -147,7 +148,7 @@ static int clu_find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_in
     return result;
 }
 
-// libunwind returns what it made of a table entry to its own pool by itself; this call is for callers' memory.
+// libunwind itself returns its data for a table entry to its own pool; this call is for callers' memory.
 static void clu_put_unwind_info(unw_addr_space_t space, unw_proc_info_t *info, void *argument) {}
 
 static int clu_get_dyn_info_list_addr(unw_addr_space_t space, unw_word_t *address, void *argument) { return -UNW_ENOINFO; }
@@ -198,7 +199,7 @@ void clu_unwinder_forget(clu_unwinder *unwinder) {
 }
 
 uint64_t clu_unwinder_function(clu_unwinder *unwinder, const clu_module_table *table, uint64_t address) {
-    // The walk's own table was its caller's.
+    // The walk's own table belonged to its caller.
     unwinder->view.table = table;
     clu_function function;
     int is_found = clu_find_function(unwinder, address, &function);

@@ -1,11 +1,12 @@
-// What the program says it is working at: stall contexts, such as the request that a thread serves.
+// Stall contexts: what the program publishes about its work, such as the request that a thread serves.
 //
-// Threads. A context is one cell of a fixed table. Whoever opens it is its only writer until it is closed, perhaps on another thread: a task goes
-// from thread to thread, and the two are ordered by the task. Any thread may read a cell at any time, without a lock: `state` is read before and after, and
-// a copy counts only where both are the same and say "open". A token names one opening of one cell: it never names a later one.
+// Threads. A context is one cell of a fixed table. The thread that opens it is its only writer until it is closed,
+// perhaps on another thread: a task moves between threads, and the task orders them. Any thread may read a cell at
+// any time, without a lock: `state` is read before and after, and a copy counts only if both are the same and mean
+// "open". A token identifies one opening of one cell, and never a later one.
 //
-// Bounds. 4096 contexts are open at once at most; one more is counted and not kept. Opening allocates nothing, locks nothing and makes no system call
-// (CLOCK_MONOTONIC_COARSE is read from memory that the kernel shares).
+// Bounds. At most 4096 contexts are open at once; further ones are counted and not kept. Opening allocates nothing,
+// takes no lock and makes no system call (CLOCK_MONOTONIC_COARSE is read from memory that the kernel shares).
 #ifndef CLB_CONTEXT_H
 #define CLB_CONTEXT_H
 
@@ -18,19 +19,19 @@
 #pragma GCC visibility push(hidden)
 
 enum {
-    CLB_CONTEXTS = 4096,              // a server with more requests in flight keeps those that came first
-    CLB_CONTEXT_STRIDE = 16,          // cells that are a thread's own to begin with: threads that open at once do not meet
-    CLB_CONTEXT_ATTEMPTS = 128,       // cells that are tried for a free one
-    CLB_CONTEXT_NEXT = 16,            // of them those that lie next to each other
-    CLB_CONTEXT_JUMP = 257,           // between the others. Odd: its multiples lie all over the table
+    CLB_CONTEXTS = 4096,              // if a server has more requests in flight, the first ones are kept
+    CLB_CONTEXT_STRIDE = 16,          // cells with which a thread starts: threads that open at once do not contend
+    CLB_CONTEXT_ATTEMPTS = 128,       // cells that are tried to find a free one
+    CLB_CONTEXT_NEXT = 16,            // how many of them are adjacent
+    CLB_CONTEXT_JUMP = 257,           // between the others. Odd: its multiples cover the whole table
     CLB_CONTEXT_NAME_BYTES = 64,
     CLB_CONTEXT_TEXT_BYTES = 192,     // the name, then the attributes: a length and a text for the name, the same for the value
     CLB_CONTEXT_VALUE_BYTES = 64,     // of an attribute's name or value
-    CLB_CONTEXT_TOKEN_SHIFT = 48,     // the cell's number is above it
+    CLB_CONTEXT_TOKEN_SHIFT = 48,     // the cell's number is above this bit
     CLB_CONTEXT_STATE_OPEN = 2,       // `state` modulo 4: 0 free, 1 being written, 2 open
 };
 
-// What a context says. Written by who opens it, before it does.
+// The content of a context. Written by the thread that opens it, before the opening.
 typedef struct clb_context_draft {
     uint64_t trace_high, trace_low, span;  // W3C; zeros: none
     uint8_t name_length;
@@ -42,7 +43,7 @@ typedef struct clb_context_draft {
 enum { CLB_CONTEXT_TEXT_WORDS = CLB_CONTEXT_TEXT_BYTES / 8 };
 
 typedef struct clb_context {
-    uint64_t state;       // 4 × openings + what it is
+    uint64_t state;       // 4 × openings + one of the above
     uint64_t opened_ns;   // CLOCK_MONOTONIC_COARSE
     uint64_t thread;      // pthread_t of the thread that opened it
     uint64_t task;        // the Swift task that did; 0: none
@@ -51,7 +52,7 @@ typedef struct clb_context {
     uint64_t text[CLB_CONTEXT_TEXT_WORDS];
 } clb_context;
 
-_Static_assert(offsetof(clb_context, text) == 64, "what finding a free cell and scanning touch is one cache line");
+_Static_assert(offsetof(clb_context, text) == 64, "finding a free cell and scanning touch only one cache line");
 _Static_assert(sizeof(clb_context) == 256, "a context is four cache lines");
 
 typedef struct clb_contexts {
@@ -61,34 +62,35 @@ typedef struct clb_contexts {
     uint64_t refused;   // contexts that found no free cell
 } clb_contexts;
 
-// What a thread runs by its own account: the innermost context of a synchronous call, and the task in which that was made.
+// What a thread runs according to the program: the innermost context of a synchronous call, and the task in which
+// that was made.
 typedef struct clb_context_running {
     uint64_t token;  // 0: none
-    uint64_t task;   // 0: outside of any
+    uint64_t task;   // 0: outside any task
 } clb_context_running;
 
-// The table; NULL while nobody wants contexts.
+// The table; NULL while no monitor wants contexts.
 extern clb_contexts *clb_contexts_wanted;
-// The table, once there was one: it stays.
+// The table, once it has been created: it stays.
 extern clb_contexts *clb_contexts_all;
 extern _Thread_local clb_context_running clb_context_thread;
-// Called by a thread when it runs another synchronous context, with its token, or 0: it runs none. NULL: nobody asks.
+// A thread calls it when it runs another synchronous context, with its token, or 0: none. NULL: not wanted.
 extern void (*clb_context_observer)(uint64_t token);
 // Where the calling thread tries first; 0: it has opened none.
 extern _Thread_local uint32_t clb_context_cursor;
 
-// One more, or one less, who wants contexts to be recorded. Whether there is memory for them.
+// One more, or one less, monitor wants contexts to be recorded. Returns whether there is memory for them.
 int clb_contexts_want(void);
 void clb_contexts_unwant(void);
 
-// Where the calling thread's first cells are. The slow path, once a thread.
+// The place of the calling thread's first cells. The slow path, once a thread.
 uint32_t clb_context_begin(clb_contexts *table);
-// A cell beyond those that were in use before. The slow path.
+// Uses a cell beyond those that were in use before. The slow path.
 void clb_context_use(clb_contexts *table, uint32_t index);
 // Another cell than the first one that was tried; CLB_CONTEXTS: none is free. The slow path.
 uint32_t clb_context_search(clb_contexts *table, uint32_t first);
 
-// Whether contexts are recorded at present: one load.
+// Whether contexts are recorded now: one load.
 static inline int clb_context_is_wanted(void) { return __atomic_load_n(&clb_contexts_wanted, __ATOMIC_RELAXED) != NULL; }
 
 static inline void clb_draft_name(clb_context_draft *draft, const uint8_t *name, size_t length) {
@@ -100,7 +102,7 @@ static inline void clb_draft_name(clb_context_draft *draft, const uint8_t *name,
     draft->name_length = draft->text_length = (uint8_t)length;
 }
 
-// An attribute that does not fit as a whole is left out.
+// An attribute that does not fit completely is left out.
 static inline void clb_draft_attribute(clb_context_draft *draft, const uint8_t *name, size_t name_length, const uint8_t *value,
                                        size_t value_length) {
     if (value_length > CLB_CONTEXT_VALUE_BYTES) {
@@ -125,7 +127,7 @@ static inline int clb_context_claim(clb_context *cell, uint64_t *state) {
         && __atomic_compare_exchange_n(&cell->state, state, *state + 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-// The token of a context that is open from now on, or 0: nobody wants contexts, or there is no free cell.
+// The token of a context that is open from now on, or 0: no monitor wants contexts, or no cell is free.
 static inline uint64_t clb_context_open(const clb_context_draft *draft, uint64_t task) {
     clb_contexts *table = __atomic_load_n(&clb_contexts_wanted, __ATOMIC_ACQUIRE);
     if (table == NULL) return 0;
@@ -142,7 +144,8 @@ static inline uint64_t clb_context_open(const clb_context_draft *draft, uint64_t
     clb_context *cell = &table->cells[index];
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    // What a reader may see at the same time is written by atomic stores, each of them plain on the processors there are.
+    // What a reader may see at the same time is written by atomic stores; on the supported processors these are plain
+    // stores.
     __atomic_thread_fence(__ATOMIC_RELEASE);
     __atomic_store_n(&cell->opened_ns, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, __ATOMIC_RELAXED);
     __atomic_store_n(&cell->thread, (uint64_t)pthread_self(), __ATOMIC_RELAXED);
@@ -169,12 +172,12 @@ static inline void clb_context_close(uint64_t token) {
     clb_context *cell = &clb_contexts_all->cells[index];
     uint64_t open = __atomic_load_n(&cell->state, __ATOMIC_RELAXED);
     __atomic_store_n(&cell->state, open + 2, __ATOMIC_RELEASE);
-    // The next one finds it in the cache.
+    // The next opening finds it in the cache.
     clb_context_cursor = index + CLB_CONTEXTS;
 }
 
 static inline clb_context_running clb_context_get_running(void) { return clb_context_thread; }
-// Two stores: in between the pair is one that no task has, or none.
+// Two stores: in between, the pair belongs to no task, or is empty.
 static inline void clb_context_set_running(clb_context_running running) {
     __atomic_store_n(&clb_context_thread.token, 0, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -185,16 +188,18 @@ static inline void clb_context_set_running(clb_context_running running) {
     if (__builtin_expect(observer != NULL, 0)) observer(running.token);
 }
 
-// Where the calling thread keeps what it runs, from its descriptor (pthread_t): the same for every thread where that is static storage.
+// Where the calling thread keeps what it runs, relative to its descriptor (pthread_t): the same for every thread if
+// that is static storage.
 int64_t clb_context_place(void);
 
-// A context as it was found open.
+// A copy of an open context.
 typedef struct clb_context_copy {
     uint64_t token;
     clb_context context;
 } clb_context_copy;
 
-// The same of a context that another process published elsewhere than in such a table: since when it is open is not known, and 0.
+// The same for a context that another process published in a form other than such a table: its opening time is not
+// known, and 0.
 static inline void clb_context_copy_draft(clb_context_copy *copy, uint64_t token, const clb_context_draft *draft) {
     memset(copy, 0, sizeof(*copy));
     copy->token = token;
@@ -205,13 +210,15 @@ static inline void clb_context_copy_draft(clb_context_copy *copy, uint64_t token
     memcpy(copy->context.text, draft->text, sizeof(draft->text));
 }
 
-// Copies the context of a token, if it is still open. Whether it is. Any thread: no lock, no allocation; any number may be given.
+// Copies the context of a token, if it is still open; returns whether it is. Any thread: no lock, no allocation; any
+// number is a valid argument.
 int clb_context_read(uint64_t token, clb_context_copy *copy);
-// The token of the context in that cell if it is open, else 0; and the thread and the task that opened it, and when.
+// The token of the context in that cell if it is open, otherwise 0; and the thread and the task that opened it, and
+// the time.
 uint64_t clb_context_at(uint32_t index, uint64_t *thread, uint64_t *task, uint64_t *opened_ns);
 // How many cells may be in use.
 uint32_t clb_context_limit(void);
-// How many contexts found no place.
+// How many contexts found no free cell.
 uint64_t clb_context_refused(void);
 
 #pragma GCC visibility pop

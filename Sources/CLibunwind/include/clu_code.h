@@ -1,4 +1,4 @@
-// Where instructions go on, for who follows code that has no unwind tables.
+// Where instructions continue, for following code that has no unwind tables.
 #pragma once
 
 #include <stddef.h>
@@ -7,16 +7,16 @@
 typedef enum {
     CLU_GOES_ON,
     CLU_CALLS,
-    CLU_BRANCHES,   // to `target`, or goes on
+    CLU_BRANCHES,   // to `target`, or continues
     CLU_JUMPS,      // to `target`
-    CLU_LEAVES,     // to where a register or the stack says, or stops
+    CLU_LEAVES,     // to an address in a register or on the stack, or stops
 } clu_way;
 
 typedef struct clu_step {
     uint32_t length;
     clu_way way;
-    int64_t target;  // so far behind the instruction
+    int64_t target;  // distance from the end of the instruction
 } clu_step;
 
-// The first instruction of `code`; 0: none that is known, not all of it is there, or it is not x86-64's.
+// The first instruction of `code`; 0: not supported, incomplete, or the code is not x86-64's.
 int clu_code_step(const uint8_t *code, size_t size, clu_step *step);
