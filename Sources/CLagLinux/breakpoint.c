@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// How long the processor wants a breakpoint to be.
+// The length that the processor requires for a breakpoint.
 #if defined(__x86_64__)
 enum { BREAKPOINT_BYTES = sizeof(long) };
 // The call's first argument and the stack pointer, in this order in a sample (clr_switches_next).
@@ -29,7 +29,7 @@ int cll_breakpoint_open(pid_t tid, uint64_t address) {
     attributes.bp_type = HW_BREAKPOINT_X;
     attributes.bp_addr = address;
     attributes.bp_len = BREAKPOINT_BYTES;
-    // Each time it counts it leaves a stamp, where it has a ring for it (clr_switches_take).
+    // Each time it counts, it leaves a stamp, if there is a ring for it (clr_switches_take).
     attributes.sample_period = 1;
     attributes.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER;
     attributes.sample_regs_user = registers;

@@ -40,7 +40,7 @@ int cll_epoll_watches(int epoll_fd, int marker) {
     snprintf(path, sizeof path, "/proc/self/fdinfo/%d", epoll_fd);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return 0;
-    // Lines of the form `tfd:        7 events: …`, of some 80 bytes; a piece of a line is kept for the next round.
+    // Lines of the form `tfd:        7 events: …`, of some 80 bytes; an incomplete line is kept for the next round.
     static const char key[] = "tfd:";
     char buffer[4096];
     size_t kept = 0;

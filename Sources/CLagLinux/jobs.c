@@ -14,7 +14,7 @@
 #include "cll_perf_sample.h"
 #include "cll_thread.h"
 
-// Weak: a program that runs no task, or drains no queue, has none of them.
+// Weak: missing in a program that runs no task, or drains no queue.
 extern void *swift_task_getCurrent(void) __attribute__((weak, swiftcall));
 extern uint64_t swift_task_getJobTaskId(const void *task) __attribute__((weak, swiftcall));
 extern void *dispatch_queue_create(const char *label, void *attributes) __attribute__((weak));
@@ -23,7 +23,8 @@ extern void dispatch_release(void *object) __attribute__((weak));
 
 enum { NUMBER_WORDS = 24 };  // of a task, which has more than 100 bytes
 
-// Static storage lies as near to the thread's descriptor. That of a library loaded later may lie anywhere, in each thread elsewhere, and is freed with it.
+// Static storage is this near to the thread's descriptor. The storage of a library loaded later may be anywhere, in
+// each thread at a different place, and is freed with it.
 enum { STATIC_BYTES = 65536 };
 
 typedef struct place_search {
@@ -32,7 +33,7 @@ typedef struct place_search {
     uint32_t capacity, found;
 } place_search;
 
-// The words of the calling thread's static thread-local storage that hold the value.
+// The words of the calling thread's static thread-local storage that contain the value.
 static int cll_search_module(struct dl_phdr_info *info, size_t size, void *context) {
     place_search *search = context;
     if (info->dlpi_tls_data == NULL) return 0;
@@ -74,7 +75,7 @@ void cll_job_learner_in_task(cll_job_learner *learner) {
         cll_keep_places(learner, learner->task, 1);
     }
     uint32_t number = (uint32_t)swift_task_getJobTaskId(task), words[NUMBER_WORDS], equal = 0;
-    // By the kernel: an object's size is its library's to know, and AddressSanitizer's.
+    // Read by the kernel: only an object's library, and AddressSanitizer, know its size.
     if (cll_memory_read(getpid(), learner->task, words, sizeof(words)) != sizeof(words)) memset(words, 0, sizeof(words));
     for (uint32_t index = 0; index < NUMBER_WORDS; index++) {
         if (words[index] == number) equal |= 1u << index;
@@ -86,7 +87,7 @@ void cll_job_learner_in_task(cll_job_learner *learner) {
 void cll_job_learner_after_task(cll_job_learner *learner) { cll_keep_places(learner, learner->task, 0); }
 
 int cll_job_learner_finish(const cll_job_learner *learner, cll_job_slots *slots) {
-    // A count of references may be the same as a number by chance; not three times in a row.
+    // A reference count may be equal to a number by chance, but not three times in a row.
     enum { TASKS = 3 };
     if (learner->tasks < TASKS || learner->place_count != 1 || __builtin_popcount(learner->numbers) != 1) return 0;
     slots->task = learner->places[0];
@@ -101,7 +102,7 @@ typedef struct queue_search {
 } queue_search;
 
 static const char own_label[] = "lagmonitor.place";
-enum { QUEUE_BYTES = 128 };  // searched: of a queue, which has as many
+enum { QUEUE_BYTES = 128 };  // of a queue, which has as many, to be searched
 
 static void cll_search_queue(void *context) {
     queue_search *search = context;
@@ -113,7 +114,7 @@ static void cll_search_queue(void *context) {
         uint64_t word;
         char text[sizeof(own_label)];
         if (cll_memory_read(getpid(), (uint64_t)(uintptr_t)search->queue + (uint64_t)at, &word, sizeof(word)) != sizeof(word)) return;
-        // Any number may be there: it is read as an address that may lead nowhere.
+        // Any number may be there: it is read as an address that may not be valid.
         if (word < 4096 || cll_memory_read(getpid(), word, text, sizeof(text)) != sizeof(text)) continue;
         if (memcmp(text, own_label, sizeof(text)) == 0) search->label = at;
     }
@@ -142,7 +143,7 @@ int cll_job_is_manager(const cll_job_slots *slots, uint64_t queue) {
 
 int cll_job_read(const cll_job_slots *slots, const cll_job_thread *thread, cll_job *job) {
     enum { TID, TASK, QUEUE, COUNT };
-    // What is not known is read from a word that is there.
+    // For unknown places, an existing word is read instead.
     uint64_t tid_address = cll_thread_tid_address(thread->descriptor);
     uint64_t addresses[COUNT] = {
         tid_address,
@@ -156,7 +157,7 @@ int cll_job_read(const cll_job_slots *slots, const cll_job_thread *thread, cll_j
     *job = (cll_job){.queue = slots->queue != 0 ? words[QUEUE] : 0};
     if (slots->task == 0 || words[TASK] == 0) return 0;
     uint32_t number;
-    // One that has ended meanwhile has no number any more: then it is none that runs.
+    // A task that has ended meanwhile has no number any more: then no task is running.
     uint64_t at = words[TASK] + (uint64_t)slots->task_id;
     if (cll_memory_read(getpid(), at, &number, sizeof(number)) == sizeof(number)) job->task = 1ull << 32 | number;
     return 0;
@@ -186,6 +187,6 @@ cll_cpu_bounds cll_cpu_of_others(void) {
 
 uint64_t cll_thread_count(void) {
     struct stat folder;
-    // One link for each folder in it, its own and its parent's.
+    // One link for each folder in it, one for itself and one for its parent.
     return stat("/proc/self/task", &folder) == 0 && folder.st_nlink > 2 ? (uint64_t)folder.st_nlink - 2 : 0;
 }

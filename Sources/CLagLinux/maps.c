@@ -1,4 +1,4 @@
-// Going through a process's map, however long it is.
+// Reads a process's map, however long it is.
 #define _GNU_SOURCE
 #include "cll_procfs_text.h"
 #include "cll_spare.h"
@@ -9,11 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-// The map as the thread has it, or the main thread where `tid` is 0. The number of lines, or a negative errno; -E2BIG: it has more than `most` of them.
+// The map from the thread, or from the main thread if `tid` is 0. The number of lines, or a negative errno; -E2BIG:
+// it has more than `most` of them.
 static long cll_maps_of_thread(pid_t pid, pid_t tid, long most, void (*visit)(char *line, void *context), void *context) {
     int fd = cll_procfs_open(pid, tid, "maps");
     if (fd < 0) return fd;
-    // Lines are up to a path long; what a piece breaks off goes in front of the next one.
+    // Lines may be as long as a path; an incomplete line at the end of a piece is moved to the front of the next one.
     char text[8192 + 1];
     size_t kept = 0;
     long lines = 0;
@@ -40,7 +41,7 @@ static long cll_maps_of_thread(pid_t pid, pid_t tid, long most, void (*visit)(ch
     return error != 0 ? -(long)error : lines;
 }
 
-// Whether the main thread's map says nothing because that has ended.
+// Whether the main thread's map is empty because that thread has ended.
 static int cll_has_no_map(long result) { return result == 0 || result == -ESRCH; }
 
 static long cll_maps_at_most(pid_t pid, long most, void (*visit)(char *line, void *context), void *context) {
@@ -60,17 +61,17 @@ long cll_procfs_maps(pid_t pid, char *buffer, size_t size) {
     return other != 0 ? cll_procfs_read(pid, other, "maps", buffer, size) : result;
 }
 
-// Lines of code and of what belongs to it.
+// Lines of code, and the lines that belong to them.
 typedef struct {
     char *buffer;
     size_t size, used;
-    char begin[4096 + 128];  // of the last file whose begin is mapped: that is a module's where code of the same file follows
+    char begin[4096 + 128];  // of the last file whose start is mapped: it belongs to a module if code of the same file follows
     uint64_t inode;
 } cll_code_lines;
 
 static void cll_append_line(cll_code_lines *lines, const char *line) {
     size_t length = strlen(line), room = lines->size - lines->used;
-    // A full buffer says that it was cut.
+    // A full buffer shows that it was cut.
     if (length + 1 > room) length = room > 0 ? room - 1 : 0;
     memcpy(lines->buffer + lines->used, line, length);
     lines->used += length;
@@ -130,7 +131,7 @@ typedef struct {
 static void cll_match_name(char *line, void *context) {
     cll_name_search *search = context;
     size_t length = strlen(line);
-    // Behind five columns.
+    // After five columns.
     if (search->high != 0 || length <= search->length || line[length - search->length - 1] != ' ' ||
         strcmp(line + length - search->length, search->name) != 0)
         return;

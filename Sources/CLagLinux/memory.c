@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-// Whether `pagemap` says of a page that is there that it is: not where an emulator has pages of another size.
+// Whether `pagemap` reports a present page as present: false if an emulator has pages of another size.
 static int pagemap_is_true;
 
 // -1: process_vm_readv works. Otherwise a descriptor of /proc/thread-self/mem, for sandboxes that forbid the call.
@@ -21,7 +21,7 @@ static int prepared;
 // Bits 62 and 63 of an entry (proc(5), /proc/<pid>/pagemap): swapped out, or being moved; present.
 #define PAGEMAP_IS_THERE (3ull << 62)
 
-// Whether the pages from `page` on were touched: up to `count` entries. How many could be read.
+// Whether the pages from `page` on were touched: up to `count` entries. Returns how many could be read.
 static size_t cll_pagemap_read(int descriptor, uint64_t page, uint64_t *entries, size_t count) {
     long got = pread(descriptor, entries, count * sizeof(*entries), (off_t)(page * sizeof(*entries)));
     return got < 0 ? 0 : (size_t)got / sizeof(*entries);
@@ -50,14 +50,14 @@ size_t cll_memory_read(pid_t pid, uint64_t address, void *buffer, size_t size) {
     int saved = errno;
     long got;
     if (memory_descriptor >= 0) {
-        // Ours alone: where the call is forbidden, nothing of another process can be read.
+        // Only our own process: if the call is forbidden, nothing of another process can be read.
         if (pid != getpid()) return 0;
         got = pread(memory_descriptor, buffer, size, (off_t)address);
     } else {
         struct iovec local = {buffer, size}, remote = {(void *)(uintptr_t)address, size};
         got = process_vm_readv(pid, &local, 1, &remote, 1, 0);
         if (got < 0 && errno == ESRCH) {
-            // The main thread may have ended: then a living one's number gives the memory.
+            // The main thread may have ended: then a live thread's number gives access to the memory.
             pid_t other = cll_living_thread(pid);
             if (other != 0) {
                 pid = other;
@@ -65,7 +65,7 @@ size_t cll_memory_read(pid_t pid, uint64_t address, void *buffer, size_t size) {
             }
         }
         if (got < 0) {
-            // The range crosses into a hole: take what lies before it, page by page.
+            // The range extends into a hole: read what comes before it, page by page.
             size_t total = 0;
             while (total < size) {
                 size_t step = 4096 - ((address + total) & 4095);
@@ -98,7 +98,8 @@ size_t cll_memory_read_pieces(pid_t pid, const uint64_t *addresses, size_t size,
             if (got > 0) done += (size_t)got / size;
             if (got != (long)(step * size)) break;
         }
-        // One that cannot be read ends it. So would a sandbox that forbids the call, or a main thread that has ended: then each is read by itself.
+        // An unreadable piece ends it. So would a sandbox that forbids the call, or a main thread that has ended:
+        // then each is read separately.
         if (done == count || cll_memory_read(pid, addresses[done], (char *)buffer + done * size, size) != size) return done;
         done++;
     }
@@ -119,7 +120,7 @@ size_t cll_memory_read_present(pid_t pid, uint64_t address, void *buffer, size_t
     size_t known = descriptor >= 0 ? cll_pagemap_read(descriptor, first, entries, count) : 0;
     if (descriptor >= 0) cll_spare_close(descriptor);
     errno = saved;
-    // Without entries, as some kernels give of a process whose main thread has ended, it has to be tried.
+    // Without entries (some kernels return none if the process's main thread has ended) it has to be tried.
     size_t there = 0;
     while (there < known && (entries[there] & PAGEMAP_IS_THERE) != 0) there++;
     if (known > 0 && there == 0) return 0;
@@ -127,7 +128,7 @@ size_t cll_memory_read_present(pid_t pid, uint64_t address, void *buffer, size_t
     return cll_memory_read(pid, address, buffer, end);
 }
 
-// Copies a part of a range; false where it could not all be read.
+// Copies a part of a range; false if not all of it could be read.
 static int cll_copy_run(pid_t pid, uint64_t address, void *buffer, size_t from, size_t to, size_t *end) {
     size_t got = cll_memory_read(pid, address + from, (char *)buffer + from, to - from);
     if (got > 0) *end = from + got;
@@ -153,12 +154,12 @@ size_t cll_memory_read_stack(pid_t pid, uint64_t address, void *buffer, size_t s
         if (next == known) {
             known = cll_pagemap_read(descriptor, (address + at) / page, entries, sizeof(entries) / sizeof(*entries));
             next = 0;
-            // Of a process whose main thread has ended, some kernels give no entry at all.
+            // If the process's main thread has ended, some kernels return no entries.
             if (known == 0 && at == 0) end = cll_memory_read(pid, address, buffer, size);
             if (known == 0) break;
         }
         int is_there = (entries[next++] & PAGEMAP_IS_THERE) != 0;
-        // The page that the red zone begins in may never have been touched.
+        // The page in which the red zone begins may never have been touched.
         if (!is_there && !is_one_mapping && at > 0) break;
         if (is_there && !is_open) from = at;
         if (!is_there) {

@@ -18,7 +18,7 @@
 
 #if defined(__x86_64__)
 #include <asm/perf_regs.h>
-// The kernel's numbers, in DWARF's order. The sample holds them in the order of the kernel's numbers.
+// The kernel's numbers, in DWARF's order. The sample contains the registers in the order of the kernel's numbers.
 static const uint8_t kernel_numbers[CLL_REGISTERS] = {
     PERF_REG_X86_AX, PERF_REG_X86_DX, PERF_REG_X86_CX,  PERF_REG_X86_BX,  PERF_REG_X86_SI,  PERF_REG_X86_DI,
     PERF_REG_X86_BP, PERF_REG_X86_SP, PERF_REG_X86_R8,  PERF_REG_X86_R9,  PERF_REG_X86_R10, PERF_REG_X86_R11,
@@ -41,7 +41,8 @@ static uint64_t cll_register_mask(void) {
     return mask;
 }
 
-// The next `size` bytes of the record; 0 where it is shorter. A single sample lies at the start of the ring, so it never wraps.
+// The next `size` bytes of the record; 0 if it is shorter. A single sample is at the start of the ring, so it never
+// wraps.
 typedef struct reader { const uint8_t *next, *end; } reader;
 static int cll_take(reader *from, void *into, uint64_t size) {
     if ((uint64_t)(from->end - from->next) < size) return 0;
@@ -50,7 +51,8 @@ static int cll_take(reader *from, void *into, uint64_t size) {
     return 1;
 }
 
-// PERF_RECORD_SAMPLE with REGS_USER and STACK_USER: abi, the registers, the stack's room, the stack, how much of it is filled.
+// PERF_RECORD_SAMPLE with REGS_USER and STACK_USER: abi, the registers, the stack's size, the stack, how much of it
+// is filled.
 static int cll_read_sample(reader record, uint64_t stack_low, uint64_t stack_high, cll_snapshot *snapshot) {
     uint64_t abi, mask = cll_register_mask(), room, filled;
     if (!cll_take(&record, &abi, sizeof(abi)) || abi != PERF_SAMPLE_REGS_ABI_64) return ENODATA;
@@ -66,7 +68,7 @@ static int cll_read_sample(reader record, uint64_t stack_low, uint64_t stack_hig
     snapshot->known = (1ull << CLL_REGISTERS) - 1;
     uint64_t begin = snapshot->registers[CLL_REGISTER_SP];
     uint64_t length = filled < snapshot->capacity ? filled : snapshot->capacity;
-    // It may stand on another stack, as a signal handler does.
+    // The thread may be on another stack, like a signal handler.
     int is_bounded = begin >= stack_low && begin < stack_high;
     if (is_bounded && length > stack_high - begin) length = stack_high - begin;
     snapshot->stack_begin = begin;
@@ -85,7 +87,7 @@ static int cll_await_sample(int event, uint64_t deadline_ns) {
         uint64_t left = deadline_ns - now;
         struct timespec time = {.tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000)};
         int got = ppoll(&waiting, 1, &time, NULL);
-        // After the one sample the event hangs up; a thread that has ended hangs up as well, without one.
+        // After the one sample, the event hangs up; if the thread has ended, it hangs up as well, without a sample.
         if (got > 0) return 0;
         if (got < 0 && errno != EINTR) return errno;
     }
@@ -97,7 +99,7 @@ static int cll_visit_filter(char *line, void *context) {
     return 1;
 }
 
-// What a filter does with a call that it does not allow is not known before: systemd's end the process.
+// It is not known in advance what a filter does with a forbidden call: systemd's kill the process.
 int cll_perf_is_filtered(void) {
     int is_filtered = 0, fd = cll_procfs_open(getpid(), (pid_t)syscall(SYS_gettid), "status");
     if (fd < 0) return 1;
@@ -106,7 +108,7 @@ int cll_perf_is_filtered(void) {
     return result < 0 || is_filtered;
 }
 
-// Whether this process was refused samples in the kernel. Any thread.
+// Whether the kernel refused this process samples in the kernel. Any thread.
 static _Atomic int own_code_alone;
 
 static int cll_open_sampler(pid_t tid, struct perf_event_attr *asked) {

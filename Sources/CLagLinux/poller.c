@@ -33,7 +33,7 @@ int cll_poller_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
 int cll_poller_attach_wake(int epoll_fd, cll_wake *wake) {
     int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (fd < 0) return errno;
-    // Edge-triggered and never read: every write is a new edge, and the counter cannot fill up in any lifetime.
+    // Edge-triggered and never read: every write is a new edge, and the counter cannot overflow in any lifetime.
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = fd};
     if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0) {
         int error = errno;
@@ -56,7 +56,7 @@ void cll_poller_detach_wake(cll_wake *wake) {
         uint64_t value = 0;
         ssize_t length = read(wake->event_fd, &value, sizeof(value));
         if (length == (ssize_t)sizeof(value)) arrived += (uint32_t)value;
-        // Closed by the host: what was written to it does not arrive any more.
+        // Closed by the host: writes to it do not arrive any more.
         else if (length >= 0 || (errno != EAGAIN && errno != EINTR)) return cll_poller_lose_wake(wake);
         if ((int32_t)(wake->expected_writes - arrived) > 0) sched_yield();
     }
@@ -69,7 +69,7 @@ int cll_poller_watch(int epoll_fd, int fd, uint32_t events, int edge) {
     if (events & CLL_POLL_READABLE) event.events |= EPOLLIN | EPOLLRDHUP;
     if (events & CLL_POLL_WRITABLE) event.events |= EPOLLOUT;
     if (edge) event.events |= EPOLLET;
-    // The kernel forgets a descriptor when it is closed, so which of the two is right is not ours to know.
+    // The kernel forgets a descriptor when it is closed, so this code cannot know which of the two is correct.
     if (epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &event) == 0) return 0;
     if (errno == ENOENT && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0) return 0;
     return errno;
@@ -100,7 +100,7 @@ int cll_poller_poll(int epoll_fd, const cll_wake *wake, cll_ready *ready, int ca
     return cll_collect(events, count, wake, ready);
 }
 
-// epoll_pwait2 has nanoseconds; where it is missing (before Linux 5.11, or filtered), milliseconds rounded up.
+// epoll_pwait2 has nanoseconds; if it is missing (before Linux 5.11, or filtered), milliseconds rounded up.
 static int cll_wait_until(int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
     static int coarse;
     if (deadline_ns == UINT64_MAX) return epoll_wait(epoll_fd, events, capacity, -1);

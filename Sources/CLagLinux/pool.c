@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// Weak: a program that runs no task, or drains no queue, has none of them.
+// Weak: missing in a program that runs no task, or drains no queue.
 extern void swift_job_run(void) __attribute__((weak));
 extern char _dispatch_main_q __attribute__((weak));
 

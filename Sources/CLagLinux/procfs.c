@@ -27,7 +27,7 @@ char *cll_append_number(char *out, unsigned number) {
     return out;
 }
 
-// The path of a file below the thread's folder, or below the process's where `tid` is 0. Returns where it ends.
+// The path of a file below the thread's folder, or below the process's if `tid` is 0. Returns its end.
 static char *cll_procfs_path(char *out, pid_t pid, pid_t tid, const char *name) {
     out = cll_append_text(out, "/proc/");
     out = cll_append_number(out, (unsigned)pid);
@@ -173,11 +173,11 @@ int cll_procfs_faults(pid_t pid, pid_t tid, cll_thread_faults *faults) {
     char text[1024];
     long length = cll_procfs_read(pid, tid, "stat", text, sizeof(text));
     if (length < 0) return (int)-length;
-    // The name in parentheses may hold anything, a parenthesis too.
+    // The name in parentheses may contain anything, including a parenthesis.
     const char *at = strrchr(text, ')');
     if (!at || at[1] != ' ' || at[2] == 0) return EINVAL;
     at += 3;
-    // Two of them may be negative: what is asked for is not.
+    // Two of them may be negative, but not the requested ones.
     for (int field = 4; field <= 15; field++) {
         while (*at == ' ' || *at == '-') at++;
         uint64_t value = cll_parse_number(&at, 10);
@@ -188,12 +188,12 @@ int cll_procfs_faults(pid_t pid, pid_t tid, cll_thread_faults *faults) {
     return 0;
 }
 
-// A field of the `stat` of a process, or of a thread, from the third on.
+// A field of the `stat` of a process or a thread, from the third on.
 static int cll_stat_field(pid_t pid, pid_t tid, int number, uint64_t *value) {
     char text[1024];
     long length = cll_procfs_read(pid, tid, "stat", text, sizeof(text));
     if (length < 0) return (int)-length;
-    // The name in parentheses may hold anything, a parenthesis too; field 3 comes behind it.
+    // The name in parentheses may contain anything, including a parenthesis; field 3 follows it.
     const char *at = strrchr(text, ')');
     for (int field = 2; at != NULL && field < number; field++) at = strchr(at + 1, ' ');
     if (at == NULL) return EINVAL;
@@ -204,7 +204,7 @@ static int cll_stat_field(pid_t pid, pid_t tid, int number, uint64_t *value) {
 
 int cll_procfs_start_ticks(pid_t pid, uint64_t *ticks) { return cll_stat_field(pid, 0, 22, ticks); }
 
-// The main thread's own file: for the process's the kernel adds up what all of its threads have used.
+// The main thread's own file: for the process's file, the kernel adds up the usage of all its threads.
 int cll_procfs_image(pid_t pid, uint64_t *image) { return cll_stat_field(pid, pid, 28, image); }
 
 int cll_thread_is_ending(pid_t pid, pid_t tid) {
@@ -215,7 +215,7 @@ int cll_thread_is_ending(pid_t pid, pid_t tid) {
 }
 
 uint64_t cll_thread_cpu_ns(pid_t tid) {
-    // The clock of a thread by its id, as pthread_getcpuclockid makes it: CPUCLOCK_SCHED | CPUCLOCK_PERTHREAD_MASK.
+    // The clock of a thread by its id, as in pthread_getcpuclockid: CPUCLOCK_SCHED | CPUCLOCK_PERTHREAD_MASK.
     clockid_t clock = (clockid_t)(~(unsigned)tid << 3 | 6);
     struct timespec time;
     if (clock_gettime(clock, &time) != 0) return 0;

@@ -18,18 +18,19 @@
 #define AT_MINSIGSTKSZ 51
 #endif
 
-// What a request goes through, in the low two bits of `state`; its generation stands above them.
+// The phases of a request, in the low two bits of `state`; its generation is above them.
 enum { IDLE, REQUESTED, COPYING, DONE, PHASES = 3 };
 enum {
     SIGNALS = 2,
     UNKNOWN_STACK_BYTES = 16 * 1024, // how much of a stack without known bounds is copied
-    SPIN_NS = 50000,           // an answer is polled for so long without a pause: a running thread needs less
-    PAUSE_NS = 100000,         // between two looks after that
-    COPY_GRACE_NS = 100000000, // a handler that has begun is waited for so long (it may be descheduled)
+    SPIN_NS = 50000,           // how long an answer is polled for without a pause: a running thread needs less
+    PAUSE_NS = 100000,         // between two polls after that
+    COPY_GRACE_NS = 100000000, // how long to wait for a handler that has begun (it may be descheduled)
 };
 
-// The request. The watchdog fills it while `state` is IDLE and publishes it with REQUESTED; the handler owns it from COPYING to DONE. The generation
-// distinguishes an answer to this request from a late one; it is in the same word, so that a handler that was put aside cannot take a younger request.
+// The request. The watchdog fills it while `state` is IDLE and publishes it with REQUESTED; the handler owns it from
+// COPYING to DONE. The generation distinguishes an answer to this request from a late one. It is in the same word, so
+// that a descheduled handler cannot take a later request.
 static struct {
     uint32_t state;
     pid_t process;
@@ -48,7 +49,7 @@ static int cll_is_ours(int number);
 
 static void cll_copy_registers(cll_snapshot *snapshot, const ucontext_t *context) {
 #if defined(__x86_64__)
-    // DWARF's numbering (psABI figure 3.36), which is libunwind's: rax rdx rcx rbx rsi rdi rbp rsp r8…r15 rip.
+    // DWARF's numbering (psABI figure 3.36), which libunwind uses: rax rdx rcx rbx rsi rdi rbp rsp r8…r15 rip.
     static const int order[CLL_REGISTERS] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
                                              REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
     for (int index = 0; index < CLL_REGISTERS; index++) {
@@ -62,8 +63,8 @@ static void cll_copy_registers(cll_snapshot *snapshot, const ucontext_t *context
     snapshot->known = (1ull << CLL_REGISTERS) - 1;
 }
 
-// Not by memcpy, and out of the sanitizers' sight: a stack holds the redzones that AddressSanitizer puts around variables, and reading across
-// them is what it ends the process for.
+// Not by memcpy, and hidden from the sanitizers: a stack contains the redzones that AddressSanitizer puts around
+// variables, and it kills the process for reading across them.
 __attribute__((no_sanitize("address", "thread", "hwaddress", "memory"))) static void cll_copy_words(
     uint8_t *to, const uint8_t *from, uint64_t length
 ) {
@@ -71,7 +72,7 @@ __attribute__((no_sanitize("address", "thread", "hwaddress", "memory"))) static 
     uint64_t done = 0;
     for (; done + BLOCK <= length; done += BLOCK) {
         __builtin_memcpy_inline(to + done, from + done, BLOCK);
-        // Or the compiler would make the loop a call of memcpy.
+        // Otherwise the compiler would turn the loop into a call of memcpy.
         __asm__ volatile("" ::: "memory");
     }
     for (; done < length; done++) {
@@ -97,7 +98,7 @@ static void cll_copy_stack(cll_snapshot *snapshot) {
     }
 }
 
-// What would have happened without us.
+// Does what would have happened without our handler.
 static void cll_pass_on(int number, siginfo_t *info, void *context) {
     for (int index = 0; index < SIGNALS; index++) {
         if (signals[index].number != number) continue;
@@ -105,11 +106,13 @@ static void cll_pass_on(int number, siginfo_t *info, void *context) {
         if (previous->sa_flags & SA_SIGINFO) {
             previous->sa_sigaction(number, info, context);
         } else if (previous->sa_handler == SIG_DFL) {
-            // A handler that took the signal over after us may chain to us: then the default action is not in force.
+            // A handler that took the signal over after us may chain to us: then the default action does not apply.
             if (!cll_is_ours(number)) return;
-            // A signal of which the kernel had no memory to keep the sender (RLIMIT_SIGPENDING) may well be our own request.
+            // If the kernel had no memory to keep the sender (RLIMIT_SIGPENDING), the signal may well be our own
+            // request.
             if (info->si_code == SI_USER && info->si_pid == 0) return;
-            // Both our signals end the process by default. The signal is blocked here and comes again on return.
+            // Both our signals kill the process by default. The signal is blocked here and is delivered again on
+            // return.
             signal(number, SIG_DFL);
             raise(number);
         } else if (previous->sa_handler != SIG_IGN) {
@@ -121,13 +124,13 @@ static void cll_pass_on(int number, siginfo_t *info, void *context) {
 
 static void cll_handle(int number, siginfo_t *info, void *context) {
     int saved = errno;
-    // No system call: a thread may have a filter that ends the process for one that it does not need.
+    // No system call: a thread may have a filter that kills the process for a call that it does not need.
     if (info->si_code != SI_QUEUE || info->si_pid != __atomic_load_n(&request.process, __ATOMIC_RELAXED) || info->si_value.sival_ptr != (void *)&request) {
         cll_pass_on(number, info, context);
         errno = saved;
         return;
     }
-    // `si_errno` carries the generation: a late answer to a withdrawn request is ours, and no thread waits for it.
+    // `si_errno` contains the generation: a late answer to a withdrawn request is ours, and no thread waits for it.
     const uint32_t generation = (uint32_t)info->si_errno << 2;
     uint32_t expected = generation | REQUESTED;
     if (__atomic_compare_exchange_n(&request.state, &expected, generation | COPYING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
@@ -144,7 +147,8 @@ static int cll_is_ours(int number) {
 }
 
 int cll_signal_install(void) {
-    // SIGPROF first: Dispatch's workers and the concurrency pool do not block it. The other is for processes in which a profiler runs.
+    // SIGPROF first: Dispatch's workers and the concurrency pool do not block it. The other is for processes in which
+    // a profiler runs.
     const int candidates[SIGNALS] = {SIGPROF, SIGRTMAX - 3};
     int count = 0;
     for (int index = 0; index < SIGNALS; index++) {
@@ -176,7 +180,8 @@ void cll_signal_remove(void) {
         if (!signals[index].installed) continue;
         signals[index].installed = 0;
         if (!cll_is_ours(signals[index].number)) continue;
-        // Ignoring a signal discards it where it is still pending (POSIX, 2.4.3); the default action would end the process.
+        // Ignoring a signal discards it if it is still pending (POSIX, 2.4.3); the default action would kill the
+        // process.
         signal(signals[index].number, SIG_IGN);
         sigaction(signals[index].number, &signals[index].previous, NULL);
     }
@@ -196,11 +201,11 @@ int cll_signal_may_be_in_handler(uint64_t blocked, uint64_t caught) {
     for (int index = 0; index < SIGNALS; index++) {
         if (signals[index].installed) handled &= ~(1ull << (signals[index].number - 1));
     }
-    // Threads that take no signals of their process, as Dispatch's, block three times as many, and not those.
+    // Threads that take no signals of their process, like Dispatch's, block three times as many, and not those.
     return handled != 0 && ((handled & FAULTS) != 0 || __builtin_popcountll(blocked) <= FEW);
 }
 
-// Whether the answer came before the deadline. Polled for: a handler that wakes a sleeper would make a system call.
+// Whether the answer came before the deadline. It is polled: a handler that wakes a sleeper would make a system call.
 static int cll_wait_until_done(uint32_t done_state, uint64_t deadline_ns) {
     const uint64_t spins_end = clb_now_ns() + SPIN_NS;
     for (;;) {
@@ -216,10 +221,12 @@ static int cll_wait_until_done(uint32_t done_state, uint64_t deadline_ns) {
     }
 }
 
-// Waits for the answer to the present request. One that does not come is left open: `cll_signal_withdraw` ends it.
+// Waits for the answer to the present request. If it does not come, the request stays open: `cll_signal_withdraw`
+// ends it.
 static int cll_await(uint32_t generation, uint64_t deadline_ns) {
     if (!cll_wait_until_done(generation | DONE, deadline_ns)) {
-        // A handler at work is waited for. Should even the grace pass, the state says so (BUSY), and the caller leaves the snapshot alone.
+        // A handler at work is waited for. If even the grace time passes, the state shows it (BUSY), and the caller
+        // does not touch the snapshot.
         if (__atomic_load_n(&request.state, __ATOMIC_ACQUIRE) == (generation | REQUESTED)) return CLL_SIGNAL_PENDING;
         if (!cll_wait_until_done(generation | DONE, clb_now_ns() + COPY_GRACE_NS)) return CLL_SIGNAL_TIMED_OUT;
     }
@@ -242,7 +249,7 @@ int cll_signal_withdraw(void) {
 
 int cll_signal_capture(pid_t tid, int number, uint64_t stack_low, uint64_t stack_high, cll_snapshot *snapshot,
                        uint64_t deadline_ns) {
-    // DONE here is an answer that came after its grace: it was not taken, the request is free again.
+    // DONE here is an answer that came after its grace time: it was not taken, and the request is free again.
     uint32_t state = __atomic_load_n(&request.state, __ATOMIC_ACQUIRE);
     if ((state & PHASES) == REQUESTED || (state & PHASES) == COPYING) return CLL_SIGNAL_BUSY;
     // A watchdog that was left behind by a stop may still be here: only one of two claims the request.
@@ -250,7 +257,7 @@ int cll_signal_capture(pid_t tid, int number, uint64_t stack_low, uint64_t stack
     if (!__atomic_compare_exchange_n(&request.state, &state, generation | IDLE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         return CLL_SIGNAL_BUSY;
     }
-    // Also a handler that another request's late signal runs reads it.
+    // Also read by a handler that another request's late signal runs.
     __atomic_store_n(&request.process, getpid(), __ATOMIC_RELAXED);
     request.stack_low = stack_low;
     request.stack_high = stack_high;

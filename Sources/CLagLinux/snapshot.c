@@ -1,4 +1,4 @@
-// The registers that the kernel reports of a sleeping thread.
+// The registers that the kernel reports for a sleeping thread.
 #include "cll_snapshot.h"
 
 void cll_snapshot_of_syscall(cll_snapshot *snapshot, cll_thread_syscall thread) {

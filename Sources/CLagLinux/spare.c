@@ -10,17 +10,18 @@
 enum { NONE = -1, IN_CHANGE = -2, LOWEST = 3 };
 
 static _Atomic int cll_users;
-// What is kept back is any file that was read last: opening one only to keep it would lose the race for the slot against a host that accepts
-// connections as fast as it can. A host may close descriptors that are not its own and get the number again for a file of its own, even for the
-// same one: device and inode say whether it is still the file, and its owner for signals, which none are sent to, whether it is still our
-// opening of it. Written while the descriptor is IN_CHANGE.
+// The descriptor kept back is of any file that was read recently: opening one only to keep it would lose the race for
+// the slot against a host that accepts connections as fast as it can. A host may close descriptors that it did not
+// open and get the number again for a file of its own, even for the same file. Device and inode show whether it is
+// still the same file; its signal owner, to which no signals are sent, shows whether it is still our opening of it.
+// Written while the descriptor is IN_CHANGE.
 static _Atomic int cll_spare = NONE;
 static dev_t cll_spare_device;
 static ino_t cll_spare_inode;
 
 static int cll_spare_take(int from) { return atomic_compare_exchange_strong(&cll_spare, &from, IN_CHANGE); }
 
-// Whether there is room where there was none.
+// Returns whether a descriptor became free.
 static int cll_spare_drop(void) {
     int descriptor = atomic_load(&cll_spare);
     if (descriptor < 0 || !cll_spare_take(descriptor)) return 0;

@@ -1,5 +1,5 @@
-// Going through a thread's `status`, however long it is: one line names each supplementary group of the process, of which there may
-// be 65,536 (NGROUPS_MAX), and most of what is asked for comes behind that.
+// Reads a thread's `status`, however long it is: one line contains each supplementary group of the process, of which
+// there may be 65,536 (NGROUPS_MAX), and most of the requested fields follow it.
 #define _GNU_SOURCE
 #include "cll_procfs.h"
 #include "cll_procfs_text.h"
@@ -22,7 +22,7 @@ int cll_lines_each(int fd, int (*visit)(char *line, void *context), void *contex
         char *line = text, *end;
         while (result == 0 && (end = memchr(line, '\n', held - (size_t)(line - text))) != NULL) {
             *end = 0;
-            // What ends a line that was given already is no line.
+            // The rest of a line that was already passed on is not a line.
             if (!is_inside) result = visit(line, context);
             is_inside = 0;
             line = end + 1;
@@ -82,7 +82,7 @@ int cll_status_read(int fd, cll_thread_status *status) {
     memset(status, 0, sizeof(*status));
     status->state = '?';
     int result = cll_lines_each(fd, cll_visit_status, &search);
-    // What the kernel does not say is not 0.
+    // A field that the kernel does not report is not 0.
     return result < 0 ? -result : result == 0 ? ENODATA : 0;
 }
 

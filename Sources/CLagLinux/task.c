@@ -8,7 +8,7 @@
 #include "cll_memory.h"
 #include "cll_thread.h"
 
-// Weak: a program that runs no task has none of them.
+// Weak: missing in a program that runs no task.
 extern void *swift_task_getCurrent(void) __attribute__((weak, swiftcall));
 extern void *swift_task_alloc(size_t size) __attribute__((weak, swiftcall));
 extern void swift_task_dealloc(void *block) __attribute__((weak, swiftcall));
@@ -16,13 +16,13 @@ extern const uint32_t _swift_concurrency_debug_internal_layout_version __attribu
 
 enum {
     KNOWN_LAYOUT = 1,     // of the runtimes of Swift 6.2 and 6.3
-    LINK_MARKS = 7,       // bits of a link that are no part of the address
+    LINK_MARKS = 7,       // bits of a link that are not part of the address
     RECORD_WORDS = 3,     // of a status record: its kind, the next one, what it is about
     LOCAL_WORDS = 4,      // of a bound task-local: the next one, the key, the value's type, the value
     LOCAL_KIND = 3,       // bits of the first word of a task-local's item (TaskLocal::Item::Kind, swift/ABI/TaskLocal.h): 0 and 1 are bindings,
     LOCAL_MARKER = 2,     // 2 is the mark of the parent's list,
-    LOCAL_STOP = 3,       // and at 3 the list ends: nothing further is seen by the task
-    PROBE_BYTES = 32,     // of a block that is allocated to see where it is recorded
+    LOCAL_STOP = 3,       // and at 3 the list ends: the task sees nothing further
+    PROBE_BYTES = 32,     // of a block that is allocated to find where it is recorded
     LOWEST_ADDRESS = 4096,
 };
 static const uint32_t block_headers[] = {8, 16, 32};
@@ -52,7 +52,7 @@ static int cll_is_name(uint64_t address, const char *expected) {
     return length >= 0 && (size_t)length == strlen(expected) && memcmp(name, expected, (size_t)length) == 0;
 }
 
-// The kind of the status record with that name, in the list that begins there; -1: there is none.
+// The kind of the status record with that name, in the list that begins there; -1: none.
 static int32_t cll_find_name_record(uint64_t record, const char *expected) {
     for (int count = 0; count < CLL_TASK_RECORDS; count++) {
         uint64_t words[RECORD_WORDS];
@@ -63,12 +63,14 @@ static int32_t cll_find_name_record(uint64_t record, const char *expected) {
     return -1;
 }
 
-// What the key is bound to in the list of task-locals that begins there, the innermost first, at most so many. Returns how many.
+// The key's values in the list of task-locals that begins there, the innermost first, up to `capacity`. Returns their
+// number.
 static size_t cll_find_locals(uint64_t item, uint64_t key, uint64_t *values, size_t capacity) {
     size_t found = 0;
     for (int count = 0; count < CLL_TASK_LOCALS && found < capacity; count++) {
         uint64_t words[LOCAL_WORDS];
-        // A marker is one word: it may be the last of its page, and what lies behind it may be what is left of a binding of ours.
+        // A marker is one word: it may be the last of its page, and what follows it may be left over from one of our
+        // bindings.
         if (!cll_read_exactly(item & ~(uint64_t)LINK_MARKS, words, sizeof(words[0]))) break;
         uint64_t kind = words[0] & LOCAL_KIND;
         if (kind == LOCAL_STOP) break;
@@ -81,7 +83,7 @@ static size_t cll_find_locals(uint64_t item, uint64_t key, uint64_t *values, siz
     return found;
 }
 
-// 0: nothing.
+// 0: none.
 static uint64_t cll_find_local(uint64_t item, uint64_t key) {
     uint64_t value = 0;
     cll_find_locals(item, key, &value, 1);
@@ -94,7 +96,7 @@ void cll_task_learner_in_task(cll_task_learner *learner, const cll_task_truth *t
     if (task == NULL) return;
     uint64_t words[CLL_TASK_WORDS];
     uint8_t bytes[sizeof(words)];
-    // By the kernel: an object's size is its library's to know, and AddressSanitizer's.
+    // Read by the kernel: only an object's library, and AddressSanitizer, know its size.
     if (!cll_read_exactly((uint64_t)(uintptr_t)task, words, sizeof(words))) return;
     memcpy(bytes, words, sizeof(bytes));
     cll_task_learner found = {.name_kind = -1};
@@ -134,7 +136,7 @@ void cll_task_learner_in_task(cll_task_learner *learner, const cll_task_truth *t
     learner->tasks++;
 }
 
-// The number of the only bit that is set; -1: it is not one.
+// The number of the only bit that is set; -1: not exactly one bit.
 static int32_t cll_only_bit(uint32_t bits) { return __builtin_popcount(bits) == 1 ? __builtin_ctz(bits) : -1; }
 
 static int32_t cll_word_offset(uint32_t bits) {
@@ -150,7 +152,7 @@ void cll_task_learner_finish(const cll_task_learner *learner, cll_task_layout *l
         count += __builtin_popcount(learner->priorities[index]);
         if (learner->priorities[index] != 0 && found < 0) found = index * 32 + __builtin_ctz(learner->priorities[index]);
     }
-    // The job's comes first; the task's status has another one.
+    // The job's comes first; the task's status contains another one.
     if (count >= 1 && count <= 2) layout->priority = found;
     layout->name = cll_word_offset(learner->names);
     if (layout->name < 0) {
@@ -179,7 +181,7 @@ static void cll_read_task_name(const cll_task_layout *layout, uint64_t word, cll
     }
     int length = cll_read_name(address, task->name);
     task->name_length = length > 0 ? (uint8_t)length : 0;
-    // What lies behind it may change, and is no part of it.
+    // What follows it may change, and does not belong to it.
     memset(task->name + task->name_length, 0, sizeof(task->name) - task->name_length);
 }
 
@@ -193,7 +195,7 @@ static int cll_task_read_once(const cll_task_layout *layout, const cll_job_threa
     uint64_t addresses[COUNT] = {
         tid_address,
         thread->descriptor + (uint64_t)layout->slots.task,
-        // What is not known is read from a word that is there.
+        // For unknown places, an existing word is read instead.
         running != 0 ? running : tid_address,
         running != 0 ? running + 8 : tid_address,
     };

@@ -31,7 +31,7 @@ static void *cll_run(void *argument) {
     start begun = *(start *)argument;
     free(argument);
     begun.body(begun.argument);
-    // A process has 1024 keys. Where others have taken them all, the threads that are made here can do without.
+    // A process has 1024 keys. If they are all in use, the threads that are created here can do without one.
     if (thread_loop != NULL && !has_key) cll_finish_thread_loop(thread_loop);
     return NULL;
 }
@@ -71,7 +71,7 @@ void cll_thread_set_loop(void *loop, void (*finish)(void *)) {
     if (finish != NULL && has_key) pthread_setspecific(finish_key, loop);
 }
 
-// glibc registers a robust list for every thread it makes; its head is a part of struct pthread. 0: it is not known.
+// glibc registers a robust list for every thread that it creates; its head is a part of struct pthread. 0: not known.
 static uint64_t cll_robust_list(pid_t tid) {
     void *head = NULL;
     size_t length = 0;
@@ -87,7 +87,7 @@ uint64_t cll_thread_descriptor(pid_t tid) {
 enum { TID_BEFORE_HEAD = 16 };
 
 uint64_t cll_thread_tid_address(uint64_t descriptor) {
-    // The same for every thread, and asked for at every sample of one.
+    // The same for every thread, and needed at every sample of one.
     static uint64_t distance;
     uint64_t known = __atomic_load_n(&distance, __ATOMIC_RELAXED);
     if (known == 0) {
@@ -105,6 +105,6 @@ pid_t cll_thread_of_descriptor(pid_t pid, uint64_t descriptor) {
     uint64_t at = cll_thread_tid_address(descriptor);
     pid_t tid;
     if (at == 0 || cll_memory_read(pid, at, &tid, sizeof(tid)) != sizeof(tid) || tid <= 0) return 0;
-    // The number is the process's claim, and may be that of a thread of another one.
+    // The number comes from the process and is not trusted: it may be that of another process's thread.
     return cll_thread_has_tid_at(tid, at) && cll_thread_is_live(pid, tid) ? tid : 0;
 }

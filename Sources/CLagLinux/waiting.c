@@ -10,7 +10,7 @@
 #include "cll_memory.h"
 #include "cll_procfs_text.h"
 
-// Which argument of a system call says what; -1: none does.
+// Which argument of a system call contains what; -1: none.
 typedef struct shape {
     int8_t descriptor, path, address, polled, process;
 } shape;
@@ -71,7 +71,7 @@ static shape cll_shape_of(const cll_thread_syscall *call) {
     return found;
 }
 
-// The link shows a path, `socket:[inode]`, `pipe:[inode]`, `anon_inode:[kind]`: without touching the file itself.
+// The link shows a path, `socket:[inode]`, `pipe:[inode]`, `anon_inode:[kind]`, without accessing the file itself.
 static void cll_read_link(pid_t pid, int descriptor, cll_wait *wait) {
     ssize_t length = cll_procfs_link(pid, descriptor, wait->target, sizeof(wait->target));
     wait->target_length = length > 0 ? (uint32_t)length : 0;
@@ -82,7 +82,7 @@ static void cll_read_path(pid_t pid, uint64_t address, cll_wait *wait) {
     wait->target_length = (uint32_t)strnlen(wait->target, length);
 }
 
-// The process that wait4 or waitid waits for; -1: any child; 0: a group.
+// The process for which wait4 or waitid waits; -1: any child; 0: a group.
 static int32_t cll_waited_process(const cll_thread_syscall *call) {
     if (call->number == SYS_waitid) {
         if (call->arguments[0] == 0) return -1;                                  // P_ALL
@@ -107,7 +107,7 @@ void cll_wait_describe(pid_t pid, pid_t tid, const cll_thread_syscall *call, cll
     wait->target_length = 0;
     wait->address_length = 0;
     long length = cll_procfs_read(pid, tid, "wchan", wait->wchan, sizeof(wait->wchan));
-    // "0": it does not sleep, or the kernel does not say.
+    // "0": it does not sleep, or the kernel does not report it.
     wait->wchan_length = length > 0 && wait->wchan[0] != '0' ? (uint32_t)length : 0;
     shape shape = cll_shape_of(call);
     if (shape.descriptor >= 0) wait->descriptor = (int32_t)call->arguments[shape.descriptor];
@@ -165,7 +165,7 @@ int cll_snapshot_is_cut(pid_t pid, const cll_snapshot *snapshot) {
     const int64_t result = (int64_t)snapshot->registers[RESULT];
     switch (cll_snapshot_call(pid, snapshot)) {
     case SYS_getrandom: case SYS_sendfile: case SYS_copy_file_range: case SYS_splice: case SYS_tee: case SYS_vmsplice: return 1;
-    // Of a device, page by page. Sockets and pipes give what there is, files less at their end.
+    // For a device, page by page. Sockets and pipes return what is available, files less at their end.
     case SYS_read: case SYS_pread64: return result > 0 && (uint64_t)result < snapshot->registers[THIRD] && result % PIECE == 0;
     default: return 0;
     }

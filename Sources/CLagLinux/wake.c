@@ -23,7 +23,7 @@ void cll_wake_destroy(cll_wake *wake) { free(wake); }
 
 static void cll_futex_wake(uint32_t *word, int count) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0); }
 
-// Absolute deadline on CLOCK_MONOTONIC. Returns at once when the word is not `expected`.
+// Absolute deadline on CLOCK_MONOTONIC. Returns at once if the word is not `expected`.
 static void cll_futex_wait(uint32_t *word, uint32_t expected, uint64_t deadline_ns) {
     struct timespec deadline = {
         .tv_sec = (time_t)(deadline_ns / 1000000000u),

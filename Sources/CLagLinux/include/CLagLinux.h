@@ -1,5 +1,5 @@
-// Linux calls that Swift's Glibc lacks: one header a concern.
-// First, so that sigset_t is of the C library for those that import both.
+// Linux calls that Swift's Glibc lacks: one header per topic.
+// First, so that sigset_t comes from the C library for code that imports both.
 #include <signal.h>
 
 #include "cll_breakpoint.h"

@@ -1,9 +1,9 @@
-// What instructions of AArch64 are, by their bits (Arm Architecture Reference Manual, C4.1).
+// Recognises AArch64 instructions by their bits (Arm Architecture Reference Manual, C4.1).
 #pragma once
 
 #include <stdint.h>
 
-// Whether the one behind it is not always the next: jumps, calls, returns.
+// Whether the following instruction is not always the next one executed: jumps, calls, returns.
 static inline int cll_leaves_straight_line(uint32_t instruction) {
     return (instruction & 0x7c000000) == 0x14000000     // b, bl
         || (instruction & 0xfe000000) == 0x54000000     // b.cond

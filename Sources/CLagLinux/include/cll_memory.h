@@ -1,38 +1,42 @@
-// Reading memory that may not be there: never faults, never allocates.
+// Reading memory that may be unmapped: never faults, never allocates.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-// Finds out which way of reading this kernel and its sandbox allow. Call once before the others. 0, or an
-// errno when none is allowed (then nothing can be captured).
+// Finds out which way of reading this kernel and its sandbox permit. Call it once before the others. 0, or an errno
+// if none is permitted (then nothing can be captured).
 int cll_memory_prepare(void);
 
-// Copies up to `size` bytes from `address` of process `pid`; returns how many could be read (0 when none).
+// Copies up to `size` bytes from `address` of process `pid`; returns how many could be read (0 if none).
 // Async-signal-safe.
 size_t cll_memory_read(pid_t pid, uint64_t address, void *buffer, size_t size);
 
-// The same of up to eight pages, where these are in memory (or swapped out) up to the first one that is not: another one is read from its file first, or
+// The same for up to eight pages, as far as they are in memory (or swapped out), up to the first one that is not:
+// reading that one would load it from its file, or a program provides it (userfaultfd(2)), and a thread may already
+// wait for it, perhaps forever. Some 5 µs more.
 // comes from a program (userfaultfd(2)), and a thread may wait for it already, perhaps for ever. Some 5 µs more.
 size_t cll_memory_read_present(pid_t pid, uint64_t address, void *buffer, size_t size);
 
-// Pieces of `size` bytes at these addresses, which may lie anywhere, one after another into `buffer`; returns how many could be read before one that
-// could not. One system call for 32.
+// Pieces of `size` bytes at these addresses, which may be anywhere, one after another into `buffer`; returns how many
+// could be read before one that could not. One system call for 32.
 size_t cll_memory_read_pieces(pid_t pid, const uint64_t *addresses, size_t size, void *buffer, size_t count);
 
 // The same with 64-bit words.
 size_t cll_memory_read_words(pid_t pid, const uint64_t *addresses, uint64_t *words, size_t count);
 
-// As cll_memory_read, of a stack. Pages that were never touched read as zeros and are left alone: to read one puts a page there, and where the stack
-// lies on userfaultfd it waits for whoever serves the fault. With `is_one_mapping` pages above such ones are copied as well; else the copy ends
-// there, as the stack may. 10 to 20 us, and not for a thread that is held meanwhile; where the kernel does not say what was touched, a plain read.
+// Like cll_memory_read, for a stack. Pages that were never touched read as zeros and are not accessed: reading such a
+// page would allocate it, and if the stack is on userfaultfd, it would wait for the program that serves the fault.
+// With `is_one_mapping`, pages above such pages are copied as well; otherwise the copy ends there, as the stack may.
+// 10 to 20 us, and not for a thread that is held meanwhile; if the kernel does not report which pages were touched, a
+// plain read.
 size_t cll_memory_read_stack(pid_t pid, uint64_t address, void *buffer, size_t size, int is_one_mapping);
 
-// Anonymous zeroed memory straight from the kernel, not from malloc; NULL when memory is short.
+// Anonymous zeroed memory directly from the kernel, not from malloc; NULL if there is no memory.
 void *cll_memory_map(size_t size);
 void cll_memory_unmap(void *memory, size_t size);
-// Gives its pages back; it reads as zero afterwards.
+// Returns its pages to the kernel; it reads as zero afterwards.
 void cll_memory_release(void *memory, size_t size);
 
 // Whether [low, low + size) of this process was never touched, so that no stack pointer can be there.

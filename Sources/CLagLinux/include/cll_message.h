@@ -1,11 +1,11 @@
-// Sending memory through a Unix socket: macros and a call that Swift's Glibc does not carry.
+// Sending memory through a Unix socket: macros and a call that Swift's Glibc lacks.
 #pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
 
-// An anonymous file with these bytes, sealed against every change, as journald asks for it (memfd_create(2)).
-// Returns its descriptor, or -1 with errno.
+// An anonymous file with these bytes, sealed against every change, as journald requires (memfd_create(2)). Returns
+// its descriptor, or -1 with errno.
 int cll_sealed_memory(const void *bytes, size_t count);
 
 // Sends `descriptor` in an otherwise empty message; never waits, never raises SIGPIPE. Returns 0, or -1 with errno.

@@ -1,4 +1,4 @@
-// What the kernel says of a thread under /proc/<pid>/task/<tid>/, read without allocating.
+// The kernel's information about a thread under /proc/<pid>/task/<tid>/, read without allocating.
 #pragma once
 
 #include <stddef.h>
@@ -15,7 +15,7 @@ typedef struct cll_thread_status {
     uint64_t pending_signals;      // SigPnd of the thread, ShdPnd of the process
 } cll_thread_status;
 
-// 0, or an errno: ESRCH when the thread is gone, ENODATA where the kernel leaves one of them out.
+// 0, or an errno: ESRCH if the thread is gone, ENODATA if the kernel leaves one of them out.
 int cll_procfs_status(pid_t pid, pid_t tid, cll_thread_status *status);
 
 typedef struct cll_thread_syscall {
@@ -33,10 +33,10 @@ static const int64_t cll_syscall_futex = SYS_futex;
 int cll_procfs_syscall(pid_t pid, pid_t tid, cll_thread_syscall *result);
 
 typedef struct cll_name {
-    char text[16];                 // ended by a NUL where it is shorter
+    char text[16];                 // NUL-terminated if it is shorter
 } cll_name;
 
-// A thread's name; empty when it is gone.
+// A thread's name; empty if it is gone.
 void cll_procfs_name(pid_t pid, pid_t tid, cll_name *name);
 
 typedef struct cll_thread_faults {
@@ -47,38 +47,39 @@ typedef struct cll_thread_faults {
 // 0, or an errno. From `stat`, fields 10, 12 and 15 (proc(5)).
 int cll_procfs_faults(pid_t pid, pid_t tid, cll_thread_faults *faults);
 
-// When a process began, in clock ticks since the machine started: with its pid it names the process, which the pid alone does not. 0, or
-// an errno. From `stat`, field 22 (proc(5)).
+// When a process began, in clock ticks since the machine started: together with the pid it identifies the process,
+// which the pid alone does not. 0, or an errno. From `stat`, field 22 (proc(5)).
 int cll_procfs_start_ticks(pid_t pid, uint64_t *ticks);
 
-// Something that a process keeps until it becomes another program by exec: where its first stack begins. 0, or an errno; the value is 0
-// where the kernel does not say. From `stat`, field 28 (proc(5)).
+// A value that a process keeps until it becomes another program by exec: where its first stack begins. 0, or an
+// errno; the value is 0 if the kernel does not report it. From `stat`, field 28 (proc(5)).
 int cll_procfs_image(pid_t pid, uint64_t *image);
 
-// Whether a thread is gone, or on its way out: it keeps a state and a number while its memory is taken down, which may take long. Where
-// the kernel does not say it counts as being there. From `stat`, field 9 (proc(5)).
+// Whether a thread is gone, or is ending: it keeps a state and a number while its memory is freed, which may take
+// long. If the kernel does not report it, the thread counts as existing. From `stat`, field 9 (proc(5)).
 int cll_thread_is_ending(pid_t pid, pid_t tid);
 
-// The time on processors of a thread of this process, exact also while it runs; one system call. 0 when the thread is gone. The clock of
-// another process's thread cannot be read.
+// The processor time of a thread of this process, exact even while it runs; one system call. 0 if the thread is gone.
+// The clock of another process's thread cannot be read.
 uint64_t cll_thread_cpu_ns(pid_t tid);
 
-// Reads a whole /proc file below the thread's folder (or below /proc/<pid> when `tid` is 0), at most size - 1 bytes,
-// and ends it with a NUL. The length, or a negative errno. Async-signal-safe, no allocation.
+// Reads a whole /proc file below the thread's folder (or below /proc/<pid> if `tid` is 0), at most size - 1 bytes,
+// and terminates it with a NUL. The length, or a negative errno. Async-signal-safe, no allocation.
 long cll_procfs_read(pid_t pid, pid_t tid, const char *name, char *buffer, size_t size);
 
-// The same for a process's `maps` (a living thread's where the main thread has ended), and for a thread's `schedstat`. With names of their own,
-// because a string that Swift gives to C takes memory in a build without optimisation.
+// The same for a process's `maps` (a live thread's, if the main thread has ended), and for a thread's `schedstat`.
+// These are separate functions, because a string that Swift passes to C allocates in an unoptimised build.
 long cll_procfs_maps(pid_t pid, char *buffer, size_t size);
 
-// Of a map of any length, of at most `most` lines, those that show code, each behind that of its file's begin: as many bytes, `size` where there are more.
-// -E2BIG: it is longer. Some 1 µs a line.
+// From a map of any length, up to `most` lines: the lines of code, each after the line of its file's start. Returns
+// the number of bytes, `size` if there are more. -E2BIG: the map is longer. Some 1 µs a line.
 long cll_procfs_code_maps(pid_t pid, char *buffer, size_t size, long most);
 
 long cll_procfs_schedstat(pid_t pid, pid_t tid, char *buffer, size_t size);
 
-// The mapping that holds `address`, [*low, *high); zeros where no mapping does. Reads all of `maps`: not for a hot path. 0, or an errno.
+// The mapping that contains `address`, [*low, *high); zeros if there is none. Reads all of `maps`: not for a hot
+// path. 0, or an errno.
 int cll_procfs_mapping(pid_t pid, uint64_t address, uint64_t *low, uint64_t *high);
 
-// The first mapping of the file that `maps` has by this name, [*low, *high); zeros where there is none. Else the same.
+// The first mapping of the file with this name in `maps`, [*low, *high); zeros if there is none. Otherwise the same.
 int cll_procfs_mapping_of(pid_t pid, const char *name, uint64_t *low, uint64_t *high);

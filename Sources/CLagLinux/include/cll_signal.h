@@ -1,8 +1,8 @@
-// Taking a running thread's registers and stack by a signal.
+// Capturing a running thread's registers and stack by a signal.
 //
-// One request at a time for the whole process (the watchdog's). The handler copies registers and stack into
-// memory that exists already and returns; it neither unwinds nor waits. A signal that is not an answer to a
-// request of ours goes to whoever had the handler before, or does what the default action would have done.
+// One request at a time for the whole process (the watchdog's). The handler copies registers and stack into existing
+// memory and returns; it neither unwinds nor waits. A signal that is not an answer to one of our requests is passed
+// to the previous handler, or gets the default action.
 #pragma once
 
 #include <stdint.h>
@@ -10,39 +10,43 @@
 
 #include "cll_snapshot.h"
 
-// Installs the handler for each of our signals that has no other handler. Returns how many are ours (0: none was free).
+// Installs the handler for each of our signals that has no other handler. Returns how many were installed (0: none
+// was free).
 int cll_signal_install(void);
-// Gives the dispositions back where they are still ours, and discards a request that is still pending somewhere.
+// Restores the dispositions that are still ours, and discards a request that is still pending somewhere.
 void cll_signal_remove(void);
 
-// A signal of ours that `blocked` (SigBlk) lets through and whose handler is still ours; 0 when no signal does.
+// One of our signals that `blocked` (SigBlk) permits and whose handler is still ours; 0 if there is none.
 int cll_signal_choose(uint64_t blocked);
 
-// Whether a thread that blocks these signals (SigBlk) in a process that has handlers for those (SigCgt) may be in one of the handlers: it blocks its own signal.
+// Whether a thread that blocks these signals (SigBlk), in a process that has handlers for those (SigCgt), may be in
+// one of the handlers: a handler blocks its own signal.
 int cll_signal_may_be_in_handler(uint64_t blocked, uint64_t caught);
 
 enum {
     CLL_SIGNAL_TAKEN = 0,
-    CLL_SIGNAL_TIMED_OUT = 1,   // no answer in time; there is no request any more
+    CLL_SIGNAL_TIMED_OUT = 1,   // no answer in time; the request has been ended
     CLL_SIGNAL_NO_THREAD = 2,   // the thread is gone
     CLL_SIGNAL_BUSY = 3,        // an earlier request is still being answered
     CLL_SIGNAL_REFUSED = 4,     // the kernel would not send it
-    CLL_SIGNAL_PENDING = 5,        // no answer yet; the request stands
+    CLL_SIGNAL_PENDING = 5,        // no answer yet; the request is still open
 };
 
 // Sends the request and waits for the answer, at most until `deadline_ns` (CLOCK_MONOTONIC). `snapshot->stack` and
-// `capacity` are the caller's; `stack_low`/`stack_high` bound the thread's own stack (0 when unknown).
+// `capacity` come from the caller; `stack_low`/`stack_high` bound the thread's own stack (0 if unknown).
 int cll_signal_capture(pid_t tid, int signal, uint64_t stack_low, uint64_t stack_high, cll_snapshot *snapshot, uint64_t deadline_ns);
 
-// A thread that gets no processor answers when it next runs, before it goes on with its own code: so the answer shows what it was
-// at when it was asked, however late it comes. Whether it is there, into the request's snapshot.
+// A thread that gets no processor answers when it next runs, before it continues with its own code: so the answer
+// shows what it was doing at the time of the request, however late it comes. Returns whether it has arrived in the
+// request's snapshot.
 int cll_signal_has_answer(void);
-// Ends the request: TAKEN when the answer was there, or on its way, after all.
+// Ends the request: TAKEN if the answer has arrived, or is arriving, after all.
 int cll_signal_withdraw(void);
-// The same, if the request is for this snapshot: before its memory goes.
+// The same, if the request is for this snapshot: before its memory is freed.
 int cll_signal_forget(const cll_snapshot *snapshot);
 
-// Whether a handler that was put aside in the middle may still write into this snapshot: its memory must not go then.
+// Whether a handler that was descheduled while copying may still write into this snapshot: then its memory must not
+// be freed.
 int cll_signal_is_writing(const cll_snapshot *snapshot);
 
 // Bytes of stack that the kernel and the handler need to deliver a signal.

@@ -1,4 +1,4 @@
-// A thread's registers and a copy of its stack: what a capture takes, and what the unwinder works from.
+// A thread's registers and a copy of its stack: the result of a capture, and the input of the unwinder.
 #pragma once
 
 #include <stdint.h>
@@ -19,11 +19,11 @@ typedef struct cll_snapshot {
     uint64_t known;            // a bit per register
     uint64_t stack_begin;      // address of stack[0]
     uint64_t stack_length;     // bytes copied
-    uint64_t stack_high;       // end of the thread's stack; 0 when unknown
+    uint64_t stack_high;       // end of the thread's stack; 0: unknown
     uint8_t *stack;
-    uint64_t capacity;         // bytes that `stack` holds
+    uint64_t capacity;         // size of `stack` in bytes
 } cll_snapshot;
 
-// Sets the registers of a thread that sleeps as `thread` says: stack pointer, program counter, and the six argument
-// registers, which a system call leaves alone (glibc's vfork keeps its return address in one of them).
+// Sets the registers of a sleeping thread from `thread`: stack pointer, program counter, and the six argument
+// registers, which a system call does not change (glibc's vfork keeps its return address in one of them).
 void cll_snapshot_of_syscall(cll_snapshot *snapshot, cll_thread_syscall thread);
