@@ -72,7 +72,6 @@ pid_t cll_queue_owner(const void *queue) {
 // object_internal.h; a job of a Swift task has the same layout). A count is valid only if the items lead from the
 // first to the last, and the first is still the first afterwards: otherwise they are being removed, and freed,
 // meanwhile.
-// last, and the first is still the first afterwards: else they are taken out, and freed, meanwhile.
 enum { QUEUE_TAIL = -8, QUEUE_HEAD = 48, ITEM_NEXT = 16 };
 
 int cll_queue_waiting(const void *queue) {

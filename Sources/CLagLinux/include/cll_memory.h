@@ -16,7 +16,6 @@ size_t cll_memory_read(pid_t pid, uint64_t address, void *buffer, size_t size);
 // The same for up to eight pages, as far as they are in memory (or swapped out), up to the first one that is not:
 // reading that one would load it from its file, or a program provides it (userfaultfd(2)), and a thread may already
 // wait for it, perhaps forever. Some 5 µs more.
-// comes from a program (userfaultfd(2)), and a thread may wait for it already, perhaps for ever. Some 5 µs more.
 size_t cll_memory_read_present(pid_t pid, uint64_t address, void *buffer, size_t size);
 
 // Pieces of `size` bytes at these addresses, which may be anywhere, one after another into `buffer`; returns how many
