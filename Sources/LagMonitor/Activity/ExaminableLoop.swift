@@ -1,25 +1,29 @@
-/// A loop of which can be found out, while it is at work, whether work waits for it meanwhile, and whether the thread is at its loop's work at all.
+/// A loop that can be examined while it works: whether work waits for it meanwhile, and whether the thread does its loop's work
+/// at all.
 package protocol ExaminableLoop: ObservableLoop {
-    /// The loop rests. Called by the watchdog at each visit that finds it so: learns what it waits on. No lock that is held for long, nothing
-    /// unbounded.
+    /// The loop is idle. The watchdog calls this at each visit that finds it so: it records what the loop waits on. Takes no lock
+    /// that is held for long, does nothing unbounded.
     func recordRest(at now: UInt64)
 
-    /// The loop is at work, and has come by its wait since the watchdog's last visit. As ``recordRest(at:)``.
+    /// The loop is at work, and has passed through its wait since the watchdog's last visit. Same limits as ``recordRest(at:)``.
     func recordTurn()
 
-    /// The loop is at the same work as at the watchdog's last visit. Some 10 µs; nothing unbounded, nothing that the thread notices.
+    /// The loop is at the same work as at the watchdog's last visit. Some 10 µs; nothing unbounded, and not noticeable to the
+    /// thread.
     func examine(at now: UInt64) -> LoopExamination
 
-    /// The same, of a thread whose calls can be seen as well.
-    /// - Parameter isHandler: whether, by these, the thread is in a handler; asked with the address on its stack where its loop's wait has its events, if there is one,
-    ///   where the stack's bytes alone do not say. Some 50 µs.
+    /// The same, for a thread whose call stack is available as well.
+    /// - Parameter isHandler: whether the thread is in a handler according to the call stack; called if the stack's bytes alone
+    ///   do not decide it. Its argument is the address on the thread's stack of the events of its loop's wait, if there is one.
+    ///   Some 50 µs.
     func examine(at now: UInt64, isHandler: (_ events: UInt64?) -> Bool) -> LoopExamination
 
-    /// What it means when the beacon says that the loop waits.
+    /// What it means if the beacon's activity is `waiting`.
     var waits: PublishedWaits { get }
 
-    /// How often the loop's thread has gone to sleep by itself since it exists; nil where the kernel does not say. Called by the watchdog, for
-    /// loops whose waits are no proof of a rest. Some 10 µs; no lock, nothing that the thread notices.
+    /// How often the loop's thread has gone to sleep voluntarily since it exists; nil if the kernel does not report it. Called by
+    /// the watchdog, for loops whose waits do not prove that they were idle. Some 10 µs; no lock, and not noticeable to the
+    /// thread.
     func countSleeps() -> UInt64?
 }
 
@@ -30,17 +34,18 @@ extension ExaminableLoop {
     package func countSleeps() -> UInt64? { nil }
 }
 
-/// A queue of which can be found out how much waits in it.
+/// A queue whose waiting work can be counted.
 package protocol CountableQueue: ObservableLoop {
-    /// Blocks and jobs that wait, without the loop's own ping; nil: not known. Called by the watchdog while the queue stalls. Some 0.4 µs each, at most 512; no lock.
+    /// Waiting blocks and jobs, without the loop's own ping; nil: not known. Called by the watchdog while the queue stalls. Some
+    /// 0.4 µs each, at most 512; no lock.
     func countWaiting() -> Int?
 }
 
-/// What it means when a loop's beacon says that it waits.
+/// What it means if a loop's beacon publishes `waiting`.
 package enum PublishedWaits: Sendable, Equatable {
-    /// The loop rests, as it says itself.
+    /// The loop is idle, as it publishes itself.
     case rests
-    /// The loop came to its wait, which ends a turn. Whether it slept there is not known: events may have been ready.
+    /// The loop reached its wait, which ends a turn. Whether it slept there is not known: events may have been ready.
     case turns
     /// A sample found the thread asleep in its wait. Not every wait is seen.
     case samples
@@ -49,20 +54,22 @@ package enum PublishedWaits: Sendable, Equatable {
 /// Whether events are ready at the object that a loop waits on.
 package enum PendingWork: Sendable, Equatable {
     case none, pending
-    /// The kernel does not say.
+    /// The kernel does not report it.
     case unknown
 }
 
-/// What one examination of a loop at work has found.
+/// The result of one examination of a loop at work.
 package struct LoopExamination: Sendable, Equatable {
-    /// It keeps no work waiting: its thread rests elsewhere, or runs no loop. No stall, whatever its beacon says.
+    /// It keeps no work waiting: its thread is idle elsewhere, or runs no loop. This is not a stall, whatever its beacon shows.
     package var isQuiet: Bool
-    /// It rests, and may be at work again at any time, as a loop within a handler is: to be examined again soon, however long that has lasted.
+    /// It is idle and may work again at any time, like a loop within a handler: it is to be examined again soon, however long
+    /// this has lasted.
     package var isResting: Bool
-    /// It is quiet as it is being torn down, in the end that its process was asked for: what it waits on is closed, or its thread waits for the process's own threads and
-    /// children. What the thread did before kept no one waiting either, since it does not come back to the loop.
+    /// It is quiet because it is being torn down, as its process was asked to exit: what it waits on is closed, or its thread
+    /// waits for the process's own threads and children. What the thread did before kept no work waiting either, because the
+    /// thread does not return to the loop.
     package var isOver: Bool
-    /// What it does may be no loop's work, which is seen when it comes back to its wait.
+    /// It may not be doing a loop's work; this shows when it returns to its wait.
     package var isDoubtful: Bool
     package var work: PendingWork
 

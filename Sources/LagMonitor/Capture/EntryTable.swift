@@ -2,9 +2,10 @@ internal import CLagLinux
 internal import CLibunwind
 internal import LagModel
 
-/// A sorted table of a module's unwind entries, from the entries themselves: gcc links with `-static` without a table (`--eh-frame-hdr`).
+/// A sorted table of a module's unwind entries, built from the entries: gcc links with `-static` without a table
+/// (`--eh-frame-hdr`).
 ///
-/// Format: LSB Core, 10.6.1. The entries are read of the process's memory and may be anything: they count as a whole or not at all.
+/// Format: LSB Core, 10.6.1. The entries are read from the process's memory and are not trusted: either all are used or none.
 enum EntryTable {
     /// Programs of a hundred megabytes have some ten of these.
     private static let maximumBytes = 16 << 20
@@ -17,7 +18,7 @@ enum EntryTable {
         static let indirect: UInt8 = 0x80
     }
 
-    /// The table, sorted by functions; nil where the section is not one of entries up to its end. Allocates.
+    /// The table, sorted by functions; nil if the section does not consist of entries up to its end. Allocates.
     /// - Parameter section: its ELF virtual addresses.
     static func read(_ section: Range<UInt64>, of module: clu_module, in process: Int32) -> [clu_entry_place]? {
         let begin = module.bias &+ section.lowerBound
@@ -60,7 +61,7 @@ enum EntryTable {
         return found.isEmpty ? nil : found.sorted { $0.function < $1.function }
     }
 
-    /// How the entries of a common part write addresses; nil where it is not understood.
+    /// How the entries of a common part encode addresses; nil if the encoding is not supported.
     private static func encoding(_ bytes: LittleEndianBytes, _ start: Int, end: Int) -> UInt8? {
         var at = start + 1
         guard at < end, bytes.u8(start) == 1 || bytes.u8(start) == 3 else { return nil }

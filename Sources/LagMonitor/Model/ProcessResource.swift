@@ -1,8 +1,9 @@
-/// Where a process runs, and what service it is, by its own environment and the kernel: the names of OpenTelemetry's resource conventions.
+/// Where a process runs and what service it is, from its environment and the kernel, with the names of OpenTelemetry's resource
+/// conventions.
 ///
-/// What an environment says is a claim of whoever started the process: it is bounded, cleaned of control characters, and goes into
-/// records only. Read from `/proc`, not by `getenv`: the same for this process and another one, and no thread that changes its environment is
-/// in the way. So it is the environment as the process was started with it.
+/// The process that started this one can write anything into the environment: the values are bounded, cleaned of control
+/// characters, and used only in records. They are read from `/proc`, not by `getenv`: this works for any process, and other
+/// threads may change their environment meanwhile. So it is the environment with which the process was started.
 package struct ProcessResource: Sendable, Equatable {
     /// `service.name`.
     package var serviceName: String?
@@ -21,13 +22,13 @@ package struct ProcessResource: Sendable, Equatable {
 
     package init() {}
 
-    /// Longest text that is taken; one that is longer is cut.
+    /// The longest accepted text; a longer one is cut.
     static let maximumBytes = 255
 
     /// - Parameters:
-    ///   - environment: `NAME=value`, each with a zero byte behind it; what has none was cut, and does not count.
-    ///   - controlGroups: as ``ContainerID/inControlGroups(_:)`` has it.
-    ///   - mounts: as ``ContainerID/inMounts(_:)`` has it.
+    ///   - environment: `NAME=value`, each followed by a zero byte; an entry without it was cut, and does not count.
+    ///   - controlGroups: as for ``ContainerID/inControlGroups(_:)``.
+    ///   - mounts: as for ``ContainerID/inMounts(_:)``.
     package init(environment: [UInt8], controlGroups: String, mounts: @autoclosure () -> String) {
         let variables = Self.variables(environment)
         let attributes = Self.attributes(variables["OTEL_RESOURCE_ATTRIBUTES"] ?? "")
@@ -36,9 +37,9 @@ package struct ProcessResource: Sendable, Equatable {
         podName = attributes["k8s.pod.name"] ?? Self.cleaned(variables["POD_NAME"] ?? "")
         namespaceName = attributes["k8s.namespace.name"] ?? Self.cleaned(variables["POD_NAMESPACE"] ?? "")
         containerName = attributes["k8s.container.name"]
-        // Other programs have a NODE_NAME as well: it counts beside a pod's name.
+        // Other programs have a NODE_NAME as well: it counts only beside a pod's name.
         nodeName = attributes["k8s.node.name"] ?? (podName == nil ? nil : Self.cleaned(variables["NODE_NAME"] ?? ""))
-        // The kernel's word comes before a claim.
+        // The kernel's information takes precedence over the environment.
         containerID = ContainerID.inControlGroups(controlGroups) ?? attributes["container.id"] ?? ContainerID.inMounts(mounts())
     }
 
@@ -46,7 +47,7 @@ package struct ProcessResource: Sendable, Equatable {
         "OTEL_RESOURCE_ATTRIBUTES", "OTEL_SERVICE_NAME", "POD_NAME", "POD_NAMESPACE", "NODE_NAME",
     ]
 
-    /// Those that are wanted; of two with one name the first counts, as for `getenv`.
+    /// The requested ones; if a name appears twice, the first counts, as for `getenv`.
     private static func variables(_ environment: [UInt8]) -> [String: String] {
         var found: [String: String] = [:]
         var rest = environment[...]

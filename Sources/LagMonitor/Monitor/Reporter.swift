@@ -3,10 +3,10 @@ internal import LagDiagnosis
 internal import LagModel
 internal import Synchronization
 
-/// The thread that does what is slow: names, lines, sinks, handlers.
+/// The thread that does the slow work: names, lines, sinks, handlers.
 ///
 /// It may need malloc's lock or wait for a disk; the watchdog never waits for it.
-// Unchecked: the builder and what is withheld are the thread's own; the rest is immutable or atomic.
+// Unchecked: only this thread uses the builder and the withheld records; the rest is immutable or atomic.
 final class Reporter: @unchecked Sendable {
     private let registry: WatchRegistry
     private let queue: EpisodeQueue
@@ -15,7 +15,7 @@ final class Reporter: @unchecked Sendable {
     private let semaphore = WakeSemaphore()
     private let stopping = Atomic<Bool>(false)
     private let waitLimit: SharedDeadline?
-    /// Until when lines may be waited for: those of all the monitors that stop just now.
+    /// Deadlines of all monitors that are stopping now: lines may be waited for until then.
     private let waitDeadlines = PthreadMutex<[UInt64]>([])
 
     init(registry: WatchRegistry, queue: EpisodeQueue, builder: RecordBuilder) {
@@ -28,8 +28,8 @@ final class Reporter: @unchecked Sendable {
     /// Any thread; does not block.
     func wake() { semaphore.post() }
 
-    /// No record waits for lines beyond this time (`CLOCK_MONOTONIC`): it would be in the way of those of a monitor
-    /// that stops. Any thread; ``liftWaitLimit(_:)`` ends it.
+    /// No record waits for lines beyond this time (`CLOCK_MONOTONIC`): the wait would delay the records of a monitor that is
+    /// stopping. Any thread; ``liftWaitLimit(_:)`` removes the limit.
     func limitWaiting(until deadline: UInt64) {
         waitDeadlines.withLock { deadlines in
             deadlines.append(deadline)
@@ -44,7 +44,7 @@ final class Reporter: @unchecked Sendable {
         }
     }
 
-    /// It writes what there is, without waiting for lines any more.
+    /// Makes it write what is pending, without waiting for lines any more.
     func stop() {
         limitWaiting(until: 0)
         stopping.store(true, ordering: .releasing)
@@ -57,12 +57,12 @@ final class Reporter: @unchecked Sendable {
         while true {
             _ = semaphore.wait(until: deadline)
             semaphore.drain()
-            // Read before the queue: what was there when the stop was asked for is still written.
+            // Read before the queue: what was queued before the stop was requested is still written.
             let last = stopping.load(ordering: .acquiring)
-            // Before the queue as well: what a watch left behind is in the queue by the time it is retired.
+            // Before the queue as well: a retired watch has already queued everything that it left.
             let retired = registry.retired()
             while let inode = queue.takeSocket() { builder.resolveSocket(inode) }
-            // While they are there: at the stall's end, or the process's, they may not be.
+            // While they exist: when the stall or the process ends, they may be gone.
             builder.resolveLanguageFrames()
             while let index = queue.takeReady() {
                 report(queue.episodes[index])
@@ -86,7 +86,7 @@ final class Reporter: @unchecked Sendable {
     private func report(_ episode: Episode) {
         guard let watch = registry.registration(at: episode.facts.watch), let core = watch.owner as? MonitorCore else { return }
         if let loop = watch.candidate, !loop.isConfirmed || loop.isDoubtful { return withhold(episode, watch, core, loop) }
-        // They came before this one.
+        // These came before this one.
         deliverConfirmed()
         let record = builder.build(episode, watch, core.configuration)
         switch episode.facts.phase {
@@ -113,7 +113,7 @@ final class Reporter: @unchecked Sendable {
         if isCutOff { withheld.forget(record.id) }
         let isKept = !isCutOff && withheld.add(record, of: loop, watch: episode.facts.watch, for: core)
         guard !isKept, phase != .begin else { return }
-        // It counts only if the loop is one after all, as the stall does.
+        // It counts only if the loop is confirmed, as the stall does.
         if loop.isConfirmed {
             registry.countDismissed(at: episode.facts.watch)
         } else {

@@ -1,6 +1,7 @@
 internal import LagActivity
 
-/// Stalls of which it was not known yet whether their loop is one, or they are its (``CandidateLoop``): reported when it is, forgotten when its watch ends first.
+/// Stalls of a ``CandidateLoop`` that is not confirmed yet, neither as a loop nor as the owner of the stalls. They are reported
+/// when it is confirmed, and dropped when its watch ends first.
 ///
 /// Reporter thread only.
 struct WithheldRecords {
@@ -14,11 +15,12 @@ struct WithheldRecords {
 
     private var entries: [Entry] = []
 
-    /// Of a watch. A loop is known by its eighth wait. What never becomes one, and stalls again and again, keeps its first stalls.
+    /// Per watch. A loop is confirmed by its eighth wait. A candidate that is never confirmed and stalls repeatedly keeps its
+    /// first stalls.
     static let capacity = 16
 
-    /// The end of a stall takes the place of its beginning.
-    /// - Returns: whether there was room.
+    /// A stall's end replaces its beginning.
+    /// - Returns: whether there was space.
     @discardableResult
     mutating func add(_ record: StallRecord, of loop: any CandidateLoop, watch: Int, for core: MonitorCore) -> Bool {
         forget(record.id)
@@ -27,7 +29,7 @@ struct WithheldRecords {
         return true
     }
 
-    /// Those whose loop is known by now, in the order in which they were added. They are withheld no more.
+    /// Those whose loop is confirmed by now, in the order in which they were added. They are withheld no longer.
     mutating func takeConfirmed() -> [(record: StallRecord, core: MonitorCore)] {
         guard !entries.isEmpty else { return [] }
         var confirmed: [(record: StallRecord, core: MonitorCore)] = []

@@ -1,29 +1,30 @@
 internal import CLagBeacon
 internal import LagActivity
 
-/// Whether what a loop's beacon reports as work keeps any work waiting.
+/// Whether the work that a loop's beacon reports keeps other work waiting.
 extension Watch {
-    /// What the examinations of a loop have found.
+    /// The results of a loop's examinations.
     struct Examination {
-        /// The beacon's word of a stretch of work that is no stall, however long; `.max`: none.
+        /// The beacon's word of a stretch of work that is not a stall, however long; `.max`: none.
         var quietWord: UInt64 = .max
-        /// Whether that one is the loop's last.
+        /// Whether that stretch is the loop's last.
         var isOver = false
-        /// When a stretch began that was, or is, quiet.
+        /// The beginning of a stretch that was, or is, quiet.
         var quietCallout: UInt64 = 0
         var meter = PendingMeter()
-        /// Of which stretch of work: the beacon's word.
+        /// The beacon's word of the examined stretch of work.
         var word: UInt64 = .max
-        /// When that was first found not to be quiet after it had been: a thread that rested, and works now, stalls at the earliest since then.
+        /// When it was first found not to be quiet after it had been: a thread that was idle and works now stalls from this time
+        /// at the earliest.
         var resumed: UInt64 = 0
-        /// When that is to be examined again.
+        /// When it is to be examined again.
         var next: UInt64 = 0
 
-        /// A thread that has been quiet for long is examined less often: after an eighth of that, within these bounds. Work that comes for it
-        /// is noticed so much later.
+        /// A thread that has been quiet for long is examined less often: after an eighth of that time, within these bounds. Work
+        /// that arrives for it is noticed with that delay.
         static let shortestQuietNanoseconds: UInt64 = 50_000_000
         static let longestQuietNanoseconds: UInt64 = 1_000_000_000
-        /// And one that stalls: how long work has been pending is known to so much.
+        /// The same for a thread that stalls: it is the precision of how long work has been pending.
         static let shortestNanoseconds: UInt64 = 10_000_000
     }
 
@@ -44,7 +45,7 @@ extension Watch {
         cold.pointee.examination.word = beacon.word
         if !isSame { cold.pointee.examination.resumed = 0 }
         let found = loop.examine(at: scan.now) { isHandler(waitingInto: $0) }
-        // It may have gone on meanwhile: then this says nothing of that stretch.
+        // It may have continued meanwhile: then the result does not apply to that stretch.
         guard BeaconReading(hot.pointee.beacon).word == beacon.word else { return }
         cold.pointee.examination.meter.record(found.work, word: beacon.word, at: services.clock())
         let age = scan.now.saturatingDifference(beacon.calloutNanoseconds)
@@ -58,7 +59,7 @@ extension Watch {
         } else {
             if cold.pointee.examination.quietWord == beacon.word { cold.pointee.examination.resumed = scan.now }
             cold.pointee.examination.quietWord = .max
-            // Of what was quiet before, a moment's work is no stall: how long it lasts counts from then on.
+            // After a quiet time, a moment's work is not a stall: its duration counts from then on.
             let resumed = cold.pointee.examination.resumed
             let stalling = resumed > 0 ? scan.now.saturatingDifference(resumed) : age
             let gap = min(max(stalling / 64, Examination.shortestNanoseconds), Examination.longestQuietNanoseconds)
@@ -66,7 +67,7 @@ extension Watch {
         }
     }
 
-    /// How much waits in a queue that stalls, which says also whether anything does.
+    /// How much waits in a stalled queue, which also shows whether anything does.
     func countWaiting(_ kind: StallKind, _ reading: BeaconReading, in episode: Episode) {
         guard let count = cold.pointee.queue?.countWaiting(), isStillStalled(kind, as: reading) else { return }
         episode.facts.jobsWaiting = max(episode.facts.jobsWaiting ?? 0, UInt64(count))
@@ -77,16 +78,18 @@ extension Watch {
 
     // MARK: Rests
 
-    /// Whether the loop's beacon does not say when it rests.
+    /// Whether the loop's beacon does not show when it is idle.
     var countsSleeps: Bool { cold.pointee.waits != .rests }
 
-    /// Whether a loop whose waits are no proof of a rest was awake when it was last observed, and has not rested since.
+    /// For a loop whose waits do not prove that it was idle: whether it was awake when it was last observed, and has not been
+    /// idle since.
     var isAwakeBySleeps: Bool {
         countsSleeps && cold.pointee.detector.rules.starvationNanoseconds != nil
             && cold.pointee.rests.isAwake(sleeps: cold.pointee.examinable?.countSleeps())
     }
 
-    /// Finds out whether a loop rests whose waits are no proof of it, for the rule that asks. Nil where they are, or no rule asks.
+    /// For a loop whose waits do not prove that it was idle: finds out whether it was, if a rule needs it. Nil if the waits prove
+    /// it, or no rule needs it.
     func observeRests(_ reading: BeaconReading, at now: UInt64) -> Wakefulness? {
         guard countsSleeps, cold.pointee.detector.rules.starvationNanoseconds != nil else { return nil }
         let sleeps = cold.pointee.examinable?.countSleeps()

@@ -6,30 +6,30 @@ internal import LagCapture
 internal import LagModel
 internal import Synchronization
 
-/// The loops that are watched. Added and removed from any thread, read by the watchdog without a lock.
-///
-/// Entries lie in one stretch of memory that is taken at the start, so the watchdog needs no memory and takes no lock
-/// when a loop comes or goes; the loops themselves are kept alive on the registry's side until the watchdog is done.
-// Unchecked: `hotParts` and `coldParts` are immutable pointers; who may touch what they point to is said at Watch.HotPart and Watch.ColdPart; the rest is in a Mutex.
+/// The watched loops. Any thread adds and removes them; the watchdog reads them without a lock.
+/// Entries are in one block of memory that is allocated at the start, so the watchdog neither allocates nor locks when a loop is
+/// added or removed; the registry keeps the loops alive until the watchdog is done with them.
+// Unchecked: `hotParts` and `coldParts` are immutable pointers; Watch.HotPart and Watch.ColdPart document which thread may access
+// their memory; the rest is in a Mutex.
 package final class WatchRegistry: @unchecked Sendable {
     /// Loops that can be watched at once in one process.
     package static let capacity = 16_384
 
-    /// A watched loop as the reporter sees it.
+    /// A watched loop for the reporter.
     package struct Registration: Sendable {
         package let loop: any ObservableLoop
-        /// The loop, if it may turn out to be none.
+        /// The loop, if it is not certain that it is one.
         package let candidate: (any CandidateLoop)?
         package let name: String
         package let owner: any WatchOwner
         /// The ticks of the loop, if a rule asks for them.
         package let ticker: (any LoopTicker)?
         package let ticks: TickCell?
-        /// What lagmond sees of the loop, if that started this process.
+        /// What lagmond sees of the loop, if it started this process.
         package let mirror: BeaconMirror?
     }
 
-    /// A loop that is watched and not yet to be watched no more.
+    /// A loop that is watched and whose watch is not ending.
     private struct Key: Hashable {
         let loop: ObjectIdentifier
         let owner: ObjectIdentifier
@@ -72,12 +72,12 @@ package final class WatchRegistry: @unchecked Sendable {
     /// Entries below this index may be in use. Watchdog.
     var count: Int { highWaterMark.load(ordering: .acquiring) }
 
-    /// Watches a loop for an owner; if it is watched for this owner already, nothing changes.
+    /// Watches a loop for an owner; does nothing if this owner watches it already.
     /// - Parameters:
-    ///   - ticker: what makes the loop tick into `ticks`; cancelled with the watch.
+    ///   - ticker: makes the loop tick into `ticks`; cancelled with the watch.
     ///   - mirror: paused and released with the watch.
-    ///   - now: when the grace of the rules begins.
-    /// - Returns: the entry's index; nil when the registry is full.
+    ///   - now: the beginning of the rules' grace period.
+    /// - Returns: the entry's index; nil if the registry is full.
     package func add(
         _ loop: any ObservableLoop,
         name: String,
@@ -94,7 +94,7 @@ package final class WatchRegistry: @unchecked Sendable {
         if let callout = rules.callout { clb_beacon_limit(loop.beacon.raw, callout.thresholdNanoseconds) }
         let ignoreBefore = rules.graceNanoseconds > 0 ? now.saturatingSum(rules.graceNanoseconds) : 0
         let process = target.process == getpid() ? nil : target.process
-        // Of an unpinned loop it would be another thread's soon.
+        // For an unpinned loop it would soon be another thread's.
         let isOneThread = target.tid != 0 && !(loop is any UnpinnedLoop)
         let times = process != nil || isOneThread ? PersistentProcFile(timesOf: target.tid, process: process) : nil
         let (index, isNew) = table.withLock { table -> (Int?, Bool) in
@@ -145,8 +145,8 @@ package final class WatchRegistry: @unchecked Sendable {
         table.withLock { $0.indices[Key(loop, owner)] != nil }
     }
 
-    /// Pauses or resumes the watch of a loop for this owner; of all its loops when `loop` is nil.
-    /// - Parameter now: when it is resumed: nothing before that counts.
+    /// Pauses or resumes the watch of a loop for this owner; of all its loops if `loop` is nil.
+    /// - Parameter now: for a resume: nothing before it counts.
     package func setPaused(_ paused: Bool, _ loop: (any ObservableLoop)?, of owner: any WatchOwner, now: UInt64) {
         table.withLock { table in
             for (key, index) in table.indices where key.owner == ObjectIdentifier(owner) {
@@ -162,7 +162,8 @@ package final class WatchRegistry: @unchecked Sendable {
         }
     }
 
-    /// Asks the watchdog to end the watch of a loop for this owner; false when it is not watched. It may be added again at once.
+    /// Requests the watchdog to end the watch of a loop for this owner; false if it is not watched. It may be added again at
+    /// once.
     package func end(_ loop: any ObservableLoop, of owner: any WatchOwner) -> Bool {
         table.withLock { table in
             guard let index = table.indices.removeValue(forKey: Key(loop, owner)) else { return false }
@@ -170,7 +171,7 @@ package final class WatchRegistry: @unchecked Sendable {
         }
     }
 
-    /// Asks the watchdog to report every stall of this owner's loops that had begun by then, however short it is so far.
+    /// Requests the watchdog to report every stall of this owner's loops that had begun by then, however short it is so far.
     package func requestReports(of owner: any WatchOwner, begunBefore time: UInt64) {
         table.withLock { table in
             for (index, registration) in table.registrations where registration.owner === owner {
@@ -179,7 +180,7 @@ package final class WatchRegistry: @unchecked Sendable {
         }
     }
 
-    /// Asks the watchdog to end every watch of this owner; returns how many.
+    /// Requests the watchdog to end every watch of this owner; returns their number.
     package func endAll(of owner: any WatchOwner) -> Int {
         table.withLock { table in
             var count = 0
@@ -193,7 +194,7 @@ package final class WatchRegistry: @unchecked Sendable {
 
     private func end(_ index: Int) -> Bool { exchange(index, [.resuming, .active, .paused], for: .ending) }
 
-    /// Sets a new state if the present one is among these. Meanwhile the watchdog may make `.resuming` `.active`, so list
+    /// Sets a new state if the present one is among these. The watchdog may change `.resuming` to `.active` meanwhile, so list
     /// `.resuming` before `.active`.
     private func exchange(_ index: Int, _ states: [Watch.State], for desired: Watch.State) -> Bool {
         states.contains { state in
@@ -201,16 +202,16 @@ package final class WatchRegistry: @unchecked Sendable {
         }
     }
 
-    /// The ticks of a loop that is watched for this owner by a rule that asks for them.
+    /// The ticks of a loop that is watched for this owner by a rule that needs them.
     package func ticks(of loop: any ObservableLoop, by owner: any WatchOwner) -> TickCell? {
         table.withLock { table in table.indices[Key(loop, owner)].flatMap { table.registrations[$0]?.ticks } }
     }
 
-    /// Gives a ping to a loop. Not the watchdog, unless the loop says that this takes no lock.
+    /// Sends a ping to a loop. Not on the watchdog, unless the loop declares that this takes no lock.
     func ping(_ index: Int) {
         guard let loop = registration(at: index)?.loop as? any PingableLoop else { return }
         loop.ping()
-        // Not before: what it takes to give it is not the loop's. And the place may be another loop's by now.
+        // Not before: the time for sending it is not the loop's. And the entry may belong to another loop by now.
         table.withLock { table in
             guard table.registrations[index]?.loop === loop else { return }
             coldParts[index].pinged.store(clb_now_ns(), ordering: .releasing)
@@ -219,7 +220,7 @@ package final class WatchRegistry: @unchecked Sendable {
 
     package func registration(at index: Int) -> Registration? { table.withLock { $0.registrations[index] } }
 
-    /// The counts of all loops that `owner` watches and has watched.
+    /// The counts of all loops that `owner` watches or has watched.
     package func counters(of owner: any WatchOwner) -> WatchCounters {
         table.withLock { table in
             var sum = owner.absorbed
@@ -237,7 +238,7 @@ package final class WatchRegistry: @unchecked Sendable {
     /// A stall that this watch has counted is lost. Reporter only.
     package func countDropped(at index: Int) { coldParts[index].dropped.add(1, ordering: .relaxed) }
 
-    /// One that it has counted turned out to be none. Reporter only.
+    /// A counted stall turned out not to be one. Reporter only.
     package func countDismissed(at index: Int) { coldParts[index].dismissed.add(1, ordering: .relaxed) }
 
     package func owners() -> [any WatchOwner] {
@@ -250,18 +251,18 @@ package final class WatchRegistry: @unchecked Sendable {
         }
     }
 
-    /// Whether a watch of this owner is left, be it on its way out.
+    /// Whether a watch of this owner is left, even one that is ending.
     package func holds(anythingOf owner: any WatchOwner) -> Bool {
         table.withLock { $0.registrations.values.contains { $0.owner === owner } }
     }
 
-    /// The loops that the watchdog is done with. Their last episodes are in the queue: it gives them before it says so.
+    /// The loops that the watchdog is done with. Their last episodes are in the queue: it adds these before it retires the loop.
     package func retired() -> [Int] {
         table.withLock { table in table.registrations.keys.filter { hotParts[$0].state.load(ordering: .acquiring) == .retired } }
     }
 
-    /// Lets go of loops that ``retired()`` named, once the episodes that were in the queue by then are reported. Their
-    /// release runs outside the lock. Reporter only.
+    /// Releases loops that ``retired()`` returned, once the episodes that were in the queue by then are reported. The release
+    /// runs outside the lock. Reporter only.
     package func reap(_ retired: [Int]) {
         guard !retired.isEmpty else { return }
         let gone = table.withLock { table -> [Registration] in

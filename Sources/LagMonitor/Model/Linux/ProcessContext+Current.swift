@@ -1,8 +1,8 @@
 internal import Glibc
 
 extension ProcessContext {
-    /// The calling process. Reads `/proc`: at start, not on a hot path. Never fails: what cannot be read is
-    /// `unknown`, and zeros for the boot id.
+    /// The calling process. Reads `/proc`: at start, not on a hot path. Never fails: what cannot be read is `unknown`; an
+    /// unreadable boot id is all zeros.
     public static func current(serviceName: String? = nil, serviceVersion: String? = nil) -> ProcessContext {
         ProcessContext(
             pid: getpid(),
@@ -24,8 +24,9 @@ extension ProcessContext {
         serviceVersion = serviceVersion ?? resource.serviceVersion
     }
 
-    /// `process_name` of another process: the name that it was started with, which for one file under several names says more than the file's.
-    /// The kernel keeps 15 bytes of that; where it is cut, the file's. Two small files; nil where neither can be read.
+    /// `process_name` of another process: the name with which it was started. If one file has several names, this is more precise
+    /// than the file's name. The kernel keeps 15 bytes of it; if it is cut, the file's name is used. Reads two small files; nil
+    /// if neither can be read.
     package static func processName(of process: Int32) -> String? {
         let file = executableName(of: "\(process)")
         let command = ProcFile.firstLine(of: "/proc/\(process)/comm")
@@ -33,8 +34,8 @@ extension ProcessContext {
         return isCut ? file : command
     }
 
-    /// The path of a process's executable as the kernel has it (` (deleted)` behind it where the file was replaced); nil where it cannot be
-    /// read. Any thread; 2 µs.
+    /// The path of a process's executable from the kernel (followed by ` (deleted)` if the file was replaced); nil if it cannot
+    /// be read. Any thread; 2 µs.
     package static func executablePath(of process: String) -> String? {
         var buffer = [CChar](repeating: 0, count: 4096)
         let count = readlink("/proc/\(process)/exe", &buffer, buffer.count)
@@ -43,7 +44,7 @@ extension ProcessContext {
 
     private static func executableName(of process: String) -> String? {
         guard var path = executablePath(of: process) else { return nil }
-        // What the kernel adds when the file was replaced, as every update does.
+        // The kernel adds this when the file was replaced, as every update does.
         if path.hasSuffix(" (deleted)") { path.removeLast(10) }
         guard let name = path.split(separator: "/").last else { return nil }
         return String(name)

@@ -2,12 +2,12 @@ internal import CLagLinux
 internal import Glibc
 internal import LagModel
 
-/// Which process it was: a pid alone is given out again.
+/// Identifies a process; a pid alone is reused.
 struct ProcessIdentity: Sendable, Equatable {
     let pid: Int32
-    /// In clock ticks since boot: field 22 of `/proc/<pid>/stat` (proc(5)). 0 where the kernel does not say.
+    /// In clock ticks since boot: field 22 of `/proc/<pid>/stat` (proc(5)). 0 if the kernel does not report it.
     let startTicks: UInt64
-    /// The pid namespace, in which alone `pid` means something: its inode. 0 where the kernel does not say.
+    /// The pid namespace in which `pid` is valid: its inode. 0 if the kernel does not report it.
     let namespace: UInt64
     /// As in ``ProcessContext/bootID``.
     let bootID: String
@@ -16,12 +16,12 @@ struct ProcessIdentity: Sendable, Equatable {
         ProcessIdentity(pid: getpid(), startTicks: startTicks(of: getpid()) ?? 0, namespace: ownNamespace, bootID: bootID)
     }
 
-    /// Whether that process is still there, as far as this one can see; nil: it cannot.
+    /// Whether that process still exists, as far as this one can see; nil: it cannot see that.
     func isAlive(bootID: String) -> Bool? {
         guard bootID == self.bootID else { return false }
         guard namespace == Self.ownNamespace else { return nil }
         guard let ticks = Self.startTicks(of: pid) else {
-            // Without a descriptor, say, nothing is known of it.
+            // Without a descriptor, for example, nothing is known about it.
             return kill(pid, 0) != 0 && errno == ESRCH ? false : nil
         }
         return ticks == startTicks
