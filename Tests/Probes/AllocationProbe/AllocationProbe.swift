@@ -5,9 +5,9 @@ import LagCapture
 import LagDiagnosis
 import LagMonitor
 
-/// The watchdog asks malloc for nothing once it runs, whatever it sees: the thread that stalls may hold malloc's lock.
+/// The watchdog allocates no memory once it runs, whatever it sees: the stalled thread may hold malloc's lock.
 ///
-/// A program with a malloc of its own that counts the watchdog's calls. Exit 0 and `fine`, or 1 and where each call came from.
+/// A program with its own malloc, which counts the watchdog's calls. Exit 0 and `fine`, or 1 and where each call came from.
 @main struct AllocationProbe {
     static func main() throws {
         try checkThatCallsAreCounted()
@@ -29,7 +29,7 @@ import LagMonitor
         exit(1)
     }
 
-    /// Without this a malloc that nobody calls would prove anything.
+    /// Without this check, a malloc that is never called would prove anything.
     private static func checkThatCallsAreCounted() throws {
         final class Something { var number = 0 }
         counting_watch(cll_gettid())
@@ -73,7 +73,7 @@ import LagMonitor
             }
             guard reported.insert(returns).inserted else { continue }
             print("\(String(cString: call.function)) \(call.bytes)")
-            // The first two are the counter's own.
+            // The first two belong to the counter.
             for address in returns.dropFirst(2) {
                 guard let module = modules.index(of: address).flatMap({ modules.module(at: $0) }) else {
                     print("    0x\(String(address, radix: 16))")

@@ -5,7 +5,7 @@ import LagMonitor
 import Synchronization
 import TestSupport
 
-/// A loop that stalls in every way there is, watched by every rule.
+/// A loop that stalls in every way, watched by every rule.
 enum Stalls {
     struct Scene {
         let monitor: StallMonitor
@@ -70,7 +70,7 @@ enum Stalls {
         starve(scene.thread)
         guard settles({ scene.monitor.statistics.stalls > expected }) else { AllocationProbe.fail("no starvation") }
         try runWithoutCallouts(scene.monitor)
-        // Many at once, more than there is memory for, and watches that end in the midst of a stall.
+        // Many at once, more than there is memory for, and watches that end during a stall.
         let others = try (0..<80).map { try KeepAliveThread(name: "other \($0)") }
         for other in others { try scene.monitor.watch(other.loop, rules: Self.plainRules) }
         for other in others { other.perform { usleep(500_000) } }
@@ -86,7 +86,7 @@ enum Stalls {
         usleep(100_000)
     }
 
-    /// The other rules by themselves.
+    /// The other rules alone.
     private static func runWithoutCallouts(_ monitor: StallMonitor) throws {
         for change in [
             { (rules: inout StallRules) in rules.ping = .init(interval: .milliseconds(20)) },
@@ -102,7 +102,7 @@ enum Stalls {
             let before = monitor.statistics.stalls
             usleep(100_000)
             let isAlone = rules.pingWhileWaiting != nil
-            // Without a processor there is nothing to sample: once more, then.
+            // Without a processor there is nothing to sample: then it is tried again.
             var attempts = 0
             repeat {
                 attempts += 1
@@ -125,7 +125,7 @@ enum Stalls {
         return rules
     }
 
-    /// Also what the reporter and the watchdog still have to do about it is done, most likely.
+    /// Afterwards the reporter and the watchdog have most likely finished their work for it too.
     private static func settles(_ condition: () -> Bool) -> Bool {
         guard eventually(condition) else { return false }
         usleep(50_000)
@@ -150,7 +150,7 @@ enum Stalls {
     }
 
     private static func recurse(_ depth: Int, _ body: () -> Void) {
-        // Another function at every turn, as a stack sees it.
+        // Another function on the stack at every turn.
         switch depth % 4 {
         case _ where depth == 0: body()
         case 0: first(depth, body)
@@ -188,7 +188,7 @@ enum Stalls {
         close(pair[1])
     }
 
-    /// Runs `body` on another thread, and returns when it has said that it is ready.
+    /// Runs `body` on another thread, and returns when that thread is ready.
     private static func onThread(_ body: @escaping @Sendable (_ ready: () -> Void) -> Void) {
         let ready = DispatchSemaphore(value: 0)
         DispatchQueue(label: "holder").async { body { ready.signal() } }
@@ -229,7 +229,7 @@ enum Stalls {
             second.unlock()
             first.unlock()
         }
-        // In this thread's place, which glibc does not check: it ends the deadlock.
+        // Unlocked in place of this thread, which glibc does not check: it ends the deadlock.
         onThread { ready in
             ready()
             usleep(UInt32(milliseconds) * 1000)
@@ -250,7 +250,7 @@ enum Stalls {
         queue.sync {}
     }
 
-    /// Has another process stop this one in 0.3 s, for so long.
+    /// Another process stops this one in 0.3 s, for that long.
     private static func stopProcess(milliseconds: Int) {
         let command = "sleep 0.3; kill -STOP \(getpid()); sleep \(Double(milliseconds) / 1000); kill -CONT \(getpid())"
         let arguments: [UnsafeMutablePointer<CChar>?] = [strdup("sh"), strdup("-c"), strdup(command), nil]
@@ -269,7 +269,7 @@ enum Stalls {
     }
 }
 
-// Unchecked: a mutex is made to be shared. Never freed.
+// Unchecked: a mutex is designed to be shared. Never freed.
 final class RawMutex: @unchecked Sendable {
     private let raw = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 

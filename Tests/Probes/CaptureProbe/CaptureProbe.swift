@@ -7,15 +7,15 @@ internal import LagModel
 import StallFixtures
 import Synchronization
 
-/// `CaptureProbe SCENARIO`: brings a thread into a known stall, captures it, and prints what came of it, a line a fact:
-/// `method=…`, `failure=…`, `end=…`, `recovered=…`, `frame=NAME` (leaf first), `undisturbed=yes|no`.
+/// `CaptureProbe SCENARIO`: brings a thread into a known stall, captures it, and prints the result, one fact a line: `method=…`,
+/// `failure=…`, `end=…`, `recovered=…`, `frame=NAME` (leaf first), `undisturbed=yes|no`.
 ///
-/// A process of its own for each scenario: a hang or a crash is then a finding, not the end of the test run.
+/// A separate process for each scenario: a hang or a crash is then a result, not the end of the test run.
 @main
 struct CaptureProbe {
     static func main() throws {
         fixture_unbuffer_stdout()
-        // Whoever started us may have been a thread that blocks nearly every signal, as Dispatch's workers do.
+        // The thread that started this process may block nearly every signal, as Dispatch's workers do.
         var none = sigset_t()
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, nil)
@@ -27,21 +27,22 @@ struct CaptureProbe {
         try scenario()
     }
 
-    /// What a capture needs once. Before the thread stalls: its stall may be a short one.
+    /// What captures need once. Prepared before the thread stalls, because its stall may be short.
     static func prepare(_ capture: ThreadCapture) -> FrameBuffer {
         let frames = FrameBuffer(capacity: 256)
         capture.warmUp(.current, into: frames)
         return frames
     }
 
-    /// Captures as the watchdog does: a look at the first sign, the capture some time later.
+    /// Captures like the watchdog: a poll at the first sign, the capture some time later.
     static func capture(_ thread: StalledThread, with capture: ThreadCapture, into frames: FrameBuffer, sleeping: Bool) {
         thread.waitUntilStalled(sleeping: sleeping)
         let earlier = ThreadState(tid: thread.target.tid)
         usleep(20_000)
         var waited = processorWait(of: thread.target.tid)
         var outcome = capture.capture(thread.target, earlier: earlier, into: frames)
-        // A running thread answers when it has a processor: on a busy machine that is waited for, and one that had it gets no second try.
+        // A running thread answers when it has a processor: on a busy machine the probe waits for that, and a thread that had a
+        // processor gets no second try.
         for _ in 0..<50 where !sleeping && outcome.method == .none {
             let now = processorWaitWhenOnProcessor(of: thread.target.tid)
             guard now - waited >= 25_000_000 else { break }
@@ -51,7 +52,7 @@ struct CaptureProbe {
         show(outcome, frames, capture.modules)
     }
 
-    /// What the scheduler has counted of a thread: time on a processor, and time it waited for one, in nanoseconds.
+    /// The scheduler's counts for a thread: time on a processor, and time spent waiting for one, in nanoseconds.
     private static func processorTimes(of tid: Int32) -> [UInt64] {
         guard let file = fopen("/proc/self/task/\(tid)/schedstat", "r") else { return [0, 0] }
         defer { fclose(file) }
@@ -63,7 +64,7 @@ struct CaptureProbe {
 
     private static func processorWait(of tid: Int32) -> UInt64 { processorTimes(of: tid)[1] }
 
-    /// The same once the present wait is counted as well, which it is at its end.
+    /// The same after the current wait is counted too, which happens at its end.
     private static func processorWaitWhenOnProcessor(of tid: Int32) -> UInt64 {
         let before = processorTimes(of: tid)[0]
         for _ in 0..<5000 where processorTimes(of: tid)[0] == before { usleep(1000) }

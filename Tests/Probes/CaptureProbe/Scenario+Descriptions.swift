@@ -4,7 +4,7 @@ import Glibc
 internal import LagActivity
 import LagCapture
 
-/// What a sleeping thread's system call works on: `call=N`, `fd=…`, `target=…`, `process=…`, `port=…`, `expected=…`.
+/// The object of a sleeping thread's system call: `call=N`, `fd=…`, `target=…`, `process=…`, `port=…`, `expected=…`.
 extension Scenario {
     static let descriptions: [String: Body] = [
         "describe-read": {
@@ -34,7 +34,7 @@ extension Scenario {
             withUnsafeMutablePointer(to: &address) {
                 $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(listener, $0, &length) }
             }
-            // Nobody accepts: the queue is soon full, and the next one waits.
+            // No connection is accepted: the queue is soon full, and the next client waits.
             for _ in 0..<4 {
                 let filler = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
                 _ = fcntl(filler, F_SETFL, O_NONBLOCK)
@@ -91,7 +91,7 @@ extension Scenario {
             describe(SYS_futex, expected: "", descriptor: -1) { mutex.lock() }
         },
         "describe-nanosleep": { describe(SYS_clock_nanosleep, expected: "", descriptor: -1) { sleep(1000) } },
-        // An address that leads nowhere, from a thread that the kernel will refuse.
+        // An invalid address, from a thread for which the kernel refuses the read.
         "describe-wrong-address": {
             var call = cll_thread_syscall()
             for number: Int32 in [SYS_openat, SYS_connect, SYS_poll, SYS_wait4, SYS_read, 100_000, -1] {
@@ -113,7 +113,7 @@ extension Scenario {
         }
     }
 
-    /// What the kernel says a descriptor is.
+    /// The kernel's name for a descriptor.
     private static func link(_ descriptor: Int32) -> String {
         var buffer = [CChar](repeating: 0, count: 256)
         let length = readlink("/proc/self/fd/\(descriptor)", &buffer, buffer.count)
@@ -121,8 +121,8 @@ extension Scenario {
     }
 
     /// - Parameters:
-    ///   - isCertain: whether the thread will be found in the call at all.
-    ///   - child: ended afterwards; so is `file` removed.
+    ///   - isCertain: whether the thread is certainly found in the call.
+    ///   - child: ended afterwards; `file` is removed too.
     private static func describe(
         _ number: Int32,
         expected: String,

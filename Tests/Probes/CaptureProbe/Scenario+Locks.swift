@@ -4,7 +4,7 @@ import LagMonitor
 import StallFixtures
 import Synchronization
 
-/// Stalls that hold the locks a careless monitor needs, seen through the whole monitor.
+/// Stalls that hold the locks that a careless monitor needs, tested with the whole monitor.
 extension Scenario {
     static let locks: [String: Body] = [
         // malloc's lock: malloc_stats() writes to a full pipe while it holds the only arena.
@@ -24,8 +24,8 @@ extension Scenario {
         },
     ]
 
-    /// Runs `stall` on a watched loop. `meanwhile` takes the lock in question on another thread during the stall: how
-    /// long that takes shows that the lock was really held.
+    /// Runs `stall` on a watched loop. `meanwhile` takes the lock on another thread during the stall: the time that this takes
+    /// shows that the lock was really held.
     private static func watchStall(
         meanwhile takeLock: @escaping @Sendable () -> Void,
         _ stall: @escaping @Sendable () -> Void
@@ -55,7 +55,7 @@ extension Scenario {
         print("record=\(String(decoding: bytes.prefix(max(0, count)), as: UTF8.self))")
     }
 
-    /// Makes standard error a full pipe that somebody reads only later.
+    /// Makes standard error a full pipe that is read only later.
     private static func blockStandardError(forMilliseconds milliseconds: Int) {
         let ends = pipePair()
         _ = fcntl(ends.write, F_SETFL, O_NONBLOCK)
@@ -75,7 +75,7 @@ extension Scenario {
     }
 }
 
-/// A library whose constructor hangs for half a second, compiled on the spot.
+/// A library whose constructor hangs for half a second, compiled by the probe.
 struct StallingLibrary: Sendable {
     private let path = "/tmp/lagmonitor-probe-\(getpid())"
 

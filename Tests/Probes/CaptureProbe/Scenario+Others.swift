@@ -8,7 +8,7 @@ import Synchronization
 
 extension Scenario {
     static let others: [String: Body] = [
-        // Threads that end while they are captured: whatever comes of it, it is said, and nothing breaks.
+        // Threads that exit while they are captured: whatever the result is, it is reported, and nothing breaks.
         "exiting": {
             let capture = try ThreadCapture()
             SignalCapture.install()
@@ -28,7 +28,7 @@ extension Scenario {
             for (outcome, count) in outcomes { print("outcome=\(outcome) \(count)") }
             print("undisturbed=yes")
         },
-        // The host's unwinder stays the host's.
+        // The host keeps its own unwinder.
         "host-unwinder": {
             let before = (fixture_throw_and_catch(), fixture_backtrace_depth())
             _ = try ThreadCapture()
@@ -49,7 +49,7 @@ extension Scenario {
                 }
             }
         },
-        // A late answer: the signal is blocked when it is sent and let through after the request was withdrawn.
+        // A late answer: the signal is blocked when it is sent and delivered after the request was withdrawn.
         "removal-with-pending-signal": {
             SignalCapture.install()
             let thread = answeringLate()
@@ -60,7 +60,8 @@ extension Scenario {
             SignalCapture.remove()
             CaptureProbe.finish(thread)
         },
-        // The kernel has no memory to keep who sent a signal: it is delivered all the same, and must not be taken for a foreign one.
+        // The kernel has no memory to store the sender of a signal: it is delivered nevertheless, and must not be taken for a
+        // foreign signal.
         "lost-sender": {
             SignalCapture.install()
             let capture = try ThreadCapture()
@@ -75,7 +76,7 @@ extension Scenario {
             SignalCapture.remove()
             CaptureProbe.finish(thread)
         },
-        // The answer comes long after the wait for it: the request stands meanwhile.
+        // The answer comes long after the wait for it: the request remains valid meanwhile.
         "late-answer": {
             SignalCapture.install()
             let thread = answeringLate()

@@ -8,7 +8,7 @@ import Synchronization
 
 extension Scenario {
     private static func stall(untilSet loop: @escaping @Sendable (UnsafePointer<UInt8>) -> Void) throws {
-        // Unchecked: the loop reads the byte anew each time, and its only change is one store.
+        // Unchecked: the loop reads the byte again each time, and its only change is one store.
         nonisolated(unsafe) let flag = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
         flag.initialize(to: 0)
         let body: @Sendable (StalledThread) -> Int = { thread in
@@ -36,7 +36,7 @@ extension Scenario {
         "handwritten-chosen": { try stall(untilSet: { fixture_call_handwritten_choice($0) }) },
         "handwritten-behind-stub": { try stall(untilSet: { fixture_call_handwritten_stub($0) }) },
         "handwritten-at-run-time": { try stall(untilSet: { fixture_call_handwritten(3, $0) }) },
-        // At work in a call that a signal cuts short: within one stall, and in the next one.
+        // Working in a call that a signal interrupts: within one stall, and in the next one.
         "cut-call": {
             let capture = try ThreadCapture()
             SignalCapture.install()
@@ -102,7 +102,7 @@ extension Scenario {
                 }
             }
         },
-        // Every page of every stack is there, and none was written to.
+        // Every page of every stack is mapped, and none was written.
         "locked-memory": {
             precondition(mlockall(Int32(MCL_CURRENT | MCL_FUTURE)) == 0, "mlockall")
             try stall(sleeping: false, stackBytes: 256 * 1024) { thread in
@@ -129,7 +129,7 @@ extension Scenario {
         },
     ]
 
-    /// A profiler that comes later and calls what was there before it, as it should.
+    /// A profiler that is installed later and calls the previous handler, as it should.
     static let chaining: [String: Body] = [
         "profiler-chains": {
             SignalCapture.install()
@@ -145,12 +145,12 @@ extension Scenario {
     private static let ownProfiler = HostProfiler()
 }
 
-/// A host that profiles itself by SIGPROF: it must neither lose its handler nor see a signal that is not its own.
+/// A host that profiles itself with SIGPROF: it must neither lose its handler nor receive a foreign signal.
 final class HostProfiler: Sendable {
     private static let own = Atomic<Int>(0)
     private static let foreign = Atomic<Int>(0)
 
-    private nonisolated(unsafe) static var previous = sigaction()  // set before the handler is, never again
+    private nonisolated(unsafe) static var previous = sigaction()  // set once, before the handler
 
     static func installChaining() {
         sigaction(SIGPROF, nil, &previous)

@@ -8,7 +8,7 @@ import Synchronization
 
 /// Threads that wait for each other: `kind=…`, `owner=NAME`, `threads=NAME …` (the chain), `cycle=N`, `last=KIND`.
 ///
-/// A process of its own for each, which ends without letting anybody go: most of these could not be.
+/// A separate process for each, which exits without releasing the threads: most of them could not be released.
 extension Scenario {
     static let waits: [String: Body] = [
         "wait-mutex": { try mutexWait(Int32(PTHREAD_MUTEX_TIMED_NP)) },
@@ -56,7 +56,7 @@ extension Scenario {
             lock.read()
             try oneWaits({}, { lock.write() }, besides: { lock.write() })
         },
-        // Such a lock lets no reader pass a writer that waits.
+        // With such a lock, no reader passes a waiting writer.
         "wait-read-lock-behind-writer": {
             let lock = SharedReadWriteLock(prefersWriters: true)
             lock.read()
@@ -76,7 +76,7 @@ extension Scenario {
             }
             report(waiter, [("holder", holder)])
         },
-        // Its word is no tid, and what lies beside it here looks like a mutex with an owner.
+        // Its word is not a thread number, and the word next to it here looks like a mutex with an owner.
         "wait-once-beside-a-tid": {
             let holder = StalledThread { sleepForever($0) }
             holder.waitUntilStalled(sleeping: true)
@@ -152,7 +152,7 @@ extension Scenario {
             }
             report(waiter, [("holder", holder)])
         },
-        // A number that happens to be a thread's: an event count, a sequence.
+        // A number that happens to equal a thread number: an event count, a sequence.
         "wait-number": {
             let holder = StalledThread { sleepForever($0) }
             holder.waitUntilStalled(sleeping: true)
@@ -163,7 +163,7 @@ extension Scenario {
             }
             report(waiter, [("holder", holder)])
         },
-        // What lies behind a condition looks like a lock's owner where threads have small numbers.
+        // The word after a condition looks like a lock's owner if thread numbers are small.
         "wait-condition-before-mutex": {
             let pair = ConditionAndMutex()
             let waiter = StalledThread { thread in
@@ -224,7 +224,7 @@ extension Scenario {
 
     /// `holder` takes a lock and sleeps; `waiter` waits for it.
     ///
-    /// - Parameter waitBefore: what another thread already waits for by then.
+    /// - Parameter waitBefore: what another thread is already waiting for.
     private static func oneWaits(
         _ take: @escaping @Sendable () -> Void,
         _ wait: @escaping @Sendable () -> Void,
@@ -263,7 +263,7 @@ extension Scenario {
         try oneWaits({ mutex.lock() }, { mutex.lock() })
     }
 
-    /// Threads that each hold a mutex of their own, and then want that of another; one perhaps for a time alone.
+    /// Threads that each hold a mutex, and then lock that of another; one of them perhaps with a timeout.
     private static func ring(_ threads: [(name: String, wants: String?)], ask: String, givesUp: String? = nil) {
         let mutexes = Dictionary(uniqueKeysWithValues: threads.map { ($0.name, SharedMutex()) })
         let holding = Gate()
@@ -332,7 +332,7 @@ extension Scenario {
     }
 }
 
-/// In the one `dispatch_once` of the process.
+/// In the process's only `dispatch_once`.
 func callInOnce(_ body: @escaping () -> Void) {
     let call = Call {
         body()
@@ -341,7 +341,7 @@ func callInOnce(_ body: @escaping () -> Void) {
     fixture_dispatch_once({ Call.run($0) }, Unmanaged.passUnretained(call).toOpaque())
 }
 
-/// Not one of a lock's waits.
+/// A wait that is not for a lock.
 func sleepForever(_ thread: StalledThread) {
     thread.setReady()
     while true { poll(nil, 0, -1) }

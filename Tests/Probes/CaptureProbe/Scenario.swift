@@ -6,7 +6,7 @@ import LagCapture
 import StallFixtures
 import Synchronization
 
-/// The scenarios that one captured thread covers.
+/// The scenarios with one captured thread.
 enum Scenario {
     typealias Body = @Sendable () throws -> Void
 
@@ -14,7 +14,7 @@ enum Scenario {
         .merging(chaining) { $1 }.merging(waits) { $1 }.merging(chains) { $1 }
         .merging(descriptions) { $1 }
 
-    /// Starts a thread with `body`, captures it, lets it go, and says whether it noticed anything.
+    /// Starts a thread with `body`, captures it, releases it, and reports whether it was disturbed.
     static func stall(
         sleeping: Bool,
         stackBytes: Int = 512 * 1024,
@@ -59,7 +59,7 @@ enum Scenario {
         "read": { try throughPipe(readUndisturbed) },
         "poll": { try throughPipe(pollUndisturbed) },
         "lock": {
-            // Unchecked: a mutex is made to be shared.
+            // Unchecked: a mutex is designed to be shared.
             nonisolated(unsafe) let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
             pthread_mutex_init(mutex, nil)
             pthread_mutex_lock(mutex)
@@ -70,7 +70,7 @@ enum Scenario {
             try stall(sleeping: true, letGo: { pthread_mutex_unlock(mutex) }, lock)
         },
         "semaphore": {
-            // Unchecked: a semaphore is made to be shared.
+            // Unchecked: a semaphore is designed to be shared.
             nonisolated(unsafe) let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
             sem_init(semaphore, 0, 0)
             let wait: @Sendable (StalledThread) -> Int = { thread in
@@ -141,9 +141,9 @@ enum Scenario {
                 return callFromGeneratedCode { sleepUndisturbed(400) }
             }
         },
-        // Code made after the modules were read calls code that was there.
+        // Code generated after the modules were read calls code that existed before.
         "generated-later": {
-            // Unchecked: nothing writes there any more.
+            // Unchecked: it is no longer written.
             nonisolated(unsafe) let page = fixture_generated_page()
             try stall(sleeping: true) { thread in
                 thread.setReady()
@@ -194,7 +194,7 @@ enum Scenario {
     }
 }
 
-/// What a C callback needs to call a Swift closure and keep its result.
+/// What a C callback needs to call a Swift closure and store its result.
 final class Call {
     let body: () -> Int
     var result = 1

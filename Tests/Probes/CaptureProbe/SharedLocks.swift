@@ -9,7 +9,7 @@ import Synchronization
 
 final class MutexBox: Sendable { let mutex = Mutex(0) }
 
-/// A number that threads wait for by looking at it.
+/// A number that threads wait for by polling it.
 final class Gate: Sendable {
     private let number = Atomic<Int32>(0)
 
@@ -21,7 +21,7 @@ final class Gate: Sendable {
     func add() { number.add(1, ordering: .acquiringAndReleasing) }
 }
 
-/// A block that keeps a queue busy for ever, and the thread that it runs on.
+/// A block that keeps a queue busy for ever, and the thread that runs it.
 struct Worker {
     let tid: Int32
 
@@ -36,7 +36,7 @@ struct Worker {
     }
 }
 
-// Unchecked, all of these: they are made to be shared, and never freed.
+// Unchecked, all of these: they are designed to be shared, and never freed.
 
 final class SharedMutex: @unchecked Sendable {
     private let raw = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -98,7 +98,7 @@ final class SharedCondition: @unchecked Sendable {
     }
 }
 
-/// A bare number that is waited for in a futex, as event counts are.
+/// A plain number used as a futex, like an event count.
 final class SharedNumber: @unchecked Sendable {
     private let raw = UnsafeMutablePointer<UInt32>.allocate(capacity: 8)
 
@@ -110,7 +110,7 @@ final class SharedNumber: @unchecked Sendable {
     func wait() { while true { fixture_futex_wait(raw, raw.pointee) } }
 }
 
-/// A `pthread_once_t`, and behind it what a mutex has there: an owner, one user, the usual kind.
+/// A `pthread_once_t`, followed by the words of a mutex: an owner, one user, the usual kind.
 final class OnceBesideNumber: @unchecked Sendable {
     private let words = UnsafeMutablePointer<Int32>.allocate(capacity: 8)
     fileprivate static let begun = Gate()
@@ -122,17 +122,17 @@ final class OnceBesideNumber: @unchecked Sendable {
 
     var isBegun: Bool { Self.begun.value != 0 }
 
-    /// The first call never comes back, and so no other does.
+    /// The first call never returns, and so no other does.
     func call() { pthread_once(words) { beginForever() } }
 }
 
-// A function: the compiler (Swift 6.3) crashes at this loop in a closure that C gets.
+// A separate function: the Swift 6.3 compiler crashes at this loop in a closure that is passed to C.
 private func beginForever() {
     OnceBesideNumber.begun.value = 1
     while true { poll(nil, 0, -1) }
 }
 
-/// A condition with its mutex right behind it, which readers of a lock's memory run into.
+/// A condition directly followed by its mutex, which code that reads a lock's memory may mistake for part of it.
 final class ConditionAndMutex: @unchecked Sendable {
     private let condition: UnsafeMutablePointer<pthread_cond_t>
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>

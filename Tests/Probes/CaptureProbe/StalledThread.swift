@@ -3,7 +3,7 @@ internal import LagActivity
 import LagCapture
 import Synchronization
 
-/// A thread that goes into a known stall and stays there until it is let go.
+/// A thread that enters a known stall and stays there until it is released.
 final class StalledThread: Sendable {
     private final class Start: Sendable {
         let body: @Sendable (StalledThread) -> Void
@@ -18,7 +18,7 @@ final class StalledThread: Sendable {
     private let released = Atomic<Bool>(false)
     private let tid = Atomic<Int32>(0)
     private let bounds = Mutex((low: UInt64(0), high: UInt64(0)))
-    /// What the body reports at its end: `0` is well.
+    /// The body's result at its end: `0` means no error.
     let verdict = Atomic<Int>(0)
     private let thread = Mutex(pthread_t())
 
@@ -53,13 +53,13 @@ final class StalledThread: Sendable {
 
     var stackLow: UInt64 { bounds.withLock { $0.low } }
 
-    /// The body, when it is about to stall.
+    /// Called by the body right before it stalls.
     func setReady() { ready.store(true, ordering: .releasing) }
-    /// The body, while it stalls by itself.
+    /// Read by a body that stalls by polling.
     var isReleased: Bool { released.load(ordering: .relaxed) }
     func release() { released.store(true, ordering: .releasing) }
 
-    /// Waits until the body is about to stall, and then until the kernel says that it does.
+    /// Waits until the body is about to stall, and then until the kernel shows that it does.
     func waitUntilStalled(sleeping: Bool) {
         while !ready.load(ordering: .acquiring) { usleep(100) }
         usleep(20_000)

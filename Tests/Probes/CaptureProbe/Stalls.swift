@@ -4,8 +4,8 @@ import Dispatch
 import Glibc
 import StallFixtures
 
-// The functions that must be found in the stacks. Never inlined, and with something after the call, so that they stay
-// on the stack. Each returns 0 when the stall was not disturbed.
+// The functions that must be found in the stacks. Never inlined, and with code after the call, so that they stay on the stack.
+// Each returns 0 if the stall was not disturbed.
 
 @inline(never) func spinUntilReleased(_ thread: StalledThread) -> Int {
     var x: UInt64 = 1
@@ -13,7 +13,7 @@ import StallFixtures
     return x == 0 ? 1 : 0
 }
 
-/// A sleep that is cut short says EINTR, and is shorter.
+/// An interrupted sleep reports EINTR, and is shorter.
 @inline(never) func sleepUndisturbed(_ milliseconds: Int) -> Int {
     let begin = clb_now_ns()
     var time = timespec(tv_sec: milliseconds / 1000, tv_nsec: milliseconds % 1000 * 1_000_000)
@@ -44,7 +44,7 @@ import StallFixtures
     return result == 0 ? 0 : Int(errno)
 }
 
-/// Its function in Swift's overlay keeps no frame record and has no unwind information.
+/// Its function in the Swift overlay has no frame record and no unwind information.
 @inline(never) func waitAtMost(_ semaphore: DispatchSemaphore) -> Int {
     let result = semaphore.wait(timeout: .now() + .seconds(60))
     return result == .success ? 0 : 1
@@ -71,7 +71,7 @@ import StallFixtures
     return 0
 }
 
-/// Sleeps and computes by turns, so fast that it is rarely twice in the same state.
+/// Sleeps and computes alternately, so fast that it is rarely twice in the same state.
 @inline(never) func alternateUntilReleased(_ thread: StalledThread) -> Int {
     var result = 0
     while !thread.isReleased {

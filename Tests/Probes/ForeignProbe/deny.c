@@ -1,4 +1,4 @@
-// A container's filter, for tests of what runs below one.
+// A container's filter, for tests of programs that run below one.
 #define _GNU_SOURCE
 #include "probes.h"
 #include <linux/filter.h>

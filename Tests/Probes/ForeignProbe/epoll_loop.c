@@ -30,8 +30,8 @@ static uint64_t now_ns(clockid_t clock) {
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-// Prints what it had of the processors: when it began, for how long it ran by the wall clock and by its own, and the longest time between two
-// readings of the clock. Nanoseconds.
+// Prints its use of the processors: its beginning, its wall-clock and processor time, and the longest time between two readings of the
+// clock. Nanoseconds.
 __attribute__((noinline)) void handler_that_computes(void) {
     uint64_t start = now_ns(CLOCK_MONOTONIC), cpu = now_ns(CLOCK_THREAD_CPUTIME_ID);
     uint64_t last = start, longest = 0;
@@ -51,7 +51,7 @@ __attribute__((noinline)) void handler_that_hangs(void) {
     for (;;) pause();
 }
 
-// Rests for a second, so that its place is known; then goes around without ever resting: its wait has always something for it.
+// Rests for a second, so that its place is known; then it turns without resting: an event is always ready for its wait.
 __attribute__((noinline)) static void go_around(uint64_t work_ms, int calls) {
     int set = epoll_create1(EPOLL_CLOEXEC);
     for (int turns = 0;; turns++) {
@@ -74,8 +74,8 @@ static void *turn(void *handler) {
     return NULL;
 }
 
-// Stalls asleep and computing by turns, and prints when: when it last went to wait before, when it came from there, when it went to wait again, and
-// when it came from there. CLOCK_MONOTONIC, nanoseconds.
+// Stalls asleep and computing alternately, and prints the times: its last wait before and the return from it, its next wait and the return
+// from it. CLOCK_MONOTONIC, nanoseconds.
 __attribute__((noinline)) static void turn_timed(void) {
     int set = epoll_create1(EPOLL_CLOEXEC);
     uint64_t before = 0, begin = 0, end = 0, came = 0, went = 0;
@@ -102,7 +102,7 @@ __attribute__((noinline)) static void turn_timed(void) {
     }
 }
 
-// Its first waits come before its name.
+// Its first waits come before it sets its name.
 static void *turn_named_late(void *name) {
     int set = epoll_create1(EPOLL_CLOEXEC);
     for (int turns = 0; turns < 100; turns++) epoll_wait(set, &(struct epoll_event){0}, 1, 5);
@@ -132,12 +132,13 @@ int run_epoll_loop(int count, char **arguments) {
         pthread_t thread;
         pthread_create(&thread, NULL, turn, handler);
         pthread_setname_np(thread, "worker");
-        // The process goes on without its main thread.
+        // The process continues without its main thread.
         if (strcmp(name, "alone") == 0) pthread_exit(NULL);
         pause();
     }
     if (strcmp(name, "names") == 0) {
-        // Beside the main thread's a loop on a thread with a name, on one without, and on one that gets its name later.
+        // Besides the main thread's loop, one on a thread with a name, one on a thread without, and one on a thread that sets its name
+        // later.
         pthread_t threads[3];
         pthread_create(&threads[0], NULL, turn, NULL);
         pthread_setname_np(threads[0], "worker");

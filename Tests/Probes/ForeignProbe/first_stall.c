@@ -1,4 +1,4 @@
-// `ForeignProbe first CASE`: what comes after the first wait of a thread, which lasts until a line comes on stdin.
+// `ForeignProbe first CASE`: what follows a thread's first wait, which lasts until a line arrives on stdin.
 #define _GNU_SOURCE
 #include "probes.h"
 #include <alloca.h>
@@ -39,7 +39,7 @@ __attribute__((noinline)) static void wait_on(int instance, int timeout_ms) {
     __asm__ volatile("");
 }
 
-// Further in the stack than the loop, as a library that waits for its own answer.
+// Deeper on the stack than the loop, like a library that waits for its own answer.
 __attribute__((noinline)) static void wait_deeper(int timeout_ms) {
     volatile char *room = alloca(2048);
     __asm__ volatile("" : : "r"(room) : "memory");
@@ -48,7 +48,7 @@ __attribute__((noinline)) static void wait_deeper(int timeout_ms) {
     room[1] = 1;
 }
 
-// Both end at rest, as a loop to which nothing comes.
+// Both end at rest, like a loop without events.
 static void turn_on(int instance) {
     for (int turn = 0;; turn++) {
         if (turn == TURNS) say("turned");
@@ -56,7 +56,7 @@ static void turn_on(int instance) {
     }
 }
 
-// As the library of a database's client, which polls its connection before each write and read.
+// Like a database client's library, which polls its connection before each write and read.
 __attribute__((noinline)) static void ask_as_client(void) {
     int ends[2];
     char byte = 0;
@@ -67,7 +67,7 @@ __attribute__((noinline)) static void ask_as_client(void) {
     }
 }
 
-// Further in the stack than the loop's wait.
+// Deeper on the stack than the loop's wait.
 __attribute__((noinline)) static void ask_within(void) {
     volatile char *room = alloca(2048);
     __asm__ volatile("" : : "r"(room) : "memory");
@@ -85,11 +85,11 @@ static void turn_by_poll(void) {
 
 // MARK: Sets
 
-// What a wait by poll or select is on: the first ends when a line has come.
+// The descriptors of a wait by poll or select: the first becomes ready when a line has arrived.
 static int waited[2], waited_count;
 static int line_ends[2];
 
-// Reads the line, which nothing wraps, and ends the wait: by a byte, or a connection.
+// Reads the line, which no wrapper sees, and ends the wait with a byte or a connection.
 static void *pass_on(void *address) {
     char byte = 0;
     while (read(STDIN_FILENO, &byte, 1) == 1 && byte != '\n') continue;
@@ -115,7 +115,7 @@ static void wait_on_pipe(void) {
     pass_line_on(NULL);
 }
 
-// One end of a connection, as of a client.
+// One end of a connection, like a client's.
 static void wait_on_answer(void) {
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, line_ends) != 0) _exit(3);
     waited[0] = line_ends[0];
@@ -133,7 +133,7 @@ static void wait_on_listener(void) {
     pass_line_on(&address);
 }
 
-// Takes what came, so that the next wait has nothing for it.
+// Consumes what arrived, so that the next wait finds nothing ready.
 static void take_line(void) {
     char byte;
     int listens = 0;
@@ -166,7 +166,7 @@ __attribute__((noinline)) static void wait_for_set(int timeout_ms) {
 // What the first turn does before it stalls.
 static void (*before_stall)(void);
 
-// A loop that stalls in the first of so many turns, in the others of which nothing comes. Of TURNS it goes on at rest.
+// A loop that stalls in the first of that many turns; nothing arrives in the others. With TURNS it remains at rest.
 __attribute__((noinline)) static void turn_on_set(int turns) {
     for (int turn = 0; turn < turns; turn++) {
         wait_for_set(turn > 0 ? TURN_MS : -1);
@@ -183,7 +183,7 @@ static void connect_client(void) {
     if (connect(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), (struct sockaddr *)&address, sizeof(address)) != 0) _exit(3);
 }
 
-// A server's first request, and one by a client that waits; or a start that does not accept the one which is there.
+// A server's first request, and a second client that waits; or a start that does not accept the waiting client.
 __attribute__((noinline)) static void hang_with_client(int accepts) {
     wait_on_listener();
     wait_for_set(-1);
@@ -194,7 +194,7 @@ __attribute__((noinline)) static void hang_with_client(int accepts) {
     first_handler(100000);
 }
 
-// Both clients are there before the first wait, which nobody sees. With a second listening socket it is not known where they have come from.
+// Both clients are connected before the first wait, which is not observed. With a second listening socket their origin is unknown.
 __attribute__((noinline)) static void hang_at_once(int listeners) {
     wait_on_listener();
     if (listen(waited[0], 4) != 0) _exit(3);
@@ -208,7 +208,7 @@ __attribute__((noinline)) static void hang_at_once(int listeners) {
     first_handler(100000);
 }
 
-// The same by epoll.
+// The same with epoll.
 __attribute__((noinline)) static void turn_on_epoll(int turns) {
     for (int turn = 0; turn < turns; turn++) {
         wait_on(set, turn > 0 ? TURN_MS : -1);
@@ -218,7 +218,7 @@ __attribute__((noinline)) static void turn_on_epoll(int turns) {
     if (turns == TURNS) wait_on(set, -1);
 }
 
-// What a start does: waits for an answer, computes, waits at the same place for others, and turns elsewhere.
+// Like a program's start: waits for an answer, computes, waits at the same place for others, and then turns elsewhere.
 static void start_with(void (*prepare)(void), int closes) {
     for (int answer = 0; answer < JOBS; answer++) {
         if (answer == 0 || closes) prepare();
@@ -253,7 +253,7 @@ static void *turn_on_thread(void *kind) {
     return NULL;
 }
 
-// Jobs in which a thread polls, further in than it rests for the next.
+// Jobs in which a thread polls, deeper than its rest between jobs.
 __attribute__((noinline)) static void poll_in_job(int job) {
     volatile char *room = alloca(2048);
     __asm__ volatile("" : : "r"(room) : "memory");
@@ -303,7 +303,7 @@ int run_first_stall(int count, char **arguments) {
         wait_on_pipe();
         turn_on_set(TURNS);
     } else if (strcmp(name, "at-once") == 0) {
-        // Nobody has seen the first wait.
+        // The first wait was not observed.
         wait_on_pipe();
         if (write(line_ends[1], "x", 1) != 1) return 3;
         turn_on_set(TURNS);
@@ -332,7 +332,7 @@ int run_first_stall(int count, char **arguments) {
     }
     if (epoll_ctl(set, EPOLL_CTL_ADD, STDIN_FILENO, &interest) != 0) return 3;
     if (strcmp(name, "hang-with-client") == 0 || strcmp(name, "hang-with-event") == 0) {
-        // Connected to itself, which it does not come to accept; or with a wake-up that it does not come to read.
+        // Connected to itself, without accepting the connection; or with a wake-up that it does not read.
         struct sockaddr_un own = {.sun_family = AF_UNIX};
         int listener = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0);
         socklen_t length = sizeof(own);

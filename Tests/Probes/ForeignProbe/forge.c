@@ -1,4 +1,4 @@
-// A master that rests, and its worker, which has given its privileges up and writes into the shared loop table that the master hangs.
+// A master at rest, and its worker, which has dropped its privileges and writes into the shared loop table that the master hangs.
 #define _GNU_SOURCE
 #include "probes.h"
 
@@ -32,7 +32,7 @@ static void claim(clb_loop_table *table, uint32_t index, uint32_t kind, pid_t pr
     __atomic_store_n(clb_loop_table_claim_word(table, index), word, __ATOMIC_RELEASE);
 }
 
-// forge KIND [stay]: the worker ends at once unless it is to stay. The master ends by SIGUSR2, and with 7 after some seconds.
+// forge KIND [stay]: the worker exits at once unless it must stay. The master exits on SIGUSR2, and with 7 after some seconds.
 int run_forge(int count, char **arguments) {
     const char *path = getenv(CLB_LOOP_TABLE_VARIABLE);
     int file = path == NULL ? -1 : open(path, O_RDWR | O_CLOEXEC);
@@ -40,7 +40,7 @@ int run_forge(int count, char **arguments) {
     if (count < 2 || file < 0 || fstat(file, &status) != 0) return 3;
     clb_loop_table *table = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (table == MAP_FAILED) return 4;
-    // Something that is always ready, and that the master does not wait on: an old connection that its other end has closed.
+    // A descriptor that is always ready and that the master does not wait for: an old connection that its peer has closed.
     int ends[2], epoll = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event event = {.events = EPOLLIN};
     if (pipe(ends) != 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, ends[0], &event) != 0 || write(ends[1], "x", 1) != 1) return 5;
@@ -59,7 +59,7 @@ int run_forge(int count, char **arguments) {
     signal(SIGUSR2, SIG_DFL);
     printf("forged\n");
     fflush(stdout);
-    // Nothing that a loop does; and no call in which a thread waits for work.
+    // Not what a loop does; and not a call in which a thread waits for work.
     for (int tenths = 0; tenths < 60; tenths++) usleep(100000);
     kill(worker, SIGKILL);
     waitpid(worker, NULL, 0);

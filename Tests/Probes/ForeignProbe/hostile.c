@@ -12,12 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Where clb_loop_table has its waker, in words of 32 bits.
+// The place of the waker in clb_loop_table, in words of 32 bits.
 enum { WAKER_WORD = 32, WAKER_WORDS = 4 };
 
 __attribute__((noinline)) static void honest_stall(void) { usleep(400000); }
 
-// Nothing ever comes.
+// Nothing ever arrives.
 static void wait_often(void) {
     static int ends[4];
     if (ends[0] == 0 && (pipe(ends) != 0 || pipe(ends + 2) != 0)) _exit(3);
@@ -43,7 +43,7 @@ int run_hostile(int count, char **arguments) {
     uint32_t *words = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (words == MAP_FAILED) return 4;
     pid_t honest = fork();
-    // The same program anew, so that it is watched as any other.
+    // The same program again, so that it is watched like any other.
     if (honest == 0) {
         execl("/proc/self/exe", "ForeignProbe", arguments[0], "honest", (char *)NULL);
         _exit(127);

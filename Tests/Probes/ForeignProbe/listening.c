@@ -7,7 +7,7 @@ int listen_here(struct sockaddr_un *address, int backlog) {
     socklen_t length = sizeof(*address);
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
     int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    // Without a name the kernel gives one of five hexadecimal digits after a NUL (unix(7), autobind).
+    // If no name is given, the kernel assigns one of five hexadecimal digits after a NUL (unix(7), autobind).
     if (bind(listener, (struct sockaddr *)address, sizeof(sa_family_t)) != 0 || listen(listener, backlog) != 0
         || getsockname(listener, (struct sockaddr *)address, &length) != 0 || length != LISTENING_NAME_BYTES)
         _exit(3);

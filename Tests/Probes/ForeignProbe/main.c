@@ -1,4 +1,5 @@
-// Programs that know nothing of any monitor and have no Swift runtime, in one: what the preloaded library and lagmond watch from outside.
+// Programs that know nothing about a monitor and have no Swift runtime, combined in one: what the preloaded library and lagmond watch from
+// outside.
 #include "probes.h"
 #include <string.h>
 

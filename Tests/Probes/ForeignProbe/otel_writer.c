@@ -28,10 +28,10 @@ typedef struct __attribute__((packed, aligned(2))) {
 _Static_assert(sizeof(thread_record) == 640, "as the standard recommends");
 
 #ifdef WRITER_STORAGE_BYTES
-// More than fits into what the dynamic linker has in store for libraries that come late.
+// More than fits into the space that the dynamic linker reserves for libraries loaded later.
 _Thread_local char writer_storage[WRITER_STORAGE_BYTES] = {1};
 #endif
-// Of a module's variables it need not be the first one.
+// It need not be the first of a module's variables.
 _Thread_local uint64_t writer_attachments = 3;
 __attribute__((visibility("default"))) _Thread_local thread_record *otel_thread_ctx_v1;
 static _Thread_local thread_record own_record;
@@ -99,7 +99,7 @@ static void put_attribute(message *to, const char *key, const message *value) {
 
 static message encode(const char *schema, const char *const *keys, size_t count) {
     message whole = {malloc(PAYLOAD_BYTES), 0}, value = {malloc(PAYLOAD_BYTES), 0}, array = {malloc(PAYLOAD_BYTES), 0};
-    // A resource, which is no part of what this is about.
+    // A resource, which is irrelevant here.
     message resource = {malloc(PAYLOAD_BYTES), 0}, name = {malloc(PAYLOAD_BYTES), 0};
     put_field(&name, 1, "shop", 4);
     message entry = {malloc(PAYLOAD_BYTES), 0};
@@ -151,7 +151,7 @@ int writer_publish(int naming, const char *schema, const char *const *keys, size
         before = atomic_exchange(&header->monotonic_published_at_ns, 0);
         atomic_thread_fence(memory_order_seq_cst);
     }
-    // Readers may still be at the former one.
+    // Readers may still use the previous one.
     header->payload = (uint64_t)(uintptr_t)payload.bytes;
     header->payload_size = (uint32_t)payload.count;
     atomic_thread_fence(memory_order_seq_cst);

@@ -1,5 +1,5 @@
-// `ForeignProbe places CASE`: threads that wait in the ways of pools and loops that nobody prepared. Each case turns until a byte or the end of
-// stdin says that it is watched, and for a second more; ends by itself.
+// `ForeignProbe places CASE`: threads that wait like pools and loops that were not prepared. Each case turns until a byte or the end of
+// stdin reports that it is watched, and one second longer; then it exits.
 #define _GNU_SOURCE
 #include "probes.h"
 #include <alloca.h>
@@ -39,7 +39,7 @@ static void sleep_ms(int ms) {
     nanosleep(&time, NULL);
 }
 
-// A wait for the next job: nobody posts.
+// A wait for the next job, which never comes.
 __attribute__((noinline)) static void rest_in_futex(int ms) {
     struct timespec end;
     clock_gettime(CLOCK_MONOTONIC, &end);
@@ -52,7 +52,7 @@ __attribute__((noinline)) static void rest_in_futex(int ms) {
     while (sem_clockwait(&never, CLOCK_MONOTONIC, &end) == 0) continue;
 }
 
-// By a plain system call: what is loaded into this would take it for one of the waits.
+// With a plain system call: the preloaded library would count a wrapped call as one of the waits.
 static bool is_watched(void) {
     static bool is_known;
     struct pollfd one = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -61,7 +61,7 @@ static bool is_watched(void) {
     return is_known;
 }
 
-// Calls something this much further in the stack.
+// Calls a function that much deeper on the stack.
 __attribute__((noinline)) static void deeper(size_t bytes, void (*function)(int), int argument) {
     volatile char *room = alloca(bytes);
     room[0] = 1;
@@ -69,7 +69,7 @@ __attribute__((noinline)) static void deeper(size_t bytes, void (*function)(int)
     room[1] = 1;
 }
 
-// Several turns count from when this is watched; one is one at any time.
+// Several turns count only from when this process is watched; a single one counts at any time.
 static int counted(int turns) { return turns == 1 || is_watched(); }
 
 __attribute__((noinline)) static void turn_epoll(int turns) {
@@ -95,7 +95,7 @@ __attribute__((noinline)) static void turn_one(int turns) {
     for (int i = 0; i != turns; i += counted(turns)) poll(&one, 1, TURN_MS);
     __asm__ volatile("");
 }
-// Looks without waiting, and sleeps in between: but for the first time, when something is there.
+// Polls without waiting, and sleeps in between: except for the first time, when a descriptor is ready.
 __attribute__((noinline)) static void turn_looks(int turns) {
     static bool has_looked;
     if (!has_looked) eventfd_write(event, 1);
@@ -111,7 +111,7 @@ __attribute__((noinline)) static void turn_looks(int turns) {
         sleep_ms(TURN_MS);
     }
 }
-// A start's round trips to a server that answers at once.
+// Round trips of a program's start to a server that answers at once.
 __attribute__((noinline)) static void ask(int questions) {
     struct pollfd one = {.fd = ends[0], .events = POLLIN};
     for (int i = 0; i < questions; i++) {
@@ -120,13 +120,13 @@ __attribute__((noinline)) static void ask(int questions) {
     }
 }
 
-// One turn, each time elsewhere in the stack.
+// One turn, each time at another place of the stack.
 static void turn_moving(int turns) {
     size_t place = 0;
     for (int i = 0; i != turns; i += is_watched()) deeper(64 + (place++ % 7) * 160, turn_epoll, 1);
 }
 
-// By plain system calls, which pass whatever is loaded into this.
+// With plain system calls, which bypass the preloaded library.
 __attribute__((noinline)) static void turn_unseen(int turns) {
     for (int i = 0; i != turns; i += counted(turns)) {
         struct epoll_event found;
@@ -134,7 +134,7 @@ __attribute__((noinline)) static void turn_unseen(int turns) {
     }
 }
 
-// A worker's life: jobs in which it polls, and between them a rest.
+// Like a worker: jobs in which it polls, and a rest between them.
 static void work_as_pool(void (*job)(int)) {
     for (int jobs = 0; jobs < 4; jobs++) {
         deeper(2048, job, jobs == 0 ? FIRST_TURNS : 12);
@@ -144,13 +144,13 @@ static void work_as_pool(void (*job)(int)) {
 
 __attribute__((noinline)) void handler_that_waits_for_a_lock(int ms) { rest_in_futex(ms); }
 __attribute__((noinline)) void handler_that_naps(int ms) { sleep_ms(ms); }
-// With its events on the stack, which are more than a handler that its caller calls beside it.
+// With its events on the stack, which take more space than a handler that its caller calls besides it.
 __attribute__((noinline)) static void wait_with_room(void) {
     struct epoll_event found[128];
     epoll_wait(set, found, 128, TURN_MS);
     __asm__ volatile("" : : "r"(found) : "memory");
 }
-// With the events elsewhere, and room for a message.
+// With the events elsewhere, and space for a message.
 __attribute__((noinline)) static void wait_with_text(void) {
     static struct epoll_event found;
     char text[8192];
@@ -165,13 +165,13 @@ __attribute__((noinline)) static void loop_with_room(void (*wait)(void)) {
     __asm__ volatile("");
 }
 
-// By the function that its loop waits by, and so often that no single wait is long.
+// With the function by which its loop waits, and so often that no single wait is long.
 __attribute__((noinline)) void handler_that_polls(int ms) {
     struct pollfd one = {.fd = ends[0], .events = POLLIN};
     for (int i = 0; i < 10; i++) poll(&one, 1, ms / 10);
 }
 
-// In an event loop of its own.
+// In a separate event loop.
 __attribute__((noinline)) void handler_that_turns(int ms) {
     struct epoll_event found, interest = {.events = EPOLLIN};
     int own = epoll_create1(EPOLL_CLOEXEC), counter = eventfd(0, EFD_CLOEXEC);
@@ -181,7 +181,7 @@ __attribute__((noinline)) void handler_that_turns(int ms) {
     close(own);
 }
 
-// Computes and waits by turns, in a call that does not go on after a stop (signal(7)): how often that was cut short.
+// Computes and waits alternately, in a call that does not continue after a stop (signal(7)): returns how often it was interrupted.
 __attribute__((noinline)) int handler_that_computes_and_waits(int ms) {
     struct timespec begin, now;
     int cut = 0, other = epoll_create1(EPOLL_CLOEXEC);
@@ -218,7 +218,7 @@ static int status_of(pid_t child) {
 
 __attribute__((noinline)) void handler_that_waits_for_a_child(int child) { status_of(child); }
 
-// As libraries of clients do, for a connection and what wakes them.
+// Like client libraries, for a connection and a wake-up.
 __attribute__((noinline)) void handler_that_asks_often(int ms) {
     struct pollfd several[] = {{.fd = peers[0], .events = POLLIN}, {.fd = ends[0], .events = POLLIN}};
     for (int i = 0; i < ms / 30; i++) poll(several, 2, 30);
@@ -232,7 +232,7 @@ __attribute__((noinline)) void handler_that_reloads(int ms) {
     watch(peers[0], EPOLLIN);
 }
 
-// Turns of 20 ms: each wait has something for it at once, but for those of a loop that is busy and healthy, which now and then sleeps for a moment.
+// Turns of 20 ms: each wait finds an event at once, except those of a busy, healthy loop, which sometimes sleeps for a moment.
 static void turn_busily(int turns, bool sleeps) {
     struct epoll_event found;
     watch(event, EPOLLIN);
@@ -251,7 +251,7 @@ static void turn_busily(int turns, bool sleeps) {
 
 enum { CROWD = 64 };
 
-// One turn that has a callback of 6 ms for each of many descriptors.
+// One turn with a callback of 6 ms for each of many descriptors.
 static void turn_with_crowd(void) {
     struct epoll_event found[CROWD + 1];
     for (int i = 0; i < CROWD; i++) watch(eventfd(1, EFD_CLOEXEC), EPOLLIN | EPOLLET);
@@ -263,14 +263,14 @@ static void *write_soon(void *argument) {
     sleep_ms((int)(intptr_t)argument);
     return (void *)(intptr_t)write(ends[1], "x", 1);
 }
-// Work comes in so many milliseconds.
+// Work arrives in that many milliseconds.
 static pthread_t expect_work(int ms) {
     pthread_t thread;
     pthread_create(&thread, NULL, write_soon, (void *)(intptr_t)ms);
     return thread;
 }
 
-// Of two threads that share an instance one waits on it, and the other for its turn.
+// Of two threads that share an instance, one waits on it, and the other for its turn.
 static pthread_barrier_t both;
 static void *share(void *first) {
     for (int round = first != NULL; round < 6; round++) {
@@ -292,7 +292,7 @@ static void *fetch_busily(void *argument) {
     return argument;
 }
 
-// A loop within a handler, which waits for all that the loop around it waits for, and for something of its own (a modal dialog).
+// A loop within a handler, which waits for everything that the outer loop waits for, and for something more (a modal dialog).
 __attribute__((noinline)) static void run_dialog(int ms) {
     struct pollfd some[3] = {{.fd = peers[0], .events = POLLIN}, {.fd = event, .events = POLLIN}, {.fd = ends[0], .events = POLLIN}};
     for (int i = 0; i < ms / 100; i++) {
@@ -301,7 +301,7 @@ __attribute__((noinline)) static void run_dialog(int ms) {
     }
 }
 
-// A text program: its loop waits for its terminal and something else, and a question to its user for the terminal alone.
+// A text program: its loop waits for its terminal and another descriptor, and a question to its user waits only for the terminal.
 static int terminal;
 __attribute__((noinline)) static void turn_terminal(int turns) {
     struct pollfd some[2] = {{.fd = terminal, .events = POLLIN}, {.fd = ends[0], .events = POLLIN}};
@@ -325,7 +325,7 @@ static void poll_one(int ms) {
     poll(&one, 1, ms);
 }
 
-// A ring of io_uring, by plain system calls. It stays in this file's hands: nothing is loaded for it.
+// A ring of io_uring, with plain system calls. This file handles it: no library is loaded for it.
 static struct {
     int descriptor;
     volatile uint32_t *sq_tail, *sq_array, *cq_head;
@@ -349,7 +349,7 @@ static bool make_ring(void) {
     return true;
 }
 
-// Something that is done at once.
+// An operation that completes at once.
 static int submit_nothing(void) {
     uint32_t tail = *ring.sq_tail, index = tail & *ring.sq_mask;
     ring.entries[index] = (struct io_uring_sqe){.opcode = IORING_OP_NOP};
@@ -375,7 +375,7 @@ static void *release(void *semaphore) {
     semop((int)(intptr_t)semaphore, &up, 1);
     return NULL;
 }
-// A wait that does not go on by itself after a stop: 0, or its error.
+// A wait that does not resume after a stop: 0, or its error.
 static int wait_for_semaphore(void) {
     int semaphore = semget(IPC_PRIVATE, 1, 0600);
     struct sembuf down = {.sem_op = -1};
@@ -397,7 +397,7 @@ static int join_thread(void) {
     return pthread_join(thread, NULL);
 }
 
-// As a supervisor: for its input and for what a child writes, which has the other end.
+// Like a supervisor: for its input and for what a child writes, which holds the other end.
 static int poll_with_childs_pipe(void) {
     int childs[2];
     if (pipe(childs) != 0) _exit(3);
@@ -411,7 +411,7 @@ static int poll_with_childs_pipe(void) {
     int result = poll(some, 2, 300);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
-    // What was waited for stays.
+    // The pipe remains open.
     return result;
 }
 
@@ -423,7 +423,7 @@ static int accept_one(int listener) {
     return accept(listener, NULL, NULL);
 }
 
-// More descriptors than whose instances are listed, all of them watched.
+// More descriptors than lagmond lists instances of, all of them watched.
 static void open_many(void) {
     struct rlimit limit;
     getrlimit(RLIMIT_NOFILE, &limit);
@@ -432,7 +432,7 @@ static void open_many(void) {
     for (int count = 0; count < 1100; count++) watch(eventfd(0, EFD_CLOEXEC), EPOLLIN);
 }
 
-// `object KIND`: an instance that watches a descriptor. With each line on stdin it does what that says.
+// `object KIND`: an instance that watches a descriptor. It executes the command in each line on stdin.
 static int be_object(const char *kind) {
     int descriptor = ends[0];
     if (strcmp(kind, "signalfd") == 0) {
@@ -473,7 +473,7 @@ static int be_object(const char *kind) {
             ualarm(300000, 0);
             result = wait_on_ring() < 0;
         }
-        // Until work comes, and back.
+        // Until work arrives, and back.
         if (line[0] == 'p') result = poll(some, 2, 300);
         if (line[0] == 'o') result = poll(some + 1, 1, 300);
         if (line[0] == 'f') result = poll((struct pollfd[2]){{.fd = STDIN_FILENO, .events = POLLIN}, some[1]}, 2, 300);
@@ -486,7 +486,7 @@ static int be_object(const char *kind) {
     return 0;
 }
 
-// One connection on the instance, which was accepted or made by this process; the other end is a child's, which does nothing.
+// One connection on the instance, which this process accepted or made; a child, which does nothing, holds the other end.
 static void be_connected(bool serves) {
     struct sockaddr_un address;
     int listener = listen_here(&address, 1);
@@ -509,7 +509,7 @@ static void be_connected(bool serves) {
     kill(child, SIGKILL);
 }
 
-// A loop that makes an instance for each wait, once it is known sometimes with another number.
+// A loop that creates an instance for each wait, once it is known sometimes with another number.
 static void turn_made_anew(int turns) {
     for (int i = 0; i < turns; i += is_watched()) {
         int other = turns == FIRST_TURNS && i > turns / 2 && i % 3 == 0 ? dup(event) : -1;
@@ -524,7 +524,7 @@ static void turn_made_anew(int turns) {
 
 int run_places(int count, char **arguments) {
     const char *name = count > 1 ? arguments[1] : "";
-    // Whatever was blocked in the thread that started this.
+    // The thread that started this may have blocked signals.
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -545,7 +545,7 @@ int run_places(int count, char **arguments) {
         pthread_barrier_init(&both, NULL, 2);
         turn_epoll(FIRST_TURNS);
         pthread_create(&thread, NULL, share, (void *)1);
-        // The other's rounds are one ahead.
+        // The other thread is one round ahead.
         for (int round = 0; round < 5; round++) {
             pthread_barrier_wait(&both);
             if (round % 2 == 0) deeper(64, turn_epoll, 60);
@@ -553,25 +553,25 @@ int run_places(int count, char **arguments) {
         }
         pthread_join(thread, NULL);
     } else if (strcmp(name, "start") == 0) {
-        // Round trips deep in the stack, then the loop, further out.
+        // Round trips deep on the stack, then the loop, further out.
         deeper(2048, turn_peer, 40);
         turn_set(FIRST_TURNS);
         handler_that_naps(STALL_MS);
         turn_set(20);
     } else if (strcmp(name, "serves") == 0 || strcmp(name, "calls") == 0) {
-        // A connection that comes at the loop's place, or none.
+        // A connection accepted at the loop's place, or none.
         int listener = listen_with(1);
         turn_set(FIRST_TURNS);
         if (name[0] == 's' && accept(listener, NULL, NULL) < 0) return 3;
         deeper(2048, handler_that_turns, STALL_MS);
         turn_set(20);
     } else if (strcmp(name, "start-outer") == 0) {
-        // A start's waits, then the loop, further in: it is idle.
+        // A start's waits, then the loop, deeper: it is idle.
         turn_set(FIRST_TURNS);
         deeper(2048, wait_otherwise, 3 * STALL_MS);
         turn_set(20);
     } else if (strcmp(name, "over") == 0 || strcmp(name, "over-returns") == 0) {
-        // A start's waits, which leave something ready, then a rest for good, further in; or a loop whose handler waits as long.
+        // A start's waits, which leave a descriptor ready, then a permanent rest, deeper; or a loop whose handler waits as long.
         turn_set(FIRST_TURNS);
         if (write(ends[1], "x", 1) != 1) return 3;
         deeper(2048, rest_in_futex, 1500);
@@ -610,7 +610,7 @@ int run_places(int count, char **arguments) {
         is_over = true;
         pthread_join(thread, NULL);
     } else if (strcmp(name, "helper") == 0 || strcmp(name, "helper-pending") == 0) {
-        // What a server forks for what is to be done now and then.
+        // A process that a server forks for occasional work.
         pid_t child = fork();
         if (child == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -624,7 +624,7 @@ int run_places(int count, char **arguments) {
         }
         return status_of(child);
     } else if (strcmp(name, "reload") == 0) {
-        // A server's only worker: it takes all out of its set while it reads its configuration again.
+        // A server's only worker: it removes all descriptors from its set while it reloads its configuration.
         pid_t child = fork();
         if (child == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -636,7 +636,7 @@ int run_places(int count, char **arguments) {
         }
         return status_of(child);
     } else if (strcmp(name, "ends-with-worker") == 0) {
-        // Waits for its worker when it is asked to end, or by itself; what somebody sent meanwhile waits.
+        // Waits for its worker when it must exit, or on its own; a message that arrived meanwhile waits.
         struct sigaction action = {.sa_handler = end_soon};
         sigaction(SIGTERM, &action, NULL);
         for (int i = 0; i < FIRST_TURNS && !is_over; i += counted(FIRST_TURNS)) turn_epoll(1);
@@ -662,7 +662,7 @@ int run_places(int count, char **arguments) {
         deeper(2048, handler_that_naps, STALL_MS);
         turn_unseen(20);
     } else if (strcmp(name, "sleeps") == 0) {
-        // A script that sleeps between its rounds, by the call that some languages have for it.
+        // A script that sleeps between its rounds, with the call that some languages use for it.
         for (int i = 0; i < FIRST_TURNS / 5; i += is_watched()) {
             struct timeval time = {.tv_usec = 100000};
             select(0, NULL, NULL, NULL, &time);
@@ -676,10 +676,10 @@ int run_places(int count, char **arguments) {
         turn_epoll(FIRST_TURNS);
         handler_that_naps(STALL_MS);
         turn_epoll(20);
-        // As an interpreter that finalises, or a master that waits for its children.
+        // Like an interpreter that finalises, or a master that waits for its children.
         sleep_ms(2 * STALL_MS);
     } else if (strcmp(name, "ends") == 0) {
-        // As a server that puts its things in order when it is to end.
+        // Like a server that cleans up before it exits.
         struct sigaction action = {.sa_handler = end_soon};
         sigaction(SIGTERM, &action, NULL);
         turn_epoll(FIRST_TURNS);
@@ -696,7 +696,7 @@ int run_places(int count, char **arguments) {
                 FD_SET(ends[0], &reads);
                 struct timeval time = {.tv_usec = TURN_MS * 1000};
                 select(ends[0] > event ? ends[0] + 1 : event + 1, &reads, NULL, NULL, &time);
-                // A select of CPython waits further in than what its handlers poll.
+                // A select in CPython waits deeper than the polls of its handlers.
                 if (part == 0) deeper(512, turn_peer, 1);
                 else turn_peer(1);
                 if (part == 0 && i == FIRST_TURNS - 1) deeper(512, handler_that_naps, STALL_MS);
@@ -716,13 +716,13 @@ int run_places(int count, char **arguments) {
         deeper(4096, handler_that_naps, STALL_MS);
         deeper(2048, turn_one, 20);
     } else if (strcmp(name, "once-outer") == 0) {
-        // What looks like a client's waits within a loop's first turn, and is the loop.
+        // Waits that look like a client's within a loop's first turn, but are the loop.
         turn_set(1);
         deeper(2048, turn_one, FIRST_TURNS);
         deeper(4096, handler_that_naps, STALL_MS);
         deeper(2048, turn_one, 20);
     } else if (strcmp(name, "threaded") == 0) {
-        // What the C library's poll does from now on takes more of the stack.
+        // From now on, the C library's poll uses more of the stack.
         turn_set(FIRST_TURNS);
         pthread_t thread = expect_work(STALL_MS / 4);
         deeper(2048, handler_that_naps, STALL_MS);
@@ -761,7 +761,7 @@ int run_places(int count, char **arguments) {
         expect_work(0);
         deeper(2048, handler_that_waits_for_a_lock, 60000);
     } else if (strcmp(name, "idle") == 0) {
-        // Blocked as long, and nothing comes.
+        // Blocked as long, and nothing arrives.
         turn_epoll(FIRST_TURNS);
         deeper(2048, handler_that_waits_for_a_lock, 4000);
         turn_epoll(20);

@@ -1,4 +1,4 @@
-// A program with a plugin that brings a library along for itself alone, whose names the preloaded library has in the program's own scope.
+// A program with a plugin that loads a library only for itself; the preloaded library has the same names in the program's own scope.
 #define _GNU_SOURCE
 #include "probes.h"
 #include <dlfcn.h>
@@ -12,7 +12,7 @@ int run_plugin(int count, char **arguments) {
     if (library != NULL) *(void **)&own = dlsym(library, name);
     *(void **)&called = dlsym(RTLD_DEFAULT, name);
     if (own == NULL || called == NULL || own == called) return 3;
-    // No descriptor has that number: what the kernel says of it.
+    // No descriptor has that number: the kernel's answer to it.
     printf("%d %d\n", own(~0u, 0, 0, 0, NULL), called(~0u, 0, 0, 0, NULL));
     return 0;
 }

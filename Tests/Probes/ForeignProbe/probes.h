@@ -1,4 +1,4 @@
-// The programs in ForeignProbe. Each takes its own arguments, the first of which is its name.
+// The programs in ForeignProbe. The first argument of each is its name.
 #pragma once
 
 #include <sys/socket.h>
@@ -9,7 +9,7 @@ int run_epoll_loop(int count, char **arguments);
 int run_places(int count, char **arguments);
 int run_first_stall(int count, char **arguments);
 int run_hostile(int count, char **arguments);
-// deny ERRNO NUMBER… -- COMMAND…: the command, to which the kernel refuses these system calls.
+// deny ERRNO NUMBER… -- COMMAND…: runs the command, for which the kernel refuses these system calls.
 int run_denied(int count, char **arguments);
 // forge KIND: a worker without privileges claims that its master hangs.
 int run_forge(int count, char **arguments);
@@ -17,13 +17,13 @@ int run_forge(int count, char **arguments);
 int run_thread_context(int count, char **arguments);
 // sandbox WHEN HOW: a loop that sets a filter, early or late, by prctl or by syscall.
 int run_sandboxed(int count, char **arguments);
-// plugin LIBRARY: calls what a library has that is loaded for a plugin alone.
+// plugin LIBRARY: calls a function of a library that is loaded only for a plugin.
 int run_plugin(int count, char **arguments);
 int run_wrapped(int count, char **arguments);
 
 enum { LISTENING_NAME_BYTES = sizeof(sa_family_t) + 6 };
-// A listening socket, and a connection to one. Both end the program where that fails.
+// A listening socket, and a connection to one. Both exit the program on failure.
 int listen_here(struct sockaddr_un *address, int backlog);
 int connect_there(const struct sockaddr_un *address);
-// One that so many clients have connected to.
+// A socket to which that many clients have connected.
 int listen_with(int clients);

@@ -1,4 +1,4 @@
-// Programs that forbid themselves all system calls but those that they know of.
+// Programs that forbid themselves all system calls except those that they know.
 #define _GNU_SOURCE
 #include "probes.h"
 #include <linux/filter.h>
@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// Where the C library has no `poll` to call (aarch64) it calls `ppoll`.
+// Where the C library cannot call `poll` (aarch64), it calls `ppoll`.
 #ifdef SYS_poll
 #define SYS_WAIT SYS_poll
 #else
@@ -34,7 +34,7 @@ int run_sandboxed(int count, char **arguments) {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return 1;
     long error = is_prctl ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) : syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter);
     if (error != 0) return 2;
-    // Never: only whether the machine allows the filter.
+    // Never: only tests whether the machine allows the filter.
     for (int turns = 0; strcmp(when, "never") != 0 && turns < 30; turns++) poll(ends, 2, 60);
     if (write(STDOUT_FILENO, "done\n", 5) != 5) _exit(3);
     _exit(0);

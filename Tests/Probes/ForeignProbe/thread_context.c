@@ -1,4 +1,4 @@
-// `ForeignProbe context HOW`: a program that publishes what its threads are at. Compiled by tests as well, with the writer in a library.
+// `ForeignProbe context HOW`: a program that publishes what its threads work on. Tests also compile it, with the writer in a library.
 #define _GNU_SOURCE
 #include "otel_writer.h"
 #include "probes.h"
@@ -29,7 +29,7 @@ static void *library(void) {
 static const char *const keys[] = {"http_route", "http_method", "user"};
 static const uint8_t trace[16] = {0x0a, 0xf7, 0x65, 0x19, 0x16, 0xcd, 0x43, 0xdd, 0x84, 0x48, 0xeb, 0x21, 0x1c, 0x80, 0x31, 0x9c};
 static const uint8_t span[8] = {0xb7, 0xad, 0x6b, 0x71, 0x69, 0x20, 0x33, 0x31};
-// A value of each, one that no name is known of, the user once more, and an entry that is cut off.
+// One value for each name, one without a known name, the user again, and a truncated entry.
 static const uint8_t attributes[] = "\x00\x0b/orders/:id\x01\x03GET\x02\x04\x61nna\x09\x01x\x02\x03\x62ob\x00\x20/";
 
 static volatile uint64_t work;

@@ -1,4 +1,4 @@
-// `ForeignProbe waits CASE [CALL]`: waits in the given way. It prints a line where it is, and continues with each line on stdin.
+// `ForeignProbe waits CASE [CALL]`: waits in the given way. It prints a line to report its place, and continues with each line on stdin.
 #define _GNU_SOURCE
 #include "probes.h"
 #include <alloca.h>
@@ -28,7 +28,7 @@ extern int __ppoll_chk(struct pollfd *, nfds_t, const struct timespec *, const s
 
 static int set = -1;
 static const char *call = "epoll_wait";
-// Nothing ever comes.
+// Nothing ever arrives.
 static int ends[2], others[2];
 
 static pid_t thread_id(void) { return (pid_t)syscall(SYS_gettid); }
@@ -38,7 +38,7 @@ static void say(const char *word) {
     fflush(stdout);
 }
 
-// Blocks in read(2), which nothing wraps.
+// Blocks in read(2), which is not wrapped.
 static void await_line(void) {
     char byte = 0;
     while (byte != '\n') {
@@ -48,7 +48,7 @@ static void await_line(void) {
     }
 }
 
-// Of descriptors: one, or two.
+// For one or two descriptors.
 static __attribute__((noinline)) int wait_for_set(int timeout_ms) {
     struct pollfd some[2] = {{.fd = ends[0], .events = POLLIN}, {.fd = others[0], .events = POLLIN}};
     struct timespec time = {.tv_sec = timeout_ms / 1000, .tv_nsec = timeout_ms % 1000 * 1000000L};
@@ -88,7 +88,7 @@ static __attribute__((noinline)) void loop(int times, int timeout_ms) {
     __asm__ volatile("");
 }
 
-// The same, deeper in the stack: as a handler would wait.
+// The same, deeper on the stack: as a handler would wait.
 static __attribute__((noinline)) void deeper_loop(int times, int timeout_ms) {
     volatile char *room = alloca(1024);
     __asm__ volatile("" : : "r"(room) : "memory");
@@ -97,7 +97,7 @@ static __attribute__((noinline)) void deeper_loop(int times, int timeout_ms) {
     room[1] = 1;
 }
 
-// One wait, so much deeper in the stack.
+// One wait, that much deeper on the stack.
 static __attribute__((noinline)) void wait_deeper(size_t bytes) {
     volatile char *room = alloca(bytes);
     __asm__ volatile("" : : "r"(room) : "memory");
@@ -106,10 +106,10 @@ static __attribute__((noinline)) void wait_deeper(size_t bytes) {
     room[1] = 1;
 }
 
-// A handler's wait until the next line comes.
+// A handler's wait until the next line arrives.
 static __attribute__((noinline)) void poll_for_line(void) {
     volatile char *room = alloca(4096);
-    // All of it, whatever the compiler thinks of that.
+    // All of it is used, whatever the compiler concludes.
     __asm__ volatile("" : : "r"(room) : "memory");
     room[0] = 1;
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -135,7 +135,7 @@ static void *seven_thread(void *argument) {
     return argument;
 }
 
-// So many waits, half a second and more after the first.
+// That many waits, half a second and more after the first.
 static void *few_thread(void *waits) {
     loop(1, 1);
     usleep(600000);
@@ -162,7 +162,7 @@ static void run_thread(void *(*body)(void *), void *argument) {
 
 static pthread_key_t late_key;
 static void late_destructor(void *value) {
-    // Twice around: the second time all other destructors have run.
+    // Two rounds: in the second, all other destructors have run.
     intptr_t round = (intptr_t)value;
     if (round < 3) pthread_setspecific(late_key, (void *)(round + 1));
     deeper_loop(12, 1);
@@ -199,7 +199,7 @@ static void fork_in_handler(int signal) {
     forked_in_handler = fork() == 0;
 }
 
-// More waits than a row within the work of another has.
+// More consecutive waits than a loop's other work contains.
 static void poll_in_handler(int signal) {
     (void)signal;
     for (int i = 0; i < 12; i++) poll(NULL, 0, 1);
@@ -212,7 +212,7 @@ static void check(int holds, const char *what) {
     _exit(1);
 }
 
-// errno and results, on every path of a wait: not yet a loop, becoming one, being one, at another place.
+// errno and results, on every path of a wait: before it counts as a loop, when it starts to, afterwards, and at another place.
 static void check_results(void) {
     struct epoll_event event;
     for (int i = 0; i < 20; i++) {
@@ -251,7 +251,7 @@ int run_waits(int count, char **arguments) {
     if (count > 2) call = arguments[2];
     set = epoll_create1(EPOLL_CLOEXEC);
     if (pipe2(ends, O_CLOEXEC) != 0 || pipe2(others, O_CLOEXEC) != 0) return 3;
-    // Whoever started this may block it.
+    // The program that started this may block it.
     sigset_t alarms;
     sigemptyset(&alarms);
     sigaddset(&alarms, SIGALRM);
@@ -275,7 +275,7 @@ int run_waits(int count, char **arguments) {
         await_line();
         pthread_barrier_wait(&barrier);
         for (int i = 0; i < CROWD; i++) pthread_join(threads[i], NULL);
-        // A process of its own, with threads of its own.
+        // A separate process with its own threads.
         pid_t child = fork();
         if (child == 0) {
             run_thread(seven_thread, NULL);
@@ -288,7 +288,7 @@ int run_waits(int count, char **arguments) {
         check(epoll_create1(EPOLL_CLOEXEC) == set, "the same number");
         seven_thread(NULL);
     } else if (strcmp(name, "waits-in-handler") == 0) {
-        // In the midst of the first wait.
+        // During the first wait.
         struct sigaction action = {.sa_handler = poll_in_handler};
         sigaction(SIGALRM, &action, NULL);
         struct itimerval soon = {.it_value = {.tv_usec = 20000}};
@@ -297,7 +297,7 @@ int run_waits(int count, char **arguments) {
         say("looped");
         await_line();
     } else if (strcmp(name, "starts") == 0) {
-        // Answers that a start waits for, each further out; then the loop's first wait.
+        // A start's waits for answers, each further out; then the loop's first wait.
         call = "one poll";
         for (size_t places = 6; places > 0; places--) wait_deeper(places * 1024);
         call = "set poll";
@@ -310,7 +310,7 @@ int run_waits(int count, char **arguments) {
         await_line();
     } else if (strcmp(name, "quits") == 0) {
         loop(12, 1);
-        // A child that has its parent's memory (vfork(2)) and can run no other program.
+        // A child that shares its parent's memory (vfork(2)) and can run no other program.
         pid_t child = vfork();
         if (child == 0) _exit(0);
         waitpid(child, NULL, 0);
@@ -329,7 +329,7 @@ int run_waits(int count, char **arguments) {
         say("looped");
         await_line();
     } else if (strcmp(name, "title") == 0) {
-        // As setproctitle does, to have room.
+        // Like setproctitle, which needs the space.
         for (char **entry = environ; *entry != NULL; entry++) memset(*entry, 0, strlen(*entry));
         say("written");
         await_line();
@@ -344,8 +344,8 @@ int run_waits(int count, char **arguments) {
         }
         await_line();
     } else if (strcmp(name, "serves") == 0 && count > 4) {
-        // Each connection with an instance of its own, the last one with so many waits: as calls nest, or in functions with small frames of a loop that has
-        // a large one.
+        // Each connection has its own instance, the last one with that many waits: either nested as calls are, or in functions with small
+        // frames within a loop with a large frame.
         enum { TURNS = 12 };
         bool is_outer = strcmp(arguments[4], "outer") == 0;
         void (*serving)(int, int) = is_outer ? deeper_loop : loop, (*handling)(int, int) = is_outer ? loop : deeper_loop;
@@ -367,7 +367,7 @@ int run_waits(int count, char **arguments) {
         say("looped");
         await_line();
     } else if (strcmp(name, "accepts-elsewhere") == 0) {
-        // What the connection comes from is not the loop's wait.
+        // The connection does not come from the loop's wait.
         int listener = listen_with(1);
         loop(12, 1);
         deeper_loop(1, 1);
@@ -375,7 +375,7 @@ int run_waits(int count, char **arguments) {
         say("accepted");
         await_line();
     } else if (strcmp(name, "accepts-early") == 0) {
-        // Of a start's round trips nothing comes: the connection was there before the loop's first wait.
+        // A start's round trips do not accept it: the connection was there before the loop's first wait.
         int listener = listen_with(1);
         call = "one poll";
         deeper_loop(2, 1);
@@ -427,7 +427,7 @@ int run_waits(int count, char **arguments) {
         say("parent");
         await_line();
         if (fork() == 0) {
-            // From the very places that its parent's loop waits at.
+            // From the same places at which its parent's loop waits.
             loop(7, 1);
             say("child");
             await_line();
@@ -440,7 +440,7 @@ int run_waits(int count, char **arguments) {
         while (wait(&status) < 0 && errno == EINTR) continue;
         return WEXITSTATUS(status);
     } else if (strcmp(name, "handler") == 0) {
-        // fork(2) in a signal handler in the midst of a wait: two processes come out of it.
+        // fork(2) in a signal handler during a wait: two processes return from it.
         loop(12, 1);
         struct sigaction action = {.sa_handler = fork_in_handler};
         sigaction(SIGALRM, &action, NULL);
@@ -482,7 +482,7 @@ int run_waits(int count, char **arguments) {
         say("joined");
         await_line();
     } else if (strcmp(name, "many-threads") == 0) {
-        // More loops than slots at a time, and more over time than there are.
+        // More loops than slots at a time, and more over time than there are slots.
         for (int round = 0; round < 3; round++) {
             pthread_t threads[150];
             for (int i = 0; i < 150; i++) pthread_create(&threads[i], NULL, forgetful_thread, NULL);
@@ -522,7 +522,7 @@ int run_waits(int count, char **arguments) {
         await_line();
         pthread_exit(NULL);
     } else if (strcmp(name, "after-epoll") == 0) {
-        // A start's, deep in the stack.
+        // A wait of the start, deep on the stack.
         const char *later = call;
         call = "epoll_wait";
         wait_deeper(128 * 1024);
@@ -549,12 +549,12 @@ int run_waits(int count, char **arguments) {
         say("looped");
         await_line();
     } else if (strcmp(name, "other-loop") == 0) {
-        // The loop of the start is over; another one, higher in the stack, is the program's.
+        // The loop of the start is over; another one, further out on the stack, is the program's.
         deeper_loop(12, 1);
         say("started");
         await_line();
         if (count > 3) call = arguments[3];
-        // An instance is followed at the fourth.
+        // An instance is followed from the fourth wait on.
         int first = strcmp(call, "epoll_wait") == 0 ? 4 : 1;
         for (int i = 0; i < first; i++) wait_once(1);
         say("looped");

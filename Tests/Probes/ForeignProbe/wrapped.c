@@ -1,5 +1,5 @@
-// `ForeignProbe CASE …`: a command to wrap, and a small shell with a terminal of its own that starts one. What either sees goes to stdout,
-// so that a command can be run bare and wrapped and the two texts compared.
+// `ForeignProbe CASE …`: a command to wrap, and a small shell with its own terminal that starts one. What either observes goes to stdout,
+// so that a command can be run bare and wrapped, and the two texts compared.
 #define _GNU_SOURCE
 #include "probes.h"
 #include <dirent.h>
@@ -29,7 +29,7 @@ static void print_status(const char *name) {
     if (file != NULL) fclose(file);
 }
 
-// All that a command can see of how it was started.
+// Everything that a command can observe about how it was started.
 static int say_facts(int count, char **arguments) {
     for (int i = 0; i < count; i++) printf("argument %s\n", arguments[i]);
     print_status("SigBlk");
@@ -50,7 +50,7 @@ static int say_facts(int count, char **arguments) {
     return 0;
 }
 
-// Says each signal it gets; SIGTERM ends it with 42.
+// Prints each signal it receives; SIGTERM makes it exit with 42.
 static void say_signals(const char *word) {
     sigset_t set;
     sigfillset(&set);
@@ -74,7 +74,7 @@ static void say_signals(const char *word) {
 static int listener = -1, wake_up = -1;
 static struct sockaddr_un address;
 
-// Turns as any event loop does.
+// Turns like any event loop.
 static void turn(int turns) {
     if (listener < 0) {
         listener = listen_here(&address, 4);
@@ -97,7 +97,7 @@ static void stall_once(void) {
     turn(20);
 }
 
-// A worker that hangs and does not hear of SIGTERM, and its master, which ends at once.
+// A worker that hangs and ignores SIGTERM, and its master, which exits at once.
 static int be_master(void) {
     pid_t worker = fork();
     if (worker == 0) {
@@ -111,7 +111,7 @@ static int be_master(void) {
     return 0;
 }
 
-// Holds one thread of a process, by its name, until stdin ends: as one that hangs.
+// Stops one thread of a process, by its name, until stdin ends: as if it hung.
 static int hold_thread(const char *pid, const char *name) {
     char path[300], text[64];
     snprintf(path, sizeof(path), "/proc/%s/task", pid);
@@ -141,7 +141,7 @@ static void type_byte(char byte) {
 
 static int counts[65];
 
-// Reads what the command says until a line holds `word`.
+// Reads the command's output until a line contains `word`.
 static void await_word(const char *word) {
     char text[8192] = "";
     size_t length = 0, line = 0;
@@ -191,9 +191,10 @@ static pid_t start_job(int terminal, char **command) {
     return job;
 }
 
-// A shell's way with a foreground job: ^C, ^Z, continue, ^C, ^\, and its end. Says what a shell learns, and the command what it got.
+// How a shell handles a foreground job: ^C, ^Z, continue, ^C, ^\, and its end. Prints what a shell observes, and the command prints what it
+// received.
 static int be_shell(char **command) {
-    // Whatever goes wrong, nobody waits for it for ever.
+    // In case of an error, nothing waits for it for ever.
     alarm(60);
     int slave = -1;
     struct termios settings;
@@ -202,7 +203,7 @@ static int be_shell(char **command) {
     tcgetattr(slave, &settings);
     settings.c_lflag &= (tcflag_t)~ECHO;
     tcsetattr(slave, TCSANOW, &settings);
-    // A session of our own, so that the terminal is ours.
+    // A new session, so that the terminal belongs to it.
     pid_t shell = fork();
     if (shell != 0) {
         int status = 0;
@@ -228,7 +229,7 @@ static int be_shell(char **command) {
     type_byte(28);
     await_word("signal 3");
     printf("quit\n");
-    // A second stop, and continued by the number alone.
+    // A second stop, and continued with the process number alone.
     type_byte(26);
     say_change(job);
     kill(job, SIGCONT);
@@ -247,9 +248,9 @@ static int be_shell(char **command) {
 int run_wrapped(int count, char **arguments) {
     const char *name = count > 1 ? arguments[1] : "";
     if (strcmp(name, "facts") == 0) return say_facts(count, arguments);
-    // Nothing here takes that long: a shell that waits for a job that will not stop is a finding.
+    // Nothing here takes that long: a shell that waits for a job that does not stop is an error.
     alarm(60);
-    // Who starts this in a test may have blocked nearly all.
+    // The test that starts this may have blocked nearly all signals.
     sigset_t none_blocked;
     sigemptyset(&none_blocked);
     sigprocmask(SIG_SETMASK, &none_blocked, NULL);
@@ -276,7 +277,7 @@ int run_wrapped(int count, char **arguments) {
         sigemptyset(&set);
         sigaddset(&set, SIGUSR1);
         sigprocmask(SIG_SETMASK, &set, NULL);
-        // What the test's own process has open at the moment is not the question; a descriptor that was left open on purpose is.
+        // The test process's own open descriptors do not matter; a descriptor that was left open on purpose does.
         closefrom(3);
         dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), 9);
         char text[32];
@@ -288,7 +289,7 @@ int run_wrapped(int count, char **arguments) {
     if (strcmp(name, "kill") == 0 && count > 2) {
         struct rlimit none = {0};
         setrlimit(RLIMIT_CORE, &none);
-        // Whatever this process was started with: it may have been started by one that ignores broken pipes.
+        // Whatever this process inherited: the program that started it may ignore broken pipes.
         signal(atoi(arguments[2]), SIG_DFL);
         kill(getpid(), atoi(arguments[2]));
         return 95;

@@ -4,8 +4,9 @@ import LagMonitor
 import LagMonitorFoundation
 import TestSupport
 
-/// What runs the main queue, each in a process of its own. `dispatch-main`: Dispatch's threads; `run-loop`: Foundation's loop; without an
-/// argument that loop is watched itself: stalls by everything that it runs. Others: ``ContextChecks``. Exit 0 and `fine`, or 1.
+/// Programs that run the main queue, each in a separate process. `dispatch-main`: Dispatch's threads; `run-loop`: Foundation's
+/// loop; without an argument, that loop itself is watched: it stalls in everything that it runs. Others: ``ContextChecks``. Exit
+/// 0 and `fine`, or 1.
 @main enum FoundationProbe {
     static func main() throws {
         switch CommandLine.arguments.dropFirst().first {
@@ -52,7 +53,7 @@ import TestSupport
             RunLoop.main.add(timer, forMode: .common)
         }
         expect(3, "blockInATimer", sink)
-        // Quiet: main queue, main actor and nothing long.
+        // Quiet: main queue, main actor and no long work.
         for _ in 0..<2000 {
             DispatchQueue.main.async {}
             Task { @MainActor in }

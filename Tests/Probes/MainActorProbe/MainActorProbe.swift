@@ -1,6 +1,6 @@
 import TestSupport
 
-/// An asynchronous program: its main actor runs on Dispatch's threads, and the main thread on nothing.
+/// An asynchronous program: its main actor runs on Dispatch's threads, and its main thread runs no work.
 @main enum MainActorProbe {
     static func main() async throws {
         try MainStalls.check(on: .worker)

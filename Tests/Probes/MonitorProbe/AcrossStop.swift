@@ -3,18 +3,18 @@ import LagMonitor
 import Synchronization
 import TestSupport
 
-/// A real stall across a SIGSTOP is reported, and the stop is not in its duration; what it leaves open is reported.
+/// A real stall across a SIGSTOP is reported without the stop in its duration; the uncertainty is reported.
 enum AcrossStop {
     private static let leastStop: UInt64 = 850_000_000
 
-    /// Work that goes on until the stop is over, however late that comes, and measures itself.
+    /// Work that continues until the stop is over, however late that is, and measures itself.
     private final class Work: Sendable {
         let isStopOver = Atomic<Bool>(false)
         private let times = Mutex<(begin: UInt64, end: UInt64, away: UInt64)>((0, 0, 0))
 
         var hasBegun: Bool { times.withLock { $0.begin > 0 } }
         var nanoseconds: UInt64 { times.withLock { $0.end - $0.begin } }
-        /// The time in it of which the thread saw nothing: the stop is in it.
+        /// The time that the thread missed: it contains the stop.
         var awayNanoseconds: UInt64 { times.withLock { $0.away } }
 
         func run() {
@@ -45,14 +45,14 @@ enum AcrossStop {
         let wall = MonotonicTime.now.nanoseconds - submitted
         let record = reported.records[0]
         guard let excluded = record.excludedNanoseconds, let bounds = record.durationBounds else { Probe.fail("\(record)") }
-        // The stop lasts 900 ms or more, and no longer than the thread was away. Of both times as much is open as of the other.
+        // The stop lasts 900 ms or more, and no longer than the thread was away. Both times are equally uncertain.
         let open = bounds.upperBound - bounds.lowerBound
         if excluded + open < leastStop || bounds.lowerBound + leastStop > wall { Probe.fail("\(wall) ns: \(record)") }
         if bounds.upperBound + work.awayNanoseconds < work.nanoseconds {
             Probe.fail("\(work.nanoseconds) ns, away for \(work.awayNanoseconds): \(record)")
         }
         if !bounds.contains(record.durationNanoseconds) { Probe.fail("\(record)") }
-        // What is open is a closer look's length, and what the watchdog waits for a processor on a busy machine.
+        // The uncertainty is the length of a fast poll, plus the watchdog's wait for a processor on a busy machine.
         if open > excluded / 4 { Probe.fail("\(bounds) are open") }
         let pauses = monitor.statistics.pauses
         if pauses.processPauses == 0 || pauses.paused < .milliseconds(800) { Probe.fail("\(pauses)") }

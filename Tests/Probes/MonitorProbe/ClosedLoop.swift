@@ -3,7 +3,8 @@ import LagMonitor
 import Synchronization
 import TestSupport
 
-/// A loop whose descriptors the host closes, with all others, on the loop's thread: it serves descriptors again, wakes, and ends.
+/// A loop whose descriptors the host closes, together with all others, on the loop's thread: it serves descriptors again, wakes,
+/// and exits.
 enum ClosedLoop {
     static func check() throws {
         let thread = try KeepAliveThread(name: "closed")
@@ -37,7 +38,7 @@ enum ClosedLoop {
             }
             guard try thread.performAndWait({ count }) == count else { Probe.fail("no answer") }
         }
-        // It sleeps: it must not turn about what it has lost.
+        // It sleeps: it must not poll busily because of what it has lost.
         let before = try thread.performAndWait { threadNanoseconds() }
         usleep(200_000)
         let spent = try thread.performAndWait { threadNanoseconds() } - before

@@ -2,7 +2,7 @@ import Glibc
 import LagMonitor
 import TestSupport
 
-/// Starting and stopping over and over takes no memory, thread or descriptor.
+/// Repeated starts and stops leak no memory, thread or descriptor.
 enum Cycles {
     static func check() throws {
         let thread = try KeepAliveThread(name: "worker")
@@ -13,7 +13,7 @@ enum Cycles {
         let descriptors = Probe.entries(of: "/proc/self/fd")
         for _ in 0..<200 { try cycle(monitor, thread) }
         let grown = residentBytes() - early
-        // One cycle touches more than a megabyte: a leak of a tenth of it would show twentyfold.
+        // One cycle uses more than a megabyte: a leak of a tenth of it would be visible twentyfold.
         if grown > 8 << 20 { Probe.fail("200 cycles took \(grown) bytes") }
         if !eventually(seconds: 5, { Probe.entries(of: "/proc/self/task") == threads }) { Probe.fail("threads were left") }
         if Probe.entries(of: "/proc/self/fd") != descriptors { Probe.fail("descriptors were left") }

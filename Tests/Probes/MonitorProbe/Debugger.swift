@@ -4,13 +4,13 @@ import StallFixtures
 import Synchronization
 import TestSupport
 
-/// A thread that a debugger holds has no stall, although the rest of the process runs.
+/// A thread that a debugger stops has no stall, although the rest of the process runs.
 enum Debugger {
     static func check() throws {
         let (reported, monitor, thread) = try Probe.watchedThread()
         // The debugger is another process of this program: it may trace its parent.
         fixture_trace_allow()
-        // Short callouts, as long as it takes: how soon the debugger comes depends on the machine.
+        // Short callouts for as long as needed: when the debugger attaches depends on the machine.
         let isOver = Flag()
         let work = Work(thread, until: isOver)
         work.goOn()
@@ -21,7 +21,7 @@ enum Debugger {
         let statistics = monitor.statistics
         if !reported.records.isEmpty || statistics.stalls > 0 { Probe.fail("\(reported.records) \(statistics)") }
         if statistics.dismissed == 0 { Probe.fail("nothing was dismissed: \(statistics)") }
-        // Without the debugger it is one.
+        // Without the debugger it is a stall.
         thread.perform { usleep(400_000) }
         if !eventually({ reported.records.count == 1 }) { Probe.fail("no record afterwards") }
         monitor.stop()
@@ -52,7 +52,7 @@ enum Debugger {
         }
     }
 
-    /// Has a child of this program hold a thread of this process.
+    /// A child of this program stops a thread of this process.
     private static func hold(_ tid: Int32, milliseconds: Int) throws {
         var child = pid_t()
         let words = ["MonitorProbe", "hold", "\(tid)", "\(milliseconds)"]

@@ -1,7 +1,7 @@
 import Glibc
 import LagMonitor
 
-/// A program that one line makes watched: its main loop is blocked for 400 ms, then it ends.
+/// A program that is watched through one line of code: its main loop is blocked for 400 ms, then it exits.
 enum FromEnvironment {
     static func run() {
         let monitor = StallMonitor.startFromEnvironment()

@@ -2,7 +2,7 @@ import Glibc
 import LagMonitor
 import TestSupport
 
-/// The host's exceptions and `backtrace` stay libgcc's and glibc's while the monitor runs.
+/// The host's exceptions and `backtrace` still use libgcc and glibc while the monitor runs.
 enum HostUnwinder {
     private static let symbols = [
         ("_Unwind_RaiseException", "libgcc_s"), ("_Unwind_Backtrace", "libgcc_s"), ("_Unwind_Resume", "libgcc_s"),
@@ -29,7 +29,7 @@ enum HostUnwinder {
         // A null handle is RTLD_DEFAULT: what a call from the host would find.
         guard let found = dlsym(nil, symbol) else { return "nowhere" }
         let address = UInt(bitPattern: found)
-        // Swift's Glibc has no dladdr; the map of the process says the same.
+        // Swift's Glibc has no dladdr; the map of the process has the same information.
         guard let file = fopen("/proc/self/maps", "r") else { Probe.fail("cannot read maps") }
         defer { fclose(file) }
         var buffer = [CChar](repeating: 0, count: 8192)

@@ -1,12 +1,12 @@
 import LagOutput
 import TestSupport
 
-/// Records whose every value is drawn from the worst that there is. The same for a seed, everywhere.
+/// Records with only extreme values. The same for a seed, everywhere.
 struct HostileRecords {
     private var random: SeededGenerator
     private var made: UInt64 = 0
 
-    /// Integers that a reader keeps in a double: 2^53 - 1, the most that RFC 8259 calls interoperable.
+    /// Integers that a reader stores in a double: 2^53 - 1, the largest that RFC 8259 calls interoperable.
     private static let largest: UInt64 = 9_007_199_254_740_991
     /// 2024-02-29T23:59:59.123456789Z.
     private static let start: Int64 = 1_709_251_199_123_456_789
@@ -108,7 +108,7 @@ struct HostileRecords {
     }
 
     private mutating func attributes() -> [StallRecord.Request.Attribute] {
-        // Names of an object differ.
+        // The names in an object differ.
         (0..<random.next() % 4).map { StallRecord.Request.Attribute(name: "\($0)" + text(), value: text()) }
     }
 
@@ -227,7 +227,7 @@ struct HostileRecords {
         }
     }
 
-    /// A text of up to 3000 bytes that holds a few of the things that readers trip over, or nothing but one of them.
+    /// A text of up to 3000 bytes that contains some of the sequences that readers often mishandle, or only one of them.
     private mutating func text() -> String {
         let kind = random.next() % 8
         if kind == 0 { return "" }
@@ -245,7 +245,7 @@ struct HostileRecords {
         random.next() & 3 == 0 ? nil : make(&self)
     }
 
-    /// Bytes, not texts: half of them are no UTF-8.
+    /// Bytes, not texts: half of them are not valid UTF-8.
     private static let pieces: [[UInt8]] =
         (0x00...0x1f).map { [$0] } + [
             Array("\"".utf8), Array("\\".utf8), Array("\\u0000".utf8), Array("\\\"".utf8), Array("'".utf8), Array("/".utf8),
@@ -254,7 +254,7 @@ struct HostileRecords {
             Array("=1+1".utf8), Array("@cee:".utf8), Array("#012".utf8), Array("null".utf8), Array(" \t ".utf8), [0x7f],
             Array("\u{80}\u{85}\u{9f}\u{a0}\u{ad}".utf8), Array("\u{2028}\u{2029}\u{feff}\u{202e}\u{200d}".utf8),
             Array("é".utf8), Array("東京".utf8), Array("🧵👩‍👩‍👧‍👦".utf8), Array("\u{10ffff}\u{e000}".utf8),
-            // No characters, and well-formed UTF-8: U+FFFE, U+FFFF, U+FDD0.
+            // Noncharacters in well-formed UTF-8: U+FFFE, U+FFFF, U+FDD0.
             [0xef, 0xbf, 0xbe, 0xef, 0xbf, 0xbf, 0xef, 0xb7, 0x90],
             Array("e\u{301}\u{327}".utf8), Array("->".utf8), Array("$s4Shop6BasketC6renderyyF".utf8),
             [0xff], [0xfe], [0x80], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xe1, 0x80], [0xf0, 0x9f, 0xa7],

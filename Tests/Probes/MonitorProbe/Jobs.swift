@@ -4,12 +4,12 @@ import LagMonitor
 import LagMonitorConcurrency
 import Synchronization
 
-/// Single threads of the pools of a process of its own, while the others are free.
+/// Single threads of the pools of a separate process, while the others are free.
 struct Jobs {
     private let sink = MemorySink()
     private let monitor: StallMonitor
 
-    /// The main thread waits, and is none of a pool's.
+    /// The main thread waits, and belongs to no pool.
     static func check() {
         let done = DispatchSemaphore(value: 0)
         Task.detached(priority: .high) {
@@ -21,7 +21,7 @@ struct Jobs {
 
     private static func run() async throws {
         let probe = Jobs()
-        // Before the start: watched from then on.
+        // Before the start: watched from the start on.
         let pools = try probe.monitor.watchConcurrencyPool()
         try probe.monitor.start()
         try await probe.checkQuiet()
@@ -36,9 +36,9 @@ struct Jobs {
 
     private init() { monitor = StallMonitor(sinks: [sink]) }
 
-    /// What gives its thread back, is short, is expected, or is where long work belongs.
+    /// Work that releases its thread, is short, is expected, or runs where long work belongs.
     private func checkQuiet() async throws {
-        // Nobody awaits it, which would raise its priority.
+        // Not awaited, which would raise its priority.
         Task.detached(priority: .low) { blockInSleep() }
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<20 { group.addTask { try? await Task.sleep(for: .milliseconds(400)) } }
@@ -52,7 +52,8 @@ struct Jobs {
         try await expect(0, "awaiting, short, expected and low")
     }
 
-    /// One task, five times: each is a stall of its own. (What awaits it may raise its priority, so it is on the one pool or the other.)
+    /// One task, five times: each is a separate stall. (The task that awaits it may raise its priority, so it is on one pool or
+    /// the other.)
     private func checkBlocked() async throws {
         let lengths = await Task.detached {
             var lengths: [Double] = []
@@ -81,12 +82,12 @@ struct Jobs {
         DispatchQueue(label: "late").asyncAfter(deadline: .now() + .milliseconds(400)) { semaphore.signal() }
         await Task.detached { waitForDownload(semaphore) }.value
         check(try await expect(7, "waiting for a semaphore")[6], "waitForDownload", "lock", in: "pool.")
-        // On an actor: as much a thread of the pool.
+        // On an actor: its thread is a thread of the pool too.
         await Ledger().balance()
         check(try await expect(8, "on an actor")[7], "blockInSleep", "syscall", in: "pool.")
     }
 
-    /// A queue that nobody can ask.
+    /// A queue that cannot be pinged.
     private func checkQueue() async throws {
         try monitor.watch(DispatchThreads(), rules: .jobs)
         let queue = DispatchQueue(label: "private")
@@ -96,7 +97,7 @@ struct Jobs {
 
     @discardableResult
     private func expect(_ count: Int, _ what: String) async throws -> [[String: Any]] {
-        // Without blocking, and computing but for what is new: this runs on a thread of the pool as well.
+        // Without blocking, and computing only for new records: this also runs on a thread of the pool.
         var read = -1
         for _ in 0..<1000 {
             let lines = sink.lines.count
@@ -104,7 +105,7 @@ struct Jobs {
             read = lines
             try await Task.sleep(for: .milliseconds(2))
         }
-        // One too many would come late.
+        // A superfluous one would come late.
         try await Task.sleep(for: .milliseconds(300))
         let records = stalls
         guard records.count == count else { fail("\(what): \(records.count) records, not \(count): \(sink.lines)") }
@@ -124,7 +125,7 @@ struct Jobs {
             .filter { $0["event"] as? String == "stall" && !isOfTheMachine($0) }
     }
 
-    /// What a busy machine adds: short jobs that wait for a processor, and this check's own reading of the records.
+    /// Stalls caused by a busy machine: short jobs that wait for a processor, and this check's own reading of the records.
     private func isOfTheMachine(_ record: [String: Any]) -> Bool {
         let cause = record["cause"] as? String ?? ""
         guard ["cpu", "runqueue", "page_fault"].contains(cause) else { return false }

@@ -3,13 +3,13 @@ import Glibc
 import LagMonitor
 import TestSupport
 
-/// After the last stop everything is as before the first start.
+/// After the last stop, everything is as before the first start.
 enum Leftovers {
     struct Inventory: Equatable {
         let threads: [String]
-        /// Number and what it leads to.
+        /// Number and target.
         let descriptors: [String]
-        /// What happens on the signals that a capture may use.
+        /// The actions for the signals that a capture may use.
         let signals: [String]
         let isArmed: Bool
 
@@ -57,7 +57,7 @@ enum Leftovers {
             _ = try thread.performAndWait { usleep(250_000) }
             if !eventually({ sink.lines.count == round }) { Probe.fail("no record in round \(round)") }
             monitor.stop()
-            // A joined thread is listed a moment longer, until the kernel has cleared it away.
+            // A joined thread is listed a moment longer, until the kernel has removed it.
             var after = Inventory(thread.loop)
             _ = eventually(seconds: 5) {
                 after = Inventory(thread.loop)

@@ -1,7 +1,7 @@
 import Glibc
 import LagOutput
 
-/// Writes lines as hostile as records can make them, for `make pipeline`: a reader that is not ours has to accept each.
+/// Writes lines as hostile as records can make them, for `make pipeline`: a third-party reader must accept each.
 ///
 ///     MonitorProbe lines COUNT MAX_LINE_BYTES SEED
 enum Lines {
@@ -15,7 +15,7 @@ enum Lines {
         var source = HostileRecords(seed: UInt64(numbers[2]))
         for number in 0..<numbers[0] {
             var encoder = RecordEncoder(context: source.context(), limits: limits)
-            // Every eighth line is about other lines.
+            // Every eighth line is of another type.
             switch number % 24 {
             case 7: encoder.encode(source.dropNotice(), put)
             case 15: encoder.encode(source.suppressionNotice(), put)

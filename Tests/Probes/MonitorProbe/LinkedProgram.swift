@@ -3,9 +3,9 @@ import Glibc
 import LagMonitor
 import Synchronization
 
-/// A program with a monitor of its own, whose main loop does what letters on stdin ask, and says a line for each.
+/// A program with its own monitor, whose main loop executes the letters on stdin, and prints a line for each.
 ///
-/// Its own monitor says `reported PHASE LOOP START` for each line that it would write.
+/// Its own monitor prints `reported PHASE LOOP START` for each line that it would write.
 enum LinkedProgram {
     static let monitor = StallMonitor()
     static let worker = Mutex<KeepAliveThread?>(nil)
@@ -22,7 +22,7 @@ enum LinkedProgram {
         main.add(stall, to: .default)
         main.add(busy, to: .default)
         main.add(RunLoopDescriptorSource(descriptor: STDIN_FILENO) { _, _ in obey() }, to: .default)
-        // Waits without end for descriptors, in the C library: the preloaded library finds this loop as well.
+        // Waits endlessly for descriptors, in the C library: the preloaded library finds this loop as well.
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { exit(1) }
         let ticks = ends
@@ -33,7 +33,8 @@ enum LinkedProgram {
             },
             to: .default
         )
-        // Itself it waits for no descriptor, as Dispatch's timers do: this process has one loop that can be found by its waits.
+        // The loop itself waits for no descriptor, like Dispatch's timers: this process has one loop that can be found by its
+        // waits.
         let ticker = try KeepAliveThread(name: "ticker")
         ticker.loop.add(
             RunLoopTimer(fireDate: .now, interval: .milliseconds(5)) { _ in
@@ -92,7 +93,7 @@ enum LinkedProgram {
         if MonotonicTime.now.nanoseconds < busyUntil.load(ordering: .relaxed) { busy.signalAndWake() } else { say("rests") }
     }
 
-    /// A mode of its own, made after the watch began; its only source stalls.
+    /// A new mode, created after the watch began; its only source stalls.
     static func modal() -> RunLoopMode {
         let mode = RunLoopMode("modal")
         let source = RunLoopSource { handlerThatStalls() }
@@ -101,7 +102,7 @@ enum LinkedProgram {
         return mode
     }
 
-    /// The child runs this loop on, as a program does that makes itself a daemon; its parent stands still meanwhile.
+    /// The child continues to run this loop, like a program that becomes a daemon; its parent waits meanwhile.
     @inline(never) static func waitForForkedChild() {
         typealias Fork = @convention(c) () -> pid_t
         // Swift's Glibc hides it.
@@ -129,7 +130,7 @@ enum LinkedProgram {
         thread.perform { handlerThatStalls() }
     }
 
-    /// The same program anew, in the same process.
+    /// The same program again, in the same process.
     static func execute() {
         let arguments: [UnsafeMutablePointer<CChar>?] = [strdup("MonitorProbe"), strdup("linked"), nil]
         execv("/proc/self/exe", arguments)
@@ -137,7 +138,7 @@ enum LinkedProgram {
     }
 }
 
-/// A loop that keeps whoever pings it.
+/// A loop that blocks every thread that pings it.
 final class BlockingLoop: PingableLoop {
     let beacon = ActivityBeacon()
     let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)

@@ -2,11 +2,11 @@ import Glibc
 import LagMonitor
 import TestSupport
 
-/// A process that has no descriptor left: a stall has its place and its function.
+/// A process without a free descriptor: a stall has its place and its function.
 enum NoDescriptors {
     static func check() throws {
         let (reported, monitor, thread) = try Probe.watchedThread()
-        // A stack is asked of one that sleeps: it costs files of the kernel's.
+        // A stack is captured of a sleeping thread: this requires the kernel's files.
         thread.perform { napWithoutDescriptors() }
         guard eventually({ reported.records.count == 1 }) else { Probe.fail("no record") }
         reported.clear()
@@ -31,9 +31,11 @@ enum NoDescriptors {
             if record.culprit?.contains("napWithoutDescriptors") != true || record.cause != .syscall { Probe.fail("\(record)") }
         }
         monitor.stop()
-        // A host closes what is not its own, and gets the number again, for the same file perhaps: that is its own then.
+        // A host closes descriptors that are not its own, and gets the number again, perhaps for the same file: then it is its
+        // own.
         let (idle, again, another) = try Probe.watchedThread()
-        // It has no file open for a moment then, as at its start: a number of such a one cannot be known from the host's.
+        // It has no open file for a moment then, as at its start: then its descriptor number cannot be distinguished from the
+        // host's.
         another.perform { napWithoutDescriptors() }
         guard eventually({ idle.records.count == 1 }) else { Probe.fail("no record before the host closes all") }
         closefrom(3)

@@ -3,7 +3,7 @@ import Foundation
 import LagMonitor
 import LagMonitorConcurrency
 
-/// The pools of a process of its own, blocked and busy in all of their threads.
+/// The pools of a separate process, blocked and busy in all of their threads.
 struct Pools {
     private let sink = MemorySink()
     private let released = DispatchSemaphore(value: 0)
@@ -25,11 +25,11 @@ struct Pools {
         monitor.stop()
     }
 
-    /// The first thread of each pool is one that a ping has started: it must be like any other.
+    /// The first thread of each pool is started by a ping: it must be like any other.
     private func checkMasks() {
         let signals = [SIGPROF, SIGSEGV, SIGPIPE]
         var masks: [UInt64] = []
-        // A thread that begins or ends has every signal blocked for a moment.
+        // A thread that starts or exits has every signal blocked for a moment.
         for _ in 0..<5000 {
             masks = Self.masksOfPools()
             if masks.count >= 4, masks.allSatisfy({ mask in signals.allSatisfy { mask >> ($0 - 1) & 1 == 0 } }) { return }
@@ -49,7 +49,7 @@ struct Pools {
         }
     }
 
-    /// Tasks that come and go keep every pool busy, and starve none.
+    /// Tasks that are created and end keep every pool busy, and starve none.
     private func stayQuiet() {
         let seconds = ProcessInfo.processInfo.environment["LAGMONITOR_QUIET_SECONDS"].flatMap(Double.init) ?? 3
         let end = MonotonicTime.now + .milliseconds(Int(seconds * 1000))
@@ -62,7 +62,7 @@ struct Pools {
         if !stalls.isEmpty { fail("records of a quiet time: \(sink.lines)") }
     }
 
-    /// What a semaphore does to tasks: every thread of a pool waits for what only a task of that pool would do.
+    /// Semaphores in tasks: every thread of a pool waits for work that only a task of that pool would do.
     private func blockAll() throws {
         let count = processors + 2
         for _ in 0..<count { Task.detached { [released] in waitForDownload(released) } }

@@ -3,8 +3,8 @@ import Glibc
 import LagMonitor
 import TestSupport
 
-/// Checks that need a process of their own: they exit with 0 and `fine` on stdout, or with 1 and what was wrong. And programs for tests
-/// to watch from outside.
+/// Checks that need a separate process: they exit with 0 and `fine` on stdout, or with 1 and the errors. And programs that tests
+/// watch from outside.
 @main struct Probe {
     static func main() throws {
         switch CommandLine.arguments.dropFirst().first {
@@ -62,7 +62,7 @@ import TestSupport
         return StallMonitor(configuration: configuration, sinks: sinks)
     }
 
-    /// A thread whose loop is watched by a started monitor, and the stalls that were reported for it.
+    /// A thread whose loop is watched by a started monitor, and the stalls reported for it.
     static func watchedThread() throws -> (CollectedRecords, StallMonitor, KeepAliveThread) {
         let (reported, monitor) = (CollectedRecords(), quickMonitor())
         monitor.onStall(queue: .global()) { reported.add($0) }

@@ -4,7 +4,8 @@ import LagMonitor
 import LagMonitorOTLP
 import Synchronization
 
-/// `MonitorProbe published MODE`: a program that publishes what its threads are at. Writes the number of the thread that is at something, and stays so.
+/// `MonitorProbe published MODE`: a program that publishes what its threads work on. Prints the number of the thread that works,
+/// and keeps working.
 enum Published {
     private static let trace = StallTrace(traceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 
@@ -42,7 +43,7 @@ enum Published {
 
     private static let sum = Atomic<UInt64>(0)
 
-    /// Another one within it has ended.
+    /// Another context within it has ended.
     private static func atWork(_ body: () -> Void) {
         withStallContext(name: "GET /orders/:id", ["tenant": "a"], trace: trace) {
             withStallContext(name: "inner") {}

@@ -3,25 +3,26 @@ import Glibc
 import LagMonitor
 import TestSupport
 
-/// Dispatch makes a thread in the call that needs one, and with the signal mask of who calls. Those that the monitor's own threads have it
-/// make, for pings and for handlers, are like all others: the host's crash handler and the capture get through.
+/// Dispatch creates a thread in the call that needs one, with the signal mask of the caller. Threads that it creates for the
+/// monitor's threads, for pings and for handlers, are like all others: signals of the host's crash handler and of the capture are
+/// delivered.
 enum QueueThreads {
     private static let open = [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGPIPE, SIGPROF, SIGSYS]
 
     static func check() throws {
         let (reported, monitor) = (CollectedRecords(), Probe.quickMonitor())
-        // Two priorities that nothing else here uses, so that each has no thread yet.
+        // Two priorities that no other code here uses, so that neither has a thread yet.
         let pinged = DispatchQueue(label: "pinged", qos: .utility)
         monitor.onStall(queue: DispatchQueue(label: "reported", qos: .background)) { reported.add($0) }
         try monitor.start()
         var rules = StallRules.empty
         rules.ping = .init(interval: .milliseconds(20))
         try monitor.watch(PingedQueue(pinged), rules: rules)
-        // The first thing on the queue is a ping.
+        // The first work on the queue is a ping.
         usleep(300_000)
         pinged.async { usleep(300_000) }
         if !eventually({ reported.records.count == 1 }) { Probe.fail("\(reported.records.count) records") }
-        // Read while the threads wait for more to do.
+        // Read while the threads wait for more work.
         var names: [String] = []
         for thread in Probe.entries(of: "/proc/self/task") {
             let status = status(of: thread)

@@ -4,10 +4,10 @@ import LagMonitor
 import Synchronization
 import TestSupport
 
-/// What an embedding program does, all at once and from several threads: loops that stall in their ways, loops that come and go, readers of
-/// statistics, settings that change, and starts and stops.
+/// What an embedding program does, all at once and from several threads: loops that stall in different ways, loops that are
+/// created and ended, readers of statistics, changing settings, and starts and stops.
 ///
-/// For builds with a sanitiser, which finds what this alone cannot (`make sanitize`); each stall is still counted.
+/// For builds with a sanitizer, which finds what this alone cannot (`make sanitize`); each stall is still counted.
 enum Sanitized {
     private static let stallsPerLoop = 6
     private static let stallMicroseconds: UInt32 = 300_000
@@ -47,7 +47,8 @@ enum Sanitized {
         }
     }
 
-    /// By turns asleep, computing and waiting for a lock: a capture without a signal, one with, and an owner. Of one place no more than ten would be reported.
+    /// Asleep, computing and waiting for a lock in turn: a capture without a signal, one with, and an owner. At most ten of one
+    /// place would be reported.
     private static func stall(_ kind: Int) {
         switch kind % 3 {
         case 0: sleep()
@@ -70,7 +71,7 @@ enum Sanitized {
         _ = semaphore.wait(timeout: .now() + .microseconds(Int(stallMicroseconds)))
     }
 
-    /// Loops that are watched, stall for too short a time, and go away.
+    /// Loops that are watched, stall for too short a time, and end.
     private static func startChurn(_ monitor: StallMonitor, _ group: DispatchGroup) {
         for number in 0..<2 {
             DispatchQueue.global().async(group: group) {

@@ -2,8 +2,8 @@ import Glibc
 import LagMonitor
 import TestSupport
 
-/// In a control group with a fifth of a processor: a callback that computes for 60 ms is a stall of 300, the quota's part is in the record, and
-/// a loop that waits meanwhile has no stall. Needs a third of a processor at times.
+/// In a control group with a fifth of a processor: a callback that computes for 60 ms is a stall of 300, the quota's part is in
+/// the record, and a loop that waits meanwhile has no stall. Needs a third of a processor at times.
 enum ShortOfQuota {
     private static let computing: UInt64 = 60_000_000
 
@@ -30,11 +30,11 @@ enum ShortOfQuota {
         if one.excludedNanoseconds ?? 0 > one.durationNanoseconds / 4 { Probe.fail("\(one)") }
         if monitor.statistics.pauses.throttled == .zero { Probe.fail("\(monitor.statistics.pauses)") }
 
-        // The first record after that is what finds it out; what other groups' counters say is not in it.
+        // The first record after the move detects it; it contains no counters of other groups.
         if !second.enter() { Probe.fail("the process cannot be moved again") }
         let two = stall(thread, reported, count: 2)
         if two.evidence.throttledNanoseconds != nil { Probe.fail("\(two)") }
-        // What the counters said before a stall may be the former groups' once more.
+        // The counters read before a stall may once more be the former group's.
         var (count, next) = (3, stall(thread, reported, count: 3))
         while next.evidence.throttledNanoseconds == nil, count < 6 {
             count += 1
@@ -64,7 +64,7 @@ enum ShortOfQuota {
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
-    /// A group made for this, of version 1 or 2.
+    /// A group created for this, of version 1 or 2.
     private struct Group {
         private let path: String
 

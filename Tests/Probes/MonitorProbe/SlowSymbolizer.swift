@@ -3,7 +3,7 @@ import LagMonitor
 import LagSymbols
 import TestSupport
 
-/// A stop while the symbolizer is still reading: the records come without lines, and the symbolizer is gone.
+/// A stop while the symbolizer is still reading: the records are written without lines, and the symbolizer has exited.
 enum SlowSymbolizer {
     static func check() throws {
         var template = Array("/tmp/lag-probe-XXXXXX".utf8CString)

@@ -2,7 +2,7 @@ import Glibc
 import LagMonitor
 import TestSupport
 
-/// A process that is stopped by SIGSTOP and goes on has no stall, wherever in short work it was caught.
+/// A process that is stopped by SIGSTOP and continues has no stall, wherever in short work it was stopped.
 enum StopSignal {
     private static let stopMilliseconds = 400
 
@@ -15,7 +15,7 @@ enum StopSignal {
             usleep(UInt32(round % 4) * 20_000 + 5000)
             stopOneself(milliseconds: stopMilliseconds)
             if !eventually({ thread.loop.beacon.activity == .waiting }) { Probe.fail("the loop does not come to rest") }
-            // On a busy machine the work itself takes longer than it should, and may be a stall then.
+            // On a busy machine the work itself takes longer than it should, and may then be a stall.
             if work.milliseconds < Double(stopMilliseconds) + 115 { honest += 1 } else { work.isSlow = true }
             usleep(100_000)
             if !work.isSlow, !reported.records.isEmpty { Probe.fail("\(work.milliseconds) ms: \(reported.records)") }
@@ -25,8 +25,8 @@ enum StopSignal {
         if honest == 0 { print("note: the machine was too busy for this check") }
     }
 
-    /// 80 ms of work, below the threshold of 120 ms, and however long the stop in it lasts. The loop's thread writes, the other
-    /// reads when the loop has come to rest.
+    /// 80 ms of work, below the threshold of 120 ms, whatever the length of the stop within it. The loop's thread writes, the
+    /// other reads when the loop is at rest.
     private final class Work: @unchecked Sendable {
         private(set) var milliseconds = 0.0
         var isSlow = false
@@ -38,7 +38,7 @@ enum StopSignal {
         }
     }
 
-    /// A child process stops this one and lets it go on.
+    /// A child process stops this one and continues it.
     static func stopOneself(milliseconds: Int) {
         let command = "kill -STOP \(getpid()); sleep 0.\(milliseconds); kill -CONT \(getpid())"
         var child = pid_t()

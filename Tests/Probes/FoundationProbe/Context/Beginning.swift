@@ -4,7 +4,7 @@ import LagMonitor
 import LagMonitorConcurrency
 import Synchronization
 
-/// What the program adds when a stall is recognised: in the record if it comes in time, and nothing else is lost if it does not.
+/// What the program adds when a stall is detected: in the record if it comes in time, and nothing else is lost if it does not.
 enum Beginning {
     static func check() {
         runInTask {

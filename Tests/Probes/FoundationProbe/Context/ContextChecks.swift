@@ -5,7 +5,8 @@ import LagMonitor
 import LagMonitorConcurrency
 import Synchronization
 
-/// Checks of what a stalled thread was working at, in a process of its own: they end it with 0 and `fine` on stdout, or with 1 and what was wrong.
+/// Checks of what a stalled thread was working on, in a separate process: they exit with 0 and `fine` on stdout, or with 1 and
+/// the errors.
 enum ContextChecks {
     static func run(_ name: String, only shape: String?) {
         switch name {
@@ -23,7 +24,7 @@ enum ContextChecks {
 final class CollectedStalls: Sendable {
     private let stalls = PthreadMutex<[StallRecord]>([])
 
-    /// A monitor whose stalls are collected here, with what the program works at.
+    /// A monitor whose stalls are collected here, with the work of the program.
     func recordingMonitor() -> StallMonitor {
         var configuration = StallMonitorConfiguration()
         configuration.contexts = .recorded

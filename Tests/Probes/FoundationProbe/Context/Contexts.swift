@@ -3,7 +3,7 @@ import Foundation
 import LagMonitor
 import LagMonitorConcurrency
 
-/// Contexts of stalls whose truth is known: the one that runs is named, and those that wait are not blamed.
+/// Contexts of stalls whose truth is known: the running one is named, and waiting ones are not.
 enum Contexts {
     static func check() {
         runInTask {
@@ -20,7 +20,7 @@ enum Contexts {
             monitor.onStall(queue: .global()) { sink.add($0) }
             try monitor.watchConcurrencyPool([.high, .medium])
             try monitor.start()
-            // Two that wait, all the time.
+            // Two requests that wait all the time.
             let parked = [park("GET /parked/1"), park("GET /parked/2")]
             try await Task.sleep(for: .milliseconds(50))
             let truth = StallTrace(traceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
@@ -58,7 +58,7 @@ enum Contexts {
                 }
             }
             expect(record, running: "outer", open: ["GET /parked/1", "GET /parked/2"], "after the inner one")
-            // Children, and tasks that are made within.
+            // Children, and tasks that are created within.
             record = try await stall(sink) {
                 await withStallContext(name: "parent") {
                     async let child: Void = blockLater()
@@ -76,7 +76,7 @@ enum Contexts {
                 await withStallContext(name: "unstructured") { await Task { await blockLater() }.value }
             }
             expect(record, running: "unstructured", open: ["GET /parked/1", "GET /parked/2"], "unstructured")
-            // A context around the one that runs does not wait, whichever task made it.
+            // A context around the running one does not wait, whichever task created it.
             record = try await stall(sink) {
                 await withStallContext(name: "outer", trace: truth) {
                     async let child: Void = withStallContext(name: "child") { await blockLater() }
@@ -97,7 +97,7 @@ enum Contexts {
                 }
             }
             expect(record, running: "sync", open: ["GET /parked/1", "GET /parked/2"], "around a call of a child")
-            // What has no context has none, whatever else is open.
+            // Work without a context has none, whatever else is open.
             record = try await stall(sink) { blockHere() }
             expect(record, running: nil, open: ["GET /parked/1", "GET /parked/2"], "none")
             record = try await stall(sink) {
@@ -148,7 +148,7 @@ enum Contexts {
         FoundationProbe.fail("no stall")
     }
 
-    /// - Parameter open: nil: some, whichever.
+    /// - Parameter open: nil: any number of any contexts.
     private static func expect(
         _ record: StallRecord,
         running: String?,
@@ -163,7 +163,7 @@ enum Contexts {
         if record.request?.name != running {
             FoundationProbe.fail("\(what): \(record.request?.name ?? "-") and not \(running ?? "-")")
         }
-        // Tasks that are made one after the other may begin in any order.
+        // Tasks that are created one after the other may begin in any order.
         if let open, found.sorted() != open { FoundationProbe.fail("\(what): \(found) are open, and not \(open)") }
         if let request = record.request, request.open.map({ $0 < .milliseconds(200) }) ?? true {
             FoundationProbe.fail("\(what): open for \(request.open, default: "-")")

@@ -3,9 +3,11 @@ import LagMonitor
 import LagMonitorConcurrency
 import Synchronization
 
-/// Async functions that call each other in many ways until one blocks its thread: whether the record's suspended callers are those that there are, in order.
+/// Async functions that call each other in many ways until one blocks its thread: whether the record's suspended callers are the
+/// real ones, in order.
 enum Shapes {
-    /// What blocks, and the program's own functions that wait for it, nearest first. Written down from the source, which is the truth.
+    /// The blocking function, and the program's own functions that wait for it, nearest first. Written by hand from the source,
+    /// which is the truth.
     struct Shape: Sendable {
         let name: String
         let callers: [String]
@@ -84,9 +86,9 @@ enum Shapes {
             return (["doubled"], "none", [caller.function ?? ""])
         }
         let names = record.frames.filter { $0.isAsync == true && $0.inApp == true }.compactMap(\.symbol).map(short)
-            // The shape's own closure, and what starts it.
+            // The shape's own closure, and its caller.
             .filter { !$0.contains("Shapes") }
-        // A closure and the function around it, and a recursion, have the same short name.
+        // A closure and the function around it have the same short name, as does a recursion.
         let callers = zip(names, [""] + names).filter { $0 != $1 }.map(\.0)
         return (
             callers, record.task.map { "\($0.name ?? "-")/\($0.priority ?? 0)" } ?? "none",
@@ -96,7 +98,7 @@ enum Shapes {
         )
     }
 
-    /// `FoundationProbe.Plain.outer` and closures in it: `Plain.outer`.
+    /// `FoundationProbe.Plain.outer` and closures in it become `Plain.outer`.
     private static func short(_ symbol: String) -> String {
         var name = symbol
         if let range = name.range(of: " in FoundationProbe.") ?? name.range(of: "FoundationProbe.") {

@@ -2,7 +2,8 @@ import Foundation
 import LagMonitor
 import LagMonitorConcurrency
 
-/// A request that blocks the main actor, and others that only waited for it and run for a moment afterwards: all of it is one stall, and none of those is named.
+/// A request that blocks the main actor, and others that only waited for it and run for a moment afterwards: all of it is one
+/// stall, and none of the others is named.
 @MainActor enum Turns {
     nonisolated static func check() {
         runInTask {
@@ -21,7 +22,7 @@ import LagMonitorConcurrency
                     }
                 }
                 try await Task.sleep(for: .milliseconds(40))
-                // The last one is most of its stall, and is named.
+                // The last one takes most of its stall, and is named.
                 let milliseconds = round < 3 ? 130 + round * 10 : 600
                 await Task.detached(name: "guilty") {
                     await withStallContext(name: "GET /guilty") { await spin(milliseconds) }

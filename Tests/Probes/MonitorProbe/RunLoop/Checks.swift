@@ -1,12 +1,12 @@
 import Glibc
 import Synchronization
 
-/// Of the run loop, what cannot be shown inside the test process: the main thread's loop, and counts of threads, descriptors and memory that
-/// nothing else disturbs. Prints a line for each check.
+/// Checks of the run loop that are impossible inside the test process: the main thread's loop, and undisturbed counts of threads,
+/// descriptors and memory. Prints a line for each check.
 enum Checks {
     private static let failures = Atomic<Int>(0)
 
-    /// Ends the process: exit status 1 when a check failed.
+    /// Exits the process: exit status 1 if a check failed.
     static func end(_ checks: () -> Void) -> Never {
         checks()
         exit(failures.load(ordering: .acquiring) == 0 ? 0 : 1)
@@ -18,7 +18,7 @@ enum Checks {
     }
 }
 
-/// What the kernel knows of this process.
+/// The kernel's information about this process.
 enum OwnProcess {
     static var threads: Int { entries("/proc/self/task") }
 
@@ -55,7 +55,7 @@ final class Counter: Sendable {
     func add(_ amount: Int = 1) { count.wrappingAdd(amount, ordering: .acquiringAndReleasing) }
 }
 
-/// Notes from any thread, in the order they came.
+/// Entries from any thread, in their order.
 final class Notes<Note: Sendable & Equatable>: Sendable {
     private let list = Mutex<[Note]>([])
 

@@ -2,7 +2,7 @@ import Glibc
 import LagRunLoop
 import TestSupport
 
-/// What descriptors a loop costs, and that they are closed with it.
+/// Which descriptors a loop needs, and that they are closed with it.
 enum DescriptorsProbe {
     static func run() {
         var pipes: [Int32] = [0, 0]
@@ -27,7 +27,7 @@ enum DescriptorsProbe {
         Checks.expect(eventually { bytes.value == 1 }, "a descriptor source is served")
         Checks.expect(OwnProcess.descriptors == before + 2, "watching descriptors costs two: epoll and eventfd")
 
-        // Wakes under way while the loop ends must not write to a closed descriptor.
+        // Wakes in progress while the loop ends must not write to a closed descriptor.
         let wakers = (0..<2).compactMap { _ in try? KeepAliveThread(name: "waker") }
         let loop = thread.loop
         for waker in wakers { waker.perform { for _ in 0..<20_000 { loop.wakeUp() } } }
@@ -42,7 +42,7 @@ enum DescriptorsProbe {
         Checks.expect(OwnProcess.descriptors == before, "they are closed with the loop")
     }
 
-    /// What is made once in a process.
+    /// What is created once in a process.
     private static func warmUp() {
         guard let thread = try? KeepAliveThread(name: "warm-up") else { return }
         _ = try? thread.performAndWait {}

@@ -101,7 +101,7 @@ enum MainLoopProbe {
 
     private static func neverQuiet(_ main: ObservedRunLoop) {
         let woken = Notes<UInt64>()
-        // Each block submits the next, so the queue is never empty; and each takes a moment, as work does.
+        // Each block submits the next, so the queue is never empty; and each takes a moment, like real work.
         @Sendable func next() {
             woken.add(clb_beacon_woke_ns(main.beacon.raw))
             usleep(100)

@@ -2,11 +2,11 @@ import Glibc
 import LagRunLoop
 import TestSupport
 
-/// The seed's test: very many keep-alive threads made and stopped, with flat memory and nothing left.
+/// Very many keep-alive threads created and stopped, with constant memory and nothing left behind.
 enum ThreadsProbe {
     static func run(count: Int = 100_000) {
         let ran = Counter()
-        makeAndStop(count: 100, ran)  // what is made once in a process
+        makeAndStop(count: 100, ran)  // what is created once in a process
         let threads = OwnProcess.threads
         let descriptors = OwnProcess.descriptors
         makeAndStop(count: count / 10, ran)
@@ -15,14 +15,14 @@ enum ThreadsProbe {
         let late = OwnProcess.residentKilobytes
         print("threads made:", count, "resident after a tenth:", early, "kB, at the end:", late, "kB")
         Checks.expect(ran.value == count + 100, "every thread ran its work")
-        // One of the first hundred may not have been gone when they were counted.
+        // One of the first hundred may still have existed when they were counted.
         Checks.expect(eventually { OwnProcess.threads <= threads }, "no thread is left")
         Checks.expect(OwnProcess.descriptors == descriptors, "no descriptor is left")
-        // A leak of 50 bytes a thread would show; the allocator's own wandering does not.
+        // A leak of 50 bytes per thread would be visible; the allocator's own variation is not.
         Checks.expect(late - early < 4_096, "memory stays flat")
     }
 
-    /// Mostly one after another; every so often a crowd that lives at the same time. Stopped from inside and outside in turn.
+    /// Mostly one after the other; sometimes many that live at the same time. Stopped from inside and outside alternately.
     private static func makeAndStop(count: Int, _ ran: Counter) {
         var made = 0
         while made < count {
