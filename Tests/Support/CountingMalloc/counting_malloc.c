@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// glibc's own, by the names that it keeps for those who replace malloc.
+// glibc's own, under the names that it keeps for programs that replace malloc.
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
@@ -68,7 +68,7 @@ void *realloc(void *memory, size_t bytes) {
 }
 
 void free(void *memory) {
-    // Nothing to free takes no lock.
+    // Freeing a null pointer takes no lock.
     if (memory != NULL) note("free", 0);
     __libc_free(memory);
 }

@@ -9,7 +9,7 @@ static uint64_t now_ns(void) {
 }
 
 uint64_t corpus_digest(const uint8_t *bytes, size_t size, uint64_t deadline_ns) {
-    // Enough live values that every callee-saved register, the frame pointer's too, holds one of them.
+    // Enough live values that every callee-saved register, including the frame pointer's, holds one of them.
     uint64_t a = 1, b = 2, c = 3, d = 5, e = 7, f = 11;
     while (now_ns() < deadline_ns) {
         for (size_t index = 0; index < size; index++) {

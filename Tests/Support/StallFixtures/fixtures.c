@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 __attribute__((noinline)) int64_t fixture_frameless_call(void (*callback)(void *), void *argument, int64_t seed) {
-    // Enough live values that every callee-saved register, the frame pointer's too, holds one of them.
+    // Enough live values that every callee-saved register, including the frame pointer's, holds one of them.
     int64_t a = seed * 3, b = seed ^ 0x55, c = seed + 7, d = seed * seed, e = seed - 11, f = seed << 3;
     __asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f));
     callback(argument);
@@ -29,7 +29,7 @@ __attribute__((noinline)) int64_t fixture_frameless_call(void (*callback)(void *
 // push rbp; mov rbp, rsp; call (what follows the ret); pop rbp; ret
 #define GENERATED_OUTER 0x55, 0x48, 0x89, 0xe5, 0xe8, 0x02, 0x00, 0x00, 0x00, 0x5d, 0xc3
 
-// Calls with a number in the frame pointer's register, as compilers may keep one there; its unwind tables say where the caller's is.
+// Calls with a number in the frame pointer's register, as compilers may store one there; its unwind tables show the caller's.
 void fixture_call_without_frame_pointer(void (*function)(void *), void *argument);
 __asm__(".text\n"
         ".type fixture_call_without_frame_pointer, @function\n"
@@ -68,7 +68,7 @@ typedef struct {
     void *argument;
 } fixture_call;
 
-// Calls what a fixture_call has.
+// Calls the function of a fixture_call.
 static const uint8_t fixture_calling_code[] = {
     GENERATED_OUTER,
     0x55, 0x48, 0x89, 0xe5,  // push rbp; mov rbp, rsp
@@ -110,7 +110,7 @@ __attribute__((noinline)) void fixture_vfork_wait(int milliseconds) {
         nanosleep(&time, NULL);
         _exit(0);
     }
-    __asm__ volatile("" ::: "memory");  // no tail call: this function stays on the stack
+    __asm__ volatile("" ::: "memory");  // not a tail call: this function stays on the stack
 }
 
 __attribute__((noinline)) void fixture_at_stack_end(uint64_t low, uint64_t margin, void (*callback)(void *), void *argument) {
@@ -161,7 +161,7 @@ __attribute__((noinline)) void fixture_in_signal_handler(int on_alternate_stack,
 void fixture_jumping_handler(int number);
 
 #if defined(__x86_64__)
-// What compilers make of a handler whose last statement is a call: a jump. What it jumps to finds its caller by the frame pointer.
+// Compilers turn a handler's last statement, if it is a call, into a jump. The jump target finds its caller by the frame pointer.
 __asm__(".text\n"
         ".globl fixture_jumping_handler\n.type fixture_jumping_handler, @function\nfixture_jumping_handler:\n"
         "  .cfi_startproc\n  jmp fixture_framed_sleep\n  .cfi_endproc\n.size fixture_jumping_handler, . - fixture_jumping_handler\n"

@@ -1,4 +1,4 @@
-// Code as it is written by hand, or made at run time: without tables and frame records, called through pointers.
+// Code like handwritten assembly, or generated at run time: without tables and frame records, called through pointers.
 #define _GNU_SOURCE
 #include "stall_fixtures.h"
 
@@ -22,16 +22,16 @@ __asm__(".text\n" BEGIN(fixture_handwritten_leaf) LOOP "ret\n" END(fixture_handw
         BEGIN(fixture_handwritten_pushing) "push %rbx\npush %rbp\npush %r12\nsub $200, %rsp\nmov $-41, %rbp\nmov $42, %ebx\n" LOOP
         "add $200, %rsp\npop %r12\npop %rbp\npop %rbx\nret\n" END(fixture_handwritten_pushing)
         "fixture_handwritten_end:\n"
-        // Which aligns its stack, and keeps on it how far that was moved, or where it was.
+        // This one aligns its stack, and stores there how far it was moved, or its former place.
         BEGIN(fixture_handwritten_aligning) "mov %rsp, %r11\nand $31, %r11\nadd $512, %r11\nsub %r11, %rsp\nmov %r11, 416(%rsp)\n"
         "mov %rbp, 464(%rsp)\nmov $-41, %rbp\n" LOOP "mov 416(%rsp), %r11\nmov 464(%rsp), %rbp\nadd %r11, %rsp\nret\n"
         END(fixture_handwritten_aligning)
         BEGIN(fixture_handwritten_keeping) "push %rbp\nmov %rsp, %rax\nsub $200, %rsp\nand $-64, %rsp\nmov %rax, 24(%rsp)\nmov $-41, %rbp\n" LOOP
         "mov 24(%rsp), %rsi\nlea (%rsi), %rsp\npop %rbp\nret\n" END(fixture_handwritten_keeping)
-        // They choose the code for this processor, and go on in it. The first has a table.
+        // They choose the code for this processor, and continue in it. The first has a table.
         BEGIN(fixture_handwritten_choice) ".cfi_startproc\nmov fixture_chosen(%rip), %rax\njmp *%rax\n.cfi_endproc\n" END(fixture_handwritten_choice)
         BEGIN(fixture_handwritten_stub) "endbr64\njmp *fixture_chosen(%rip)\n" END(fixture_handwritten_stub)
-        // Its end lies before its wait.
+        // Its end is before its wait.
         BEGIN(fixture_handwritten_read) "push %rbx\nsub $16, %rsp\njmp 2f\n1: add $16, %rsp\npop %rbx\nret\n"
         "2: xor %eax, %eax\nsyscall\njmp 1b\nint3\n" END(fixture_handwritten_read));
 
@@ -46,7 +46,7 @@ __attribute__((noinline)) long fixture_read_by_hand(int descriptor, int size) {
     return got;
 }
 
-// Its frame is found by its frame pointer alone.
+// Its frame is found only by its frame pointer.
 __attribute__((noinline)) void fixture_call_handwritten_directly(const volatile uint8_t *flag, int size) {
     volatile uint8_t room[size];
     room[0] = 0;

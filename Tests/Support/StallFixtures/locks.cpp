@@ -1,4 +1,4 @@
-// Locks of C++ and of libdispatch, that one thread takes and another one waits for.
+// Locks of C++ and of libdispatch, which one thread holds and another waits for.
 #include "stall_fixtures.h"
 
 #include <chrono>

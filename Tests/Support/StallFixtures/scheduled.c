@@ -1,4 +1,4 @@
-// Functions with frame pointers as optimising compilers make them: other instructions stand among those that make the frame.
+// Functions with frame pointers as optimising compilers generate them: other instructions are mixed with those that set up the frame.
 #define _GNU_SOURCE
 #include "stall_fixtures.h"
 
@@ -25,7 +25,7 @@ __asm__(".text\n" BEGIN(fixture_scheduled_sleep) PUSH
         "call usleep@PLT\n"
         "mov -16(%rbp), %rbx\n"
         "mov -8(%rbp), %r12\n" LEAVE END(fixture_scheduled_sleep)
-        // Leaves early; and what it calls it does not know.
+        // Returns early; and does not know its callee.
         BEGIN(fixture_scheduled_middle) "test %rdi, %rdi\n"
         "je 1f\n" PUSH "mov %rdi, %rax\n" SET "sub $16, %rsp\n"
         "call *%rax\n" LEAVE ".cfi_def_cfa %rsp, 8\n"
@@ -55,7 +55,7 @@ __attribute__((noinline)) void fixture_sleep_in_scheduled_code(void) {
     __asm__ volatile("" ::: "memory");
 }
 
-// What a function with a frame of a length known at run time has in it from earlier calls: here of the same function, by another one.
+// A frame whose length is known only at run time contains leftovers of earlier calls: here of the same function, by another caller.
 __attribute__((noinline)) static void fixture_grown_sleep(int bytes, int milliseconds) {
     char room[bytes];
     __asm__ volatile("" ::"r"(room) : "memory");

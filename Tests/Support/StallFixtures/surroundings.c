@@ -30,7 +30,7 @@ int corpus_own_resolver(const char *path) {
     if (unshare(flags) != 0) return errno;
     int code = raise_loopback();
     if (code != 0) return code;
-    // What is mounted here must not reach the namespace that we come from.
+    // Mounts here must not reach the original namespace.
     if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) return errno;
     return mount(path, "/etc/resolv.conf", NULL, MS_BIND, NULL) == 0 ? 0 : errno;
 }

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Runs `body` of each of the cases at the same time, each on a thread of its own: for tests that wait for programs, which take little of a processor. What is
-/// expected there is recorded for the test that calls this.
+/// Runs `body` for each of the cases at the same time, each on a new thread: for tests that wait for programs, which use little
+/// processor time. Expectations in it are recorded for the calling test.
 public func atOnce<Case: Sendable>(_ cases: [Case], _ body: @escaping @Sendable (Case) throws -> Void) async throws {
     let threads = OwnThreads()
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -10,7 +10,7 @@ public func atOnce<Case: Sendable>(_ cases: [Case], _ body: @escaping @Sendable 
     }
 }
 
-/// A thread a job: a body that waits would keep one of the few threads of Swift's pool.
+/// A thread per job: a body that waits would occupy one of the few threads of Swift's pool.
 private final class OwnThreads: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)

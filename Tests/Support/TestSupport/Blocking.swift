@@ -3,7 +3,7 @@ internal import Foundation
 import LagMonitor
 import Synchronization
 
-/// Where and how long the last stall really was.
+/// The function and the length of the last real stall.
 enum Place {
     private static let lastThread = Atomic<Int32>(0)
     private static let lastNanoseconds = Atomic<UInt64>(0)
@@ -12,10 +12,10 @@ enum Place {
     static var thread: Int32 { lastThread.load(ordering: .sequentiallyConsistent) }
     static var nanoseconds: UInt64 { lastNanoseconds.load(ordering: .sequentiallyConsistent) }
 
-    /// Whether a capture of it by signal got its answer in any case, as of a sleeping thread: see ``ProcessorTime``.
+    /// Whether a capture by signal certainly got its answer, as from a sleeping thread: see ``ProcessorTime``.
     static var alwaysAnswersInTime: Bool { lastPause.load(ordering: .sequentiallyConsistent) < 25_000_000 }
 
-    /// - Parameter longestPause: the longest time that a thread which computes was off the processor.
+    /// - Parameter longestPause: the longest time that a computing thread was off the processor.
     static func note(since start: MonotonicTime, longestPause: UInt64 = 0) {
         lastPause.store(longestPause, ordering: .sequentiallyConsistent)
         lastThread.store(ThreadIdentity.current.tid, ordering: .sequentiallyConsistent)
@@ -37,7 +37,7 @@ enum Place {
 
 @inline(never) @MainActor func computeOnTheMainActor() {
     let start = MonotonicTime.now
-    // Here itself, so that nothing else can be to blame.
+    // In this function itself, so that no other code can be the culprit.
     var (last, longest) = (start.nanoseconds, UInt64(0))
     while last < start.nanoseconds + 400_000_000 {
         let now = MonotonicTime.now.nanoseconds
@@ -47,8 +47,8 @@ enum Place {
     Place.note(since: start, longestPause: longest)
 }
 
-/// Not in the job that the task began with.
-/// - Parameter waiting: so many jobs of the main actor wait meanwhile.
+/// Not in the job with which the task began.
+/// - Parameter waiting: how many jobs of the main actor wait meanwhile.
 @MainActor func suspendAndBlock(waiting: Int) async {
     try? await Task.sleep(for: .milliseconds(50))
     for _ in 0..<waiting { Task { @MainActor in } }

@@ -1,7 +1,7 @@
 import LagMonitor
 import Synchronization
 
-/// Records that a handler was given.
+/// Records delivered to a handler.
 public final class CollectedRecords: Sendable {
     private let content = Mutex<[StallRecord]>([])
 

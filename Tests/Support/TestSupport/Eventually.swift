@@ -1,7 +1,8 @@
 import Glibc
 import LagMonitor
 
-/// Polls until `condition` holds. False when it does not within the time, which is there against a hang alone: a busy machine may need long.
+/// Polls until `condition` holds. False if it does not within the time limit, which only protects against a hang: a busy machine
+/// may be slow.
 public func eventually(seconds: Int = 30, _ condition: () throws -> Bool) rethrows -> Bool {
     let deadline = MonotonicTime.now + .seconds(seconds)
     while !(try condition()) {

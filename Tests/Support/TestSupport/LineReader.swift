@@ -1,13 +1,13 @@
 public import Foundation
 
-/// What a program prints, line by line. One thread.
+/// A program's output, line by line. One thread.
 public final class LineReader {
     private let handle: FileHandle
     private var pending = Data()
 
     public init(_ pipe: Pipe) { handle = pipe.fileHandleForReading }
 
-    /// Waits for the next line; nil at the end of the output. What follows the last newline is no line.
+    /// Waits for the next line; nil at the end of the output. Text after the last newline is not a line.
     public func next() -> String? {
         while true {
             if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
@@ -20,7 +20,7 @@ public final class LineReader {
         }
     }
 
-    /// All that is not yet read, to the end of the output.
+    /// All unread output, up to its end.
     public func rest() throws -> Data {
         defer { pending = Data() }
         return pending + (try handle.readToEnd() ?? Data())

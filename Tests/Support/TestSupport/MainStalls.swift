@@ -3,14 +3,14 @@ internal import Foundation
 import LagMonitor
 import Synchronization
 
-/// What stalls a main queue and a main actor, whatever runs them, and what a record of it has to say. For programs of their own: exit 0
-/// and `fine`, or 1 and what was wrong.
+/// Stalls of a main queue and a main actor, whatever runs them, and what a record must report about them. For separate programs:
+/// exit 0 and `fine`, or 1 and the errors.
 package struct MainStalls: Sendable {
-    /// Who runs the main queue.
+    /// What runs the main queue.
     package enum Thread: Sendable {
         /// The main thread, as under `RunLoop.main.run()`.
         case main
-        /// One of Dispatch's, now this, now that, as under `dispatchMain()` and `@main` async.
+        /// Changing threads of Dispatch, as under `dispatchMain()` and `@main` async.
         case worker
     }
 
@@ -22,10 +22,10 @@ package struct MainStalls: Sendable {
         ProcessInfo.processInfo.environment["LAGMONITOR_QUIET_SECONDS"].flatMap(Double.init) ?? 3
     }
 
-    /// Starts a monitor and has it ping the main queue; the checks run on a thread of their own and end the process.
+    /// Starts a monitor that pings the main queue; the checks run on a separate thread and exit the process.
     package static func check(on thread: Thread) throws {
         let stalls = MainStalls(thread: thread)
-        // Against a hang.
+        // Protects against a hang.
         alarm(UInt32(quietSeconds) + 120)
         try stalls.watch()
         Foundation.Thread.detachNewThread { stalls.run() }
@@ -35,31 +35,31 @@ package struct MainStalls: Sendable {
         monitor.onStall(queue: DispatchQueue(label: "reported")) { [reported] in reported.add($0) }
         try monitor.start()
         var rules = StallRules.empty
-        // 120 ms: well above what a busy machine does to an idle queue.
+        // 120 ms: well above the delays of an idle queue on a busy machine.
         rules.ping = .init(interval: .milliseconds(40))
         try monitor.watch(PingedQueue(.main), rules: rules)
     }
 
     private func run() {
-        // Some pings are answered first, so that there is a last answer.
+        // Some pings are answered first, so that a last answer exists.
         usleep(200_000)
         DispatchQueue.main.async { blockTheMainQueue() }
         expect("blockTheMainQueue", causes: [.syscall])
         Task { @MainActor in await suspendAndBlock(waiting: 3) }
         expect("blockTheMainActor", causes: [.syscall], waiting: 3)
         Task { @MainActor in await suspendAndCompute() }
-        // On a busy machine it has to wait for its turn.
+        // On a busy machine it must wait for a processor.
         expect("computeOnTheMainActor", causes: [.cpu, .runqueue])
         stayQuiet()
         print("fine")
         exit(0)
     }
 
-    /// The next record: one, and of this function.
+    /// The next record: exactly one, of this function.
     private func expect(_ function: String, causes: [StallRecord.Cause], waiting: UInt64 = 0) {
         let before = reported.records.count
         guard eventually({ reported.records.count > before }) else { fail("no record of \(function)") }
-        // Another one of the same stall would come now.
+        // A second record of the same stall would come now.
         usleep(300_000)
         let records = reported.records.dropFirst(before)
         guard records.count == 1, let record = records.first else { fail("\(records.count) records of \(function): \(records)") }
@@ -74,26 +74,26 @@ package struct MainStalls: Sendable {
             if !(record.culprit ?? "").contains(function) { fail("the culprit of \(function): \(record)") }
         }
         if !causes.contains(record.cause) { fail("the cause of \(function): \(record)") }
-        // What waits for a run loop is not in the queue.
+        // Work that waits for a run loop is not in the queue.
         let known = thread == .worker
         if record.evidence.jobsWaiting != (known ? waiting : nil) || record.evidence.pending != (known ? waiting > 0 : nil) {
             fail("what waited for \(function): \(record)")
         }
-        // It began between the last answer and the ping that was not answered; the end is known to a few milliseconds, on a free machine.
+        // It began between the last answer and the unanswered ping; its end is known to a few milliseconds, on an idle machine.
         let bounds = record.durationBounds ?? record.durationNanoseconds...record.durationNanoseconds
         if bounds.upperBound < Place.nanoseconds || bounds.lowerBound < 120_000_000 {
             fail("\(function) took \(Place.nanoseconds) ns, not \(bounds)")
         }
     }
 
-    /// Much that is short, on the main queue, the main actor and the pool, tasks that wait, and a stretch with nothing: no record.
+    /// Much short work on the main queue, the main actor and the pool, tasks that wait, and a time without work: no record.
     /// `LAGMONITOR_QUIET_SECONDS` makes it longer.
     private func stayQuiet() {
         let before = reported.records.count
         let seconds = Self.quietSeconds
         let end = MonotonicTime.now + .nanoseconds(Int(seconds * 1e9))
         let (done, turns, waits) = (Counter(), Counter(), Counter())
-        // Never long enough, and nearly always on its way.
+        // Never long enough, and nearly always running.
         let busy = Task { @MainActor in
             while !Task.isCancelled {
                 let end = MonotonicTime.now + .milliseconds(5)
@@ -112,7 +112,7 @@ package struct MainStalls: Sendable {
         }
         var submitted = 0
         while MonotonicTime.now < end {
-            // What a busy machine leaves undone is not piled up: a long queue in front of a ping would be a stall.
+            // Work that a busy machine has not done does not accumulate: a long queue in front of a ping would be a stall.
             if submitted - done.value < 60 {
                 for _ in 0..<5 {
                     DispatchQueue.main.async { done.add() }

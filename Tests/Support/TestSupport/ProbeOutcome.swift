@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// How a probe ended: a program of the test suite that says `fine`, or what is not, and has its findings in a process of its own.
+/// The result of a probe: a program of the test suite that prints `fine`, or its errors, and runs in a separate process.
 public struct ProbeOutcome: Sendable {
     /// What it printed.
     public let text: String
-    /// Whether it ended by itself, with 0, after `fine`.
+    /// Whether it exited with 0, after `fine`.
     public let isFine: Bool
 
-    /// Runs a program that stands beside the test binary, to its end.
+    /// Runs a program that is next to the test binary, to its end.
     public init(of program: String, _ arguments: [String] = []) throws {
         let process = Process()
         let bin = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()

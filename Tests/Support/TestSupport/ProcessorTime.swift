@@ -1,14 +1,14 @@
 import Glibc
 import LagMonitor
 
-/// What a thread that computes without a pause really got of the processors. On a busy machine a test that needs a processor decides by
-/// this, and not by what it meant to do, what a record has to say.
+/// The real processor time of a thread that computes without a pause. On a busy machine, a test that needs a processor decides by
+/// this, not by the intended time, what a record must report.
 public struct ProcessorTime: Sendable {
-    /// When the computing began, of the monotonic clock.
+    /// When the computation began, in the monotonic clock.
     public let startNanoseconds: UInt64
     public let wallNanoseconds: UInt64
     public let cpuNanoseconds: UInt64
-    /// The longest time between two readings of the clock: for so long the thread was off the processor at a stretch.
+    /// The longest time between two readings of the clock: that long the thread was off the processor.
     public let longestPauseNanoseconds: UInt64
 
     public init(startNanoseconds: UInt64, wallNanoseconds: UInt64, cpuNanoseconds: UInt64, longestPauseNanoseconds: UInt64) {
@@ -31,7 +31,8 @@ public struct ProcessorTime: Sendable {
         )
     }
 
-    /// Of what a program prints, the first computing that was not over at that time of the monotonic clock; nil when it ends before.
+    /// The first computation in a program's output that had not ended at that time of the monotonic clock; nil if the output ends
+    /// before.
     public static func next(in lines: LineReader, endingAfter nanoseconds: UInt64) -> ProcessorTime? {
         while let line = lines.next() {
             if let time = ProcessorTime(line: line), time.startNanoseconds + time.wallNanoseconds > nanoseconds { return time }
@@ -39,7 +40,7 @@ public struct ProcessorTime: Sendable {
         return nil
     }
 
-    /// Computes on the calling thread. It never sleeps, so what it did not get of the processor it waited for one.
+    /// Computes on the calling thread. It never sleeps, so it waited for a processor in the remaining time.
     public static func compute(milliseconds: Int) -> ProcessorTime {
         let start = MonotonicTime.now.nanoseconds
         let cpu = threadCPUNanoseconds()
@@ -67,14 +68,15 @@ public struct ProcessorTime: Sendable {
     /// 0…1.
     public var share: Double { wallNanoseconds == 0 ? 1 : Double(cpuNanoseconds) / Double(wallNanoseconds) }
 
-    /// The causes that a record of it may have: `cpu` where the thread had a processor for most of the time, `runqueue` where it waited for
-    /// one for most of it. Either where the two are nearly alike, since the stall begins before the computing and ends after it.
+    /// The possible causes in a record of it: `cpu` if the thread had a processor for most of the time, `runqueue` if it waited
+    /// for one for most of it. Either if the two are nearly equal, since the stall begins before the computation and ends after
+    /// it.
     public var causes: [StallRecord.Cause] {
         if share >= 0.6 { return [.cpu] }
         return share <= 0.4 ? [.runqueue] : [.cpu, .runqueue]
     }
 
-    /// Whether a capture that waits for the thread to run gets its answer in any case: the watchdog waits for 50 ms, and needs a processor
-    /// as well.
+    /// Whether a capture that waits for the thread to run certainly gets its answer: the watchdog waits for 50 ms, and needs a
+    /// processor too.
     public var alwaysAnswersInTime: Bool { longestPauseNanoseconds < 25_000_000 }
 }

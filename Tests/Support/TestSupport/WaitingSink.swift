@@ -2,7 +2,7 @@ import Glibc
 import LagMonitor
 import Synchronization
 
-/// A destination that is never read: each line waits until waiting is limited, and then fails, 20 ms later at most.
+/// A destination that is never read: each line waits until waiting is limited, and then fails, at most 20 ms later.
 public final class WaitingSink: RecordSink {
     public let name = "never read"
     private let limit = Atomic<UInt64>(.max)

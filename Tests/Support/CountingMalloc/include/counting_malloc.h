@@ -1,4 +1,4 @@
-// A malloc in front of glibc's, for the program that it is linked into: counts what one thread asks of it.
+// A malloc in front of glibc's, for the program that it is linked into: counts the calls of one thread.
 #ifndef COUNTING_MALLOC_H
 #define COUNTING_MALLOC_H
 
@@ -13,10 +13,10 @@ typedef struct counted_call {
     uint64_t returns[COUNTED_FRAMES_MAX];     // return addresses, leaf first
 } counted_call;
 
-// From now on this thread's calls are counted; 0: nobody's. The calls of before are forgotten.
+// From now on this thread's calls are counted; 0: no thread's. Earlier calls are forgotten.
 void counting_watch(int32_t tid);
 
-// How many there were, and the first of them.
+// The number of calls, and the first of them.
 uint64_t counting_count(void);
 const counted_call *counting_call(int32_t index);
 
