@@ -9,7 +9,8 @@ import LagMonitorTestKit
 import Synchronization
 import Testing
 
-/// What a program meets where stalls cannot be found: everything is there, nothing fails that need not, and it is said once.
+/// What a program gets where stalls cannot be detected: everything is available, nothing fails unnecessarily, and this is
+/// reported once.
 @Suite struct UnsupportedTests {
     @Test func `a monitor starts, watches and stops, and says that it is not supported`() throws {
         #expect(!StallMonitor.isSupported)
