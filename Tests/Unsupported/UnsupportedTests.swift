@@ -12,7 +12,7 @@ import Testing
 /// What a program gets where stalls cannot be detected: everything is available, nothing fails unnecessarily, and this is
 /// reported once.
 @Suite struct UnsupportedTests {
-    @Test func `a monitor starts, watches and stops, and says that it is not supported`() throws {
+    @Test func `a monitor starts, watches and stops, and reports that it is not supported`() throws {
         #expect(!StallMonitor.isSupported)
         let monitor = StallMonitor(sinks: [try FileSink(path: "/no/such/folder/stalls.jsonl"), MemorySink()])
         #expect(throws: StallMonitorError.notRunning) { try monitor.watch(ObservedRunLoop.main) }

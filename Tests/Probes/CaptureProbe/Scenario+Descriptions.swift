@@ -91,7 +91,7 @@ extension Scenario {
             describe(SYS_futex, expected: "", descriptor: -1) { mutex.lock() }
         },
         "describe-nanosleep": { describe(SYS_clock_nanosleep, expected: "", descriptor: -1) { sleep(1000) } },
-        // An invalid address, from a thread for which the kernel refuses the read.
+        // Arguments with invalid addresses, which the kernel refuses to read.
         "describe-wrong-address": {
             var call = cll_thread_syscall()
             for number: Int32 in [SYS_openat, SYS_connect, SYS_poll, SYS_wait4, SYS_read, 100_000, -1] {
