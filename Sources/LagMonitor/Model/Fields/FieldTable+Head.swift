@@ -5,58 +5,58 @@ extension FieldTable {
             .means("Name and version of this schema."),
         .field(.time, "time", .time(\.startRealtimeNanoseconds), required: .all, keep: .always, in: [])
             .andNotice { .time($0.time.realtimeNanoseconds) }
-            .means("When the stall began; of other events, when the line was made."),
+            .means("When the stall began; for other events: when the line was created."),
         .field(.id, "id", .id(\.id), required: .stall, keep: .always)
-            .means("The stall's: a UUID of version 7, made of its start. The lines of one stall share it."),
+            .means("The stall's id: a UUID of version 7, derived from its start. The lines of one stall share it."),
         .field(.event, "event", .stall(.event) { _ in .text("stall") }, required: .all, keep: .always, in: .metadata)
             .andNotice { .text($0.event.rawValue) }
             .means(
                 """
-                stall: a stall. dropped: lines were lost. suppressed: lines were held back by a limit. recurring: a stall comes \
-                again and again. Events that are not named here have the members that every line has.
+                stall: a stall. dropped: lines were lost. suppressed: lines were held back by a limit. recurring: a stall \
+                recurs. Events that are not named here have the members that every line has.
                 """
             ),
         .field(.phase, "phase", .oneOf(\.phase), required: .stall, keep: .always)
-            .means("begin: it goes on. end: it is over. abandoned: the process died or stopped in it."),
+            .means("begin: it is in progress. end: it is over. abandoned: the process died or stopped during it."),
         .field(.severity, "severity", .oneOf(\.severity), required: .aboutStalls, keep: .always, in: .metadata)
             .andNotice { _ in .text(StallRecord.Severity.warning.rawValue) }
             .means("A severity of syslog (RFC 5424)."),
         .field(.message, "message", .text(\.message), required: .aboutStalls, cap: .message, keep: .always, in: [])
             .andNotice { .text($0.message) }
-            .means("One line for people."),
+            .means("One human-readable line."),
         .field(.kind, "kind", .oneOf(\.kind), required: .stall, keep: .essential)
-            .means("Which rule found it; of several, the one whose times the record has."),
+            .means("The rule that found it; of several, the one whose times the record has."),
         .field(.foundBy, "found_by", .kinds(\.foundBy))
             .means("Every rule that found it."),
         .field(.fingerprint, "fingerprint", fingerprint, required: [.stall, .recurring], cap: .hash, keep: .always)
             .means("Groups stalls by what was called: the same for one cause on all hosts and in all builds."),
         .field(.stackHash, "stack_hash", .text(\.stackHash, as: .stackHash), required: .stall, cap: .hash)
-            .means("Of the exact stack, by build-id and offset."),
+            .means("Hash of the exact stack, by build-id and offset."),
     ]
 
     static let times: [FieldDefinition] = [
         .field(.duration, "duration_ms", .milliseconds(\.durationNanoseconds), required: .stall, keep: .always)
             .means("begin: so far. end: in all. abandoned: at least."),
         .field(.durationMinimum, "duration_min_ms", leastDuration)
-            .means("Where the duration is not known exactly: at least."),
+            .means("If the duration is not known exactly: its lower bound."),
         .field(.durationMaximum, "duration_max_ms", mostDuration)
-            .means("Where the duration is not known exactly: at most."),
+            .means("If the duration is not known exactly: its upper bound."),
         .field(.excluded, "excluded_ms", .milliseconds(\.excludedNanoseconds))
             .means("Time between start and end in which the process could not run; not in duration_ms."),
         .field(.threshold, "threshold_ms", .milliseconds(\.thresholdNanoseconds), required: .stall, keep: .essential)
-            .means("From what duration on this counts as a stall."),
+            .means("The duration from which this counts as a stall."),
         .field(.mono, "mono_us", monotonicStart, required: .all, in: .fields)
             .andNotice { .count($0.time.monotonicNanoseconds / 1000) }
-            .means("CLOCK_MONOTONIC at the time of the line's time, in microseconds."),
+            .means("CLOCK_MONOTONIC at the line's time, in microseconds."),
     ]
 
     static let process: [FieldDefinition] = [
         .field(.bootID, "boot_id", .context(text: \.bootID, as: .bootID), required: .all, cap: .fixed, in: .fields)
-            .means("The kernel's boot, within which mono_us compares; zeros: not known."),
+            .means("The kernel's boot id; mono_us values compare only within one boot. Zeros: not known."),
         .field(.pid, "pid", .context(.taskID) { .int32($0.pid) }, required: .all, keep: .always, in: [])
             .means("The process."),
         .field(.threadID, "thread_id", .taskID(\.threadID), required: .stall, keep: .always, in: .metadata)
-            .means("The kernel's number of the stalled thread."),
+            .means("The kernel's id of the stalled thread."),
         .field(.threadName, "thread_name", .text(\.threadName), required: .stall, cap: .name, keep: .always, in: .metadata)
             .means("The stalled thread's name."),
         .field(.processName, "process_name", .context(text: \.processName), required: .all, cap: .name, keep: .always, in: [])

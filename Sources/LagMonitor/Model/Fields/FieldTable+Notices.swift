@@ -6,7 +6,7 @@ extension FieldTable {
         .field(.reason, "reason", .notice(word: \.loss?.reason), required: .dropped, keep: .always, in: .fields)
             .means("dropped: where they were lost."),
         .field(.fingerprints, "fingerprints", .notice(count: \.unnamedFingerprints), keep: .always, in: .fields)
-            .means("suppressed: in place of fingerprint, how many these were."),
+            .means("suppressed: instead of fingerprint, the number of fingerprints."),
         .field(.suppressed, "suppressed", .notice(count: \.suppression?.count), required: .suppressed, keep: .always, in: .fields)
             .means("suppressed: how many stalls were held back."),
         .field(.firstTime, "first_time", .notice(time: \.firstTime), required: .summaries, keep: .essential, in: .fields)
@@ -16,7 +16,7 @@ extension FieldTable {
         .field(.longest, "longest_ms", .notice(milliseconds: \.longest), required: .suppressed, keep: .essential, in: .fields)
             .means("suppressed: the longest of these stalls."),
         .field(.total, "total_ms", .notice(milliseconds: \.total), required: .summaries, keep: .essential, in: .fields)
-            .means("suppressed, recurring: these stalls together."),
+            .means("suppressed, recurring: the total of these stalls."),
         .field(.count, "count", .notice(count: \.recurrence?.count), required: .recurring, keep: .always, in: .fields)
             .means("recurring: how many stalls."),
         .field(.window, "window_s", .notice(seconds: \.window), required: .recurring, keep: .essential, in: .fields)

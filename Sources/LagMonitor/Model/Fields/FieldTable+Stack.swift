@@ -2,13 +2,13 @@
 extension FieldTable {
     static let stack: [FieldDefinition] = [
         .field(.capture, "capture", .oneOf(\.capture), required: .stall, keep: .essential)
-            .means("How the stack was taken; none: there is no stack."),
+            .means("How the stack was captured; none: no stack."),
         .field(.captureError, "capture_error", .text(\.captureError), cap: .reason)
-            .means("Why there is no stack, or none that was taken in a better way."),
+            .means("Why there is no stack, or why a better capture method failed."),
         .field(.framePointerRecovered, "frame_pointer_recovered", .flag(\.framePointerRecovered), in: .fields).means(
             """
-            The stack was unwound with a frame pointer that was found by searching for it, or by frame pointers through code \
-            that has no unwind tables, such as a compiler at run time makes.
+            The stack was unwound with a frame pointer that was found by a search, or by frame pointers through code without \
+            unwind tables, such as JIT-compiled code.
             """
         ),
         .field(.unwindEnd, "unwind_end", .text(\.unwindEnd), in: .fields)
@@ -16,18 +16,18 @@ extension FieldTable {
         .field(.samples, "samples", .count(\.samples), required: .stall, keep: .essential)
             .means("How often the stack was sampled."),
         .field(.samplesMatched, "samples_matched", .count(\.samplesMatched), required: .stall, keep: .essential)
-            .means("How often it was this stack."),
+            .means("How often the sampled stack was this one."),
         .field(.samplesShare, "samples_share", .share(\.samplesShare), in: .fields)
             .means("The share of the stall's time that this stack covers."),
         .field(.workersTotal, "workers_total", workerCount, in: .fields)
-            .means("Of a pool, the threads that worked for it."),
+            .means("For a pool: the number of threads that worked for it."),
         .field(.workers, "workers", .workers(\.workers), in: [])
             .means("Those threads, by what they were last found doing; the first group is the one of the record's own stack."),
         .field(.culprit, "culprit", .text(\.culprit), cap: .symbol, keep: .essential)
             .andNotice { $0.culprit.map(FieldValue.text) }
             .means("The function to blame."),
         .field(.culpritConfidence, "culprit_confidence", .share(\.culpritConfidence), keep: .essential)
-            .means("How sure that is."),
+            .means("How certain that is."),
     ]
 
     static let counters: [FieldDefinition] = [
@@ -38,13 +38,13 @@ extension FieldTable {
         .field(.suppressedTotal, "suppressed_total", heldBack, required: [.stall, .suppressed], keep: .essential, in: .fields)
             .means("Stalls held back by a limit so far in this process."),
         .field(.late, "late", .flag(\.isLate), in: .fields)
-            .means("Only when true: the line was kept on disk while its destination did not take it, and sent afterwards."),
+            .means("Only when true: the line was kept on disk while its destination did not accept it, and sent afterwards."),
         .field(.framesTotal, "frames_total", wholeDepth, required: .stall, keep: .always)
             .means("The stack's depth before any frame was left out; inlined frames not counted."),
         .field(.frames, "frames", .frames(\.frames), required: .stall, keep: .always, in: .metadata)
             .means("The stack, leaf first."),
         .field(.sampleTree, "sample_tree", mergedStacks, in: [])
-            .means("All stacks that were seen, merged: the roots."),
+            .means("All sampled stacks, merged: the roots."),
     ]
 
     private static let lost = FieldAccess.count(\.droppedTotal).andNotice { $0.droppedTotal.map(FieldValue.count) }

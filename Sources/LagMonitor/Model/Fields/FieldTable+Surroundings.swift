@@ -21,6 +21,6 @@ extension FieldTable {
         .field(.activity, "activity", .text(\.activity))
             .means("What the loop was doing, such as before_sources."),
         .field(.mode, "mode", .text(\.mode))
-            .means("The mode the loop ran in."),
+            .means("The mode in which the loop ran."),
     ]
 }
