@@ -1,13 +1,14 @@
 package import LagActivity
 internal import Synchronization
 
-/// When the processes of a command were asked to end. Who ends waits for its own threads and children in its handler, whatever is still pending.
+/// When the processes of a command were asked to end. A process that ends waits in its handler for its own threads and children,
+/// whatever is still pending.
 ///
 /// Any thread.
 package final class EndRequest: Sendable {
-    /// A loop that serves on has come back to its wait by then.
+    /// A loop that keeps serving has returned to its wait by then.
     private static let handlingNanoseconds: UInt64 = 2_000_000_000
-    /// An end that takes longer is worth a line.
+    /// An end that takes longer is reported.
     private static let endingNanoseconds: UInt64 = 10_000_000_000
 
     /// 0: never.
@@ -15,10 +16,10 @@ package final class EndRequest: Sendable {
 
     package init() {}
 
-    /// A later time takes the place of an earlier one.
+    /// A later time replaces an earlier one.
     package func record(at time: MonotonicTime) { asked.store(time.nanoseconds, ordering: .relaxed) }
 
-    /// Whether a stretch of a loop's work that began then may be the end that was asked for. One that had begun before is a stall as it was.
+    /// Whether work of a loop that began then may be the requested end. Work that began before remains a stall.
     func mayBeEnd(since begin: UInt64, at now: UInt64) -> Bool {
         let asked = asked.load(ordering: .relaxed)
         guard asked != 0, begin >= asked, now >= asked else { return false }

@@ -2,11 +2,11 @@ internal import LagCapture
 
 /// Whether a process has loaded a library.
 ///
-/// One owner's, under its lock. Some 100 µs, a millisecond in a program of hundreds of libraries; ever more seldom while it is not found, for it may be
-/// loaded later.
+/// One owner's, under its lock. Takes some 100 µs, a millisecond in a program with hundreds of libraries. Repeated ever more
+/// seldom while it is not found, because it may be loaded later.
 struct LibrarySearch {
     private let process: Int32
-    /// What its file's name begins with.
+    /// The prefix of its file name.
     private let name: String
     private var found = false
     private var search = SeldomSearch(first: 64, most: 1 << 16)

@@ -2,7 +2,7 @@ internal import CLagLinux
 internal import CLagRemote
 
 extension LoopExaminer {
-    /// The kernel leaves so much below the first stack free, but where that has no limit (`mmap_base`, arch/x86/mm/mmap.c).
+    /// The kernel leaves this much free below the first stack, unless that has no limit (`mmap_base`, arch/x86/mm/mmap.c).
     private static let stackBytes: UInt64 = 128 << 20
 
     /// What the thread does now, for ``QuietRule``.
@@ -21,19 +21,20 @@ extension LoopExaminer {
         guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), call.number >= 0 else { return .working }
         if clr_wait_kind(call.number) != 0, object?.isWaited(in: &call, of: process.pid) == true { return .waitingForAll }
         if object?.asksUser(in: &call, of: process.pid) == true { return .waitingElsewhere }
-        // Servers of several processes give the right to wait for connections from one to the next.
+        // Servers with several processes pass the right to wait for connections from one to the next.
         if clr_waits_among_processes(process.pid, &call) != 0, state.service.hasNoClient(of: object, at: now) {
             return .waitingElsewhere
         }
-        // One that serves a client after the other, as each process of a server that is forked before it is needed: who waits for it is the client that it waits for.
+        // A process that serves one client after the other, like each process of a preforking server: only the client that it
+        // waits for waits for it.
         if !isForProof, let object,
             state.service.awaitsClient(of: object, in: &call, at: now)
                 || object.isAccepted(in: &call, process: process.pid)
         {
             return .waitingElsewhere
         }
-        // An instance identifies its loop, however young. And who is in a handler, and waits for nothing that loops wait for but what its own loop does, is in no
-        // other one: a `sleep` of Ruby's main thread polls an eventfd of the loop's.
+        // An instance identifies its loop, however young. And a thread in a handler that waits only for objects of its own loop
+        // is not in another loop: a `sleep` of Ruby's main thread polls an eventfd of the loop.
         if isYoung, let object, object.epoll == nil, isLoops(call) {
             guard !isForProof, isInHandler(call, in: stretch, isServing: isServing, &state), !isLoops(call, besides: object)
             else {
@@ -44,7 +45,8 @@ extension LoopExaminer {
         return switch Int(clr_call_use(process.pid, &call)) {
         case CLR_CALL_RESTS where isEnding && clr_awaits_own(&call) != 0: .ending
         case CLR_CALL_RESTS where state.service.hasNoChannel(of: object?.epoll, at: now): .waitingElsewhere
-        // A handler of CPython, Ruby, Perl or PHP is good for a line. For an action the C stack has to say the same.
+        // For CPython, Ruby, Perl or PHP, the language's calls are enough for a line. For an action, the C stack must show the
+        // same.
         case CLR_CALL_RESTS:
             .waiting(
                 isFurtherOut: call.sp > limit
@@ -56,8 +58,8 @@ extension LoopExaminer {
         }
     }
 
-    /// Whether the main thread waits on the stack that the kernel gave it. On stacks of its own (GNU Pth and other libraries of coroutines) which of two calls is further
-    /// out cannot be seen. Of other threads it is taken to be so.
+    /// Whether the main thread waits on the stack that the kernel gave it. On other stacks (GNU Pth and other coroutine
+    /// libraries) it cannot be seen which of two calls is further out. Other threads are assumed to be on their own stack.
     private func isOnFirstStack(_ stackPointer: UInt64, _ state: inout State) -> Bool {
         guard tid == process.pid else { return true }
         if state.firstStack == nil {
@@ -68,8 +70,9 @@ extension LoopExaminer {
         return stackPointer <= begin &+ Self.stackBytes && begin <= stackPointer &+ Self.stackBytes
     }
 
-    /// Whether a thread that sleeps in this call is in a handler by the calls of its language; false: the C stack says where it is.
-    /// - Parameter stretch: of work since its loop's last wait, in which it does not come back from a handler.
+    /// Whether a thread that sleeps in this call is in a handler, by the calls of its language; false: the C stack shows where it
+    /// is.
+    /// - Parameter stretch: the work since its loop's last wait, in which it does not return from a handler.
     private func isInHandler(_ call: cll_thread_syscall, in stretch: UInt64, isServing: Bool, _ state: inout State) -> Bool {
         guard let rest = state.readCalls else { return false }
         var call = call
@@ -82,14 +85,15 @@ extension LoopExaminer {
                 return isHandler
             }
             if isUnmoved { break }
-            // It has gone on meanwhile: of a handler of many short waits, which lasts as long as none of its looks says otherwise, into the next.
+            // It has continued meanwhile, perhaps to the next of many short waits of one handler, which counts as lasting until
+            // an examination contradicts.
             guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), call.number >= 0 else { break }
         }
-        // One that keeps going on is where it was, or where its process says.
+        // A thread that keeps running is where it was, or where its process reports.
         return (stretch != 0 && state.handlerStretch == stretch) || isServing
     }
 
-    /// Whether the thread still sleeps in a call that was found before: what its arguments point to was what the kernel uses.
+    /// Whether the thread still sleeps in a call that was found before: then the memory of its arguments is what the kernel uses.
     func isAsleep(in call: cll_thread_syscall) -> Bool {
         var now = cll_thread_syscall()
         return cll_procfs_syscall(process.pid, tid, &now) == Int32(CLL_SYSCALL_BLOCKED) && now.number == call.number
@@ -99,7 +103,7 @@ extension LoopExaminer {
 
     private static let mostReadings = 4
 
-    /// Whether a thread that sleeps in this call waits for what loops wait for, besides what `known` is for.
+    /// Whether a thread that sleeps in this call waits for objects of loops, other than those of `known`.
     private func isLoops(_ call: cll_thread_syscall, besides known: WaitObject? = nil) -> Bool {
         var signals = WaitObject.SignalMembers()
         var other = WaitObject(process: process.pid, of: call)

@@ -5,19 +5,19 @@ internal import LagModel
 extension LoopExaminer {
     /// Who may accept the connections that wait at a listening socket.
     enum Other {
-        /// A loop that has come back from its wait lately.
+        /// A loop that has recently returned from its wait.
         case loop(LoopExaminer)
-        /// A process of whose waits nothing is known.
+        /// A process with unknown waits.
         case process(Int32)
     }
 
-    /// So many loops are read for the first time in one look, each of up to 256 descriptors: all of them would take 40 ms of 64 loops. What was found counts for
-    /// a second (``LoopService``).
+    /// How many loops are read for the first time in one examination, each with up to 256 descriptors: all of 64 loops would take
+    /// 40 ms. A result is valid for a second (``LoopService``).
     static let mostFirstReadings = 8
 
-    /// Whether what is ready at the object waits for this loop. It does not where that are listening sockets alone from which others accept: as of a server's
-    /// processes, which inherit one socket. While there are more clients than processes it is always ready, and who waits at it waits for the next process
-    /// that is free.
+    /// Whether the ready events at the object wait for this loop. They do not if only listening sockets are ready from which
+    /// others accept, as for a server's processes that inherit one socket. While there are more clients than processes, the
+    /// socket is always ready, and its clients wait for the next free process.
     func work(at object: WaitObject, besides others: [Other], at now: UInt64) -> PendingWork {
         guard !others.isEmpty, let listeners = object.readyListeners(pidfd: process.descriptor, process: process.pid) else {
             return .pending
@@ -35,7 +35,7 @@ extension LoopExaminer {
         return isKnown ? .pending : .unknown
     }
 
-    /// Whether the loop waits at one of these sockets; nil: it has to be read, and no reading is left.
+    /// Whether the loop waits at one of these sockets; nil: it must be read, but no more readings are allowed.
     private func waits(for listeners: WaitObject, at now: UInt64, _ readingsLeft: inout Int) -> Bool? {
         withService { object, service in
             guard let object, !object.isRing else { return listeners.isInherited(by: process.pid) }
@@ -46,17 +46,18 @@ extension LoopExaminer {
 
     // MARK: On one epoll instance
 
-    /// Searching the threads of a process takes 5 µs for each of them. That none waits is asked more often: between two of them there is a moment
-    /// in which none does.
+    /// Searching the threads of a process takes 5 µs per thread. A negative result is checked more often, because between two
+    /// waits there is a moment in which no thread waits.
     private static let searchNanoseconds: UInt64 = 500_000_000
     private static let searchAgainNanoseconds: UInt64 = 40_000_000
 
-    /// For so long an instance is shared with who was last known to fetch from it: a pool's threads come by more often, and one that has taken over
-    /// a loop from another is its own soon.
+    /// How long an instance counts as shared with the last thread that fetched from it: a pool's threads fetch more often, and a
+    /// thread that has taken over a loop soon counts as its only owner.
     static let sharedNanoseconds: UInt64 = 5_000_000_000
 
-    /// Who else fetches from the instance: a thread that the kernel shows asleep in a wait for it, or who is known to have come back from one.
-    /// - Parameter known: what the loop's process says.
+    /// Which other thread fetches from the instance: one that the kernel shows asleep in a wait on it, or one that is known to
+    /// have returned from such a wait.
+    /// - Parameter known: what the loop's process publishes.
     func sharing(of epoll: Int32, _ known: (_ epoll: Int32) -> QuietRule.Sharing, _ state: inout State, at now: UInt64)
         -> QuietRule.Sharing
     {
@@ -78,8 +79,8 @@ extension LoopExaminer {
 }
 
 extension LoopExaminer {
-    /// Whether what another thread of the program asks the loop for may be in the loop's memory alone: libev writes to its eventfd for an `ev_async` only while the
-    /// loop waits (`evpipe_write` of `ev.c`, 4.33).
+    /// Whether a request of another thread of the program may be visible only in the loop's memory: libev writes to its eventfd
+    /// for an `ev_async` only while the loop waits (`evpipe_write` of `ev.c`, 4.33).
     func mayHideWork(_ work: WaitObject.Work, _ state: inout State) -> Bool {
         work.pending == .none && work.kind == .loop && state.object?.epoll != nil && state.libev.isLoaded
             && ProcFile.numbers(in: "/proc/\(process.pid)/task", limit: 2).count > 1

@@ -3,63 +3,64 @@ internal import CLagRemote
 internal import LagActivity
 internal import Synchronization
 
-/// Finds out of one loop's thread whether work waits for it while it is elsewhere: the same for loops that the preloaded library publishes and for
-/// those that are sampled.
+/// Finds out whether work waits for a loop's thread while it is elsewhere: the same for loops that the preloaded library
+/// publishes and for sampled loops.
 ///
-/// Any thread; the watchdog's asks most. The lock is held for as long as an examination takes: some 10 µs, of CPython, Ruby, Perl and PHP (``CallChainReader``) 50, and 3 for each socket of one that waits for a lock among processes.
+/// Any thread; mostly called by the watchdog's. The lock is held during an examination: some 10 µs, for CPython, Ruby, Perl and
+/// PHP (``CallChainReader``) 50, plus 3 for each socket of a process that waits for a lock among processes.
 package final class LoopExaminer: Sendable {
     struct State {
         var object: WaitObject?
-        /// It makes one for each wait, so that there is none while a handler runs.
+        /// It creates an instance for each wait, so there is none while a handler runs.
         var isMadeAnew = false
-        /// The kernel does not say what the thread does: then a loop is what its process says to be one.
+        /// The kernel does not show what the thread does: then the claim of its process decides.
         var isRefused = false
-        /// It waits on a ring of io_uring, which is a loop's, and cannot be asked.
+        /// It waits on a ring of io_uring, which belongs to a loop, and cannot be polled.
         var isRing = false
-        /// When it was read, and of a wait at which stack pointer.
+        /// When it was read, and at which stack pointer the wait was.
         var readNanoseconds: UInt64 = 0
         var readStackPointer: UInt64 = 0
-        /// Where on its own stack it has its events put.
+        /// The address on its own stack where it has its events stored.
         var events: UInt64?
-        /// The stretch of work in which a thread that was never found in its wait was last said to serve a connection.
+        /// The last stretch of work in which a thread that was never found in its wait was reported to serve a connection.
         var servedStretch: UInt64?
-        /// What it waits on, by that connection, in that stretch alone.
+        /// Its object, derived from that connection; only for that stretch.
         var served: WaitObject?
-        /// In which calls of its language the thread was there.
+        /// The calls of its language that the thread was in there.
         var readCalls: CallChain?
-        /// The stretch of work in which the thread was last found in a handler by those calls.
+        /// The last stretch of work in which those calls showed the thread in a handler.
         var handlerStretch: UInt64?
         var calls: CallChainReader
         var glib: LibrarySearch
         var libev: LibrarySearch
-        /// The epoll instance that the kernel has shown the thread to wait on.
+        /// The epoll instance on which the kernel has shown the thread waiting.
         var seenEpoll: Int32?
-        /// The beacon's words of the rest in which it was read, and of the one that was recorded last.
+        /// The beacon's words of the rest in which it was read, and of the last recorded rest.
         var readWord: UInt64 = 0
         var restWord: UInt64 = 0
         var otherWaiter: (found: Bool, nanoseconds: UInt64) = (false, 0)
-        /// When another thread was last known to wait on its instance, or to fetch from it: leaders and followers, of which one that follows rests
-        /// beside its wait.
+        /// When another thread was last known to wait on its instance, or to fetch from it: with leaders and followers, a
+        /// follower rests outside its wait.
         var sharedNanoseconds: UInt64?
         var service: LoopService
         var signals = WaitObject.SignalMembers()
-        /// Where the process's first stack begins; 0: not known.
+        /// The start of the process's first stack; 0: not known.
         var firstStack: UInt64?
         var pause = PausePlace()
         var turns = RingTurns()
-        /// Of what proofs have seen alone: the beacon's words of a loop that publishes are claims.
+        /// Only for proofs: the beacon's words of a publishing loop are claims.
         var provedTurns = RingTurns()
     }
 
     let process: ProcessHandle
     let tid: Int32
-    /// A thread that its user, or its own program, says to be a loop: what it blocks in is a stall.
+    /// A thread that its user, or its own program, declares to be a loop: any blocking call is a stall.
     private let isDeclared: Bool
-    /// That it is one is a claim of the shared table, which every process of the command can write.
+    /// Being a loop is only a claim of the shared table, which every process of the command can write.
     private let isClaimed: Bool
     let state: Mutex<State>
 
-    /// The descriptors of a set may change with each wait.
+    /// The descriptors of a set may change at each wait.
     private static let readAgainNanoseconds: UInt64 = 100_000_000
 
     init(_ process: ProcessHandle, tid: Int32, isDeclared: Bool, isClaimed: Bool = false) {
@@ -73,20 +74,20 @@ package final class LoopExaminer: Sendable {
         state = Mutex(State(calls: calls, glib: glib, libev: libev, service: LoopService(of: process)))
     }
 
-    /// - Parameter body: gets what the thread waits on; nil: it was never seen there.
+    /// - Parameter body: gets the object that the thread waits on; nil: it was never seen there.
     func withService<Result>(_ body: (WaitObject?, inout LoopService) -> Result) -> Result {
         state.withLock { body($0.object, &$0.service) }
     }
 
-    /// Whether the calls of the thread's language are read, which are not on the C stack.
+    /// Whether the calls of the thread's language, which are not on the C stack, are read.
     var readsCalls: Bool { state.withLock { $0.readCalls != nil } }
 
-    /// The thread rests at its loop's place.
+    /// Call it when the thread rests at its loop's place.
     /// - Parameters:
     ///   - call: where it sleeps; nil: to be read, if it is time.
-    ///   - word: the beacon's word of this rest, where there is a beacon; 0: there is none.
-    ///   - isMadeAnew: whether it makes an epoll instance for each wait, as its process says.
-    ///   - isStillThere: whether it has not left the loop's place meanwhile: what a handler waits on is not the loop's.
+    ///   - word: the beacon's word of this rest, if there is a beacon; 0: none.
+    ///   - isMadeAnew: whether it creates an epoll instance for each wait, as its process publishes.
+    ///   - isStillThere: whether it is still at the loop's place: the object of a handler's wait does not belong to the loop.
     func recordRest(
         _ call: cll_thread_syscall? = nil,
         word: UInt64 = 0,
@@ -95,10 +96,10 @@ package final class LoopExaminer: Sendable {
         isStillThere: () -> Bool = { true }
     ) {
         state.withLock { state in
-            // A rest that goes on may last, and nobody looks at it again before it ends: what it waits for is what counts then.
+            // A rest in progress may last, and is not examined again before it ends: its object must be read now.
             let isLasting = word != 0 && word == state.restWord && word != state.readWord
             state.restWord = word
-            // At another place it may be another object's, as after a start. (An epoll instance is the same from wherever it is waited on.)
+            // At another place it may be another object, as after a start. (An epoll instance is the same at any place.)
             let isElsewhere = state.object?.epoll == nil && call.map { $0.sp != state.readStackPointer } ?? false
             guard isElsewhere || isLasting || state.object == nil || now >= state.readNanoseconds &+ Self.readAgainNanoseconds
             else { return }
@@ -118,7 +119,7 @@ package final class LoopExaminer: Sendable {
                 return
             }
             state.object = object
-            // A handler may take the members out.
+            // A handler may remove the members.
             _ = state.service.kind(of: object.epoll, at: now)
             state.isMadeAnew = isMadeAnew
             state.seenEpoll = object.epoll
@@ -130,7 +131,7 @@ package final class LoopExaminer: Sendable {
         }
     }
 
-    /// What the loop waits on, where its process says so.
+    /// The object that the loop waits on, if its process publishes it.
     func record(epoll: Int32) {
         state.withLock { state in
             guard state.object?.epoll != epoll else { return }
@@ -142,14 +143,16 @@ package final class LoopExaminer: Sendable {
 
     /// - Parameters:
     ///   - limit: a thread that sleeps at a stack pointer above this has left the function that waits for the loop.
-    ///   - isProvisional: it may run no loop. (Of an epoll instance its process knows that it is the same one.)
-    ///   - isYoung: all its waits were within some seconds, as those of a start are, which is no loop.
-    ///   - isServing: a connection that came at the loop's place, which has the loop around it, however young: what its process says.
-    ///   - stretch: the beacon's word of the present stretch of work.
-    ///   - begin: when that began; 0: it is not known.
-    ///   - isHandler: whether by its calls the thread is in a handler, although it sleeps above the limit: asked with where on the stack its wait has its events; nil: elsewhere.
+    ///   - isProvisional: whether it may not be a loop. (For an epoll instance its process knows that it is the same one.)
+    ///   - isYoung: whether all its waits were within some seconds, like those of a start, which is not a loop.
+    ///   - isServing: whether it serves a connection that was accepted at the loop's place, within the loop, however young: its
+    ///     process publishes that.
+    ///   - stretch: the beacon's word of the current stretch of work.
+    ///   - begin: when that began; 0: not known.
+    ///   - isHandler: whether the thread is in a handler by its calls, although it sleeps above the limit; called with the stack
+    ///     address of its wait's events; nil: elsewhere.
     ///   - sharing: whether another thread has fetched from that epoll instance, just now or in the last ``sharedNanoseconds``.
-    ///   - others: loops that may accept the connections that wait at a listening socket of this one's.
+    ///   - others: loops that may accept the connections that wait at this loop's listening sockets.
     func examine(
         limit: UInt64,
         at now: UInt64,
@@ -173,7 +176,7 @@ package final class LoopExaminer: Sendable {
             sharing,
             others
         )
-        // What the wait itself has on the stack may be more than all of a handler. (For an action the stack's bytes have to say the same.)
+        // The wait itself may use more stack than all of a handler. (For an action, the stack's bytes must show the same.)
         if facts.isQuietByPlace, state.withLock({ $0.sharedNanoseconds == nil }), isHandler(state.withLock { $0.events }) {
             facts.doing = .waiting(isFurtherOut: false)
         }
@@ -187,7 +190,7 @@ package final class LoopExaminer: Sendable {
         )
     }
 
-    /// What an action needs. A claim of the shared table proves nothing here: it may be another process's.
+    /// The proof that an action needs. A claim of the shared table proves nothing: another process may have written it.
     func proof(
         limit: UInt64,
         at now: UInt64,
@@ -212,11 +215,11 @@ package final class LoopExaminer: Sendable {
             let isWorkPending = facts.pending == .pending && facts.hasClientWork == true
             return LoopProof(isLoop: facts.isProved, isWorkPending: isWorkPending, isWitnessed: isWitnessed)
         }
-        // Its user's word for it: what the kernel cannot see of its work is pending.
+        // The user declared it a loop: pending work that the kernel cannot see is assumed.
         return LoopProof(isLoop: true, isWorkPending: facts.pending == .pending || facts.pending == .unknown)
     }
 
-    /// Whether the thread was seen in its wait by the kernel, and sleeps deeper in the stack than there, in a call that is no wait for events.
+    /// Whether the kernel has shown the thread in its wait, and it now sleeps deeper in the stack in another kind of call.
     private func isSeen() -> Bool {
         var call = cll_thread_syscall()
         guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), clr_wait_kind(call.number) == 0 else {
@@ -250,13 +253,14 @@ package final class LoopExaminer: Sendable {
                     kind: state.isRing ? .loop : state.isRefused ? .unknown : .unseen,
                     obstacle: state.isRing ? .descriptors : state.isRefused ? .refused : .unseen
                 )
-            // `g_main_dispatch` takes the descriptors of the source that it dispatches out of the loop's wait, puts them back afterwards, and writes to the loop's
-            // eventfd each time (`g_main_context_remove_poll_unlocked` of GLib's `gmain.c`), so that a thread that waits meanwhile looks again. Its own thread finds
-            // that ready, though no one waits for it. What another thread of the program asks for by the same eventfd looks the same.
+            // `g_main_dispatch` removes the descriptors of the source that it dispatches from the loop's wait, adds them again
+            // afterwards, and writes to the loop's eventfd each time (`g_main_context_remove_poll_unlocked` of GLib's `gmain.c`),
+            // so that a waiting thread polls again. Its own thread finds that eventfd ready, although there is no work. A request
+            // of another thread of the program through the same eventfd looks the same.
             let isWakeUp = work.isWakeUp && state.glib.isLoaded
             let isBetween = work.kind == .gone && state.isMadeAnew
             let pending = isWakeUp || isBetween || mayHideWork(work, &state) ? .unknown : work.pending
-            // Of a process that ends the descriptors are closed before its threads are gone: what stalled is not quiet for that.
+            // An exiting process closes its descriptors before its threads are gone: that does not make a stalled thread quiet.
             let isEnding = work.kind == .gone && cll_thread_is_ending(process.pid, tid) != 0
             let service = work.kind == .loop ? state.service.kind(of: state.object?.epoll, at: now) : nil
             var rule = QuietRule(
@@ -285,7 +289,7 @@ package final class LoopExaminer: Sendable {
             }
             return (rule, state.object)
         }
-        // Without the lock: what others wait on is under theirs.
+        // Without the lock, because the objects of other loops are under their locks.
         if rule.kind == .loop, rule.pending == .pending, let object {
             rule.pending = work(at: object, besides: others(), at: now)
             rule.hasClientWork = object.hasClientWork(pidfd: process.descriptor, process: process.pid)

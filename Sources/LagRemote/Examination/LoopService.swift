@@ -1,15 +1,16 @@
 internal import CLagLinux
 internal import CLagRemote
 
-/// What the process of a loop is there for, and whether it has clients: answers of the kernel that cost some 3 µs a descriptor, kept for a while.
+/// The purpose of a loop's process, and whether it has clients: answers of the kernel that cost some 3 µs per descriptor, cached
+/// for a while.
 ///
 /// One owner's, under its lock.
 struct LoopService {
-    /// A server gets and loses connections.
+    /// Short, because a server gets and loses connections.
     private static let kindNanoseconds: UInt64 = 1_000_000_000
-    /// A new client's work waits no longer than this before it is seen.
+    /// The maximum delay before a new client's work is seen.
     private static let clientsNanoseconds: UInt64 = 100_000_000
-    /// Some servers take their listening socket out of the loop at times.
+    /// Some servers temporarily remove their listening socket from the loop.
     private static let socketsNanoseconds: UInt64 = 1_000_000_000
 
     private let process: ProcessHandle
@@ -25,7 +26,7 @@ struct LoopService {
         javaMachine = LibrarySearch(process: process.pid, name: "libjvm.so")
     }
 
-    /// What it is there for if it runs no loop on this epoll instance; nil: it may run one.
+    /// Its purpose, if it runs no loop on this epoll instance; nil: it may run one.
     mutating func kind(of epoll: Int32?, at now: UInt64) -> WaitObject.Kind? {
         guard let epoll else { return nil }
         if epoll != found.epoll || now >= found.nanoseconds &+ Self.kindNanoseconds {
@@ -33,7 +34,7 @@ struct LoopService {
                 switch Int(clr_service(process.descriptor, process.pid, epoll)) {
                 case CLR_SERVES_ONE_PEER: .peer
                 case CLR_SERVES_ITSELF: .helper
-                // As it was when it had members; one that never had any waits for the clock.
+                // The state when it had members; an instance that never had any is a timer.
                 case CLR_SERVES_UNKNOWN: epoll == found.epoll ? found.kind : .helper
                 default: nil
                 }
@@ -42,7 +43,7 @@ struct LoopService {
         return found.kind
     }
 
-    /// Whether nothing can come from what the loop waits on but new connections, and the process has none that came from there.
+    /// Whether the loop's object can only deliver new connections, and the process has no connection from there.
     mutating func hasNoClient(of object: WaitObject?, at now: UInt64) -> Bool {
         guard let object else { return false }
         if !clients.none || now >= clients.nanoseconds &+ Self.clientsNanoseconds {
@@ -51,8 +52,8 @@ struct LoopService {
         return clients.none
     }
 
-    /// Whether a thread that sleeps in this call waits for a client of the loop's, which waits for nothing but new ones. (Of an epoll instance that is found out
-    /// once a second: the kernel holds its lock meanwhile.)
+    /// Whether a thread that sleeps in this call waits for a client of the loop, which itself only waits for new ones. (For an
+    /// epoll instance this is determined once a second, because the kernel holds its lock meanwhile.)
     mutating func awaitsClient(of object: WaitObject, in call: inout cll_thread_syscall, at now: UInt64) -> Bool {
         if let epoll = object.epoll {
             if epoll != takesClientsAlone.epoll || now >= takesClientsAlone.nanoseconds &+ Self.socketsNanoseconds {
@@ -64,7 +65,7 @@ struct LoopService {
         return object.awaitsClient(in: &call, pidfd: process.descriptor, process: process.pid)
     }
 
-    /// What identifies the sockets that the loop waits at; nil: they cannot be read, or there is no reading left for that.
+    /// The identities of the loop's sockets; nil: they cannot be read, or no more readings are allowed.
     mutating func sockets(of object: WaitObject, at now: UInt64, _ readingsLeft: inout Int) -> [UInt64]? {
         if let sockets, sockets.epoll == object.epoll, now < sockets.nanoseconds &+ Self.socketsNanoseconds {
             return sockets.found
@@ -76,10 +77,11 @@ struct LoopService {
         return found
     }
 
-    /// Whether a Java loop has no channel, so that no one waits for it but the program's own threads, by what wakes it.
+    /// Whether a Java loop has no channel, so that only the program's own threads wait for it, through its wake-up.
     ///
-    /// Where a Java thread sleeps does not say whether it has left its loop's function: interpreted and compiled frames of one method differ in size. Pools
-    /// whose jobs run loops as long as there are connections (Apache MINA) rest beside them.
+    /// The stack position of a sleeping Java thread does not show whether it has left its loop's function: interpreted and
+    /// compiled frames of one method differ in size. Pools whose jobs run loops while there are connections (Apache MINA) rest
+    /// outside these loops.
     mutating func hasNoChannel(of epoll: Int32?, at now: UInt64) -> Bool {
         guard let epoll, javaMachine.isLoaded else { return false }
         if epoll != channels.epoll || now >= channels.nanoseconds &+ Self.clientsNanoseconds {

@@ -2,14 +2,16 @@ internal import CLagLinux
 internal import CLagRemote
 internal import Synchronization
 
-/// Where a loop sleeps between its looks, which asks with time-out 0 and is never found asleep in its wait: `select`, work, `usleep`, and again.
+/// Where a polling loop sleeps, which polls with timeout 0 and is never found asleep in its wait: `select`, work, `usleep`, and
+/// again.
 ///
-/// There it rests, by its own clock. A sleep further in is a handler's, which keeps the loop from its next look. What a start sleeps further out it does once or
-/// twice.
+/// It rests there. A sleep deeper in the stack belongs to a handler, which delays the loop's next poll. A start sleeps further
+/// out only once or twice.
 struct PausePlace {
-    /// So many turns in a row in which it slept there make it the place.
+    /// After this many consecutive iterations with a sleep there, it is the place.
     private static let turns = 3
-    /// More than the frames of the C library's calls that sleep differ by, less than those of a function that has called one of them for the loop.
+    /// More than the difference between frames of the C library's sleep calls, less than the frame of a function that calls one
+    /// of them for the loop.
     private static let callBytes: UInt64 = 128
 
     private var stackPointer: UInt64 = 0
@@ -18,8 +20,8 @@ struct PausePlace {
 
     private var isKnown: Bool { count >= Self.turns }
 
-    /// The thread slept there.
-    /// - Parameter word: the beacon's word of that turn.
+    /// Call it when the thread slept there.
+    /// - Parameter word: the beacon's word of that iteration.
     mutating func record(_ stackPointer: UInt64, in word: UInt64) {
         guard word != self.word else { return }
         self.word = word
@@ -37,10 +39,11 @@ struct PausePlace {
 }
 
 extension LoopExaminer {
-    /// The loop goes around, and is at work. Some 3 µs of one that was never seen in its wait; of others nothing.
+    /// Call it when the loop iterates, and is at work. Takes some 3 µs for a loop that was never seen in its wait; nothing for
+    /// others.
     /// - Parameters:
-    ///   - word: the beacon's word of this turn.
-    ///   - isStillThere: whether it is still in that one.
+    ///   - word: the beacon's word of this iteration.
+    ///   - isStillThere: whether it is still in that iteration.
     func recordTurn(word: UInt64, isStillThere: () -> Bool) {
         state.withLock { state in
             guard state.object == nil, !state.isRing, !state.isRefused else { return }

@@ -1,10 +1,11 @@
 internal import CLagRemote
 internal import Glibc
 
-/// One process by its descriptor: another one that gets the same number is not meant. Closed with the last reference. Any thread.
+/// One process by its pidfd, so that another one with a reused process ID is not confused with it. Closed with the last
+/// reference. Any thread.
 final class ProcessHandle: Sendable {
     let pid: Int32
-    /// Negative: an errno; then nothing of the process can be asked through it.
+    /// Negative: an errno; then the process cannot be queried through it.
     let descriptor: Int32
     let end: EndRequest
 
@@ -19,7 +20,7 @@ final class ProcessHandle: Sendable {
     var isAlive: Bool {
         guard descriptor >= 0 else { return false }
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        // A pidfd is readable when its process has ended (pidfd_open(2)).
+        // A pidfd is readable when its process has exited (pidfd_open(2)).
         return poll(&entry, 1, 0) == 0
     }
 

@@ -1,19 +1,19 @@
-/// When to search again for what may come later, such as a library that a program loads: after each search in vain twice as many questions are left out
-/// as after the one before.
+/// Decides when to search again for something that may appear later, such as a library: after each failed search, twice as many
+/// queries are skipped as after the previous one.
 struct SeldomSearch {
     private let most: Int
     private var left = 0
     private var next: Int
 
     /// - Parameters:
-    ///   - first: questions that are left out after the first search in vain.
-    ///   - most: the same after any.
+    ///   - first: queries that are skipped after the first failed search.
+    ///   - most: the maximum after any search.
     init(first: Int, most: Int) {
         self.next = first
         self.most = most
     }
 
-    /// Whether to search at this question.
+    /// Whether to search at this query.
     mutating func isDue() -> Bool {
         guard left > 0 else { return true }
         left -= 1
