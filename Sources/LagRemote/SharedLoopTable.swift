@@ -6,21 +6,21 @@ internal import LagActivity
 package import LagMonitor
 internal import Synchronization
 
-/// The table in which the loops of other processes publish what they do (clb_loop_table.h).
+/// The table in which the loops of other processes publish their activity (clb_loop_table.h).
 ///
-/// Any thread reads; everything in it is what other processes claim, and is checked against what the kernel says of them.
-// Unchecked: the pointer and the descriptor are immutable, and what the pointer leads to is touched by atomic operations and by copies.
+/// Any thread reads; everything in it is a claim of other processes, and is checked against the kernel's data on them.
+// Unchecked: the pointer and the descriptor are immutable, and the memory is only accessed by atomic operations and copies.
 package final class SharedLoopTable: @unchecked Sendable {
     let raw: UnsafeMutablePointer<clb_loop_table>
     private let descriptor: Int32
-    /// The loops that are watched, or were, by their places.
+    /// The loops that are or were watched, by slot.
     private let watched = Mutex<[UInt32: WeakLoop]>([:])
 
     private struct WeakLoop {
         weak var loop: RemoteLoop?
     }
 
-    /// What a process's environment needs in order to write into the table.
+    /// The environment variable that a process needs to write into the table.
     package let variable: (name: String, value: String)
 
     /// Takes 5 ms.
@@ -44,7 +44,7 @@ package final class SharedLoopTable: @unchecked Sendable {
         )
     }
 
-    /// A table of this process alone, where the system refuses shared memory: no other process finds it, and it stays empty.
+    /// A table only for this process, if the system refuses shared memory: no other process finds it, and it stays empty.
     package static func unshared() throws(StallMonitorError) -> SharedLoopTable {
         var table: UnsafeMutablePointer<clb_loop_table>?
         let error = clr_loop_table_create_unshared(&table)
@@ -58,7 +58,7 @@ package final class SharedLoopTable: @unchecked Sendable {
         variable = (CLB_LOOP_TABLE_VARIABLE, "")
     }
 
-    /// How many loops can be in it at a time.
+    /// The maximum number of loops at a time.
     package static let slotCount = Int(CLB_LOOP_TABLE_SLOTS)
 
     /// Whether other processes can find it.
@@ -66,29 +66,29 @@ package final class SharedLoopTable: @unchecked Sendable {
 
     deinit { clr_loop_table_destroy(raw, descriptor) }
 
-    /// A loop that is, or was, there.
+    /// A loop that is or was in the table.
     struct Loop {
         enum State {
             case live, paused
-            /// It may not be a loop: nothing of it is reported yet.
+            /// Whether it may not be a loop: nothing of it is reported yet.
             case provisional
-            /// Its process does not watch it any more, and may still write.
+            /// Its process no longer watches it, but may still write.
             case left
             case ended
         }
 
         let index: UInt32
-        /// The same as long as it is this loop's place.
+        /// Unchanged while the slot belongs to this loop.
         let claim: UInt64
         let state: State
-        /// Published by a monitor in its process; otherwise it is known by its waits alone.
+        /// Whether a monitor in its process publishes it; otherwise it is known only by its waits.
         let isFromMonitor: Bool
         let thread: ProcessThread
         let claimedNanoseconds: UInt64
-        /// Somewhere in its thread's stack.
+        /// An address in its thread's stack.
         let stackPointer: UInt64
         let name: String
-        /// The names of its modes, from number 1 on, as far as they are known.
+        /// The known names of its modes, from number 1 on.
         let modes: [String]
 
         var process: Int32 { thread.process }
@@ -129,28 +129,29 @@ package final class SharedLoopTable: @unchecked Sendable {
         )
     }
 
-    /// Whether that place is a loop's that counts; false as well when it is not this claim's any more.
+    /// Whether the slot has a loop that counts; also false if it no longer belongs to this claim.
     func isConfirmed(_ claim: UInt64, at index: UInt32) -> Bool {
         let present = clb_loop_table_claim(raw, index)
         return clb_claim_with_state(present, 0) == claim && clr_claim_is_confirmed(present) != 0
     }
 
-    /// Where a loop waits now, and the descriptor of its epoll instance, if it is one that stays; whether it makes one for each wait: what its process claims.
+    /// Where a loop waits now, the descriptor of its epoll instance if it is permanent, and whether it creates one for each wait;
+    /// claims of its process.
     func waitPlace(at index: UInt32) -> (stackPointer: UInt64, epoll: Int32?, isMadeAnew: Bool) {
         var (stackPointer, object): (UInt64, Int32) = (0, 0)
         clr_loop_table_wait_place(raw, index, &stackPointer, &object)
         return (stackPointer, object > 0 ? object - 1 : nil, object < 0)
     }
 
-    /// Whether its thread has accepted a connection since its last wait, which it serves: what its process claims.
+    /// Whether its thread serves a connection that it accepted after its last wait; a claim of its process.
     func isServing(at index: UInt32) -> Bool { clr_loop_table_is_serving(raw, index) != 0 }
 
-    /// Whether another thread of that loop's process has come back since then from a wait on the same epoll instance.
+    /// Whether another thread of that loop's process has returned since then from a wait on the same epoll instance.
     func hasFetcher(besides index: UInt32, from epoll: Int32, since nanoseconds: UInt64) -> Bool {
         epoll >= 0 && epoll < .max && clr_loop_table_has_fetcher(raw, index, epoll + 1, nanoseconds) != 0
     }
 
-    /// Whether a process publishes anything there, be it a loop or not yet. Some 0.1 µs.
+    /// Whether a process publishes anything there, a loop or a candidate. Takes some 0.1 µs.
     package func hasClaim(of process: Int32) -> Bool {
         (0..<UInt32(CLB_LOOP_TABLE_SLOTS)).contains { index in
             let claim = clb_loop_table_claim(raw, index)
@@ -160,22 +161,22 @@ package final class SharedLoopTable: @unchecked Sendable {
         }
     }
 
-    /// How often a loop has found no slot. What its process has no slot for is not watched.
+    /// How often there was no free slot for a loop. Loops without a slot are not watched.
     package var refusals: UInt64 { clr_loop_table_refused(raw) }
 
     private static func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }
 
-    /// The loop that is watched at that place from now on.
+    /// Sets the loop that is watched at that slot from now on.
     func record(_ loop: RemoteLoop, at index: UInt32) { watched.withLock { $0[index] = WeakLoop(loop: loop) } }
 
-    /// Those that are watched.
+    /// The loops that are watched.
     var remoteLoops: [RemoteLoop] { watched.withLock { $0.values.compactMap(\.loop) } }
 
-    /// The place can be another loop's from now on.
+    /// From now on another loop can use the slot.
     func free(_ loop: Loop) { _ = clr_loop_table_free(raw, loop.index, loop.claim) }
 
-    /// The claims of slots that are taken and show no loop, by their places: a process dies between the claim and its publication, or writes
-    /// nonsense. Some 0.2 µs.
+    /// The claims of slots that are taken but have no valid loop, by slot: a process died between the claim and its publication,
+    /// or wrote invalid data. Takes some 0.2 µs.
     var unfinishedClaims: [UInt32: UInt64] {
         var claims: [UInt32: UInt64] = [:]
         for index in 0..<UInt32(CLB_LOOP_TABLE_SLOTS) {
@@ -185,25 +186,25 @@ package final class SharedLoopTable: @unchecked Sendable {
         return claims
     }
 
-    /// Frees that place, unless it is another claim's by now.
+    /// Frees that slot, unless another claim has it by now.
     func free(_ claim: UInt64, at index: UInt32) { _ = clr_loop_table_free(raw, index, claim) }
 
-    /// What the kernel says of a loop's process.
+    /// The kernel's data on a loop's process.
     struct Owner {
         let startTicks: UInt64
         let stack: (low: UInt64, high: UInt64)
-        /// Whether it has this table mapped: who has not, did not write what it says.
+        /// Whether it has this table mapped: if not, it did not write the claim.
         let mapsTable: Bool
     }
 
     enum OwnerLookup {
         case found(Owner)
         case gone
-        /// The kernel does not say at the moment: no descriptor, no memory, no permission.
+        /// Currently unknown: no free descriptor, no memory, no permission.
         case unknown
     }
 
-    /// Two files of `/proc`; waits where the process holds its own map for long.
+    /// Reads two files of `/proc`; blocks while the process holds the lock of its memory map.
     func owner(of process: Int32, stackPointer: UInt64) -> OwnerLookup {
         var owner = clr_mapping_owner()
         switch clr_mapping_owner_find(descriptor, process, stackPointer, &owner) {
@@ -215,21 +216,21 @@ package final class SharedLoopTable: @unchecked Sendable {
         }
     }
 
-    /// Changes whenever a loop comes or goes. Some 0.1 µs.
+    /// Changes whenever a loop is added or removed. Takes some 0.1 µs.
     var claims: UInt64 {
         var sum: UInt64 = 0
         for index in 0..<UInt32(CLB_LOOP_TABLE_SLOTS) { sum = (sum ^ clb_loop_table_claim(raw, index)) &* 0x0000_0100_0000_01b3 }
         return sum
     }
 
-    /// Waits until a loop has published something, or until then (`CLOCK_MONOTONIC`).
-    /// - Returns: false when the time was over.
+    /// Waits until a loop has published something, or until a time (`CLOCK_MONOTONIC`).
+    /// - Returns: false on timeout.
     func wait(until deadline: UInt64) -> Bool { clb_waker_wait_shared(clb_loop_table_waker(raw), deadline) != 0 }
 
-    /// When the first beacon of those that answered since the last call did so; 0: none.
+    /// The time of the first answer of a beacon since the last call; 0: none.
     func drain() -> UInt64 { clb_waker_drain(clb_loop_table_waker(raw)) }
 
-    /// Has the processes ask the clock itself from now on, if the kernel has given up the counter that they read instead.
+    /// Makes the processes read the clock itself from now on, if the kernel has abandoned the counter that they read instead.
     func checkClock() { clr_loop_table_check_clock(raw) }
 
     /// Ends a wait. Any thread.

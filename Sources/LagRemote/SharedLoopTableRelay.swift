@@ -4,11 +4,11 @@ internal import LagActivity
 internal import LagDetection
 internal import Synchronization
 
-/// Passes on what the loops of a table answer, each to the watchdog of its own process.
+/// Passes the answers of a table's loops on, each to the watchdog of its own process.
 ///
-/// All loops post to one semaphore in the table; whose beacon it was shows by the time of its last answer. Nothing here waits for anything
-/// else: an answer that came late would seem as if the watchdog, and so perhaps the machine, had stood still.
-// Unchecked: the places are in a Mutex; the rest is immutable or atomic.
+/// All loops post to one semaphore in the table; the time of its last answer shows which beacon it was. Nothing here waits for
+/// anything else: a late answer would look as if the watchdog, and so perhaps the machine, had been stopped.
+// Unchecked: the slots are in a Mutex; the rest is immutable or atomic.
 final class SharedLoopTableRelay: @unchecked Sendable {
     private struct Place {
         let loop: RemoteLoop
@@ -17,7 +17,7 @@ final class SharedLoopTableRelay: @unchecked Sendable {
     }
 
     private let table: SharedLoopTable
-    /// Loops came or went.
+    /// Whether loops were added or removed.
     private let notify: @Sendable () -> Void
     private let places = Mutex<[UInt32: Place]>([:])
     private let probe: LivenessProbe
@@ -29,11 +29,11 @@ final class SharedLoopTableRelay: @unchecked Sendable {
         self.notify = notify
     }
 
-    /// From now on the loop at this place is heard. Any thread.
+    /// From now on the answers of the loop at this slot are relayed. Any thread.
     func pass(_ loop: RemoteLoop, to semaphore: WakeSemaphore, at index: UInt32) {
         let answered = clb_beacon_answered_ns(loop.beacon.raw)
         places.withLock { $0[index] = Place(loop: loop, semaphore: semaphore, answered: answered) }
-        // It may have answered before it was heard.
+        // It may have answered before.
         semaphore.post()
     }
 

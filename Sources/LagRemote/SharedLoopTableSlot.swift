@@ -1,13 +1,13 @@
-/// What the watch of a table knows of one of its slots, by the claim that it belongs to. A slot that is free, or whose loop does not count, has
+/// The watch's state of one slot of a table, by its claim. A slot that is free, or whose loop does not count, has
 /// none.
 enum SharedLoopTableSlot {
-    /// A provisional claim that is too young to be watched, and when it was first seen.
+    /// A provisional claim that is too young to watch, and when it was first seen.
     case settling(claim: UInt64, since: UInt64)
-    /// Old enough. Its names are to be read again, because it was not selected at the last check.
+    /// Old enough. Its names must be read again, because it was not selected at the last check.
     case settled(claim: UInt64)
     /// Not selected, as found since the last check.
     case unselected(UnselectedLoop)
-    /// It could not be watched, and was reported. Each scan tries again.
+    /// It could not be watched, which was reported. Each scan tries again.
     case refused(claim: UInt64)
     case watched(WatchedLoop)
 
@@ -16,9 +16,9 @@ enum SharedLoopTableSlot {
         let loop: RemoteLoop
         /// Counted, because it is known to be a loop.
         var isConfirmed: Bool
-        /// What it is at was in doubt at the last scan.
+        /// Whether its work was in doubt at the last scan.
         var isDoubtful = false
-        /// It does not count at present.
+        /// Whether it currently does not count.
         var isPaused = false
         /// The beacon's word at the last check.
         var word: UInt64?
@@ -42,7 +42,7 @@ enum SharedLoopTableSlot {
     var settlingSince: UInt64? { if case .settling(_, let since) = self { since } else { nil } }
     var unselected: UnselectedLoop? { if case .unselected(let loop) = self { loop } else { nil } }
 
-    /// Whether it is to be asked for once a second.
+    /// Whether it must be checked once a second.
     var isToBeTriedAgain: Bool {
         switch self {
         case .unselected, .refused: true

@@ -5,12 +5,12 @@ internal import LagDetection
 internal import LagMonitor
 internal import Synchronization
 
-/// Which of the table's loops are watched: the managing thread's alone.
+/// Decides which of the table's loops are watched; only for the managing thread.
 extension SharedLoopTableWatch {
-    /// Begins, pauses and ends watches, as the table has it now.
+    /// Begins, pauses and ends watches, according to the current table.
     func scan() {
         let loops = (0..<UInt32(CLB_LOOP_TABLE_SLOTS)).map { table.loop(at: $0) }
-        // What a process's own monitor publishes of a thread goes before what is known of its waits: no stall has two lines.
+        // A thread's publication by its process's own monitor takes precedence over its waits, so that no stall has two lines.
         let published = Set(loops.lazy.compactMap { $0 }.filter { $0.isFromMonitor && $0.isPresent }.map(\.thread))
         unwatched = []
         for (index, loop) in zip(UInt32(0)..., loops) {
@@ -28,21 +28,21 @@ extension SharedLoopTableWatch {
             } else if counts {
                 if isSettled(loop) { begin(loop) }
             } else if case .settling = slots[index] {
-                // Only what counts is waited for.
+                // Waits only for loops that count.
                 slots[index] = nil
             }
             if loop.state != .ended, processes[loop.process] == nil { unwatched.insert(loop.process) }
         }
-        // Of these the names are read each second, which finds their end.
+        // The names of these are read each second, which detects their end.
         unwatched.subtract(slots.values.compactMap(\.unselected?.process))
     }
 
-    /// The loops of a process that are watched.
+    /// The watched loops of a process.
     func loops(of process: Int32) -> [(index: UInt32, watched: SharedLoopTableSlot.WatchedLoop)] {
         slots.compactMap { index, slot in slot.watched.flatMap { $0.process == process ? (index, $0) : nil } }
     }
 
-    /// Whether a loop of the process has moved since this was asked last.
+    /// Whether a loop of the process has moved since the last call.
     func hasMoved(_ process: Int32) -> Bool {
         var hasMoved = false
         for (_, watched) in loops(of: process) {
@@ -53,29 +53,30 @@ extension SharedLoopTableWatch {
         return hasMoved
     }
 
-    /// Has the names of what is not selected read again.
+    /// Makes the names of unselected loops be read again.
     func forgetSelection() {
         for (index, slot) in slots {
             if let loop = slot.unselected { slots[index] = .settled(claim: loop.claim) }
         }
     }
 
-    /// A provisional claim as old is watched: a program that waits once for an answer has ended, or waits elsewhere, by then, and to watch a process
-    /// costs a millisecond or two. The thread is asleep in its wait by then, so that can be seen what it waits on; a stall is longer.
+    /// A provisional claim of this age is watched: a program that waits once for an answer has ended, or waits elsewhere, by
+    /// then, and watching a process costs a millisecond or two. The thread is asleep in its wait by then, so its object can be
+    /// read; a stall is longer.
     static let settleNanoseconds: UInt64 = 20_000_000
 
-    /// When the next claim that is too young now is old enough.
+    /// When the next of the claims that are too young will be old enough.
     var settlingDeadline: UInt64 {
         slots.values.lazy.compactMap(\.settlingSince).min().map { $0 &+ Self.settleNanoseconds } ?? .max
     }
 
-    /// Whether it is known to be a loop, or has been there for a while.
+    /// Whether it is known to be a loop, or has existed for a while.
     private func isSettled(_ loop: SharedLoopTable.Loop) -> Bool {
         guard loop.state == .provisional else { return true }
         let now = clb_now_ns()
         switch slots[loop.index] {
         case .settling(loop.claim, let since): return now >= since &+ Self.settleNanoseconds
-        // Also afterwards: one that cannot be watched is not waited for again.
+        // Also afterwards, so that an unwatchable loop is not waited for again.
         case .some(let slot) where slot.claim == loop.claim: return true
         default:
             release(loop.index)
@@ -84,7 +85,8 @@ extension SharedLoopTableWatch {
         }
     }
 
-    /// Counts a loop that is known to be one by now, with what was withheld of it. Also before its place is freed.
+    /// Counts a candidate that is now known to be a loop, and releases its withheld records. Also called before its slot is
+    /// freed.
     func recordConfirmation(at index: UInt32) {
         guard let watched = slots[index]?.watched else { return }
         let wasDoubtful = watched.isDoubtful
@@ -97,7 +99,7 @@ extension SharedLoopTableWatch {
         processes[watched.process]?.monitor.reportConfirmed()
     }
 
-    /// What lies before the end of a pause does not count.
+    /// Work before the end of a pause does not count.
     private func setPaused(_ watched: SharedLoopTableSlot.WatchedLoop, _ isPaused: Bool) {
         guard let monitor = processes[watched.process]?.monitor, watched.isPaused != isPaused else { return }
         watched.isPaused = isPaused
@@ -105,7 +107,7 @@ extension SharedLoopTableWatch {
     }
 
     private func begin(_ loop: SharedLoopTable.Loop) {
-        // This process has the table as well, and is not to be taken for one that writes into it.
+        // This process has the table as well, and must not be taken for one that writes into it.
         guard loop.process != getpid() else { return free(loop) }
         guard isSelected(loop) else { return }
         let owner: SharedLoopTable.Owner
@@ -132,7 +134,7 @@ extension SharedLoopTableWatch {
             }
             processes[loop.process] = watched
             let remote = RemoteLoop(loop, owner, watched.handle, in: table)
-            // One that was refused stays so until it is watched: it was reported.
+            // A refused loop stays refused until it is watched, because it was reported.
             if slots[loop.index]?.watched != nil { release(loop.index) }
             try watched.monitor.watch(remote, rules: loop.isFromMonitor ? nil : configuration.preloadRules)
             slots[loop.index] = .watched(.init(remote, of: loop.process))
@@ -143,7 +145,7 @@ extension SharedLoopTableWatch {
         }
     }
 
-    /// One that is not selected keeps its place, and is asked for once a second: its thread or its process may get another name.
+    /// An unselected loop keeps its slot, and is checked once a second, because its thread or process may get another name.
     private func isSelected(_ loop: SharedLoopTable.Loop) -> Bool {
         let selection = configuration.selection
         guard !selection.includesAll else { return true }
@@ -167,7 +169,7 @@ extension SharedLoopTableWatch {
         return false
     }
 
-    /// Its place stays its own: it goes on writing there.
+    /// It keeps its slot, because it continues to write there.
     func refuse(_ loop: SharedLoopTable.Loop, _ reason: String) {
         if case .refused(loop.claim) = slots[loop.index] { return }
         release(loop.index)
@@ -175,7 +177,7 @@ extension SharedLoopTableWatch {
         guard refusalLinesLeft > 0 else { return }
         refusalLinesLeft -= 1
         reportError("cannot watch process \(loop.process): \(reason)")
-        // Claims are as many as their processes like.
+        // Processes can make any number of claims.
         if refusalLinesLeft == 0 { reportError("more processes that cannot be watched, not listed") }
     }
 
@@ -184,7 +186,7 @@ extension SharedLoopTableWatch {
         table.free(loop)
     }
 
-    /// Ends what is known of a slot, with the watch of its loop.
+    /// Discards the state of a slot, and ends the watch of its loop.
     private func release(_ index: UInt32) {
         guard let watched = slots.removeValue(forKey: index)?.watched else { return }
         relay.forget(index)
@@ -194,7 +196,7 @@ extension SharedLoopTableWatch {
     private func forget(_ loop: SharedLoopTable.Loop) {
         recordConfirmation(at: loop.index)
         release(loop.index)
-        // One that was left is still written until its own thread says so.
+        // An abandoned slot is still written until its own thread frees it.
         if loop.state == .ended { table.free(loop) }
     }
 }

@@ -5,18 +5,19 @@ internal import LagDetection
 internal import LagMonitor
 internal import Synchronization
 
-/// The beginning and the end of a process's watch: the managing thread's alone.
+/// Begins and ends the watch of a process; only for the managing thread.
 extension SharedLoopTableWatch {
-    /// Also those that live on as another program, which never heard of the table. Who moves lives, and has the table, and so does who has not
-    /// executed a program since it was found to: reading its map each second would cost it, and us, up to a millisecond.
+    /// Also processes that continue as another program without the table. A process whose loops move lives and has the table; so
+    /// does one that has not called exec since that was checked: reading its map each second would cost it, and us, up to a
+    /// millisecond.
     func endExitedProcesses() {
         for (process, watched) in processes where !hasMoved(process) {
-            // Before the map: what it becomes meanwhile is found at the next check.
+            // Before the map, so that a meanwhile started program is found at the next check.
             let image = ProgramImage(of: process)
             if let image, image.isKnown, image == watched.image, watched.handle.isAlive { continue }
             switch table.owner(of: process, stackPointer: 0) {
             case .found(let owner) where owner.startTicks == watched.startTicks && owner.mapsTable:
-                // What has the table now may be another program, which was given it as well.
+                // The process may have the table as another program, which inherited it as well.
                 if watched.runs(image) { processes[process]?.image = image } else { end(process) }
             case .unknown: continue
             case .found(let owner):
@@ -36,7 +37,7 @@ extension SharedLoopTableWatch {
         }
     }
 
-    /// Those without a loop. One that comes later gets a monitor anew.
+    /// Ends the watch of processes without a loop. A later loop gets a new monitor.
     func endIdleProcesses(at now: UInt64, after nanoseconds: UInt64) {
         for (process, watched) in processes {
             guard loops(of: process).isEmpty else {
@@ -49,15 +50,15 @@ extension SharedLoopTableWatch {
         }
     }
 
-    /// No thread writes there any more.
+    /// No thread writes to the slot any more.
     func freeAll(of process: Int32) {
         for index in 0..<UInt32(CLB_LOOP_TABLE_SLOTS) {
             if let loop = table.loop(at: index), loop.process == process { table.free(loop) }
         }
     }
 
-    /// Those that have been so since the last check, and belong to no process any more. A thread that is only late keeps its place: it goes on
-    /// writing there.
+    /// Frees slots that have been invalid since the last check, and whose process is gone. A thread that is only late keeps its
+    /// slot, because it will write there.
     func freeUnfinishedClaims() {
         let before = unfinished
         unfinished = table.unfinishedClaims
@@ -72,7 +73,7 @@ extension SharedLoopTableWatch {
                     case .gone: false
                     }
             }
-            // The program after an exec ends what the one before had claimed.
+            // An exec ends the claims of the previous program.
             let isOver = [CLB_SLOT_ENDED, CLB_SLOT_WITHDRAWN].contains(Int(clb_claim_state(claim)))
             if isOver || hasTable[process] == false { table.free(claim, at: index) }
         }
@@ -80,7 +81,7 @@ extension SharedLoopTableWatch {
 
     func make(_ process: Int32, startTicks: UInt64) throws(StallMonitorError) -> Watched {
         let semaphore = WakeSemaphore()
-        // Before its name: another program's is noticed then.
+        // Before its name, so that another program's name is noticed.
         let image = ProgramImage(of: process)
         let context = configuration.context(of: process)
         let monitor = configuration.makeMonitor(
@@ -110,7 +111,7 @@ extension SharedLoopTableWatch {
         }
     }
 
-    /// - Returns: the loops that were watched; their slots are free for another watch.
+    /// - Returns: the loops that were watched; their slots can be watched again.
     @discardableResult
     func stop(_ process: Int32, _ watched: Watched) -> [(index: UInt32, watched: SharedLoopTableSlot.WatchedLoop)] {
         let loops = loops(of: process)

@@ -6,13 +6,13 @@ package import LagMonitor
 package import LagOutput
 internal import Synchronization
 
-/// Watches every loop that publishes itself in a table: a monitor for each process, made when its first loop comes, ended when the
-/// process does. What a process was stalled in when it died comes out as `abandoned`.
+/// Watches every loop that publishes itself in a table: a monitor for each process, created with its first loop, ended with the
+/// process. A stall in which a process died is reported as `abandoned`.
 ///
-/// Two threads: ``SharedLoopTableRelay`` passes on what loops publish, at once; this one's starts and ends monitors, which may take long. It sleeps until a
-/// loop comes or goes; while there are loops it checks once a second whether the processes of those that have not moved are still there.
-/// Records of all processes go to the same sink.
-// Unchecked: what `run` uses is touched by its thread alone; the rest is immutable, atomic or in a Mutex.
+/// Two threads: ``SharedLoopTableRelay`` passes on at once what loops publish; the thread of this class starts and ends monitors,
+/// which may take long. It sleeps until a loop is added or removed; while there are loops, it checks once a second whether the
+/// processes of unmoved loops still exist. Records of all processes go to the same sink.
+// Unchecked: only its thread uses the state of `run`; the rest is immutable, atomic or in a Mutex.
 package final class SharedLoopTableWatch: @unchecked Sendable {
     /// A process with loops.
     struct Watched {
@@ -21,14 +21,14 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
         let startTicks: UInt64
         let handle: ProcessHandle
         let name: String
-        /// Which program it was when it was last found to have the table.
+        /// Its program when it was last found to have the table.
         var image: ProgramImage?
-        /// Whether a loop of it was ever counted: a process without is no watched one.
+        /// Whether a loop of it was ever counted; otherwise the process is not counted as watched.
         var hasLoops = false
         /// Since when it has no loop.
         var idleSince: UInt64?
 
-        /// Whether it still is that program, as far as is known: an exec keeps the process's number and its start.
+        /// Whether it is still that program, as far as known: an exec keeps the process's ID and start time.
         func runs(_ image: ProgramImage?) -> Bool {
             guard let image, image.isKnown, let known = self.image, known.isKnown else { return true }
             return image == known
@@ -43,13 +43,13 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     let reportError: @Sendable (String) -> Void
     let relay: SharedLoopTableRelay
     var processes: [Int32: Watched] = [:]
-    /// What is known of the table's slots.
+    /// The state of the table's slots.
     var slots: [UInt32: SharedLoopTableSlot] = [:]
-    /// Claims that cannot be watched are complained of so often.
+    /// How many unwatchable claims are reported.
     var refusalLinesLeft = 20
-    /// Processes that have slots and no loop to be watched: their end would not be noticed otherwise.
+    /// Processes with slots but no watchable loop, whose end would not be noticed otherwise.
     var unwatched: Set<Int32> = []
-    /// Slots that were taken at the last check and showed no loop.
+    /// Slots that were taken at the last check but had no valid loop.
     var unfinished: [UInt32: UInt64] = [:]
     let past = Mutex(StallMonitorStatistics())
     let watching = Mutex<[StallMonitor]>([])
@@ -63,15 +63,15 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     private let stopping = Atomic<Bool>(false)
     private let threads = Mutex<[WorkerThread]>([])
     private static let checkNanoseconds: UInt64 = 1_000_000_000
-    /// Between the beginnings of two scans.
+    /// The minimum time between the beginnings of two scans.
     private static let scanDistanceNanoseconds: UInt64 = 5_000_000
-    /// A process without a loop keeps its monitor for so long: it may get another one soon.
+    /// How long a process without a loop keeps its monitor, because it may soon get another loop.
     private static let idleNanoseconds: UInt64 = 5_000_000_000
-    /// Each has threads and memory here. As many as the table has places: more can have a loop at no moment.
+    /// Each has threads and memory here. As many as the table has slots, because no more can have a loop at the same time.
     static let maximumProcesses = Int(CLB_LOOP_TABLE_SLOTS)
 
     /// - Parameters:
-    ///   - processSinks: further sinks of each process, made when its first loop comes and closed with its watch.
+    ///   - processSinks: further sinks of each process, created with its first loop and closed with its watch.
     ///   - reportError: gets a line on what cannot be watched, and why.
     package init(
         table: SharedLoopTable,
@@ -95,7 +95,8 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
         threads.withLock { $0.append(relaying) }
     }
 
-    /// Ends every watch. Stalls in progress become `abandoned` lines. Some milliseconds; ten seconds at most, where the sink hangs.
+    /// Ends every watch. Stalls in progress become `abandoned` lines. Takes some milliseconds; ten seconds at most if the sink
+    /// hangs.
     package func stop() {
         stopping.store(true, ordering: .releasing)
         semaphore.post()
@@ -109,10 +110,10 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
         for thread in threads.dropFirst() { _ = thread.join(until: deadline) }
     }
 
-    /// The counts of all processes that are not watched any more.
+    /// The counts of all processes that are no longer watched.
     package var statistics: StallMonitorStatistics { past.withLock { $0 } }
 
-    /// Stalls of the processes that are watched now, found so far and not reported.
+    /// Stalls of the currently watched processes that were found but not yet reported.
     package var stallsInProgress: UInt64 {
         watching.withLock { monitors in
             monitors.reduce(0) { sum, monitor in
@@ -125,35 +126,35 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     /// The processes that are watched now, with their loops. Any thread.
     package var watchedProcesses: [WatchedProcess] { present.withLock { $0 } }
 
-    /// Loops that the selection leaves out now, without what may not be a loop. Any thread.
+    /// Known loops that are currently not selected. Any thread.
     package var unselectedLoops: [UnselectedLoop] { leftOut.withLock { $0 } }
 
-    /// The counts of all processes, those that are watched now among them.
+    /// The counts of all processes, including those that are watched now.
     package var totalStatistics: StallMonitorStatistics {
-        // Past first: what moves from one to the other meanwhile is reported late rather than twice.
+        // Past counts first, so that counts that move meanwhile are reported late rather than twice.
         var sum = past.withLock { $0 }
         for monitor in watching.withLock({ $0 }) { sum += monitor.statistics }
         return sum
     }
 
-    /// From now on this counts as a stall. Watches in progress begin anew: a stall that goes on becomes an `abandoned` line and, when the
-    /// new rules say so, another one. Any thread; returns at once.
+    /// Sets what counts as a stall from now on. Watches in progress restart: a stall in progress becomes an `abandoned` line and,
+    /// under the new rules, possibly another stall. Any thread; returns at once.
     package func configure(_ configuration: RemoteConfiguration) {
         nextConfiguration.withLock { $0 = configuration }
         semaphore.post()
     }
 
-    /// Opens a sink's destination anew, in turn with those that write to it. Waits for a write in progress. Any thread.
+    /// Reopens a sink's destination, serialised with its writers. Waits for a write in progress. Any thread.
     package static func reopen(_ sink: any RecordSink) throws(SinkError) { try NonClosingSink(sink).reopen() }
 
-    /// Has a `begin` line written of each stall in progress that had begun by then, when the processes were asked to end. Any thread; waits for
-    /// watches that begin or end just now.
+    /// Writes a `begin` line for each stall in progress that had begun when the processes were asked to end. Any thread; waits
+    /// for watches that are just beginning or ending.
     package func reportStalls(begunBefore time: MonotonicTime) {
         end.record(at: time)
         for monitor in watching.withLock({ $0 }) { monitor.reportStalls(begunBefore: time) }
     }
 
-    /// Asks every thread that a stall needs to be noticed whether it is there. Any thread; returns at once.
+    /// Probes every thread that is needed to notice a stall. Any thread; returns at once.
     package func probeLiveness() -> LivenessProbe.Check {
         let watchdogs = watching.withLock { $0 }.map {
             (process: $0.processLabel, hasAnswered: LivenessProbe.ask(watchdogOf: $0))
@@ -164,13 +165,14 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
         return LivenessProbe.Check(shared: { [probe] in probe.isAnswered(number) }, watchdogs: watchdogs)
     }
 
-    /// Loops that are watched now, those left out that do not count at present.
+    /// Loops that are watched now, without those that currently do not count.
     package var watchedLoops: Int { loopCount.load(ordering: .relaxed) }
 
-    /// Loops whose watch has begun so far.
+    /// The number of loops whose watch has begun so far.
     package var begunLoops: UInt64 { loopsBegun.load(ordering: .relaxed) }
 
-    /// Whether a process has the table, as one has in which the library is active; nil: the kernel does not say. Any thread; two files of `/proc`.
+    /// Whether a process has the table, like one in which the library is active; nil: unknown. Any thread; reads two files of
+    /// `/proc`.
     package func isMapped(in process: Int32) -> Bool? {
         switch table.owner(of: process, stackPointer: 0) {
         case .found(let owner): owner.mapsTable
@@ -202,7 +204,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
                 processes.isEmpty && unwatched.isEmpty && !slots.values.contains(where: \.isToBeTriedAgain)
                 && table.unfinishedClaims.isEmpty
             _ = semaphore.wait(until: min(settlingDeadline, isIdle ? .max : checked &+ Self.checkNanoseconds))
-            // Whoever has the table can have a scan made whenever it likes.
+            // Any process with the table can trigger a scan at any time.
             let next = now &+ Self.scanDistanceNanoseconds
             if clb_now_ns() < next, !stopping.load(ordering: .acquiring) { SharedLoopTableRelay.sleep(until: next) }
         }
@@ -224,7 +226,8 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
         leftOut.withLock { $0 = unselected }
     }
 
-    /// Each process gets a new monitor; its loops keep their places. With another selection the scan that follows begins all.
+    /// Each process gets a new monitor; its loops keep their slots. With another selection, the following scan begins all
+    /// watches.
     private func takeConfiguration() {
         guard let next = nextConfiguration.withLock({ $0.take() }) else { return }
         let isSelectionSame = next.selection == configuration.selection

@@ -1,7 +1,7 @@
 package import LagMonitor
 
 extension StallMonitorStatistics {
-    /// Sums up what several monitors have seen; the pauses are not theirs and not summed.
+    /// Adds up the counts of several monitors, except pauses, which are not per monitor.
     package static func += (left: inout StallMonitorStatistics, right: StallMonitorStatistics) {
         left.stalls += right.stalls
         left.reported += right.reported

@@ -1,13 +1,13 @@
 internal import LagModel
 
-/// The fields of `/proc/PID/status`, one a line (proc(5)).
+/// The fields of `/proc/PID/status`, one per line (proc(5)).
 package struct StatusFile {
     private let text: String
 
     /// One line names each supplementary group: 65,536 at most (NGROUPS_MAX), of eleven characters.
     package static let longestBytes = 1 << 20
 
-    /// Empty where it cannot be read.
+    /// Empty if it cannot be read.
     package init(process: Int32) { text = ProcFile.text(at: "/proc/\(process)/status", limit: Self.longestBytes) ?? "" }
 
     var isEmpty: Bool { text.isEmpty }

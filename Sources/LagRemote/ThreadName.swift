@@ -1,19 +1,19 @@
 internal import CLagLinux
 
-/// The names of other processes' threads, as the kernel keeps them (`comm`): chosen by the process, at most 15 bytes.
+/// The names of other processes' threads, as the kernel has them (`comm`): chosen by the process, at most 15 bytes.
 ///
-/// One small file each: not for the watchdog.
+/// Reads one small file each: not for the watchdog.
 enum ThreadName {
-    /// What a main thread is called, whatever its `comm`, which names the process.
+    /// The name of a main thread, regardless of its `comm`, which names the process.
     private static let main = "main"
 
-    /// What the selection compares: `main`, or `comm`. Nil: the thread has ended.
+    /// The name for selection: `main`, or `comm`. Nil: the thread has exited.
     static func selectable(_ thread: Int32, of process: Int32) -> String? {
-        // Also of a main thread, which may have ended.
+        // Also for a main thread, which may have exited.
         read(thread, of: process).map { thread == process ? main : $0 }
     }
 
-    /// Nil: the thread has ended.
+    /// Nil: the thread has exited.
     private static func read(_ thread: Int32, of process: Int32) -> String? {
         // 15 bytes, a newline and a NUL.
         var buffer = [CChar](repeating: 0, count: 32)
@@ -24,8 +24,8 @@ enum ThreadName {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// What a loop is called that publishes no name: by its thread. A thread that was given none has its creator's, mostly the main
-    /// thread's, which says nothing; such a one is called by its number.
+    /// The name of a loop that publishes none: its thread's. A thread without its own name has its creator's, mostly the main
+    /// thread's, which is meaningless; such a thread is named by its ID.
     static func ofLoop(on thread: Int32, of process: Int32) -> String {
         guard thread != process else { return main }
         let own = read(thread, of: process) ?? ""

@@ -1,9 +1,9 @@
-/// A process of which at least one loop is, or was, watched.
+/// A process of which at least one loop is or was watched.
 package struct WatchedProcess: Sendable {
     package let pid: Int32
-    /// When it began, in clock ticks since the machine started: with the pid it names the process, which the pid alone does not.
+    /// Its start time, in clock ticks since the machine started: together with the process ID it identifies the process uniquely.
     package let startTicks: UInt64
-    /// As it is in its records.
+    /// The name in its records.
     package let name: String
     package let loops: [any ForeignLoop]
 }

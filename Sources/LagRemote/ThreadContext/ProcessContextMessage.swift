@@ -1,14 +1,14 @@
-/// What a process publishes of itself for readers outside (OTEP 4719), as far as it is about its threads' contexts (OTEP 4947): a message
-/// of protobuf, `opentelemetry.proto.processcontext.v1development.ProcessContext`.
+/// The part of a process's published context (OTEP 4719) that concerns its threads' contexts (OTEP 4947): a protobuf
+/// message, `opentelemetry.proto.processcontext.v1development.ProcessContext`.
 ///
-/// Another process wrote it: whatever is damaged or too long ends the reading, with what there was so far.
+/// Another process wrote it: damaged or overlong data ends the reading, with the result so far.
 struct ProcessContextMessage: Sendable, Equatable {
     /// `threadlocal.schema_version`: how the threads' contexts are published.
     private(set) var schemaVersion: String?
-    /// `threadlocal.attribute_key_map`: attributes' names, by their index in a thread's context.
+    /// `threadlocal.attribute_key_map`: the attributes' names, by their index in a thread's context.
     private(set) var keys: [String] = []
 
-    /// An index has a byte.
+    /// An index has one byte.
     private static let maximumKeys = 256
     private static let maximumTextBytes = 255
 
@@ -39,7 +39,7 @@ struct ProcessContextMessage: Sendable, Equatable {
         }
     }
 
-    /// Whether the contexts are those that ``ThreadContextRecord`` reads. The name of the development version stays in use.
+    /// Whether ``ThreadContextRecord`` can read the contexts. The name of the development version stays in use.
     var hasKnownSchema: Bool { schemaVersion == "tls_v1" || schemaVersion == "tlsdesc_v1_dev" }
 
     private static func string(_ value: ArraySlice<UInt8>) -> String? {
@@ -48,7 +48,7 @@ struct ProcessContextMessage: Sendable, Equatable {
         return found
     }
 
-    /// A value that is no text has its index all the same.
+    /// A value that is not a string still has its index.
     private static func strings(_ value: ArraySlice<UInt8>) -> [String] {
         var found: [String] = []
         for field in ProtobufFields(value) where field.number == Field.arrayValue {
@@ -65,7 +65,7 @@ struct ProcessContextMessage: Sendable, Equatable {
     }
 }
 
-/// The fields of a protobuf message that have a length: texts and messages; the others are passed over. Ends at what is damaged.
+/// The length-delimited fields of a protobuf message: strings and messages; others are skipped. Ends at damaged data.
 struct ProtobufFields: Sequence, IteratorProtocol {
     private var rest: ArraySlice<UInt8>
 

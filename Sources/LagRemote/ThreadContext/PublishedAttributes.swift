@@ -1,17 +1,19 @@
 internal import Glibc
 
-/// Which attributes of a context that another program publishes (OTEP 4947) may stand in a record, and what of their values.
+/// Decides which attributes of another program's published context (OTEP 4947) may be in a record, and which part of their
+/// values.
 ///
 /// The rule, in this order:
 /// 1. An attribute whose name matches a pattern of ``excluded`` is withheld.
-/// 2. One whose name sounds like a credential (``isSensitive(_:)``) is withheld, unless ``allowed`` has exactly that name, without a wildcard.
-/// 3. One that matches no pattern of ``allowed`` is withheld from the attributes; the request's name is still made of it.
-/// 4. Of a value that is a URL, user, password, query and fragment are cut off; `url.query` and `url.fragment` are withheld as in 2.
+/// 2. An attribute whose name looks like a credential (``isSensitive(_:)``) is withheld, unless ``allowed`` has exactly that
+/// name.
+/// 3. An attribute that matches no pattern of ``allowed`` is not recorded, but the request's name may still use it.
+/// 4. From a URL, user, password, query and fragment are removed; `url.query` and `url.fragment` are withheld as in 2.
 ///
-/// What 1 and 2 withhold is no part of the request's name either. Personal data under other names, such as `enduser.id`, is for the patterns: which
-/// of it may be kept differs.
+/// Attributes withheld by 1 and 2 are not part of the request's name either. Personal data under other names, such as
+/// `enduser.id`, must be excluded with patterns, because what may be kept differs.
 ///
-/// A plain value; any thread. Used at a stall alone: some µs an attribute.
+/// A plain value; any thread. Only used at a stall: some µs per attribute.
 package struct PublishedAttributes: Sendable, Equatable {
     /// Patterns (fnmatch(3)) for whole names; empty: all.
     package let allowed: [String]
@@ -23,23 +25,23 @@ package struct PublishedAttributes: Sendable, Equatable {
         self.excluded = excluded
     }
 
-    /// What is done with an attribute.
+    /// The treatment of an attribute.
     enum Use: Equatable {
         case withheld
-        /// The request may be called by it, and it is no attribute of the record.
+        /// The request's name may use it, but it is not an attribute of the record.
         case nameOnly
         case recorded
     }
 
-    /// Parts of names, without what separates words and in lower case: `X-Api-Key` and `apiKey` are both `apikey`.
+    /// Parts of names, in lower case without word separators: `X-Api-Key` and `apiKey` are both `apikey`.
     private static let sensitiveParts = [
         "authorization", "cookie", "password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "privatekey",
         "credential", "sessionid", "sessid", "bearer", "jwt", "csrf", "xsrf", "signingkey", "encryptionkey", "connectionstring",
         "querystring",
     ]
-    /// The same, of what is too short to look for within words.
+    /// The same, for words that are too short to search within words.
     private static let sensitiveWords: Set<Substring> = ["auth", "pwd", "creds", "otp", "sid"]
-    /// Whole names that are nothing but such data: the old and the new conventions.
+    /// Whole names whose values are such data, by the old and the new conventions.
     private static let sensitiveNames: Set<String> = ["url.query", "url.fragment", "http.query"]
     /// Attributes whose value may be a URL or the target of a request line.
     private static let urlNames: Set<String> = [
@@ -48,24 +50,24 @@ package struct PublishedAttributes: Sendable, Equatable {
     ]
 
     func use(of name: String) -> Use {
-        // What comes after a zero byte no pattern sees.
+        // Patterns do not see text after a zero byte.
         if Self.matches(name, excluded) || name.utf8.contains(0) { return .withheld }
         if Self.isSensitive(name), !allowed.contains(name) { return .withheld }
         return allowed.isEmpty || Self.matches(name, allowed) ? .recorded : .nameOnly
     }
 
-    /// Whether an attribute of that name is likely a credential, or may hold one.
+    /// Whether an attribute of that name is likely a credential, or may contain one.
     static func isSensitive(_ name: String) -> Bool {
         let lower = name.lowercased()
         if sensitiveNames.contains(lower) { return true }
-        // A language model's are counts (`gen_ai.usage.input_tokens`).
+        // The tokens of a language model are counts (`gen_ai.usage.input_tokens`).
         if lower.hasPrefix("gen_ai."), lower.hasSuffix("_tokens") { return false }
         if lower.split(whereSeparator: { !$0.isLetter && !$0.isNumber }).contains(where: sensitiveWords.contains) { return true }
         let letters = String(lower.unicodeScalars.filter { $0.properties.isAlphabetic || ("0"..."9").contains($0) })
         return sensitiveParts.contains { letters.contains($0) }
     }
 
-    /// The value without what a URL has besides scheme, host and path.
+    /// The value with only scheme, host and path of a URL.
     static func withoutSecrets(_ value: UnsafeRawBufferPointer, of name: String) -> [UInt8] {
         let isURL = urlNames.contains(name.lowercased())
         let authorityStart = authorityStart(value, isURL: isURL)
@@ -77,15 +79,15 @@ package struct PublishedAttributes: Sendable, Equatable {
             if let user = authority.lastIndex(of: UInt8(ascii: "@")) {
                 start = user + 1
             } else if value[start...].contains(UInt8(ascii: "@")), hasPassword(authority) {
-                // It has one of the characters that end a host, so its end is not known.
+                // It contains a character that ends a host, so its end is not known.
                 return Array(prefix)
             }
         }
         return Array(prefix) + Array(value[start...].prefix { !"?#;".utf8.contains($0) })
     }
 
-    /// Where the host of a URL begins, if one begins near the value's beginning: also in `jdbc:postgresql://host` and `GET https://host`, and in
-    /// `//host` where it is to be a URL.
+    /// Where the host of a URL begins, if there is one near the value's beginning: also in `jdbc:postgresql://host` and `GET
+    /// https://host`, and in `//host` if the value should be a URL.
     private static func authorityStart(_ value: UnsafeRawBufferPointer, isURL: Bool) -> Int? {
         if isURL, value.starts(with: "//".utf8) { return 2 }
         let separator = Array("://".utf8)
@@ -102,7 +104,7 @@ package struct PublishedAttributes: Sendable, Equatable {
             || "+-.".utf8.contains(byte)
     }
 
-    /// Whether what looks like a host with a port may be a user with a password.
+    /// Whether an apparent host with a port may be a user with a password.
     private static func hasPassword(_ host: Slice<UnsafeRawBufferPointer>) -> Bool {
         guard let colon = host.lastIndex(of: UInt8(ascii: ":")) else { return false }
         return !host[(colon + 1)...].allSatisfy {

@@ -1,4 +1,4 @@
-/// The process context of another process, as it was last read: by the protocol of OTEP 4719, so that what is read was published as a whole.
+/// The process context of another process, as last read, with the protocol of OTEP 4719, so that it was published as a whole.
 struct PublishedProcessContext: Sendable {
     private enum Header {
         static let bytes = 32
@@ -10,17 +10,17 @@ struct PublishedProcessContext: Sendable {
 
     private static let signature = Array("OTEL_CTX".utf8)
     private static let knownVersion: UInt32 = 2
-    /// As the reader of OpenTelemetry's profiler.
+    /// The same limit as in OpenTelemetry's profiler.
     private static let maximumPayloadBytes: UInt32 = 65_536
-    /// A writer that keeps changing it has no context.
+    /// A context that keeps changing is ignored.
     private static let attempts = 3
 
-    /// When what follows was published; 0: nothing was read so far.
+    /// When the following data was published; 0: nothing read so far.
     private var published: UInt64 = 0
     private(set) var message: ProcessContextMessage?
 
-    /// Reads it again if it is another one by now: two reads if it is not, 1 µs.
-    /// - Parameter header: where its mapping begins.
+    /// Reads it again if it has changed; otherwise two reads, 1 µs.
+    /// - Parameter header: the start of its mapping.
     mutating func refresh(_ memory: RemoteMemory, header: UInt64) {
         for _ in 0..<Self.attempts {
             guard let words = memory.bytes(header, Header.bytes), Array(words.prefix(8)) == Self.signature,
@@ -44,6 +44,6 @@ struct PublishedProcessContext: Sendable {
             message = ProcessContextMessage(bytes)
             return
         }
-        // It is being changed: the former one was right until now.
+        // It is being changed: the previous one was valid until now.
     }
 }

@@ -1,11 +1,12 @@
 internal import LagModel
 
-/// What a request is called, by the attributes of its context: as OpenTelemetry's conventions name the span of a server, which has few names.
+/// The name of a request from its context's attributes, like the span name of a server in OpenTelemetry's conventions, which has
+/// low cardinality.
 enum RequestName {
     private static let routes = ["http.route", "http_route", "url.template"]
     private static let methods = ["http.request.method", "http.method", "http_method"]
 
-    /// Nil where nothing says so: a path or a user has too many values.
+    /// Nil if no suitable attribute exists: a path or a user has too many values.
     static func of(_ attributes: [(key: String, value: [UInt8])]) -> String? {
         func value(_ keys: [String]) -> String? {
             for key in keys {

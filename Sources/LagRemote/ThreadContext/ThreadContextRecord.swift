@@ -2,9 +2,9 @@ internal import CLagBeacon
 internal import LagCapture
 internal import LagModel
 
-/// What a thread was at, by the account of the program's OpenTelemetry SDK (OTEP 4947): trace, span and attributes.
+/// What a thread was working on, as published by the program's OpenTelemetry SDK (OTEP 4947): trace, span and attributes.
 ///
-/// The same code finds it while the thread cannot go on, which copies it, and in the copy afterwards.
+/// The same code finds and copies it while the thread is stopped, and then reads it in the copy.
 struct ThreadContextRecord {
     private enum Layout {
         static let headBytes = 28
@@ -19,7 +19,7 @@ struct ThreadContextRecord {
     private let span: UInt64
     private let attributes: UnsafeRawBufferPointer
 
-    /// Nil where the thread has none, or where it is no such record.
+    /// Nil if the thread has none, or if it is not such a record.
     init?(_ memory: MemoryCopy, _ place: ThreadLocalVariable.Place, threadPointer: UInt64) {
         guard let variable = place.address(threadPointer, { memory.load($0) }), let record: UInt64 = memory.load(variable),
             record != 0, record % 2 == 0, let head = memory.bytes(record, Layout.headBytes), head[Layout.valid] == 1
@@ -40,7 +40,8 @@ struct ThreadContextRecord {
         attributes = bytes
     }
 
-    /// The attributes: of an index that comes twice the last one counts, and what is cut off does not. In the order of their last ones.
+    /// The attributes: for a duplicate index the last one counts; truncated ones are ignored. In the order of their last
+    /// occurrence.
     func values() -> [(index: UInt8, value: UnsafeRawBufferPointer)] {
         var found: [(index: UInt8, value: UnsafeRawBufferPointer)] = []
         var at = 0
@@ -55,10 +56,10 @@ struct ThreadContextRecord {
         return found
     }
 
-    /// As a context of the program: what it is called is in its attributes, and since when it is open is not known.
+    /// Converts it to a context of the program: its name comes from its attributes, and since when it is open is not known.
     /// - Parameters:
     ///   - keys: the attributes' names.
-    ///   - rule: which of them are read; what it withholds is copied nowhere.
+    ///   - rule: selects which are read; withheld ones are not copied anywhere.
     func write(to copy: UnsafeMutablePointer<clb_context_copy>, keys: [String], rule: PublishedAttributes) {
         var values: [(key: String, value: [UInt8], isRecorded: Bool)] = []
         for (index, value) in self.values() where Int(index) < keys.count && !keys[Int(index)].isEmpty {
@@ -70,7 +71,7 @@ struct ThreadContextRecord {
         var draft = clb_context_draft()
         var name = RequestName.of(values.map { ($0.key, $0.value) })
         name?.withUTF8 { clb_draft_name(&draft, $0.baseAddress, $0.count) }
-        // (What a context of the program is called is its name already.)
+        // (A context of the program already has its name.)
         for (key, value, isRecorded) in values where isRecorded && key != StallRecord.Request.publishedKey {
             var key = key
             key.withUTF8 { key in

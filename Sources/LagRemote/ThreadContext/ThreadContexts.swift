@@ -2,9 +2,9 @@ internal import CLagRemote
 internal import LagCapture
 internal import LagModel
 
-/// The contexts that a process publishes of its threads (OTEP 4719 and 4947): where they are, and what their attributes are called.
+/// The published contexts of a process's threads (OTEP 4719 and 4947): their locations, and their attributes' names.
 ///
-/// Nothing is read before a stall is likely, and of a process that publishes none hardly more than that. The watchdog's alone.
+/// Nothing is read before a stall is likely, and hardly anything from a process that publishes none. Only for the watchdog.
 struct ThreadContexts {
     /// The variable's name in the standard.
     private static let variable = "otel_thread_ctx_v1"
@@ -12,21 +12,22 @@ struct ThreadContexts {
     private var generation: UInt64?
     private var variable: ThreadLocalVariable?
     private var published = PublishedProcessContext()
-    /// Where it was read: process and address.
+    /// The process and address where it was read.
     private var place: (memory: RemoteMemory, header: UInt64)?
 
-    /// A thread's, in one capture.
+    /// The context of a thread, in one capture.
     struct Thread: Sendable {
         fileprivate let place: ThreadLocalVariable.Place
         fileprivate let threadPointer: UInt64
 
-        /// In what was copied while the thread could not go on, or copies it.
+        /// Reads it from the copy made while the thread was stopped, or copies it.
         func record(_ memory: MemoryCopy) -> ThreadContextRecord? {
             ThreadContextRecord(memory, place, threadPointer: threadPointer)
         }
     }
 
-    /// Before the thread is held. Some 5 µs where contexts are published, and the first time a look at each module.
+    /// Call it before the thread is stopped. Takes some 5 µs if contexts are published, and the first time a check of each
+    /// module.
     mutating func prepare(_ tid: Int32, modules: ModuleMap) -> Thread? {
         place = nil
         guard let header = modules.processContext else { return nil }
@@ -43,7 +44,7 @@ struct ThreadContexts {
         return threadPointer != 0 ? Thread(place: found, threadPointer: threadPointer) : nil
     }
 
-    /// The attributes' names, for that record: an index that is not known yet has them read again.
+    /// The attributes' names for that record: an unknown index causes them to be read again.
     mutating func keys(for record: ThreadContextRecord) -> [String] {
         let known = published.message?.keys ?? []
         guard record.values().contains(where: { Int($0.index) >= known.count }), let place else { return known }

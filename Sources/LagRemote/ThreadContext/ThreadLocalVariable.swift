@@ -1,25 +1,26 @@
-/// Where a thread-local variable that a module exports lies in each thread: x86-64 with glibc.
+/// Locates a module's exported thread-local variable in each thread: x86-64 with glibc.
 ///
-/// The program's own follows from its header. Of a library the dynamic linker decides, and writes it where the library's own code looks: into what
-/// a relocation of the variable names. That is read anew each time, since it may be written late.
+/// For the program itself, the location follows from its header. For a library, the dynamic linker decides, and writes it where
+/// the library's own code reads it: at the target of a relocation of the variable. That is read again each time, because it may
+/// be written late.
 ///
 /// Formats: System V ABI (x86-64 psABI), "ELF Handling For Thread-Local Storage", variant II; for TLS descriptors and the vector, glibc's
 /// `sysdeps/x86_64/dl-tlsdesc.h` and `sysdeps/generic/dl-dtv.h`.
 struct ThreadLocalVariable: Sendable, Equatable {
-    /// What the linker writes.
+    /// The forms that the linker writes.
     private enum Slot: Sendable, Equatable {
         /// The distance from the thread pointer.
         case distance
-        /// A function, and its argument: the distance, or the address of module and offset.
+        /// A function and its argument: the distance, or the address of module and offset.
         case descriptor
         /// The module's number.
         case module
     }
 
-    /// The place in one state of the linker.
+    /// The location in one state of the linker.
     enum Place: Sendable, Equatable {
         case fixed(distance: Int64)
-        /// By the thread's vector of modules.
+        /// In the thread's vector of modules.
         case dynamic(module: UInt64, offset: UInt64, generation: UInt64)
     }
 
@@ -31,7 +32,7 @@ struct ThreadLocalVariable: Sendable, Equatable {
     }
 
     private static let maximumModules: UInt64 = 65_536
-    /// Relocations of a process that are looked through: all its libraries may export such a variable, and refer to it nowhere.
+    /// The maximum of relocations to search in a process: all its libraries may export such a variable without referring to it.
     static let maximumRelocations = 1 << 18
     private static let relocationsAtOnce = 4096
 
@@ -40,14 +41,14 @@ struct ThreadLocalVariable: Sendable, Equatable {
     private let address: UInt64
     private let offset: UInt64
 
-    /// Nil where the module exports no such variable, or none that can be found.
+    /// Nil if the module exports no such variable, or it cannot be located.
     init?(_ name: String, in module: ProcessImage.Module, isProgram: Bool, _ memory: RemoteMemory, relocations left: inout Int) {
         guard let symbols = module.symbols, let symbol = symbols.threadLocal(name), let storage = symbols.threadStorage,
             symbol.offset <= storage.bytes, storage.bytes - symbol.offset >= 8
         else { return nil }
         offset = symbol.offset
         if isProgram {
-            // Below the thread pointer, as near as its alignment allows.
+            // Below the thread pointer, as close as its alignment allows.
             let bytes = storage.bytes &+ (0 &- storage.address &- storage.bytes) & (storage.alignment - 1)
             (own, slot, address) = (Int64(bitPattern: symbol.offset &- bytes), .distance, 0)
             return
@@ -82,11 +83,11 @@ struct ThreadLocalVariable: Sendable, Equatable {
             guard let type: UInt32 = bytes.number(at: base + 8), let index: UInt32 = bytes.number(at: base + 12),
                 let place: UInt64 = bytes.number(at: base), let addend: UInt64 = bytes.number(at: base + 16)
             else { return nil }
-            // Of no symbol: within the library the offset is in the relocation.
+            // Without a symbol: within the library the offset is in the relocation.
             let isNamed = index == symbol.index
             let isOwn = index == 0 && addend == symbol.offset
             switch type {
-            // Whichever variable of the library it is of.
+            // For any variable of the library.
             case Relocation.module where isNamed || index == 0: return (.module, bias &+ place)
             case Relocation.distance where isNamed || isOwn: return (.distance, bias &+ place)
             case Relocation.descriptor where isNamed || isOwn: return (.descriptor, bias &+ place)
@@ -96,7 +97,7 @@ struct ThreadLocalVariable: Sendable, Equatable {
         return nil
     }
 
-    /// Where it is, as the linker has it now; nil: not yet known to it.
+    /// Its location in the linker's current state; nil: not yet known to the linker.
     func place(_ memory: RemoteMemory) -> Place? {
         if let own { return .fixed(distance: own) }
         switch slot {
@@ -112,7 +113,7 @@ struct ThreadLocalVariable: Sendable, Equatable {
         }
     }
 
-    /// Static storage lies below the thread pointer.
+    /// Static storage is below the thread pointer.
     private static func fixed(_ word: UInt64) -> Place? {
         let distance = Int64(bitPattern: word)
         return distance < 0 && distance > -(1 << 32) ? .fixed(distance: distance) : nil
@@ -127,17 +128,17 @@ struct ThreadLocalVariable: Sendable, Equatable {
 extension ThreadLocalVariable.Place {
     private enum Vector {
         static let entryBytes: UInt64 = 16
-        /// Of the thread control block.
+        /// In the thread control block.
         static let pointer: UInt64 = 8
         static let unallocated = UInt64.max
     }
 
-    /// Its address in the thread with that thread pointer; nil: that thread has none. At most four reads.
+    /// Its address in the thread with that thread pointer; nil: none in that thread. At most four reads.
     func address(_ threadPointer: UInt64, _ load: (UInt64) -> UInt64?) -> UInt64? {
         switch self {
         case .fixed(let distance): return threadPointer &+ UInt64(bitPattern: distance)
         case .dynamic(let module, let offset, let generation):
-            // Its first entry is the generation; how many there are is in front.
+            // Its first entry is the generation; the count precedes it.
             guard let vector = load(threadPointer &+ Vector.pointer), let known = load(vector), known >= generation,
                 let count = load(vector &- Vector.entryBytes), module <= count,
                 let block = load(vector &+ module &* Vector.entryBytes), block != 0, block != Vector.unallocated
