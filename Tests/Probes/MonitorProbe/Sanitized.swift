@@ -7,7 +7,7 @@ import TestSupport
 /// What an embedding program does, all at once and from several threads: loops that stall in different ways, loops that are
 /// created and ended, readers of statistics, changing settings, and starts and stops.
 ///
-/// For builds with a sanitizer, which finds what this alone cannot (`make sanitize`); each stall is still counted.
+/// For builds with a sanitiser, which finds what this alone cannot (`make sanitize`); each stall is still counted.
 enum Sanitized {
     private static let stallsPerLoop = 6
     private static let stallMicroseconds: UInt32 = 300_000

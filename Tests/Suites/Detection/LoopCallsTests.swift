@@ -55,14 +55,14 @@ struct LoopCallsTests {
         #expect(Self.isHandler([Self.system(0xb0, 4600), Self.call(0x61, 4700), Self.call(0x60, 4800)] + outer))
     }
 
-    @Test func `in a static program no handler is recognized`() {
+    @Test func `in a static program no handler is recognised`() {
         let handler = [Self.call(0xb0, 4000), Self.call(0x60, 4100), Self.call(0x50, 4300)] + Self.resting.calls.dropFirst(2)
         #expect(!Self.isHandler(handler))
         let resting = LoopCalls([Self.call(0xa0, 1000)] + Self.resting.calls.dropFirst())
         #expect(!resting.isHandler([Self.system(0xb0, 3900)] + handler, events: Self.events))
     }
 
-    @Test func `no handler is recognized without the calls of the wait or with its events elsewhere`() {
+    @Test func `no handler is recognised without the calls of the wait or with its events elsewhere`() {
         let handler = [
             Self.system(0xb0, 4000), Self.call(0x60, 4100), Self.call(0x50, 4300), Self.call(Self.run, 5000),
             Self.call(Self.main, 5200), Self.system(0xf0, 5300),

@@ -28,7 +28,7 @@ struct FingerprintTests {
             false
         ), ("/usr/src/rustc-1.63.0/library/std/src/sys/unix/net.rs", false), ("../shop/cart.cpp", true),
         ("/usr/lib/gcc/x86_64-linux-gnu/12/include/emmintrin.h", false), ("/src/shop/include/png.h", true),
-    ]) func `code inlined from elsewhere is recognized by its source file`(file: String, isInApp: Bool) {
+    ]) func `code inlined from elsewhere is recognised by its source file`(file: String, isInApp: Bool) {
         #expect(InAppRules().isInApp(modulePath: "/opt/shop/shop", symbol: "inflate_row", file: file) == isInApp)
     }
 
@@ -256,7 +256,7 @@ struct FileLocationTests {
             ("/root/.nvm/versions/node/v20/bin/node", "src/node.cc", false), ("/srv/shop/noded", nil, true),
         ] as [(String, String?, Bool)]
     )
-    func `an interpreter is recognized by its name and its place`(executable: String, file: String?, isInApp: Bool) {
+    func `an interpreter is recognised by its name and its place`(executable: String, file: String?, isInApp: Bool) {
         let rules = InAppRules(program: ProgramFiles(executable: executable))
         #expect(rules.isInApp(modulePath: executable, symbol: "compute", file: file) == isInApp)
     }
@@ -339,7 +339,7 @@ struct FileLocationTests {
         "/rust/deps/hashbrown-0.16.1/src/map.rs", "/usr/lib/nim/lib/pure/algorithm.nim",
         "/usr/share/cargo/registry/regex-1.7.1/src/exec.rs",
     ])
-    func `a library compiled into the program is recognized by its source file`(file: String) {
+    func `a library compiled into the program is recognised by its source file`(file: String) {
         let rules = InAppRules(program: ProgramFiles(executable: "/opt/shop/shop"))
         #expect(!rules.isInApp(modulePath: "/opt/shop/shop", symbol: "sort", file: file))
     }
@@ -413,7 +413,7 @@ struct LanguageFingerprintTests {
             ("/srv/shop/vendor/a.lua", nil, true),
         ] as [(String, String?, Bool)]
     )
-    func `libraries of languages are recognized by their folders`(file: String, language: String?, isInApp: Bool) {
+    func `libraries of languages are recognised by their folders`(file: String, language: String?, isInApp: Bool) {
         #expect(InAppRules().isInApp(languageFile: file, symbol: "f (x)", language: language, isLibrary: nil) == isInApp)
     }
 

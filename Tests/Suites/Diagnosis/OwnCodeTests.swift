@@ -96,7 +96,7 @@ struct ServerPackagesTests {
 
 struct FrameRoleTests {
     @Test(arguments: ["main", "App.Program.main", "App.Program.$main", "async_Main"])
-    func `entry points are recognized`(symbol: String) { #expect(FrameRole(symbol: symbol) == .entry) }
+    func `entry points are recognised`(symbol: String) { #expect(FrameRole(symbol: symbol) == .entry) }
 
     @Test(arguments: [
         "closure in App.Program.main", "App.mainly", "domain", "App.f", "cloneRepository", "$defer in App.f", "dispatch",

@@ -209,7 +209,7 @@ struct SymbolSimplifierTests {
         ("function signature specialization <Arg[0] = Dead> of dispatch thunk of App.P.find(Swift.Int) -> ()", true),
         ("(1) await resume partial function for closure #1 () async -> () in App.f() -> ()", false),
         ("App.forwarder(partial: Swift.Int) -> ()", false),
-    ]) func `a function that the compiler generated to forward a call is recognized by its name`(name: String, forwards: Bool) {
+    ]) func `a function that the compiler generated to forward a call is recognised by its name`(name: String, forwards: Bool) {
         #expect(ResolvedFrame(name: name).isForwarder == forwards)
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 /// What a loop reports about waiting work while it is in a callout.
 struct WaitingWorkTests {
-    @Test func `the first turn of a run has no work waiting at its end`() throws {
+    @Test func `the last callout in the first turn of a run has no work waiting`() throws {
         let seen = Log<PendingWork>()
         try onFreshThread {
             let loop = ObservedRunLoop.current

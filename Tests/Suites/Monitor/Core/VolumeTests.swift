@@ -245,7 +245,7 @@ extension MonitorTests {
             #expect(statistics.stalls == 2 && statistics.reported == 1 && statistics.suppressed == 1)
         }
 
-        @Test func `the monitor summarizes suppressed stalls when it stops`() throws {
+        @Test func `the monitor summarises suppressed stalls when it stops`() throws {
             let watched = try Watched(configuration(quiet: .seconds(3600)))
             for _ in 0..<3 { watched.stall() }
             #expect(eventually { watched.monitor.statistics.suppressed == 2 })
