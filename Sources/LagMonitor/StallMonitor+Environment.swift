@@ -58,7 +58,7 @@ final class EnvironmentActivation: Sendable {
         var problems = SettingValidationError.validationErrors(inEnvironment: environment, known: Self.keys)
         if case .otlp? = try? OutputSettings.Destination(path) {
             let name = SettingKey.output.environmentName
-            let reason = "\(path) needs a sink of LagMonitorOTLP, made by the program"
+            let reason = "\(path) needs a sink of LagMonitorOTLP, created by the program"
             problems.append(
                 SettingValidationError(source: .environment, key: name, reason: reason, allowed: SettingKey.output.allowed)
             )
@@ -87,7 +87,7 @@ final class EnvironmentActivation: Sendable {
                 present = monitor
                 return monitor
             } catch {
-                reportError("the monitor that \(SettingKey.output.environmentName) asks for cannot start: \(error)")
+                reportError("the monitor that \(SettingKey.output.environmentName) requests cannot start: \(error)")
                 return nil
             }
         }

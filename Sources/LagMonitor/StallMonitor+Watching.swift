@@ -138,7 +138,7 @@ extension StallMonitor {
         }
         if rules.ping != nil || rules.pingWhileWaiting != nil {
             guard let pingable = loop as? any PingableLoop else {
-                throw .ruleNotPossible(rule: "ping", reason: "'\(loop.name)' is no PingableLoop")
+                throw .ruleNotPossible(rule: "ping", reason: "'\(loop.name)' is not a PingableLoop")
             }
             if !pingable.pingsWithoutLocking { try parts.startPings() }
         }
@@ -147,7 +147,7 @@ extension StallMonitor {
         }
         guard let frame = rules.frame else { return nil }
         guard let ticking = loop as? any TickingLoop else {
-            throw .ruleNotPossible(rule: "frame", reason: "'\(loop.name)' is no TickingLoop")
+            throw .ruleNotPossible(rule: "frame", reason: "'\(loop.name)' is not a TickingLoop")
         }
         let ticks = TickCell()
         guard let ticker = ticking.startTicking(every: frame.period, { ticks.tick() }) else {

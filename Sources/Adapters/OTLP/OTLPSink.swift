@@ -120,7 +120,7 @@ public final class OTLPSink: ReturningSink {
     ) throws(SinkError) {
         let name = Self.name(of: endpoint)
         guard let url = Self.url(endpoint) else {
-            let detail = "no URL with a host, and without a query (allowed: otlp:http://HOST:PORT, otlp:https://HOST/PATH)"
+            let detail = "not a URL with a host and without a query (allowed: otlp:http://HOST:PORT, otlp:https://HOST/PATH)"
             throw SinkError(.cannotOpen, path: name, code: EINVAL, detail: detail)
         }
         if let obstacle = HTTPTransport.obstacle() {

@@ -25,7 +25,7 @@
 // Every header of glibc defines it (features.h). This is the first header of this package that is compiled: a build
 // for another C library, such as that of the static Linux SDK, or for another system fails at this line first.
 #if !defined(__linux__) || !defined(__GLIBC__)
-#error "LagMonitor finds stalls on Linux with glibc alone: it loads libunwind with dlopen, which a static program cannot. Set LAGMONITOR_UNSUPPORTED=1 in the environment of the build for a package that builds and does nothing."
+#error "LagMonitor finds stalls only on Linux with glibc: it loads libunwind with dlopen, which a static program cannot. Set LAGMONITOR_UNSUPPORTED=1 in the environment of the build for a package that builds and does nothing."
 #endif
 
 #pragma GCC visibility push(hidden)

@@ -72,7 +72,7 @@ public struct Notice: Sendable, Equatable {
         let records = count == 1 ? "1 record" : "\(count) records"
         return switch reason {
         case .queueFull: "\(records) lost: the queue of stalls to report was full"
-        case .sinkFailed: "\(records) lost: the output did not take them"
+        case .sinkFailed: "\(records) lost: the output did not accept them"
         case .sinkSlow: "\(records) lost: the output's reader was too slow"
         case .unfinishedRefused:
             "\(count == 1 ? "a file" : "\(count) files") of stalls in progress of an earlier process refused: damaged or too old"

@@ -52,7 +52,7 @@ package struct RecordLabels: Sendable, Hashable {
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {
             if let reason = Self.validationError(name, value) { throw ValidationError(reason: reason) }
             if let other = metricNames.updateValue(name, forKey: Self.metricName(name)) {
-                throw ValidationError(reason: "\"\(other)\" and \"\(name)\" are one name in metrics")
+                throw ValidationError(reason: "\"\(other)\" and \"\(name)\" have the same name in metrics")
             }
             pairs.append(Pair(name: name, value: value))
         }
@@ -69,8 +69,8 @@ package struct RecordLabels: Sendable, Hashable {
 
     /// What is wrong with a label, with its name; nil if it is valid.
     package static func validationError(_ name: String, _ value: String) -> String? {
-        guard isName(name.utf8) else { return "\"\(PlainText.sanitized(String(name.prefix(64))))\" is no name of a label" }
-        if reservedNames.contains(metricName(name)) { return "the name \"\(name)\" has a meaning of its own" }
+        guard isName(name.utf8) else { return "\"\(PlainText.sanitized(String(name.prefix(64))))\" is not a valid label name" }
+        if reservedNames.contains(metricName(name)) { return "the name \"\(name)\" is reserved" }
         if value.isEmpty { return "the value of \"\(name)\" is empty" }
         if value.utf8.count > maximumValueBytes { return "the value of \"\(name)\" has \(value.utf8.count) bytes" }
         return value.unicodeScalars.contains(where: PlainText.isControl)

@@ -42,6 +42,6 @@ package struct Recurrence: Sendable, Equatable {
     package var introduction: String {
         // As exact as in the line, so that a reader of the line produces the same text.
         let window = DurationText.text(nanoseconds: windowNanoseconds / 1_000_000 * 1_000_000)
-        return "the same stall \(count == 1 ? "once" : "\(count) times") within \(window), at last: "
+        return "the same stall \(count == 1 ? "once" : "\(count) times") within \(window), most recently: "
     }
 }

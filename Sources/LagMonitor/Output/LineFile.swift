@@ -135,7 +135,7 @@ package enum LineFile {
 
     private static func refusal(of descriptor: Int32) -> String? {
         var file = stat()
-        guard fstat(descriptor, &file) == 0, file.st_mode & S_IFMT == S_IFREG else { return "it is no plain file" }
+        guard fstat(descriptor, &file) == 0, file.st_mode & S_IFMT == S_IFREG else { return "it is not a regular file" }
         if file.st_uid != geteuid() { return "it belongs to another user (uid \(file.st_uid))" }
         if file.st_nlink != 1 { return "it has \(file.st_nlink) names (hard links)" }
         return nil

@@ -21,7 +21,7 @@ public enum StallMonitorError: Error, Sendable, Equatable, CustomStringConvertib
         case .captureUnavailable(let reason): reason
         case .invalidConfiguration(let key, let value, let allowed): "\(key) is \(value), allowed is \(allowed)"
         case .resources(let reason), .sinkUnavailable(let reason): reason
-        case .tooManyLoops(let limit): "\(limit) loops are watched already, more cannot be"
+        case .tooManyLoops(let limit): "\(limit) loops are already watched, which is the maximum"
         case .ruleNotPossible(let rule, let reason): "the rule \(rule) cannot be applied: \(reason)"
         case .notRunning: "the monitor is not running: call start() before watch(_:)"
         }

@@ -30,7 +30,7 @@ package enum LabelPairs {
             var pairs: [String: String] = [:]
             for (name, member) in members.sorted(by: { $0.key < $1.key }) {
                 guard case .string(let text) = member else {
-                    throw FormError(reason: "the value of \"\(name)\" is \(member.displayText) and no text")
+                    throw FormError(reason: "the value of \"\(name)\" is \(member.displayText), not a string")
                 }
                 pairs[name] = text
             }
@@ -46,7 +46,7 @@ package enum LabelPairs {
                 texts.append(text)
             }
             return try pairs(in: texts)
-        default: throw FormError(reason: "\(value.displayText) is no object and no text")
+        default: throw FormError(reason: "\(value.displayText) is neither an object nor a string")
         }
     }
 

@@ -40,7 +40,7 @@ extension OutputSettings.Destination {
             conflicts += sizes.map {
                 OutputConflict(
                     key: $0,
-                    reason: "\(text) is no file and is not rotated",
+                    reason: "\(text) is not a file and is not rotated",
                     allowed: "only where output.path is a file"
                 )
             }
@@ -50,7 +50,7 @@ extension OutputSettings.Destination {
         }
         if !isFile, names.contains(SettingKey.outputMode.path) {
             conflicts.append(
-                OutputConflict(key: .outputMode, reason: "\(text) is no file", allowed: "only where output.path is a file")
+                OutputConflict(key: .outputMode, reason: "\(text) is not a file", allowed: "only where output.path is a file")
             )
         }
         let spool = [SettingKey.spool, .spoolBytes].filter { names.contains($0.path) }
@@ -62,7 +62,7 @@ extension OutputSettings.Destination {
             conflicts.append(OutputConflict(key: .spoolBytes, reason: reason, allowed: "only with output.spool_path"))
         }
         if case .otlp = self, names.contains(SettingKey.format.path), let format, format != otlpFormat {
-            let reason = "\(text) takes no lines of format \(format)"
+            let reason = "\(text) does not accept lines of format \(format)"
             conflicts.append(OutputConflict(key: .format, reason: reason, allowed: otlpFormat))
         }
         return conflicts

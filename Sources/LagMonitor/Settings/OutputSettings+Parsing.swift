@@ -33,8 +33,8 @@ extension OutputSettings.Destination {
     }
 
     init(_ text: String) throws(ValidationError) {
-        guard !text.isEmpty else { throw ValidationError(reason: "the text is empty") }
-        guard !text.utf8.contains(0) else { throw ValidationError(reason: "the text holds a zero byte") }
+        guard !text.isEmpty else { throw ValidationError(reason: "the string is empty") }
+        guard !text.utf8.contains(0) else { throw ValidationError(reason: "the string contains a zero byte") }
         switch text {
         case "-", "stdout": self = .stdout
         case "stderr": throw ValidationError(reason: "messages go to stderr, lines do not (a file of that name is file:stderr)")
@@ -88,12 +88,12 @@ extension OutputSettings.Destination {
         if isBracketed { host = host.dropFirst().dropLast() }
         guard !host.isEmpty else { throw ValidationError(reason: "\"\(text)\" has no host") }
         guard isBracketed || !host.contains(":") else {
-            throw ValidationError(reason: "\"\(text)\": an IPv6 address stands in brackets, tcp:[::1]:6000")
+            throw ValidationError(reason: "\"\(text)\": put an IPv6 address in brackets, tcp:[::1]:6000")
         }
         let digits = rest[rest.index(after: colon)...]
         guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let port = Int(digits),
             (1...65_535).contains(port)
-        else { throw ValidationError(reason: "\"\(digits)\" is no port from 1 to 65535") }
+        else { throw ValidationError(reason: "\"\(digits)\" is not a port from 1 to 65535") }
         return .tcp(host: String(host), port: port)
     }
 }

@@ -45,7 +45,7 @@ public struct OutputSettings: Sendable, Equatable {
         if let rotation, !destination.isFile {
             throw .invalidConfiguration(
                 key: SettingKey.outputBytes.path,
-                value: "\(rotation.maxBytes) for a destination that is no file",
+                value: "\(rotation.maxBytes) for a destination that is not a file",
                 allowed: "only where output.path is a file"
             )
         }

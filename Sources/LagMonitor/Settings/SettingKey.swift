@@ -172,9 +172,9 @@ package struct SettingKey: Sendable {
         case .positiveNumber(let limit): "a number above 0, up to \(Int(limit))"
         case .choice(let names): names.joined(separator: ", ")
         case .names(let names): "one or more of \(names.joined(separator: ", ")), with commas between them"
-        case .texts: "texts that are not empty, as a list or with commas between them"
+        case .texts: "strings that are not empty, as a list or with commas between them"
         case .patterns: "names, or patterns with *, ? and [], none of them empty, as a list or with commas between them"
-        case .text: "a text that is not empty"
+        case .text: "a string that is not empty"
         case .labels: RecordLabels.allowed
         case .file: "the path of a file"
         case .folder: "the path of a folder"
@@ -196,25 +196,25 @@ package struct SettingKey: Sendable {
         case (.choice, _): "\(value.displayText) is not a name"
         case (.names(let names), .string(let text)):
             text.isEmpty
-                ? "the text is empty" : Self.validationError(inWords: RuleName.words(in: text).map(JSONValue.string), names)
+                ? "the string is empty" : Self.validationError(inWords: RuleName.words(in: text).map(JSONValue.string), names)
         case (.names(let names), .array(let words)):
             words.isEmpty ? "the list is empty" : Self.validationError(inWords: words, names)
         case (.names, _): "\(value.displayText) is not a list of names"
         case (.texts, .string(let text)):
             text.isEmpty ? nil : Self.validationError(inTexts: RuleName.words(in: text).map(JSONValue.string))
         case (.texts, .array(let texts)): Self.validationError(inTexts: texts)
-        case (.texts, _): "\(value.displayText) is not a list of texts"
+        case (.texts, _): "\(value.displayText) is not a list of strings"
         case (.patterns, .string(let text)): Self.validationError(inTexts: RuleName.words(in: text).map(JSONValue.string))
         case (.patterns, .array(let texts)): texts.isEmpty ? "the list is empty" : Self.validationError(inTexts: texts)
-        case (.patterns, _): "\(value.displayText) is not a list of texts"
+        case (.patterns, _): "\(value.displayText) is not a list of strings"
         case (.labels, _): LabelPairs.validationError(for: value)
-        case (.file, .string("-")): "- is no file"
+        case (.file, .string("-")): "- is not a file"
         case (.custom(_, let validate), .string(let text)): validate(text)
         case (.custom(_, let validate), .int(let int)): validate("\(int)")
         case (.destination, .string(let text)): OutputSettings.Destination.validationError(for: text)
         case (.text, .string(let text)), (.file, .string(let text)), (.folder, .string(let text)):
-            text.isEmpty ? "the text is empty" : text.utf8.contains(0) ? "the text holds a zero byte" : nil
-        case (.text, _), (.file, _), (.folder, _), (.destination, _), (.custom, _): "\(value.displayText) is not a text"
+            text.isEmpty ? "the string is empty" : text.utf8.contains(0) ? "the string contains a zero byte" : nil
+        case (.text, _), (.file, _), (.folder, _), (.destination, _), (.custom, _): "\(value.displayText) is not a string"
         }
     }
 
@@ -237,8 +237,8 @@ package struct SettingKey: Sendable {
     /// All errors in the texts of a list, in one line.
     private static func validationError(inTexts texts: [JSONValue]) -> String? {
         let reason: [String] = texts.compactMap { text in
-            guard case .string(let text) = text else { return "\(text.displayText) is not a text" }
-            return text.isEmpty ? "an empty text" : text.utf8.contains(0) ? "a text holds a zero byte" : nil
+            guard case .string(let text) = text else { return "\(text.displayText) is not a string" }
+            return text.isEmpty ? "an empty string" : text.utf8.contains(0) ? "a string contains a zero byte" : nil
         }
         return reason.isEmpty ? nil : reason.joined(separator: ", ")
     }

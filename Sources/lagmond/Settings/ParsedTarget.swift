@@ -63,7 +63,7 @@ struct ParsedTarget {
 
     private mutating func readName(_ value: JSONValue) {
         guard case .string(let text) = value else {
-            return reject("name", "\(value.displayText) is not a text", Self.nameAllowed)
+            return reject("name", "\(value.displayText) is not a string", Self.nameAllowed)
         }
         let isGood = text.utf8.allSatisfy { byte in
             (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
@@ -81,9 +81,9 @@ struct ParsedTarget {
         var words: [String] = []
         for element in elements {
             guard case .string(let word) = element else {
-                return reject("command", "\(element.displayText) is not a text", allowed)
+                return reject("command", "\(element.displayText) is not a string", allowed)
             }
-            guard !word.utf8.contains(0) else { return reject("command", "a text holds a zero byte", allowed) }
+            guard !word.utf8.contains(0) else { return reject("command", "a string contains a zero byte", allowed) }
             words.append(word)
         }
         guard let program = words.first, !program.isEmpty else {
@@ -101,9 +101,9 @@ struct ParsedTarget {
 
     private mutating func readProcessFile(_ value: JSONValue) {
         let allowed = "the path of a file with a process ID in it"
-        guard case .string(let path) = value else { return reject("pid_file", "\(value.displayText) is not a text", allowed) }
+        guard case .string(let path) = value else { return reject("pid_file", "\(value.displayText) is not a string", allowed) }
         guard !path.isEmpty, !path.utf8.contains(0) else {
-            return reject("pid_file", "the path is empty or holds a zero byte", allowed)
+            return reject("pid_file", "the path is empty or contains a zero byte", allowed)
         }
         kind = .processFile(path)
     }

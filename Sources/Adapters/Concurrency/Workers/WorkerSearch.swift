@@ -51,7 +51,7 @@ final class WorkerSearch: PoolWatch {
         _ watchdog: Watchdog
     ) throws(StallMonitorError) {
         guard let pool = pool as? any NamedPool, let jobs = pool.jobs else {
-            let reason = "where the threads of '\(pool.name)' keep what they run is not known of this Swift runtime"
+            let reason = "this Swift runtime is not supported: the jobs of the threads of '\(pool.name)' cannot be read"
             throw .ruleNotPossible(rule: "callout", reason: reason)
         }
         try state.withLock { state throws(StallMonitorError) in

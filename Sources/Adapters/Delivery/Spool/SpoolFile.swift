@@ -68,7 +68,7 @@ final class SpoolFile {
         var status = stat()
         var detail: String?
         if fstat(descriptor, &status) != 0 || status.st_mode & S_IFMT != S_IFREG {
-            detail = "it is no plain file"
+            detail = "it is not a regular file"
         } else if status.st_uid != geteuid() {
             detail = "it belongs to another user (uid \(status.st_uid))"
         } else if status.st_nlink > 1 {

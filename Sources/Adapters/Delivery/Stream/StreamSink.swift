@@ -74,7 +74,7 @@ public final class StreamSink: RecordSink {
             let numbers = SocketEndpoint.all(ofHost: host, port: port, isNumber: true)
             if !numbers.isEmpty { return .addresses(numbers) }
             guard SocketEndpoint.isHostName(host) else {
-                let detail = "\"\(host)\" is neither a host's name nor its address"
+                let detail = "\"\(host)\" is neither a host name nor an address"
                 throw SinkError(.cannotOpen, path: name, code: EINVAL, detail: detail)
             }
             return .host(HostLookup { SocketEndpoint.all(ofHost: host, port: port) })

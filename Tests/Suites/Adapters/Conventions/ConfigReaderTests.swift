@@ -64,11 +64,11 @@
         }
 
         @Test(arguments: [
-            (["OUTPUT_PATH": "journald", "OUTPUT_MAX_BYTES": "5000"], "output.max_bytes is set, but journald is no file"),
+            (["OUTPUT_PATH": "journald", "OUTPUT_MAX_BYTES": "5000"], "output.max_bytes is set, but journald is not a file"),
             (["OUTPUT_PATH": "x", "OUTPUT_MAX_FILES": "5"], "output.max_files is set, but without output.max_bytes"),
             (
                 ["OUTPUT_PATH": "otlp:http://h", "OUTPUT_FORMAT": "ecs"],
-                "output.format is set, but otlp:http://h takes no lines of format ecs, allowed is otlp"
+                "output.format is set, but otlp:http://h does not accept lines of format ecs, allowed is otlp"
             ),
         ])
         func `a setting that the destination would ignore is reported`(variables: [String: String], message: String) {

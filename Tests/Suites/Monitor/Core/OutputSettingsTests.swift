@@ -23,13 +23,13 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "the text is empty"), ("a\0b", "the text holds a zero byte"), ("file:", "\"file:\" names no file"),
+        ("", "the string is empty"), ("a\0b", "the string contains a zero byte"), ("file:", "\"file:\" names no file"),
         ("unix:", "\"unix:\" names no socket"), ("journald:", "\"journald:\" names no socket"),
         ("unix:/" + String(repeating: "x", count: 107), "the socket's path is longer than 107 bytes"),
         ("tcp:host", "\"tcp:host\" has no port"), ("tcp::6000", "\"tcp::6000\" has no host"),
-        ("tcp:host:", "\"\" is no port from 1 to 65535"), ("tcp:host:0", "\"0\" is no port from 1 to 65535"),
-        ("tcp:host:65536", "\"65536\" is no port from 1 to 65535"), ("tcp:host:+1", "\"+1\" is no port from 1 to 65535"),
-        ("tcp:::1:6000", "\"tcp:::1:6000\": an IPv6 address stands in brackets, tcp:[::1]:6000"),
+        ("tcp:host:", "\"\" is not a port from 1 to 65535"), ("tcp:host:0", "\"0\" is not a port from 1 to 65535"),
+        ("tcp:host:65536", "\"65536\" is not a port from 1 to 65535"), ("tcp:host:+1", "\"+1\" is not a port from 1 to 65535"),
+        ("tcp:::1:6000", "\"tcp:::1:6000\": put an IPv6 address in brackets, tcp:[::1]:6000"),
         ("otlp:127.0.0.1:4318", "\"otlp:127.0.0.1:4318\" has no http:// or https:// URL after otlp:"),
         ("otlp:http://", "\"otlp:http://\" has no http:// or https:// URL after otlp:"),
         ("udp:h:1", "unknown destination \"udp:\" (a file of that name is file:udp:h:1)"),
@@ -81,10 +81,10 @@ import Testing
 
     @Test(arguments: [
         (["PATH": "x", "MAX_FILES": "2"], ["MAX_FILES: without output.max_bytes no file is ever renamed"]),
-        (["PATH": "-", "MAX_BYTES": "5000"], ["MAX_BYTES: - is no file and is not rotated"]),
+        (["PATH": "-", "MAX_BYTES": "5000"], ["MAX_BYTES: - is not a file and is not rotated"]),
         (
             ["PATH": "tcp:h:1", "MAX_BYTES": "5000", "MAX_FILES": "2"],
-            ["MAX_BYTES: tcp:h:1 is no file and is not rotated", "MAX_FILES: tcp:h:1 is no file and is not rotated"]
+            ["MAX_BYTES: tcp:h:1 is not a file and is not rotated", "MAX_FILES: tcp:h:1 is not a file and is not rotated"]
         ),
         (["PATH": "x", "SPOOL_PATH": "/s"], ["SPOOL_PATH: lines for x are not kept"]),
         (["PATH": "tcp:h:1", "SPOOL_MAX_BYTES": "100000"], ["SPOOL_MAX_BYTES: without output.spool_path no line is kept"]),

@@ -65,7 +65,7 @@ struct ECSFormatTests {
     @Test func `a notice in the ECS format contains its event, reason and counts`() throws {
         let parsed = try Sample.parse(FormatTests.notices(.ecs)[0])
         #expect((parsed["event"] as? [String: Any])?["action"] as? String == "dropped")
-        #expect(parsed["message"] as? String == "3 records lost: the output did not take them")
+        #expect(parsed["message"] as? String == "3 records lost: the output did not accept them")
         let own = try #require(parsed["lagmonitor"] as? [String: Any])
         #expect(own["dropped"] as? Int == 3 && own["reason"] as? String == "sink_failed" && own["mono_us"] as? Int == 5000)
         #expect(parsed["error"] == nil)

@@ -103,7 +103,7 @@ struct LineFileTests {
         #expect(refusal(scratch.path + "/folder", .byDefault).contains("Is a directory"))
         let reader = Glibc.open(scratch.path + "/pipe", O_RDONLY | O_NONBLOCK)
         defer { close(reader) }
-        #expect(refusal(scratch.path + "/pipe", .byDefault).hasSuffix("it is no plain file"))
+        #expect(refusal(scratch.path + "/pipe", .byDefault).hasSuffix("it is not a regular file"))
         #expect(refusal(scratch.path + "/pipe", .named) == "opened")
     }
 

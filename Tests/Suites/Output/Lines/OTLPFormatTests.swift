@@ -111,7 +111,7 @@ struct OTLPFormatTests {
         let request = try Sample.parse(FormatTests.notices(.otlp)[0])
         let record = try Self.record(request)
         #expect(record["eventName"] as? String == "lagmonitor.dropped")
-        #expect((record["body"] as? [String: String])?["stringValue"] == "3 records lost: the output did not take them")
+        #expect((record["body"] as? [String: String])?["stringValue"] == "3 records lost: the output did not accept them")
         let attributes = try Self.attributes(request)
         #expect(attributes["lagmonitor.dropped"] as? String == "3" && attributes["lagmonitor.dropped_total"] as? String == "7")
         #expect(attributes["lagmonitor.reason"] as? String == "sink_failed")

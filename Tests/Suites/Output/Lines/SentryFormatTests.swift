@@ -124,7 +124,7 @@ struct SentryFormatTests {
 
     @Test func `a notice becomes a Sentry message`() throws {
         let events = try FormatTests.notices(.sentry).map(Sample.parse)
-        #expect((events[0]["logentry"] as? [String: String])?["formatted"] == "3 records lost: the output did not take them")
+        #expect((events[0]["logentry"] as? [String: String])?["formatted"] == "3 records lost: the output did not accept them")
         #expect(events[0]["fingerprint"] as? [String] == ["lagmonitor.dropped"])
         #expect(events[1]["fingerprint"] as? [String] == ["v1:0123456789abcdef", "lagmonitor.suppressed"])
         #expect(Set(events.compactMap { $0["event_id"] as? String }).count == 3)

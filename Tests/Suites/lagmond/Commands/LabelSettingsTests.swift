@@ -40,11 +40,11 @@ internal import Testing
     }
 
     @Test(arguments: [
-        (#"{"labels": {"te am": "x"}}"#, #"F: labels: "te am" is no name of a label; allowed: up to 16 pairs"#),
-        (#"{"labels": {"team": 7}}"#, #"F: labels: the value of "team" is 7 and no text"#),
-        (#"{"labels": 7}"#, "F: labels: 7 is no object and no text"),
+        (#"{"labels": {"te am": "x"}}"#, #"F: labels: "te am" is not a valid label name; allowed: up to 16 pairs"#),
+        (#"{"labels": {"team": 7}}"#, #"F: labels: the value of "team" is 7, not a string"#),
+        (#"{"labels": 7}"#, "F: labels: 7 is neither an object nor a string"),
         (#"{"labels": ["team"]}"#, #"F: labels: "team" is not name=value"#),
-        (#"{"labels": {"cause": "x"}}"#, #"F: labels: the name "cause" has a meaning of its own"#),
+        (#"{"labels": {"cause": "x"}}"#, #"F: labels: the name "cause" is reserved"#),
     ])
     func `an invalid label in a file is reported with what is allowed`(file: String, reason: String) {
         let problems = SettingsFile(path: "F", bytes: Array(file.utf8)).problems.map(\.description)

@@ -85,15 +85,15 @@ internal import Testing
         arguments: [
             (
                 #""in_app_prefixes": ["a", "", 3]"#,
-                "in_app_prefixes: an empty text, 3 is not a text; allowed: texts that are not empty, as a list or with commas between them"
+                "in_app_prefixes: an empty string, 3 is not a string; allowed: strings that are not empty, as a list or with commas between them"
             ),
             (
                 #""in_app_prefixes": "a,,b""#,
-                "in_app_prefixes: an empty text; allowed: texts that are not empty, as a list or with commas between them"
+                "in_app_prefixes: an empty string; allowed: strings that are not empty, as a list or with commas between them"
             ),
             (
                 #""in_app_prefixes": true"#,
-                "in_app_prefixes: true is not a list of texts; allowed: texts that are not empty, as a list or with commas between them"
+                "in_app_prefixes: true is not a list of strings; allowed: strings that are not empty, as a list or with commas between them"
             ),
             (#""samples": "some""#, #"samples: unknown name "some"; allowed: best, all"#),
             (#""symbols": 1"#, "symbols: 1 is not a name; allowed: names, lines"),

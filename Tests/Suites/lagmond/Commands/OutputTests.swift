@@ -109,10 +109,10 @@ internal import Testing
             return error?.errors.map(\.description) ?? []
         }
         let file = "allowed: only where output.path is a file"
-        #expect(problems(["output.max_bytes": .int(5000)]) == ["option --max-bytes: - is no file and is not rotated; \(file)"])
+        #expect(problems(["output.max_bytes": .int(5000)]) == ["option --max-bytes: - is not a file and is not rotated; \(file)"])
         #expect(
             problems([:], ["LAGMONITOR_OUTPUT_PATH": "unix:s", "LAGMONITOR_OUTPUT_MAX_FILES": "2"])
-                == ["environment variable LAGMONITOR_OUTPUT_MAX_FILES: unix:s is no file and is not rotated; \(file)"]
+                == ["environment variable LAGMONITOR_OUTPUT_MAX_FILES: unix:s is not a file and is not rotated; \(file)"]
         )
         #expect(
             problems(["output.path": .string("x"), "output.max_files": .int(2)])
@@ -120,7 +120,7 @@ internal import Testing
         )
         #expect(
             problems([:], ["LAGMONITOR_OUTPUT_PATH": "journald", "LAGMONITOR_OUTPUT_MODE": "0640"])
-                == ["environment variable LAGMONITOR_OUTPUT_MODE: journald is no file; \(file)"]
+                == ["environment variable LAGMONITOR_OUTPUT_MODE: journald is not a file; \(file)"]
         )
         #expect(
             problems([:], ["LAGMONITOR_OUTPUT_PATH": "x", "LAGMONITOR_OUTPUT_MODE": "0666"])
@@ -130,7 +130,7 @@ internal import Testing
         #expect(problems(["output.spool_path": .string("/s")]) == ["option --spool: lines for - are not kept; \(network)"])
         #expect(
             problems(["output.path": .string("otlp:http://h"), "output.format": .string("ecs")])
-                == ["option --format: otlp:http://h takes no lines of format ecs; allowed: otlp"]
+                == ["option --format: otlp:http://h does not accept lines of format ecs; allowed: otlp"]
         )
     }
 

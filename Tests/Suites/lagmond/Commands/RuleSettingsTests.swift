@@ -106,7 +106,7 @@ internal import Testing
 
     @Test(
         arguments: [
-            (#""""#, "the text is empty"),
+            (#""""#, "the string is empty"),
             ("[]", "the list is empty"),
             (#""ping,""#, "an empty name"),
             (#"["ping", ""]"#, "an empty name"),
@@ -133,7 +133,7 @@ internal import Testing
         }
         #expect(
             error?.errors.map(\.description) == [
-                "option --rules: the text is empty" + Self.allowed,
+                "option --rules: the string is empty" + Self.allowed,
                 "option --starvation-ms: 0 is out of bounds; allowed: a whole number from 1 to 3600000",
                 #"environment variable LAGMONITOR_MONITOR_RULES: unknown name "all""# + Self.allowed,
             ]

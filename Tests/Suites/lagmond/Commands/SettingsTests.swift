@@ -138,7 +138,7 @@ internal import Testing
             (#"{"duration_s": 0}"#, "duration_s: 0 is out of bounds; allowed: a number above 0, up to 31536000"),
             (
                 #"{"output": {"path": ""}}"#,
-                "output.path: the text is empty; allowed: a path or file:PATH, - or stdout, journald or journald:SOCKET, unix:SOCKET, tcp:HOST:PORT, otlp:URL"
+                "output.path: the string is empty; allowed: a path or file:PATH, - or stdout, journald or journald:SOCKET, unix:SOCKET, tcp:HOST:PORT, otlp:URL"
             ),
             (#"{"workload": {"steps": {}}}"#, "workload.steps: an object is not a list; allowed: a list of steps"),
             (

@@ -71,11 +71,11 @@ struct SelectionSettingsTests {
         "allowed: names, or patterns with *, ? and [], none of them empty, as a list or with commas between them"
 
     @Test(arguments: [
-        (#"{"watch": {"process": ""}}"#, "watch.process: an empty text; "),
-        (#"{"watch": {"thread": ["a", ""]}}"#, "watch.thread: an empty text; "),
+        (#"{"watch": {"process": ""}}"#, "watch.process: an empty string; "),
+        (#"{"watch": {"thread": ["a", ""]}}"#, "watch.thread: an empty string; "),
         (#"{"watch": {"thread": []}}"#, "watch.thread: the list is empty; "),
-        (#"{"watch": {"thread": 3}}"#, "watch.thread: 3 is not a list of texts; "),
-        (#"{"targets": [{"name": "x", "pid": 1, "watch": {"thread": ",a"}}]}"#, "targets[0].watch.thread: an empty text; "),
+        (#"{"watch": {"thread": 3}}"#, "watch.thread: 3 is not a list of strings; "),
+        (#"{"targets": [{"name": "x", "pid": 1, "watch": {"thread": ",a"}}]}"#, "targets[0].watch.thread: an empty string; "),
     ])
     func `an invalid pattern is reported with what is allowed`(file: String, message: String) {
         let problems = SettingsFile(path: "F", bytes: Array(file.utf8)).problems.map(\.description)
@@ -100,7 +100,7 @@ struct SelectionSettingsTests {
     @Test(arguments: [["--process", ""], ["--process", "a,"], ["--process", "a", "--process", ""]])
     func `an invalid option is reported`(options: [String]) throws {
         let (status, _, errors) = try LagmondProcess.run(["run"] + options + ["--", "/bin/true"])
-        #expect(status == 78 && errors == "lagmond: option --process: an empty text; \(Self.allowed)\n")
+        #expect(status == 78 && errors == "lagmond: option --process: an empty string; \(Self.allowed)\n")
     }
 
     @Test func `the workload refuses a selection`() throws {

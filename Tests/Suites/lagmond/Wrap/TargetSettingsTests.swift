@@ -68,7 +68,7 @@ struct TargetSettingsTests {
         (#"[{"name": "a", "pid": 3, "pid_file": "f"}]"#, "targets[0]: has pid and pid_file"),
         (#"[{"name": "a", "pid": 0}]"#, "targets[0].pid: 0 is out of bounds; allowed: a process ID"),
         (#"[{"name": "a", "command": []}]"#, "targets[0].command: the list is empty; allowed: a list of texts"),
-        (#"[{"name": "a", "command": ["x", 1]}]"#, "targets[0].command: 1 is not a text"),
+        (#"[{"name": "a", "command": ["x", 1]}]"#, "targets[0].command: 1 is not a string"),
         (#"[{"name": "a", "command": "x y"}]"#, "is not a list; allowed: a list of texts: the program and its arguments"),
         (
             #"[{"name": "a", "comand": ["x"]}]"#,
