@@ -12,7 +12,7 @@ extension StallMonitor {
     ///   - rules: what counts as a stall of this loop; the configuration's rules when nil.
     /// - Throws: ``StallMonitorError/notRunning``; ``StallMonitorError/tooManyLoops(limit:)`` beyond 16,384;
     ///   ``StallMonitorError/invalidConfiguration(key:value:allowed:)``; ``StallMonitorError/ruleNotPossible(rule:reason:)`` when the
-    ///   loop cannot do what a rule asks of it.
+    ///   loop does not support what a rule requires.
     public func watch(
         _ loop: any ObservableLoop,
         named name: String? = nil,

@@ -31,7 +31,7 @@ public final class RunLoopExecutor: SerialExecutor, TaskExecutor {
 
     /// Starts the thread.
     /// - Parameters:
-    ///   - name: of the thread and its loop, for records and readers.
+    ///   - name: of the thread and its loop, for records and people.
     ///   - priority: of the thread; see ``ThreadPriority``.
     ///   - stackBytes: at least 64 KiB; 512 KiB by default.
     /// - Throws: ``RunLoopError``.

@@ -14,7 +14,7 @@
         ///
         /// monitor.logStalls(to: Logger(label: "stalls"))
         /// ```
-        /// A line is for readers: `main was stalled for 351 ms, computing in Shop.render()`, with `loop`, `cause`, `culprit`,
+        /// A line is for people: `main was stalled for 351 ms, computing in Shop.render()`, with `loop`, `cause`, `culprit`,
         /// `fingerprint`, `id` and, if the configuration has any, `labels`. With `detail: .full()`, a log for programs has every
         /// field. It runs on a queue of its own, never on the stalled loop and never on the monitor's threads, so a log handler
         /// may block.

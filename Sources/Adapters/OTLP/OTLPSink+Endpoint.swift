@@ -2,7 +2,7 @@ internal import FoundationEssentials
 
 // The parts of an endpoint.
 extension OTLPSink {
-    /// The destination for readers and messages: without the part before the host, which may contain a password.
+    /// The destination for people and messages: without the part before the host, which may contain a password.
     static func name(of endpoint: String) -> String {
         let start = endpoint.firstRange(of: "://")?.upperBound ?? endpoint.startIndex
         let rest = endpoint[start...]

@@ -27,7 +27,7 @@ struct ELFFile: ~Copyable {
     enum SectionType {
         static let symbolTable: UInt32 = 2
         static let note: UInt32 = 7
-        /// It takes no room in the file.
+        /// It takes no space in the file.
         static let noBits: UInt32 = 8
         static let dynamicSymbols: UInt32 = 11
     }

@@ -1,6 +1,6 @@
 /// Whether a file of machine code is the program's, by its location.
 enum FileLocation: Equatable {
-    /// The program's executable, wherever it lies.
+    /// The program's executable, in any folder.
     case executable
     /// Beside the executable, or in a folder that is neither the system's nor a package manager's.
     case program

@@ -101,7 +101,7 @@ package enum NetworkNames {
         return number
     }
 
-    /// `include/net/tcp_states.h`, in words for readers.
+    /// `include/net/tcp_states.h`, in human-readable words.
     private enum TCPState {
         static let established: UInt64 = 1
         static let names: [UInt64: String] = [

@@ -1,4 +1,4 @@
-/// A duration for readers: three significant digits below a minute (`351 ms`, `12.3 s`), two whole units above it (`1 min 47 s`,
+/// A human-readable duration: three significant digits below a minute (`351 ms`, `12.3 s`), two whole units above it (`1 min 47 s`,
 /// `3 h 12 min`, `2 d 4 h`). Rounded, without a locale. Programs read the numbers of the JSON line instead.
 package enum DurationText {
     private static let second: UInt64 = 1_000_000_000

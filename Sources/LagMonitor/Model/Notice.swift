@@ -22,7 +22,7 @@ public struct Notice: Sendable, Equatable {
     }
 
     package var content: Content
-    /// When the line was made.
+    /// When the line was created.
     public var time: OutputTime
 
     package init(_ content: Content, time: OutputTime) {
@@ -59,7 +59,7 @@ public struct Notice: Sendable, Equatable {
 
     package var culprit: String? { suppression?.culprit ?? recurrence?.culprit }
 
-    /// One line for readers.
+    /// One human-readable line.
     public var message: String {
         switch content {
         case .dropped(let count, let reason, _): Self.message(of: count, reason)

@@ -11,9 +11,9 @@ package struct Recurrence: Sendable, Equatable {
     package var totalNanoseconds: UInt64
     /// Stalls of this fingerprint since it was first seen (or seen again after it had been forgotten).
     package var seenTotal: UInt64
-    /// Of the last one.
+    /// The last one's culprit.
     package var culprit: String?
-    /// Of the last one.
+    /// The last one's message.
     package var message: String
 
     package init(

@@ -17,7 +17,7 @@ public struct StallRecord: Sendable, Equatable {
     public var phase: Phase
     /// `severity`: `error` from `hang_after_ms` on, `critical` if the process died during the stall.
     public var severity = Severity.warning
-    /// `message`: one line for readers.
+    /// `message`: one human-readable line.
     public var message = ""
     /// `kind`: the rule that found it.
     public var kind: Kind

@@ -15,9 +15,9 @@ package struct Suppression: Sendable, Equatable {
     package var longestNanoseconds: UInt64 = 0
     /// The stalls' durations added up.
     package var totalNanoseconds: UInt64 = 0
-    /// Of the last one.
+    /// The last one's culprit.
     package var culprit: String?
-    /// Of the last one.
+    /// The last one's message.
     package var message = ""
     /// When the first and the last were held back, `CLOCK_MONOTONIC`.
     package var firstSuppressedNanoseconds: UInt64 = 0

@@ -108,7 +108,7 @@ final class Reporter: @unchecked Sendable {
         let phase = episode.facts.phase
         guard phase == .begin || phase == .end || phase == .abandoned else { return }
         let record = builder.build(episode, watch, core.configuration)
-        // What the watch did not see to its end, or what ended without a loop's wait, is none that is reported later.
+        // A stall whose end the watch did not see, or that ended without the loop's wait, is not reported later.
         let isCutOff = phase == .abandoned || phase == .end && loop.isDoubtful
         if isCutOff { withheld.forget(record.id) }
         let isKept = !isCutOff && withheld.add(record, of: loop, watch: episode.facts.watch, for: core)

@@ -203,7 +203,7 @@ extension [StallRecord.Frame] {
 }
 
 extension StallRecord.Frame {
-    /// Its place for readers: `libshop.so+0x25f62`; without a file, the address.
+    /// Its human-readable place: `libshop.so+0x25f62`; without a file, the address.
     var place: String {
         guard let module, let offset else { return "0x" + String(pc, radix: 16) }
         return "\(module)+0x" + String(offset, radix: 16)

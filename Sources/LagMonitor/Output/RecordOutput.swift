@@ -103,7 +103,7 @@ package struct RecordOutput: Sendable {
     /// If it is time, tries again to report what was lost. So a loss is reported when writing works again, even if no further
     /// record comes. The first try is one second after the loss; the delay grows to half a minute.
     ///
-    /// As long as the sink may still abandon lines that it accepted, it is queried once a second, and the delay stays as it is.
+    /// As long as the sink may still abandon lines that it accepted, it is queried once a second, and the delay is not reset.
     /// - Returns: the time of the next call (`CLOCK_MONOTONIC`); `.max` when there is nothing to report.
     package mutating func retryAnnouncement(now: OutputTime) -> UInt64 {
         var isUnsettled = sink.unsettledLines > 0

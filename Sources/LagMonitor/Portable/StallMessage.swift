@@ -1,7 +1,7 @@
 internal import LagModel
 internal import LagOutput
 
-/// One line for readers: how long, why, and where.
+/// One human-readable line: how long, why, and where.
 package struct StallMessage {
     package let text: String
 

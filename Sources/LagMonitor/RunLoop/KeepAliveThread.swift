@@ -34,7 +34,7 @@ public final class KeepAliveThread: Sendable {
 
     /// Starts the thread; returns when its loop can accept work.
     /// - Parameters:
-    ///   - name: for readers, records and the loop.
+    ///   - name: for people, records and the loop.
     ///   - priority: see ``ThreadPriority``.
     ///   - stackBytes: at least 64 KiB; 512 KiB by default. Only touched pages take memory.
     /// - Throws: ``RunLoopError``: a value out of range, or a thread that could not be created.

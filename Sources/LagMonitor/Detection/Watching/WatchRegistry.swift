@@ -22,7 +22,7 @@ package final class WatchRegistry: @unchecked Sendable {
         package let candidate: (any CandidateLoop)?
         package let name: String
         package let owner: any WatchOwner
-        /// The ticks of the loop, if a rule asks for them.
+        /// The ticks of the loop, if a rule needs them.
         package let ticker: (any LoopTicker)?
         package let ticks: TickCell?
         /// What lagmond sees of the loop, if it started this process.

@@ -1,20 +1,20 @@
 internal import Glibc
 
 extension ProcFile {
-    /// Which namespaces a process is in (namespaces(7)).
+    /// The kinds of namespaces (namespaces(7)).
     package enum Namespace: String {
         case mount = "mnt"
         case process = "pid"
         case hostName = "uts"
     }
 
-    /// The namespace's inode, which processes share that share the namespace; nil if the kernel denies it. 2 µs; any thread.
+    /// The namespace's inode, the same for all processes in the namespace; nil if the kernel denies it. 2 µs; any thread.
     package static func namespace(_ kind: Namespace, of process: Int32) -> UInt64? {
         var status = stat()
         return stat("/proc/\(process)/ns/\(kind.rawValue)", &status) == 0 ? UInt64(status.st_ino) : nil
     }
 
-    /// The process's parent; nil for one without a parent that is visible here, and for one that has exited.
+    /// The process's parent; nil if no parent is visible here, or if the process has exited.
     package static func parent(of process: Int32) -> Int32? {
         guard let status = text(at: "/proc/\(process)/status", limit: 4 << 10),
             let line = status.split(separator: "\n").first(where: { $0.hasPrefix("PPid:") }),

@@ -14,10 +14,10 @@ extension ProcessContext {
         )
     }
 
-    /// Adds what this process's environment and the kernel say of where it runs. Reads `/proc`, some 100 µs.
+    /// Adds where this process runs, from its environment and the kernel. Reads `/proc`, some 100 µs.
     package mutating func readResource() { add(ProcessResource(of: "self")) }
 
-    /// Adds where the process runs; a service that has no name yet gets the name there.
+    /// Adds where the process runs; a missing service name is taken from there, too.
     package mutating func add(_ resource: ProcessResource) {
         self.resource = resource
         serviceName = serviceName ?? resource.serviceName

@@ -4,7 +4,7 @@ public struct LineFacts: Sendable, Equatable {
     public var event: String
     /// `severity`.
     public var severity: StallRecord.Severity
-    /// One line for readers.
+    /// One human-readable line.
     public var message: String
     /// The stall; nil in a notice.
     public var stall: Stall?

@@ -5,7 +5,7 @@
 /// Called only from the reporter thread, one call at a time. It may block that thread, but only for a bounded time
 /// (``limitWaiting(untilMonotonicNanoseconds:)``). It is a class, so that both the reporter and the sink's creator can hold it.
 public protocol RecordSink: AnyObject, Sendable {
-    /// For readers, and in errors: the path, `stdout`.
+    /// For people, and in errors: the path, `stdout`.
     var name: String { get }
 
     /// Writes one whole line, newline included.
