@@ -2,9 +2,11 @@ internal import LagCapture
 
 /// Reads the calls of a process's main thread.
 ///
-/// Of other threads none: most are pools', which poll in a job and rest in another function of the one that took it, as a loop's handler would.
+/// Not of other threads: most belong to pools, which poll in a job and rest in another function of the caller, as a loop's
+/// handler would.
 ///
-/// One thread at a time. Some 40 µs; a millisecond where it is not known yet whether the process has such a language, which is looked for ever more seldom.
+/// One thread at a time. Takes some 40 µs; a millisecond while it is not known whether the process has such a language, which is
+/// checked ever more seldom.
 struct CallChainReader {
     private struct Known {
         let runtime: any LanguageRuntime
@@ -12,7 +14,7 @@ struct CallChainReader {
         let memory: MemoryCopy
     }
 
-    /// The processor's time for one reading.
+    /// The processor time for one reading.
     private static let readNanoseconds: UInt64 = 500_000
     private static let recognisers = [
         PythonRuntime.recognise, RubyRuntime.recognise, PerlRuntime.recognise, PHPRuntime.recognise,
@@ -21,9 +23,9 @@ struct CallChainReader {
     private let process: Int32
     private let tid: Int32
     private var known: Known?
-    /// An interpreter may be loaded, or begin, later than the first wait.
+    /// An interpreter may be loaded, or start, after the first wait.
     private var search = SeldomSearch(first: 16, most: 1024)
-    /// Readings since the interpreter last said where the thread is. Now and then it does not, such as while it begins to wait.
+    /// Readings since the interpreter last showed where the thread is. Sometimes it does not, for example while a wait begins.
     private var failures = 0
     private static let mostFailures = 16
 
@@ -32,7 +34,7 @@ struct CallChainReader {
         self.tid = tid
     }
 
-    /// Of a thread that sleeps, which the caller makes sure of afterwards; nil: not known.
+    /// For a sleeping thread, which the caller verifies afterwards; nil: not known.
     mutating func read() -> CallChain? {
         guard tid == process, search.isDue() else { return nil }
         if known == nil { known = recognise() }
@@ -48,7 +50,7 @@ struct CallChainReader {
             defer { known.memory.close(nil) }
             return known.runtime.calls(of: thread, known.memory)
         }
-        // It may have woken meanwhile, and sleep again.
+        // It may have woken meanwhile, and may sleep again.
         guard let calls = once(), calls == once() else { return nil }
         return CallChain(calls: calls)
     }

@@ -1,5 +1,5 @@
 /// The symbols that a module in another process's memory exports, looked up one by one by its GNU hash table
-/// (`.gnu.hash`, else `.hash`, as the dynamic linker does it): some reads a symbol, no file.
+/// (`.gnu.hash`, else `.hash`, like the dynamic linker): some reads per symbol, no file.
 ///
 /// Formats: System V ABI, chapter 5 ("Dynamic Linking"); for DT_GNU_HASH, glibc's `elf/dl-lookup.c`.
 struct DynamicSymbols {
@@ -19,7 +19,7 @@ struct DynamicSymbols {
     private static let programHeaderBytes = 56
     private static let maximumProgramHeaders = 64
     private static let maximumDynamicEntries = 256
-    /// A chain that is longer is damaged.
+    /// A longer chain is damaged.
     private static let maximumChain = 256
     private static let symbolBytes: UInt64 = 24
     private static let relocationBytes: UInt64 = 24
@@ -32,27 +32,27 @@ struct DynamicSymbols {
     private let symbols: UInt64
     private let hash: UInt64
     private let buckets: UInt32
-    /// Of GNU's table; nil: it is that of System V.
+    /// For GNU's table; nil: System V's table.
     private let gnu: (firstSymbol: UInt32, bloomWords: UInt32)?
 
-    /// Relocations with addends; of those of the procedure linkage table as well.
+    /// Relocations with addends, including those of the procedure linkage table.
     let relocations: [(address: UInt64, count: Int)]
-    /// What each thread has a copy of; nil: nothing.
+    /// The thread-local segment; nil: none.
     let threadStorage: ThreadStorage?
 
-    /// A symbol's address, and how many bytes it has.
+    /// A symbol's address and size in bytes.
     struct Symbol: Sendable, Equatable {
         let address: UInt64
         let size: UInt64
     }
 
-    /// A variable that each thread has, by its place in the module's thread-local storage.
+    /// A thread-local variable, by its offset in the module's thread-local storage.
     struct ThreadLocal: Sendable, Equatable {
         let index: UInt32
         let offset: UInt64
     }
 
-    /// The segment of thread-local storage, as the file has it.
+    /// The segment of thread-local storage, as in the file.
     struct ThreadStorage: Sendable, Equatable {
         let address: UInt64
         let bytes: UInt64
@@ -60,7 +60,7 @@ struct DynamicSymbols {
         let alignment: UInt64
     }
 
-    /// Nil where the module exports nothing, or is damaged.
+    /// Nil if the module exports nothing, or is damaged.
     init?(_ memory: RemoteMemory, start: UInt64, bias: UInt64) {
         guard let header = memory.bytes(start, Self.headerBytes), header.number(at: 0, as: UInt32.self) == 0x464c_457f,
             let table = header.number(at: 32, as: UInt64.self), let count = header.number(at: 56, as: UInt16.self),
@@ -87,7 +87,7 @@ struct DynamicSymbols {
         guard let strings = values[Tag.stringTable], let symbols = values[Tag.symbolTable],
             let hash = values[Tag.gnuHash] ?? values[Tag.hash]
         else { return nil }
-        // glibc puts addresses there when it loads the module; others leave what the file has.
+        // glibc stores addresses there when it loads the module; other C libraries leave the file's values.
         func address(_ value: UInt64) -> UInt64 { value < bias ? bias &+ value : value }
         self.memory = memory
         self.bias = bias
@@ -107,12 +107,12 @@ struct DynamicSymbols {
             ? nil : words.number(at: 4).flatMap { first in words.number(at: 8).map { (firstSymbol: first, bloomWords: $0) } }
     }
 
-    /// Nil where it exports no such symbol.
+    /// Nil if it exports no such symbol.
     func symbol(_ name: String) -> Symbol? {
         find(name) { _, entry in Symbol(address: bias &+ entry.value, size: entry.size) }
     }
 
-    /// Nil where it exports no such variable.
+    /// Nil if it exports no such variable.
     func threadLocal(_ name: String) -> ThreadLocal? {
         find(name) { $1.type == Self.threadLocalType ? ThreadLocal(index: $0, offset: $1.value) : nil }
     }
@@ -125,7 +125,7 @@ struct DynamicSymbols {
         return nil
     }
 
-    /// Of GNU's table: the symbols whose codes are the name's.
+    /// In GNU's table: the symbols with the name's hash.
     private func candidates(_ name: [UInt8], _ firstSymbol: UInt32, _ bloomWords: UInt32) -> [UInt32] {
         var code: UInt32 = 5381
         for byte in name { code = code &* 33 &+ UInt32(byte) }
@@ -144,7 +144,7 @@ struct DynamicSymbols {
         return found
     }
 
-    /// Of System V's table: those of the name's bucket.
+    /// In System V's table: the symbols of the name's bucket.
     private func candidates(_ name: [UInt8]) -> [UInt32] {
         var code: UInt32 = 0
         for byte in name {

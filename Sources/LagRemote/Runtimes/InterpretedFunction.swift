@@ -1,25 +1,26 @@
 internal import LagCapture
 internal import LagModel
 
-/// A function of a language whose virtual machine runs calls in groups, as somewhere in another process's memory: what is read of it, and checked.
+/// A function of a language whose virtual machine runs calls in groups, in another process's memory: the data that is read of it,
+/// and checked.
 protocol InterpretedFunction {
-    /// Of what another function at the same place would have otherwise, or another place in it at this position.
+    /// A hash of data that would differ for another function at the same address, or another place at this position.
     func check(at position: UInt64) -> UInt64
 
-    /// Which of its instructions a call's counter belongs to; nil where the counter is not in this function.
+    /// The instruction that a call's program counter belongs to; nil if the counter is not in this function.
     func position(of counter: UInt64) -> UInt64?
 
-    /// As the language's own stack traces name it.
+    /// Its name in the language's own stack traces.
     func label() -> String?
 
     /// The file of an instruction, and its line, counted from 1.
     func file(at position: UInt64) -> String?
     func line(at position: UInt64) -> Int?
 
-    /// Of a function without a name of its own: ``LanguageFrameName/variant``. Nil of others, and where it cannot be read.
+    /// For a function without its own name: ``LanguageFrameName/variant``. Nil for others, and if it cannot be read.
     func variant() -> String?
 
-    /// The line of an operation, where positions are statements, which may have several.
+    /// The line of an operation, if positions are statements, which may have several.
     func line(at position: UInt64, of operation: UInt64) -> Int?
 }
 
@@ -27,17 +28,18 @@ extension InterpretedFunction {
     func line(at position: UInt64, of operation: UInt64) -> Int? { line(at: position) }
 }
 
-/// A call of such a function: where the machine has the function, and how far it has come in it.
+/// A call of such a function: the address of the function, and the position in it.
 struct InterpretedCall {
     let function: UInt64
     let counter: UInt64
-    /// The address that the record shows, where that is another one: of the operation, where counters are statements.
+    /// The address that the record shows, if different: that of the operation, if counters are statements.
     var operation: UInt64?
 }
 
 extension [[InterpretedCall]] {
-    /// The frames of these groups. Of a call whose counter is not in its function there is a frame without a name: what it calls was not called by the one before.
-    /// - Parameter find: reads the function at a place; asked once for each.
+    /// The frames of these groups. A call whose counter is not in its function gives a frame without a name, so that its callee
+    /// is not attributed to its caller.
+    /// - Parameter find: reads the function at an address; called once for each.
     func frames<Function: InterpretedFunction>(_ find: (_ place: UInt64) -> Function?) -> [[LanguageFrame]] {
         var known: [UInt64: Function?] = [:]
         var found = map { group in
@@ -55,14 +57,14 @@ extension [[InterpretedCall]] {
                 )
             }
         }
-        // Copying has ended there: what is further out is absent.
+        // Copying ended there: frames further out are missing.
         while let group = found.last, let last = group.last, last.isNameless { found[found.count - 1].removeLast() }
         return found
     }
 }
 
 extension [StackEntry] {
-    /// Each call of the function that runs a language's frames, with the group of them that it runs in its place.
+    /// Replaces each call of the function that runs a language's frames by the group of frames that it runs.
     func replacing(callsOf execution: DynamicSymbols.Symbol, by groups: [[LanguageFrame]]) -> [StackEntry] {
         guard groups.contains(where: { !$0.allSatisfy(\.isNameless) }) else { return self }
         var merged: [StackEntry] = []
@@ -76,17 +78,17 @@ extension [StackEntry] {
             }
             merged += group.map { .language($0) }
         }
-        // The stack of C was not walked to its end: the order of what is left is known all the same.
+        // The C stack was not walked to its end, but the order of the remaining groups is known.
         for group in rest { merged += group.map { .language($0) } }
         return merged
     }
 }
 
 extension LanguageFrame {
-    /// Its name, as the function is now; nil where that is another one, or becomes one while it is read.
+    /// Its name, from the current function; nil if that is a different one, or is replaced while it is read.
     /// - Parameters:
     ///   - find: reads the function.
-    ///   - isLibrary: what the runtime says of that.
+    ///   - isLibrary: whether it is a library function, according to the runtime.
     func name<Function: InterpretedFunction>(
         in language: String,
         _ find: () -> Function?,
@@ -105,11 +107,11 @@ extension LanguageFrame {
         return find()?.check(at: position) == check ? name : nil
     }
 
-    /// A call of which nothing else is known: no function has this ``check``.
+    /// A call about which nothing else is known: no function has this ``check``.
     static func nameless(code: UInt64, pc: UInt64) -> LanguageFrame { LanguageFrame(code: code, check: 0, pc: pc) }
     var isNameless: Bool { check == 0 }
 
-    /// For ``check``: of words that another function at the same place would have otherwise.
+    /// For ``check``: a hash of words that would differ for another function at the same address.
     static func check(of words: [UInt64]) -> UInt64 {
         var hash = StableHash()
         for word in words { hash.combine(word: word) }
@@ -118,7 +120,7 @@ extension LanguageFrame {
 }
 
 extension String {
-    /// Nil where it holds characters that no name has.
+    /// Nil if it contains characters that no name has.
     var asName: String? {
         unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7f || $0.value == 0xfffd } ? nil : self
     }

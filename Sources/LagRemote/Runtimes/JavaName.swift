@@ -1,20 +1,21 @@
-/// A method of Java, as records name it: `com.example.Shop.price`.
+/// A Java method's name in records: `com.example.Shop.price`.
 struct JavaName {
     /// The class with its package, and the method.
     let text: String
-    /// Where its source is below a root: `com/example/`.
+    /// The folder of its source below a root: `com/example/`.
     let folder: String
-    /// Of Java's own library, or of a library that many programs use.
+    /// Whether it belongs to Java's own library, or a library that many programs use.
     let isLibrary: Bool
 
-    /// - Parameter className: as the machine has it, `com/example/Shop`.
+    /// - Parameter className: as in the JVM, `com/example/Shop`.
     init(className: String, method: String) {
-        // A hidden class is called by a number or its address as well, another one in each process: `Shop$$Lambda$14+0x0000000800c03000`.
+        // A hidden class also has a number or its address in its name, which differs in each process:
+        // `Shop$$Lambda$14+0x0000000800c03000`.
         let visible = className.firstRange(of: "+0x").map { className[..<$0.lowerBound] } ?? className[...]
         let stable = visible.firstRange(of: "$$Lambda").map { visible[..<$0.upperBound] } ?? visible
         folder = stable.lastIndex(of: "/").map { String(stable[...$0]) } ?? ""
         text = stable.split(separator: "/").joined(separator: ".") + "." + method
-        // A lambda's class only passes the call on.
+        // A lambda's class only forwards the call.
         isLibrary = Self.isLibrary(text) || stable.hasSuffix("$$Lambda")
     }
 

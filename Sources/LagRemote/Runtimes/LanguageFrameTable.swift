@@ -1,9 +1,9 @@
 internal import LagCapture
 internal import LagModel
 
-/// Numbers for the frames of languages, and their names once they are known.
+/// Assigns numbers to the frames of languages, and stores their names once they are known.
 ///
-/// A number stands for one frame for ever; what it stands for is forgotten when so many others came since, and then it has no name. So the memory
+/// A number identifies one frame forever; the frame is forgotten after ``capacity`` others, and then has no name. So the memory
 /// is bounded whatever the process does.
 struct LanguageFrameTable {
     struct Entry: Sendable {
@@ -22,9 +22,9 @@ struct LanguageFrameTable {
         let runtime: ObjectIdentifier
     }
 
-    /// Frames that are remembered: several hundred deep stacks.
+    /// The number of remembered frames: several hundred deep stacks.
     static let capacity = 16_384
-    /// A name that cannot be read may be there when the frame comes again: what moves objects in memory was at work.
+    /// A name that cannot be read may be readable when the frame appears again, because the garbage collector was moving objects.
     static let maximumAttempts = 8
 
     private var numbers: [Key: UInt32] = [:]
@@ -32,7 +32,7 @@ struct LanguageFrameTable {
     private var next: UInt32 = 1
     private var unresolved: [UInt32] = []
 
-    /// Whether frames came whose names were not asked for.
+    /// Whether there are frames whose names were not queried.
     var hasUnresolved: Bool { !unresolved.isEmpty }
 
     mutating func number(_ frame: LanguageFrame, of runtime: any LanguageRuntime) -> UInt32 {
@@ -65,7 +65,7 @@ struct LanguageFrameTable {
 
     subscript(number: UInt32) -> Entry? { entries[number] }
 
-    /// Those whose names are to be found now.
+    /// The frames whose names must be found now.
     mutating func takeUnresolved() -> [(UInt32, Entry)] {
         defer { unresolved.removeAll(keepingCapacity: true) }
         for number in unresolved {
@@ -75,13 +75,13 @@ struct LanguageFrameTable {
         return unresolved.compactMap { number in entries[number].map { (number, $0) } }
     }
 
-    /// - Parameter name: nil: it could not be read, now.
+    /// - Parameter name: nil: it could not be read now.
     mutating func setName(_ name: LanguageFrameName?, of number: UInt32) {
         guard let name, entries[number]?.isIncomplete == true else { return }
         entries[number]?.name = name
     }
 
-    /// What frames of one function share.
+    /// The key that frames of one function share.
     func function(of number: UInt32) -> UInt64 {
         guard let entry = entries[number] else { return UInt64(number) }
         var hash = StableHash()

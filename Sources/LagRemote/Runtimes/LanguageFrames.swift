@@ -2,12 +2,13 @@ internal import LagActivity
 package import LagCapture
 internal import LagModel
 
-/// The languages' frames of one process: which runtimes it has, and what their frames are called. And what the program publishes that its threads are at.
+/// The language frames of one process: its runtimes, and the names of their frames. Also the work that the program publishes for
+/// its threads.
 ///
-/// Nothing is read before a stall is likely. At the first reading the modules are looked through once; a process without a runtime costs a comparison from
-/// then on.
+/// Nothing is read before a stall is likely. At the first reading the modules are checked once; a process without a runtime then
+/// costs one comparison.
 package final class LanguageFrames: LanguageFrameSource {
-    /// Every runtime that is known, in the order in which they are tried on a stack.
+    /// Every known runtime, in the order in which they are tried on a stack.
     static let recognisers: [@Sendable (ProcessImage) -> RuntimeRecognition] = [
         PythonRuntime.recognise, V8Runtime.recognise, GoRuntime.recognise, RubyRuntime.recognise, PHPRuntime.recognise,
         PerlRuntime.recognise, HotSpotRuntime.recognise, PerfMapRuntime.recognise,
@@ -21,20 +22,20 @@ package final class LanguageFrames: LanguageFrameSource {
         var table = LanguageFrameTable()
         var notify: (@Sendable () -> Void)?
         var contexts = ThreadContexts()
-        /// Versions that are not known, and were reported.
+        /// Unknown versions that were reported.
         var reported: Set<String> = []
         var folders: ProgramFolders?
     }
 
     private let process: Int32
-    /// What is read of the contexts that the program publishes.
+    /// Which attributes of the program's published contexts are read.
     let attributes: PublishedAttributes
     private let reportError: @Sendable (String) -> Void
     private let state = PthreadMutex(State())
 
     /// - Parameters:
-    ///   - attributes: what is read of the contexts that the program publishes.
-    ///   - reportError: gets a line on a runtime whose version is not known.
+    ///   - attributes: which attributes of the program's published contexts are read.
+    ///   - reportError: gets a line on a runtime of unknown version.
     package init(
         process: Int32,
         attributes: PublishedAttributes = PublishedAttributes(),
@@ -49,13 +50,13 @@ package final class LanguageFrames: LanguageFrameSource {
 
     package func makeCapture(process: Int32) -> (any LanguageCapture)? { RuntimeCapture(self, process: process) }
 
-    /// Before a capture, when the modules are known. Which runtimes there are is decided once for each set of them.
-    /// - Returns: nil where there is no runtime.
+    /// Call it before a capture, when the modules are known. The runtimes are determined once for each set of modules.
+    /// - Returns: nil if there is no runtime.
     func prepare(_ thread: ThreadIdentity, modules: ModuleMap) -> PreparedThread? {
         let runtimes = runtimes(modules)
         let context = state.withLock { $0.contexts.prepare(thread.tid, modules: modules) }
         guard !runtimes.isEmpty || context != nil else { return nil }
-        // What follows from addresses alone needs no number.
+        // Frames that follow from addresses alone need no number.
         let inner =
             runtimes.contains { $0.copiesFrames } ? NamespaceThread.innerTid(of: thread.tid, process: process) : thread.tid
         return PreparedThread(
@@ -73,7 +74,7 @@ package final class LanguageFrames: LanguageFrameSource {
         let present = modules.generation
         if let known = state.withLock({ $0.modules == present ? $0.runtimes : nil }) { return known }
         let image = ProcessImage(modules)
-        // What is known of them, and the numbers of their frames, stay when a program loads something else.
+        // Their data, and the numbers of their frames, stay when a program loads another module.
         var found = state.withLock { $0.found }.filter { $1.stays(in: image) }
         var unknown: [String] = []
         for (index, recognise) in Self.recognisers.enumerated() where found[index] == nil {
@@ -93,7 +94,7 @@ package final class LanguageFrames: LanguageFrameSource {
         return runtimes
     }
 
-    /// Numbers for the frames of a stack.
+    /// Assigns numbers to the frames of a stack.
     func numbers(_ frames: [(LanguageFrame, any LanguageRuntime)]) -> [UInt32] {
         let (numbers, notify) = state.withLock { state in
             let numbers = frames.map { state.table.number($0.0, of: $0.1) }
@@ -117,7 +118,7 @@ package final class LanguageFrames: LanguageFrameSource {
     package func resolve() {
         let unresolved = state.withLock { $0.table.takeUnresolved() }
         guard !unresolved.isEmpty else { return }
-        // Where it is at the first of them: it may go elsewhere.
+        // The position at the first of them: it may change.
         let folders = state.withLock { $0.folders } ?? ProgramFolders(process: process)
         state.withLock { $0.folders = folders }
         for (number, entry) in unresolved {

@@ -1,53 +1,58 @@
 internal import LagCapture
 
-/// A language's runtime that was recognised in a process: it finds the language's frames in a copy of a thread's memory, and names them.
+/// A language runtime that was recognised in a process: it finds the language's frames in a copy of a thread's memory, and names
+/// them.
 ///
-/// What it reads is written by another process: every address, length and offset is a claim. A reader bounds each walk and each read, adds with
-/// `&+` or saturating, and answers nil rather than something that may be wrong.
+/// Another process has written what it reads: every address, length and offset is a claim. A reader bounds each walk and each
+/// read, adds with `&+` or saturating, and returns nil rather than a result that may be wrong.
 ///
 /// To add one: a folder here with a type that conforms, whose ``RuntimeRecognition`` is in ``LanguageFrames/recognisers``.
 protocol LanguageRuntime: AnyObject, Sendable {
-    /// Modules (indices into the ``ModuleMap``) that are the runtime itself: native frames of theirs are never the program's own.
+    /// Modules (indices into the ``ModuleMap``) of the runtime itself: their native frames are never the program's own.
     var modules: Set<Int> { get }
 
-    /// Whether it is still there when modules came or went: all of its own are. The watchdog.
+    /// Whether it still exists after modules were loaded or unloaded: all of its own modules do. The watchdog.
     func stays(in image: ProcessImage) -> Bool
 
-    /// Whether frames have to be copied while the thread cannot change them. A runtime whose frames follow from native addresses needs none.
+    /// Whether frames must be copied while the thread is stopped. A runtime whose frames follow from native addresses does not
+    /// need that.
     var copiesFrames: Bool { get }
 
-    /// Before the thread is held: finds what the copying needs, such as the runtime's structure for the thread. The watchdog; some 10 µs.
-    /// - Returns: for ``RuntimeThread/place``; nil: the runtime does not know the thread, and neither ``copy(_:_:)`` is called nor
-    ///   ``merge(_:_:_:)`` gets a copy.
+    /// Before the thread is stopped: finds what the copying needs, such as the runtime's structure for the thread. The watchdog;
+    /// some 10 µs.
+    /// - Returns: the value for ``RuntimeThread/place``; nil: the runtime does not know the thread, so ``copy(_:_:)`` is not
+    ///   called, and ``merge(_:_:_:)`` gets no copy.
     func prepare(tid: Int32, innerTid: Int32) -> UInt64?
 
-    /// Copies what the frames are found in, while the thread cannot go on. On the watchdog or on the tracer, perhaps while ``name(_:)`` runs: no state of its own.
+    /// Copies the data of the frames while the thread is stopped. On the watchdog or the tracer, possibly while ``name(_:)``
+    /// runs: it must have no state.
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy)
 
-    /// Where the stack ends that the thread is on, while it cannot go on and before its stack is copied; nil: not known. The tracer. One or two reads.
+    /// The end of the thread's current stack, while it is stopped and before its stack is copied; nil: not known. The tracer. One
+    /// or two reads.
     func stackEnd(of thread: RuntimeThread, _ memory: MemoryCopy) -> UInt64?
 
-    /// Whether it was collecting garbage in the thread, by what was copied. The watchdog.
+    /// Whether it was collecting garbage in the thread, by the copy. The watchdog.
     func isCollecting(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Bool
 
-    /// The task that the thread runs, by what was copied. The watchdog.
+    /// The task that the thread runs, by the copy. The watchdog.
     func task(of thread: RuntimeThread, _ memory: MemoryCopy) -> LanguageTask?
 
-    /// The calls of ``CallChain``, all of them; nil: not known, or they nest on the C stack. Of a thread that sleeps.
+    /// All calls for ``CallChain``; nil: not known, or they nest on the C stack. For a sleeping thread.
     func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [UInt64]?
 
-    /// Puts the language's frames in the place of the runtime's, in order; the rest stays. The watchdog.
+    /// Replaces the runtime's frames by the language's, in order; the rest stays. The watchdog.
     /// - Parameters:
-    ///   - memory: what was copied, with the thread's stack; nil: nothing was.
-    ///   - stack: leaf first; frames of other runtimes may be in it.
+    ///   - memory: the copy, with the thread's stack; nil: none.
+    ///   - stack: leaf first; it may contain frames of other runtimes.
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry]
 
-    /// The runtime's own lock, if that is what a thread waits for which sleeps in a futex at this address; its owner by the number that the process
-    /// itself has for it. The watchdog; bounded.
+    /// The runtime's own lock, if a thread that sleeps in a futex at this address waits for it; its owner by the thread ID in the
+    /// process's own namespace. The watchdog; bounded.
     func lock(waitedForAt futex: UInt64) -> RuntimeLock?
 
-    /// The name of a frame that ``merge(_:_:_:)`` gave. The reporter, some time later: what is at ``LanguageFrame/code`` may be something else by
-    /// now, which ``LanguageFrame/check`` is for. Asked for once for each frame.
+    /// The name of a frame from ``merge(_:_:_:)``. The reporter, some time later: the memory at ``LanguageFrame/code`` may have
+    /// changed by then, which ``LanguageFrame/check`` detects. Called once for each frame.
     func name(_ frame: LanguageFrame) -> LanguageFrameName?
 }
 
@@ -68,20 +73,20 @@ extension LanguageRuntime {
 /// A thread in one capture.
 struct RuntimeThread: Sendable {
     let tid: Int32
-    /// The number that the process itself knows it by: in a container another one.
+    /// Its thread ID in the process's own namespace: in a container it differs.
     let innerTid: Int32
     /// What ``LanguageRuntime/prepare(tid:innerTid:)`` found.
     let place: UInt64
-    /// As the capture took them; all zero where there are none.
+    /// As captured; all zero if there are none.
     let registers: RuntimeRegisters
 }
 
-/// Registers that lead to frames. Of a thread that sleeps the frame pointer is not known.
+/// Registers that lead to frames. For a sleeping thread the frame pointer is not known.
 struct RuntimeRegisters: Sendable {
     var programCounter: UInt64 = 0
     var stackPointer: UInt64 = 0
     var framePointer: UInt64?
-    /// Those of x86-64's that functions of C leave as they were, and runtimes use for where they are. Of a thread that sleeps they are not known.
+    /// The callee-saved registers of x86-64, in which runtimes keep their position. For a sleeping thread they are not known.
     var r13: UInt64?
     var r14: UInt64?
     var r15: UInt64?
@@ -96,35 +101,35 @@ enum StackEntry: Sendable {
 /// A frame of machine code, as it was unwound.
 struct NativeFrame: Sendable {
     var frame: FrameBuffer.Frame
-    /// At its call of the next one: what the function keeps on the stack lies between this and the next frame's. 0: not known.
+    /// At its call of the next one: the function's stack data is between this and the next frame's. 0: not known.
     var stackPointer: UInt64
-    /// What the frame pointer's register has in the frame. 0: not known.
+    /// The value of the frame pointer register in the frame. 0: not known.
     var framePointer: UInt64 = 0
 
-    /// An address in the call rather than behind it.
+    /// An address within the call instead of after it.
     var address: UInt64 { frame.pc &- (frame.isReturnAddress ? 1 : 0) }
 }
 
 /// A frame of a language, without its name.
 struct LanguageFrame: Sendable, Hashable {
-    /// Where the runtime has the function.
+    /// The runtime's address of the function.
     let code: UInt64
-    /// A hash of what is there, so that another function at the same place is not taken for it; 0: there is nothing to compare.
+    /// A hash of the data there, so that another function at the same address is not confused with it; 0: nothing to compare.
     var check: UInt64 = 0
-    /// Where in the function it is, as the runtime counts.
+    /// The position in the function, in the runtime's unit.
     var position: UInt64 = 0
     /// The address that the record shows.
     let pc: UInt64
-    /// Whether it is the runtime's own function, though in the language.
+    /// Whether it is the runtime's own function, although written in the language.
     var isRuntime = false
-    /// Whether the runtime says that nothing of the program has called it.
+    /// Whether, according to the runtime, no code of the program has called it.
     var isOutermost = false
 }
 
-/// What a process is found to run.
+/// The result of recognition.
 enum RuntimeRecognition {
     case absent
     case found(any LanguageRuntime)
-    /// It is there, and this version of it is not known: `python 3.15`.
+    /// It exists, but this version is not known: `python 3.15`.
     case unknown(String)
 }

@@ -2,20 +2,20 @@ internal import CLagLinux
 
 /// A task of a language that a thread runs.
 struct LanguageTask: Equatable {
-    /// Where the runtime has it: another one's while it lives, it is no other's.
+    /// The runtime's address of it: unique while it lives.
     let address: UInt64
-    /// As its runtime has it; nil: none, or it could not be read.
+    /// Its name in the runtime; nil: none, or it could not be read.
     let name: String?
-    /// Its runtime's number of it; nil: it has none.
+    /// Its runtime's ID; nil: none.
     var number: UInt32?
-    /// The names of the tasks that wait for it, one for the other.
+    /// The names of the chain of tasks that wait for it.
     var awaiters: [String] = []
 
-    /// Of a name that is too long, the first whole characters.
+    /// An overlong name is truncated to whole characters.
     func write(to task: UnsafeMutablePointer<cll_task>) {
         task.pointee = cll_task()
         task.pointee.address = address
-        // Objects are aligned by 16 bytes, and a record's numbers of tasks have 31 bits.
+        // Objects are aligned to 16 bytes, and task IDs of records have 31 bits.
         task.pointee.number = number ?? UInt32(truncatingIfNeeded: address >> 4) & 0x7fff_ffff
         task.pointee.name_length = withUnsafeMutableBytes(of: &task.pointee.name) { Self.write(name ?? "", to: $0) }
         withUnsafeMutableBytes(of: &task.pointee.awaiters) { names in

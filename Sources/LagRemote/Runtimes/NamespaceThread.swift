@@ -1,13 +1,14 @@
 internal import CLagLinux
 internal import LagModel
 
-/// A thread's number as its own process knows it.
+/// A thread's ID in its process's own PID namespace.
 enum NamespaceThread {
     private static let longest = 8192
-    /// Threads of a process in another namespace that are searched: 3 ms.
+    /// The maximum of searched threads of a process in another namespace: 3 ms.
     private static let maximumThreads = 256
 
-    /// The innermost of `NSpid` in `/proc/PID/task/TID/status` (proc(5)); the number itself where the kernel does not say. Some 10 µs.
+    /// The innermost of `NSpid` in `/proc/PID/task/TID/status` (proc(5)); the ID itself if the kernel does not show it. Takes
+    /// some 10 µs.
     static func innerTid(of tid: Int32, process: Int32) -> Int32 {
         guard let text = ProcFile.text(at: "/proc/\(process)/task/\(tid)/status", limit: longest),
             let start = text.firstRange(of: "\nNSpid:")
@@ -16,10 +17,10 @@ enum NamespaceThread {
         return line.split(whereSeparator: { $0 == "\t" || $0 == " " }).last.flatMap { Int32($0) } ?? tid
     }
 
-    /// The thread whose own process knows it by that number; nil: there is none.
+    /// The thread with that ID in its process's own namespace; nil: none.
     static func tid(ofInner inner: Int32, process: Int32) -> Int32? {
         guard inner > 0 else { return nil }
-        // Mostly there is one namespace.
+        // Usually there is only one namespace.
         if innerTid(of: process, process: process) == process { return cll_thread_is_live(process, inner) != 0 ? inner : nil }
         return ProcFile.numbers(in: "/proc/\(process)/task", limit: maximumThreads)
             .first { innerTid(of: $0, process: process) == inner }

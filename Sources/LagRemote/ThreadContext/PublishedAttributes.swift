@@ -6,7 +6,7 @@ internal import Glibc
 /// The rule, in this order:
 /// 1. An attribute whose name matches a pattern of ``excluded`` is withheld.
 /// 2. An attribute whose name looks like a credential (``isSensitive(_:)``) is withheld, unless ``allowed`` has exactly that
-/// name.
+///    name, without a wildcard.
 /// 3. An attribute that matches no pattern of ``allowed`` is not recorded, but the request's name may still use it.
 /// 4. From a URL, user, password, query and fragment are removed; `url.query` and `url.fragment` are withheld as in 2.
 ///

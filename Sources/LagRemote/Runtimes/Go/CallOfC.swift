@@ -1,26 +1,26 @@
 internal import LagCapture
 internal import LagModel
 
-/// A goroutine that has called C, on the stack of its thread.
+/// A goroutine that has called C on the stack of its thread.
 ///
 /// `runtime.asmcgocall` (`src/runtime/asm_amd64.s` of Go 1.18 to 1.24) leaves the goroutine's stack for the thread's own.
-/// There it keeps which goroutine that was, and in the word below how much of its stack was in use, to find back if that is
-/// moved meanwhile. The goroutine's place to go on at says the same: a pair that agrees with it is of this call, and no
+/// There it stores the goroutine, and in the word below how much of its stack was in use, to return even if the stack was
+/// moved meanwhile. The goroutine's saved context must match: then the pair belongs to this call, and is not a
 /// leftover of an earlier one.
 struct CallOfC {
-    /// From its stack pointer on: where the word is depends on the release.
+    /// Searched from its stack pointer on: the word's place depends on the release.
     private static let searchedWords: UInt64 = 6
     private static let wordBytes: UInt64 = 8
-    /// Of a goroutine's stack: Go ends a program that needs more.
+    /// The maximum of a goroutine's stack: Go aborts a program that needs more.
     private static let maximumDepth: UInt64 = 1 << 30
-    /// Pairs that may be one; each takes a read.
+    /// The maximum of candidate pairs; each takes a read.
     private static let maximumCandidates = 4
 
     private struct Pair {
         let depth: UInt64
         let goroutine: UInt64
 
-        /// Nil where it cannot be one.
+        /// Nil if it cannot be one.
         init?(depth: UInt64, goroutine: UInt64) {
             guard depth > 0, depth % CallOfC.wordBytes == 0, depth <= CallOfC.maximumDepth,
                 Goroutine.isPlace(goroutine)
@@ -29,7 +29,7 @@ struct CallOfC {
             self.goroutine = goroutine
         }
 
-        /// Whether the goroutine says so, too.
+        /// Whether the goroutine's own data matches.
         func found(_ memory: MemoryCopy) -> Goroutine? {
             if !memory.holds(goroutine, Goroutine.bytes) { memory.prefetch(goroutine, Goroutine.bytes) }
             guard let found = Goroutine(memory, at: goroutine), found.canGoOn, found.usedBytes == depth else { return nil }
@@ -37,7 +37,7 @@ struct CallOfC {
         }
     }
 
-    /// The one whose call is at a stack pointer, of `runtime.asmcgocall` itself.
+    /// The goroutine whose call is at a stack pointer of `runtime.asmcgocall` itself.
     static func goroutine(at stackPointer: UInt64, _ memory: MemoryCopy) -> Goroutine? {
         for word in 0..<searchedWords {
             let place = stackPointer &+ word &* wordBytes
@@ -49,9 +49,9 @@ struct CallOfC {
         return nil
     }
 
-    /// The one whose call a thread is in, by its stack: the innermost, where C calls Go again. It is copied. The thread may
-    /// be held meanwhile: each word is looked at once, and most need one comparison.
-    /// - Parameter code: Go's. What may be its return address is before the pair.
+    /// The goroutine whose call a thread is in, by its stack: the innermost one, if C calls Go again. It is copied. The thread
+    /// may be stopped meanwhile: each word is read once, and most need one comparison.
+    /// - Parameter code: Go's code. A candidate return address into it precedes the pair.
     static func goroutine(of thread: RuntimeThread, code: Range<UInt64>, _ memory: MemoryCopy) -> Goroutine? {
         guard let (begin, stack) = memory.stack else { return nil }
         let stackPointer = thread.registers.stackPointer

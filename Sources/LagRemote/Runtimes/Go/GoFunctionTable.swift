@@ -1,18 +1,18 @@
 internal import LagModel
 
-/// Go's table of functions, `.gopclntab`, from which a program's own stack traces are made: it is in every build, stripped or not.
+/// Go's table of functions, `.gopclntab`, the source of a program's own stack traces: it is in every build, even if stripped.
 ///
 /// Format: `src/runtime/symtab.go`, `src/runtime/runtime2.go` (`_func`) and `src/debug/gosym/pclntab.go` of Go 1.18 and 1.20, which wrote their
-/// numbers into its first word. It is read where it lies in the process's memory; every offset is a claim.
+/// numbers into its first word. It is read from the process's memory; every offset is a claim.
 struct GoFunctionTable: Sendable {
     /// What changed between the releases.
     private struct Release {
         let magic: UInt32
         /// `_func` up to the offsets of its tables.
         let functionBytes: UInt64
-        /// An entry of the tree of inlined calls, and where it has the name and the place of the call.
+        /// An entry of the tree of inlined calls, and the offsets of the name and the position of the call.
         let inlinedBytes, inlinedName, inlinedCall: UInt64
-        /// `moduledata.gofunc`, from which the trees are counted.
+        /// `moduledata.gofunc`, the base of the trees.
         let treesField: UInt64
     }
 
@@ -25,7 +25,7 @@ struct GoFunctionTable: Sendable {
         static let functions: UInt64 = 1 << 23
         static let nameBytes = 1024
         static let pathBytes = 4096
-        /// Of one function's table: the largest functions have some thousand entries of two or three bytes.
+        /// The limit for one function's table: the largest functions have some thousand entries of two or three bytes.
         static let tableBytes = 128 * 1024
         static let pieceBytes = 256
         static let inlining = 32
@@ -42,7 +42,7 @@ struct GoFunctionTable: Sendable {
         fileprivate let record: UInt64
     }
 
-    /// A function at a place, and the line there; of an inlined one the line within it.
+    /// A function at an address, and its line there; for an inlined one, the line within it.
     struct Level: Sendable, Equatable {
         let function: String
         let file: String?
@@ -53,27 +53,27 @@ struct GoFunctionTable: Sendable {
     private let release: Release
     /// The first instruction of Go's code.
     let text: UInt64
-    /// As far as the functions say that it goes.
+    /// The end of the code, according to the functions.
     let code: Range<UInt64>
     private let count: UInt64
     private let quantum: UInt64
     private let names, files, fileIndices, tables, functions: UInt64
-    /// Where the trees of inlined calls are counted from.
+    /// The base of the trees of inlined calls.
     private let trees: UInt64
     /// `moduledata.text`.
     private static let textField: UInt64 = 176
 
-    /// Nil where there is no such table.
-    /// - Parameter moduleData: the address of the `moduledata`, which begins with that of the table.
+    /// Nil if there is no such table.
+    /// - Parameter moduleData: the address of the `moduledata`, which begins with the address of the table.
     init?(_ memory: RemoteMemory, moduleData: UInt64) {
         guard let start: UInt64 = memory.load(moduleData), let header = memory.bytes(start, 72),
             let magic: UInt32 = header.number(at: 0),
             let release = Self.releases.first(where: { $0.magic == magic }), header[4] == 0, header[5] == 0,
-            // Instructions are counted in bytes or words; pointers have eight bytes.
+            // Instruction units are bytes or words; pointers have eight bytes.
             [1, 2, 4].contains(header[6]), header[7] == 8,
             let count: UInt64 = header.number(at: 8), count > 0, count <= Limit.functions,
             let text: UInt64 = header.number(at: 24), let names: UInt64 = header.number(at: 32),
-            // Both know where the code and the names begin.
+            // Both contain the start of the code and of the names.
             memory.load(moduleData &+ 8, as: UInt64.self) == start &+ names,
             memory.load(moduleData &+ Self.textField, as: UInt64.self) == text,
             let rodata: UInt64 = memory.load(moduleData &+ release.treesField &- 8),
@@ -91,12 +91,12 @@ struct GoFunctionTable: Sendable {
         files = place(48)
         tables = place(56)
         functions = place(64)
-        // After the last function there is one more entry: where the code ends.
+        // After the last function there is one more entry: the end of the code.
         guard let end: UInt32 = memory.load(place(64) &+ count &* 8) else { return nil }
         code = text..<text.saturatingSum(UInt64(end))
     }
 
-    /// The function that holds an address; nil where that is not Go's code.
+    /// The function that contains an address; nil if that is not Go's code.
     func function(at address: UInt64) -> Function? {
         guard code.contains(address) else { return nil }
         let wanted = UInt32(address - text)
@@ -110,7 +110,7 @@ struct GoFunctionTable: Sendable {
         }
         guard let offset = entry(low), let place: UInt32 = memory.load(functions &+ low &* 8 &+ 4) else { return nil }
         let record = functions &+ UInt64(place)
-        // The record says where the function begins, too.
+        // The record contains the function's start, too.
         guard memory.load(record, as: UInt32.self) == offset else { return nil }
         return Function(entry: text &+ UInt64(offset), record: record)
     }
@@ -134,7 +134,7 @@ struct GoFunctionTable: Sendable {
         return text
     }
 
-    /// The functions at an address, the innermost of inlined ones first; nil where one of them is not known.
+    /// The functions at an address, the innermost inlined one first; nil if one of them is not known.
     func levels(_ function: Function, at address: UInt64) -> [Level]? {
         var levels: [Level] = []
         var address = address
@@ -169,7 +169,7 @@ struct GoFunctionTable: Sendable {
         return text.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Which of the calls that were inlined the address is in; nil: none.
+    /// The inlined call that contains the address; nil: none.
     private func inlinedCall(_ function: Function, at address: UInt64) -> Int32? {
         guard let count = field(function, 28), count > Index.inlinedCalls,
             let offset: UInt32 = memory.load(function.record &+ release.functionBytes &+ UInt64(Index.inlinedCalls) &* 4),
@@ -191,7 +191,7 @@ struct GoFunctionTable: Sendable {
 
     private func field(_ function: Function, _ offset: UInt64) -> UInt32? { memory.load(function.record &+ offset) }
 
-    /// What a table says at an address: pairs of differences, of the value and of the code, in seven bits a byte.
+    /// A table's value at an address: pairs of deltas, of the value and of the code, with seven bits per byte.
     private func value(_ table: UInt32, _ function: Function, at address: UInt64) -> Int32? {
         guard table != 0 else { return nil }
         var bytes: [UInt8] = []
@@ -201,7 +201,7 @@ struct GoFunctionTable: Sendable {
             for shift in stride(from: UInt32(0), to: 35, by: 7) {
                 if place == bytes.count {
                     guard bytes.count < Limit.tableBytes else { return nil }
-                    // By pieces that end with a page: the next one may not be there.
+                    // In pieces that end with a page, because the next one may not be mapped.
                     let from = tables &+ UInt64(table) &+ UInt64(place)
                     guard let piece = memory.bytes(from, min(Limit.pieceBytes, Int(4096 - from % 4096))) else { return nil }
                     bytes += piece

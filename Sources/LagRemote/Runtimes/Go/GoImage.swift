@@ -1,4 +1,4 @@
-/// Finds what Go's linker left in a program's memory: no file is read, and it is there in stripped programs as well.
+/// Finds the structures of Go's linker in a program's memory: no file is read, and they also exist in stripped programs.
 ///
 /// Formats: System V ABI, chapter 5 ("Program Loading"); `src/runtime/symtab.go` (`moduledata`) of Go 1.18 and newer.
 struct GoImage {
@@ -6,7 +6,7 @@ struct GoImage {
     private static let programHeaderBytes = 56
     private static let maximumProgramHeaders = 64
     private static let maximumNoteBytes: UInt64 = 4096
-    /// Data of more than that is not looked through; the linker puts what is searched for near its begin.
+    /// The limit of searched data; the linker puts the structures near its beginning.
     private static let maximumDataBytes: UInt64 = 16 << 20
     private static let pieceBytes: UInt64 = 256 * 1024
     private static let maximumCandidates = 256
@@ -29,7 +29,7 @@ struct GoImage {
     private let memory: RemoteMemory
     private let segments: [Segment]
 
-    /// Nil where the program was not linked by Go: it puts the build's identity into a note of its own.
+    /// Nil if the program was not linked by Go, which stores the build's ID in its own note.
     init?(_ memory: RemoteMemory, start: UInt64, bias: UInt64) {
         guard let header = memory.bytes(start, Self.headerBytes), header.number(at: 0, as: UInt32.self) == 0x464c_457f,
             let table: UInt64 = header.number(at: 32), let count: UInt16 = header.number(at: 56),
@@ -41,7 +41,7 @@ struct GoImage {
                 type: entries.number(at: base) ?? 0,
                 flags: entries.number(at: base + 4) ?? 0,
                 address: bias &+ (entries.number(at: base + 16) ?? 0),
-                // What comes from the file: the rest is zero.
+                // Only the part from the file: the rest is zero.
                 bytes: entries.number(at: base + 32) ?? 0
             )
         }
@@ -74,7 +74,7 @@ struct GoImage {
             var done: UInt64 = 0
             let total = min(segment.bytes, Self.maximumDataBytes)
             while done < total {
-                // Four words are looked at: the pieces overlap by three.
+                // Four words are checked: the pieces overlap by three.
                 let length = min(Self.pieceBytes + 24, total - done)
                 guard let piece = memory.bytes(segment.address &+ done, Int(length)) else { break }
                 for place in Self.candidates(in: piece) {

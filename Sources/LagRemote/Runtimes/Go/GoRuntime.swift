@@ -1,15 +1,15 @@
 internal import LagCapture
 internal import LagModel
 
-/// Go 1.18 and newer: the functions of a program's own code, with their lines, and its stacks by Go's own tables.
+/// Go 1.18 and newer: the functions and lines of a program's code, and its stacks, from Go's own tables.
 ///
-/// Go's code has no unwind tables that libunwind knows, and not every function of it keeps a frame record. But for each instruction the table says
-/// how far the stack pointer is below the return address, so from the first Go frame on the stack is walked exactly.
+/// Go's code has no unwind tables for libunwind, and not every function keeps a frame record. But for each instruction the table
+/// has the distance of the stack pointer from the return address, so from the first Go frame on, the stack is walked exactly.
 final class GoRuntime: LanguageRuntime {
     private static let maximumFrames = 1024
     private static let pointerBytes: UInt64 = 8
     private static let recordBytes = 16
-    /// Of a stack that the snapshot does not have.
+    /// For a stack that is not in the snapshot.
     private static let stackBytes = 32 * 1024
     private static let maximumStacks = 3
     private static let maximumRecords = 64
@@ -20,7 +20,7 @@ final class GoRuntime: LanguageRuntime {
     private let module: Int
     private let table: GoFunctionTable
     private let memory: RemoteMemory
-    /// The folder of Go's own library; nil where paths were trimmed.
+    /// The folder of Go's own library; nil if paths were trimmed.
     private let library: String?
 
     private init(_ memory: RemoteMemory, module: Int, _ table: GoFunctionTable) {
@@ -54,8 +54,8 @@ final class GoRuntime: LanguageRuntime {
 
     func prepare(tid: Int32, innerTid: Int32) -> UInt64? { 0 }
 
-    /// The stack comes with the snapshot. Another one may be left for what needs much of it, such as the kernel's clock or the allocator: frame records
-    /// lead there, or the goroutine that waits.
+    /// The stack comes with the snapshot. The thread may have switched from another stack for code that needs much of it, such as
+    /// the kernel's clock or the allocator: frame records or the waiting goroutine lead there.
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
         if let goroutine = callingC(thread, memory) { return goroutine.copyStack(memory) }
         guard var record = thread.registers.framePointer else { return Goroutine.copyReferred(by: thread, memory) }
@@ -72,13 +72,13 @@ final class GoRuntime: LanguageRuntime {
         }
     }
 
-    /// A goroutine's, which lies among other memory of the heap.
+    /// A goroutine's stack, which is in the heap.
     func stackEnd(of thread: RuntimeThread, _ memory: MemoryCopy) -> UInt64? {
         Goroutine.referred(by: thread, memory).first { $0.owns(thread.registers.stackPointer) }?.stackEnd
     }
 
     func task(of thread: RuntimeThread, _ memory: MemoryCopy) -> LanguageTask? {
-        // One that its thread has left is another thread's by now, unless it is bound to it.
+        // A goroutine that its thread has left may run on another thread by now, unless it is bound to it.
         let parked = { self.waitsWithGoroutine(thread, memory) ? Goroutine.parked(thread, memory) : nil }
         guard let goroutine = Goroutine.running(thread, memory) ?? callingC(thread, memory) ?? parked(),
             let number = goroutine.number(memory)
@@ -86,7 +86,7 @@ final class GoRuntime: LanguageRuntime {
         return LanguageTask(address: goroutine.address, name: nil, number: number)
     }
 
-    /// The one whose call of C the thread is in. One that is on its own stack is in none, whatever lies there.
+    /// The goroutine whose C call the thread is in. A goroutine on its own stack is not in a C call.
     private func callingC(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Goroutine? {
         guard Goroutine.running(thread, memory) == nil else { return nil }
         return CallOfC.goroutine(of: thread, code: table.code, memory)
@@ -111,9 +111,9 @@ final class GoRuntime: LanguageRuntime {
             }
             merged += walk.frames.map { .language($0) }
             place += 1
-            // Behind a change of stacks it found the begin of the thread's own.
+            // After a stack switch, the unwinder found the start of the thread's own stack.
             if walk.hasChangedStack { break }
-            // What the unwinder found of the same frames.
+            // The unwinder's result for the same frames.
             while place < stack.count, walk.steps > 0, case .native(let passed) = stack[place],
                 passed.stackPointer < walk.stackPointer
             { place += 1 }
@@ -121,7 +121,7 @@ final class GoRuntime: LanguageRuntime {
         return merged
     }
 
-    /// From one frame on as far as Go's tables lead: to code in C, to the thread's first function, to where the stack was changed.
+    /// From one frame as far as Go's tables lead: to C code, to the thread's first function, or to a stack switch.
     private func walk(from native: NativeFrame, _ memory: MemoryCopy) -> (
         frames: [LanguageFrame], stackPointer: UInt64, steps: Int, hasChangedStack: Bool
     )? {
@@ -151,7 +151,7 @@ final class GoRuntime: LanguageRuntime {
             let next: (UInt64, UInt64)?
             switch levels.last?.function {
             case "runtime.stoplockedm":
-                // Of a thread that runs no other goroutine than the one it left.
+                // For a thread that runs no other goroutine than the one it left.
                 isParked = true
                 next = caller(function, at: address, stackPointer, memory)
             case "runtime.schedule":
@@ -161,22 +161,23 @@ final class GoRuntime: LanguageRuntime {
                 next = caller(ofSwitchAt: stackPointer, memory)
                 hasChangedStack = next != nil
             case "runtime.mcall":
-                // It keeps the goroutine that it leaves for what it calls.
+                // It stores the goroutine that it leaves for its callee.
                 next = isGivenAway ? nil : place(of: (stackPointer, Self.pointerBytes), stackPointer, memory)
                 hasChangedStack = next != nil
             case "runtime.morestack":
-                // What it calls has it.
+                // Its callee has it.
                 next = isGivenAway ? nil : place(of: callee, stackPointer, memory)
                 hasChangedStack = next != nil
             case "runtime.asmcgocall":
-                // It counts as on the stack that it has left. One that was on the thread's own has left none.
+                // It counts as on the stack that it has left. If it was on the thread's own stack, it has left none.
                 let left = CallOfC.goroutine(at: stackPointer, memory)
                 hasChangedStack = hasChangedStack || left != nil
                 next =
                     caller(function, at: address, left?.stackPointer ?? stackPointer, memory)
                     ?? (steps == 0 ? caller(byRecord: native.framePointer, memory) : nil)
             case "runtime.cgocallback":
-                // Where C has called from stands the begin of a function (`runtime.systemstack_switch`), as for each switch of stacks.
+                // The saved place of a C call is the start of a function (`runtime.systemstack_switch`), as for each stack
+                // switch.
                 isBehindCall = false
                 next = caller(function, at: address, stackPointer, memory)
             default:
@@ -192,7 +193,7 @@ final class GoRuntime: LanguageRuntime {
         return (frames, stackPointer, steps, hasChangedStack)
     }
 
-    /// The return address, by how far the table says that it is from the stack pointer; nil: it is not Go's.
+    /// The return address, by the table's distance from the stack pointer; nil: not in Go's code.
     private func caller(_ function: GoFunctionTable.Function, at address: UInt64, _ stackPointer: UInt64, _ memory: MemoryCopy)
         -> (UInt64, UInt64)?
     {
@@ -200,19 +201,19 @@ final class GoRuntime: LanguageRuntime {
         return returnAddress(stackPointer &+ bytes, memory)
     }
 
-    /// The same by the frame pointer: a call of the kernel's clock changes the stack, which no table knows.
+    /// The same by the frame pointer: a call of the kernel's clock switches the stack, which is in no table.
     private func caller(byRecord framePointer: UInt64, _ memory: MemoryCopy) -> (UInt64, UInt64)? {
         framePointer == 0 ? nil : returnAddress(framePointer &+ Self.pointerBytes, memory)
     }
 
-    /// `runtime.systemstack` calls a function on the thread's own stack. What that function keeps first is the frame pointer of who asked for it (one of the
-    /// runtime's), behind which its caller is.
+    /// `runtime.systemstack` calls a function on the thread's own stack. That function first saves the frame pointer of the
+    /// requester (a function of the runtime), next to which the requester's caller is.
     private func caller(ofSwitchAt stackPointer: UInt64, _ memory: MemoryCopy) -> (UInt64, UInt64)? {
         guard let framePointer: UInt64 = memory.load(stackPointer &- 2 &* Self.pointerBytes) else { return nil }
         return caller(byRecord: framePointer, memory)
     }
 
-    /// Where the one goroutine goes on that a piece of the thread's own stack refers to.
+    /// Where the only goroutine continues that a part of the thread's own stack refers to.
     private func place(of piece: (begin: UInt64, bytes: UInt64), _ stackPointer: UInt64, _ memory: MemoryCopy) -> (
         UInt64, UInt64
     )? {
@@ -255,10 +256,11 @@ final class GoRuntime: LanguageRuntime {
     }
 
     private func isLibrary(_ level: GoFunctionTable.Level) -> Bool {
-        // What the compiler made: methods for pointers, for embedded types.
+        // Generated by the compiler: methods for pointers and embedded types.
         guard let file = level.file, file != "<autogenerated>" else { return true }
         if let library, file.hasPrefix(library) { return true }
-        // Paths were trimmed (`-trimpath`): modules have their version in theirs, and the library's packages have no dot in their first part.
+        // Paths were trimmed (`-trimpath`): module paths contain their version, and the first part of a library package has no
+        // dot.
         return !file.hasPrefix("/") && (file.contains("@v") || Self.isOfLibrary(level.function))
     }
 

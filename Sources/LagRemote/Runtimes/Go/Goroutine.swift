@@ -1,6 +1,6 @@
 internal import LagCapture
 
-/// A goroutine that its thread has left for the thread's own stack: where it will go on.
+/// A goroutine that its thread has left for the thread's own stack, with the place where it will continue.
 ///
 /// Format: `src/runtime/runtime2.go` (`g`, `gobuf`) of Go 1.18 to 1.24.
 struct Goroutine {
@@ -12,21 +12,21 @@ struct Goroutine {
         static let stackPointer: UInt64 = 56
         static let programCounter: UInt64 = 64
         static let itself: UInt64 = 72
-        /// `g.atomicstatus` and `g.goid` up to Go 1.22; both 8 bytes further on from 1.23 on (`g.syscallbp`).
+        /// `g.atomicstatus` and `g.goid` up to Go 1.22; both are 8 bytes later from 1.23 on (`g.syscallbp`).
         static let status: UInt64 = 144
         static let number: UInt64 = 152
     }
 
-    /// Of it, what is read.
+    /// The part that is read.
     static let bytes = 168
 
-    /// `_Grunning`, `_Gsyscall`, `_Gwaiting`; the collector may look at it meanwhile (`_Gscan`).
+    /// `_Grunning`, `_Gsyscall`, `_Gwaiting`; the collector may scan it meanwhile (`_Gscan`).
     private static let states: Set<UInt32> = [2, 3, 4, 0x1002, 0x1003, 0x1004]
-    /// The heap lies above; a goroutine's number is its place among all that there ever were.
+    /// The heap is above this; a goroutine's ID counts all goroutines ever created.
     private static let lowestHeapAddress: UInt64 = 1 << 32
 
     private enum Limit {
-        /// Of the thread's own stack: what waits there for the goroutine is some functions of the runtime's.
+        /// The searched part of the thread's own stack: only some functions of the runtime are there.
         static let searchedBytes: UInt64 = 4096
         /// Below the stack pointer.
         static let leftBytes: UInt64 = 512
@@ -40,7 +40,7 @@ struct Goroutine {
     let stackPointer: UInt64
     private let low, high: UInt64
 
-    /// Nil where there is none: each has its own address in its place to go on at.
+    /// Nil if there is none: each has its own address in its saved context.
     init?(_ memory: MemoryCopy, at address: UInt64) {
         guard address != 0, address % 8 == 0, memory.load(address &+ Field.itself) == address,
             let low: UInt64 = memory.load(address &+ Field.low), let high: UInt64 = memory.load(address &+ Field.high),
@@ -54,10 +54,11 @@ struct Goroutine {
         (self.low, self.high) = (low, high)
     }
 
-    /// `goid`, as Go's own traces have it; nil: not certain. Where it is, is seen by what lies around it: before it the state, behind it 0 or an address.
+    /// `goid`, as in Go's own traces; nil: not certain. Its offset is recognised by its neighbours: before it the state, after it
+    /// 0 or an address.
     func number(_ memory: MemoryCopy) -> UInt32? {
         guard let behind: UInt64 = memory.load(address &+ Field.number &+ 8) else { return nil }
-        // Of an old one that is 0 or the next one in a list, of a new one the number.
+        // In an old release that is 0 or the next one in a list, in a new one the ID.
         let isOld = behind == 0 || behind >= Self.lowestHeapAddress
         let place = Field.number + (isOld ? 0 : 8)
         guard let state: UInt32 = memory.load(address &+ place &- 8), Self.states.contains(state),
@@ -66,26 +67,27 @@ struct Goroutine {
         return UInt32(number)
     }
 
-    /// Whether the place to go on at lies within its stack; of one that runs there may be none.
+    /// Whether the saved place is within its stack; a running goroutine may have none.
     var canGoOn: Bool { owns(stackPointer) }
 
     /// Behind its stack.
     var stackEnd: UInt64 { high }
 
-    /// Of its stack, where it goes on within it.
+    /// Its stack, if it continues within it.
     var usedBytes: UInt64 { high &- stackPointer }
 
-    /// Whether one can be there: those with a number are made on the heap.
+    /// Whether one can be at this address: those with an ID are on the heap.
     static func isPlace(_ address: UInt64) -> Bool { address % 8 == 0 && address >= lowestHeapAddress && address < 1 << 47 }
 
-    /// A thread has one for its own stack, too.
+    /// A thread also has one for its own stack.
     func owns(_ address: UInt64) -> Bool { address >= low && address < high }
 
-    /// Those that a thread refers to, each once, which copies them: by the register that has it in Go's code; of a thread that sleeps, on its stack.
+    /// The goroutines that a thread refers to, each once, and copies them: from the register that has it in Go's code; for a
+    /// sleeping thread, from its stack.
     static func referred(by thread: RuntimeThread, _ memory: MemoryCopy) -> [Goroutine] {
-        // From Go 1.17 on its code has the goroutine in this register.
+        // From Go 1.17 on, its code has the goroutine in this register.
         if let address = thread.registers.r14 { return found(in: [address], memory) }
-        // One that is held has no time for more.
+        // There is no time for more while the thread is stopped.
         guard thread.registers.framePointer == nil else { return [] }
         let begin = (thread.registers.stackPointer &+ 7) & ~7
         return found(in: words(from: begin, to: begin &+ Limit.searchedBytes, memory), memory)
@@ -99,25 +101,25 @@ struct Goroutine {
         return referred(by: thread, memory).first(where: isOwn) ?? left(by: thread, memory).first(where: isOwn)
     }
 
-    /// The only other one that a thread refers to, which sleeps on a stack of its own.
+    /// The only other goroutine that a thread refers to and that sleeps on its own stack.
     static func parked(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Goroutine? {
         let others = referred(by: thread, memory).filter { $0.canGoOn && !$0.owns(thread.registers.stackPointer) }
         return others.count == 1 ? others[0] : nil
     }
 
-    /// What may be return addresses, next to the stack pointer of a thread that sleeps.
+    /// Candidate return addresses near the stack pointer of a sleeping thread.
     static func innermostWords(of thread: RuntimeThread, _ memory: MemoryCopy) -> [UInt64] {
         let begin = (thread.registers.stackPointer &+ 7) & ~7
         return words(from: begin, to: begin &+ Limit.leftBytes, memory)
     }
 
-    /// Copies those that a sleeping thread refers to, and the stacks of those that it will go on with.
+    /// Copies the goroutines that a sleeping thread refers to, and the stacks of those that will continue.
     static func copyReferred(by thread: RuntimeThread, _ memory: MemoryCopy) {
         for goroutine in referred(by: thread, memory) where goroutine.canGoOn { goroutine.copyStack(memory) }
         _ = left(by: thread, memory)
     }
 
-    /// The part of its stack that it will go on with.
+    /// The part of its stack where it will continue.
     func copyStack(_ memory: MemoryCopy) { memory.prefetch(stackPointer, Int(min(usedBytes, Limit.stackBytes))) }
 
     private static func left(by thread: RuntimeThread, _ memory: MemoryCopy) -> [Goroutine] {
@@ -128,7 +130,8 @@ struct Goroutine {
         return found(in: words(from: begin, to: end, memory), memory)
     }
 
-    /// Those that are in the copy, or can be. (Up to 512 of them at each sample: a chain of lazy sequences took a quarter of the watchdog's time.)
+    /// The ones in the copy, or that can be copied. (Previously up to 512 at each sample: a chain of lazy sequences took a
+    /// quarter of the watchdog's time.)
     private static func words(from begin: UInt64, to end: UInt64, _ memory: MemoryCopy) -> [UInt64] {
         var words: [UInt64] = []
         var address = begin

@@ -1,24 +1,25 @@
 internal import LagModel
 
-/// The code that HotSpot made of methods, and its interpreter: which of it lies at an address, and which methods that belongs to.
+/// The code that HotSpot compiled from methods, and its interpreter: finds the code at an address, and the methods that it
+/// belongs to.
 ///
-/// A heap of code is divided into segments; a table has for each how far back the piece that it belongs to begins (`CodeHeap::find_block_for`,
-/// `memory/heap.cpp`). Code that is compiled has a row of positions for each call and each place where it may be stopped (`PcDesc`), which leads to the
-/// methods that were put together there, with their bytecodes (`ScopeDesc`, `code/debugInfo.hpp`).
+/// A code heap is divided into segments; a table has, for each, the distance back to the start of its block
+/// (`CodeHeap::find_block_for`, `memory/heap.cpp`). Compiled code has a row of positions for each call and each safepoint
+/// (`PcDesc`), which leads to the methods that were inlined there, with their bytecodes (`ScopeDesc`, `code/debugInfo.hpp`).
 struct HotSpotCode {
     private struct Heap {
         let low, high, segments: UInt64
         let shift: UInt32
     }
 
-    /// A piece of code.
+    /// A block of code.
     struct Piece {
         let address: UInt64
         let header: [UInt8]
         let begin, end: UInt64
-        /// Of its frame, with the return address; 0: that is not known, or it has none.
+        /// The size of its frame, with the return address; 0: not known, or no frame.
         let frameBytes: UInt64
-        /// From here on it has that frame.
+        /// It has that frame from this address on.
         let frameBegin: UInt64
         /// Of a method.
         let isMethod: Bool
@@ -31,7 +32,7 @@ struct HotSpotCode {
     }
 
     private static let maximumHeaps: UInt32 = 8
-    /// Of 254 segments each: a piece of some 2 MB.
+    /// Steps of 254 segments each: a block of some 2 MB.
     private static let maximumSteps = 64
     private static let maximumFrameBytes: UInt64 = 1 << 20
     private static let maximumPositionBytes: UInt64 = 1 << 18
@@ -43,12 +44,12 @@ struct HotSpotCode {
     private let memory: RemoteMemory
     private let layout: HotSpotLayout
     private let heaps: [Heap]
-    /// Where the interpreter's code is.
+    /// The range of the interpreter's code.
     let interpreter: Range<UInt64>
-    /// Where the code that enters Java goes on.
+    /// Where the code that enters Java continues.
     let entryReturn: UInt64
 
-    /// Nil before the machine has begun.
+    /// Nil before the JVM has started.
     init?(_ memory: RemoteMemory, _ layout: HotSpotLayout) {
         let code = layout.code
         guard let list: UInt64 = memory.load(code.heaps), let count: UInt32 = memory.load(list &+ code.listCount),
@@ -72,7 +73,7 @@ struct HotSpotCode {
         self.layout = layout
     }
 
-    /// Whether code of Java, or what enters it, returns there.
+    /// Whether Java code, or the code that enters it, returns there.
     func isCaller(_ address: UInt64) -> Bool {
         interpreter.contains(address &- 1) || address == entryReturn || piece(at: address &- 1)?.isMethod ?? false
     }
@@ -119,7 +120,7 @@ struct HotSpotCode {
         )
     }
 
-    /// The methods at a place of a compiled one, the innermost first. Empty where it is none.
+    /// The methods at a place of a compiled one, the innermost first. Empty if it is not a compiled method.
     func levels(_ piece: Piece, at address: UInt64) -> [Level] {
         let compiled = layout.compiled
         guard piece.isMethod, let method: UInt64 = piece.header.number(at: Int(compiled.method)) else { return [] }
@@ -130,7 +131,7 @@ struct HotSpotCode {
         var levels: [Level] = []
         var place = scope
         while place != 0, levels.count < Self.maximumLevels {
-            // The last of them may be shorter than what is read.
+            // The last one may be shorter than the amount read.
             guard let bytes = memory.bytes(scopes &+ UInt64(place), Self.scopeBytes) else { return outermost }
             var numbers = HotSpotNumbers(bytes, excluded: layout.excluded)
             guard let sender = numbers.unsigned(), let index = numbers.unsigned(), let bytecode = numbers.unsigned(),
@@ -141,11 +142,12 @@ struct HotSpotCode {
             guard sender < place else { return outermost }
             place = sender
         }
-        // The outermost is the method itself; what is not so was read wrongly.
+        // The outermost must be the method itself; otherwise the data was misread.
         return levels.last?.method == method ? levels : outermost
     }
 
-    /// Of a frame that returns to where the interpreter is to take it over: from its stack pointer, where its own place is kept. Nil: it does not.
+    /// For a frame that returns to the deoptimisation handler: the offset from its stack pointer to its saved place. Nil: it does
+    /// not.
     func placeKept(_ piece: Piece, returningTo address: UInt64) -> UInt64? {
         let compiled = layout.compiled
         let isHandler =
@@ -180,7 +182,7 @@ struct HotSpotCode {
         return base &+ distance
     }
 
-    /// Where the methods of a place are described; 0: they are not.
+    /// The descriptor of the methods at a place; 0: none.
     private func scope(_ piece: Piece, at address: UInt64) -> UInt32? {
         let compiled = layout.compiled
         guard let base = base(piece, compiled.immutableData), let begin = distance(piece, compiled.positions),
@@ -191,15 +193,15 @@ struct HotSpotCode {
         func row(_ index: Int, _ column: UInt64) -> Int64? {
             table.number(at: index * Int(compiled.positionBytes) + Int(column), as: Int32.self).map { Int64($0) }
         }
-        // Sorted; the first that is not before it.
+        // Sorted; finds the first that is not before it.
         var (low, high) = (0, table.count / Int(compiled.positionBytes))
         while low < high {
             let middle = (low + high) / 2
             guard let code = row(middle, compiled.positionCode) else { return nil }
             if code < wanted { low = middle + 1 } else { high = middle }
         }
-        // A call of the machine's own, such as for the time, has none: as where nothing is called, it is the next place at which the code may be stopped.
-        // Behind the last one, whose row ends the table, it is that one.
+        // A call of the JVM itself, such as for the time, has none: as without a call, it is the next safepoint.
+        // After the last one, whose row ends the table, it is that one.
         let found = row(low, compiled.positionScope).flatMap { UInt32(exactly: $0) } ?? 0
         return found == 0 && low > 0 ? row(low - 1, compiled.positionScope).flatMap { UInt32(exactly: $0) } : found
     }

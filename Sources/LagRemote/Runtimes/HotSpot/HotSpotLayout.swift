@@ -1,12 +1,12 @@
-/// Where HotSpot keeps what is read of it: by what it says itself (``HotSpotStructs``), and for each release that was tried what that leaves out.
+/// The layout of HotSpot's structures: from its own tables (``HotSpotStructs``), and for each tested release what they omit.
 struct HotSpotLayout: Sendable {
-    /// A table has no such row.
+    /// A required row of a table is missing.
     struct Mismatch: Error { let name: String }
 
-    /// Releases that were tried: those with long support.
+    /// Tested releases: those with long-term support.
     static let releases: Set<UInt64> = [11, 17, 21, 25]
 
-    /// Types whose fields are used.
+    /// The types whose fields are used.
     static let types: Set<String> = [
         "Abstract_VM_Version", "AbstractInterpreter", "CodeBlob", "CodeCache", "CodeHeap", "CompiledMethod", "ConstMethod",
         "ConstantPool",
@@ -16,9 +16,9 @@ struct HotSpotLayout: Sendable {
         "Thread", "Threads", "ThreadsList", "ThreadsSMRSupport", "VirtualSpace", "nmethod",
     ]
 
-    /// The code that it makes, in heaps.
+    /// The code heaps.
     struct Code: Sendable {
-        /// Where the list of heaps is found, the interpreter, and where the code that enters Java goes on.
+        /// The addresses of the list of heaps, of the interpreter, and of the return point of the code that enters Java.
         let heaps, interpreter, entryReturn: UInt64
         let listCount, listData: UInt64
         let heapLow, heapHigh, segments, segmentShift: UInt64
@@ -26,30 +26,30 @@ struct HotSpotLayout: Sendable {
         let stubBuffer, stubBufferBytes: UInt64
     }
 
-    /// One piece of code.
+    /// One block of code.
     struct Blob: Sendable {
         let name, frameWords, frameComplete, dataOffset: UInt64
         /// Whether ``begin`` is a distance from the blob, and not an address.
         let isBeginOffset: Bool
         let begin: UInt64
-        /// Read of a blob at once.
+        /// The part of a blob that is read at once.
         let bytes: UInt64
     }
 
-    /// Of a compiled method, what lies where in its code.
+    /// The offsets within the code of a compiled method.
     struct Compiled: Sendable {
         let method, positions, positionsEnd, scopes: UInt64
-        /// Where positions and scopes lie, if that is not the blob itself.
+        /// The location of positions and scopes, if outside the blob itself.
         let immutableData: UInt64?
-        /// Of the methods that it refers to: a distance from the blob, or from ``mutableData``.
+        /// The referenced methods: a distance from the blob, or from ``mutableData``.
         let methods: UInt64
         let mutableData: UInt64?
-        /// Where code goes on whose frame the interpreter has to take over, and where in the frame its own place is kept then.
+        /// Where code continues whose frame must be deoptimised, and where the frame then stores its original place.
         let deoptHandlers: [UInt64]
         /// Whether those are distances from the blob, and not addresses.
         let areDeoptOffsets: Bool
         let originalCode: UInt64
-        /// Of a row of positions.
+        /// The fields of a row of positions.
         let positionBytes, positionCode, positionScope: UInt64
     }
 
@@ -62,22 +62,22 @@ struct HotSpotLayout: Sendable {
         let textBytes, text: UInt64
     }
 
-    /// Slots of a frame, from its frame pointer, and of what a call of Java leaves for the one before it.
+    /// Slots of a frame, relative to its frame pointer, and of what an entry into Java saves for the previous one.
     struct Frames: Sendable {
         let callerStack, method, bytecode: UInt64
         let wrapper, anchor, anchorStack, anchorFrame, anchorCode: UInt64
     }
 
-    /// The machine's threads.
+    /// The JVM's threads.
     struct Threads: Sendable {
-        /// An array, which is replaced when a thread comes or goes. Before Java 17 they are chained.
+        /// An array, which is replaced when a thread starts or ends. Before Java 17 they are linked.
         enum List: Sendable {
             case array(at: UInt64, count: UInt64, items: UInt64)
             case chain(first: UInt64, next: UInt64)
         }
 
         let list: List
-        /// Of a thread what the kernel knows of it, of which the number; and where it left Java.
+        /// In a thread: its OS thread, in that the thread ID; and where it left Java.
         let system, number, anchor: UInt64
     }
 
@@ -87,7 +87,7 @@ struct HotSpotLayout: Sendable {
     let threads: Threads
     let method: Method
     let frames: Frames
-    /// What the bytes of a number are counted from (``HotSpotNumbers``): 1 from Java 20 on.
+    /// The value that is subtracted from each byte of a number (``HotSpotNumbers``): 1 from Java 20 on.
     let excluded: UInt32
 
     /// - Parameter release: one of ``releases``.
@@ -193,7 +193,7 @@ struct HotSpotLayout: Sendable {
             anchor: try offset("JavaThread::_anchor")
         )
         excluded = release >= 20 ? 1 : 0
-        // The slots below are in this order in every release (`frame_x86.hpp`).
+        // The slots below have this order in every release (`frame_x86.hpp`).
         let last = "frame::interpreter_frame_last_sp_offset"
         frames = Frames(
             callerStack: try slot("frame::interpreter_frame_sender_sp_offset"),

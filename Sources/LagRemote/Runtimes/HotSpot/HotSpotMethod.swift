@@ -1,19 +1,20 @@
 internal import LagCapture
 
-/// A method of Java, as HotSpot keeps it: `Method`, `ConstMethod` behind which its bytecode and its lines lie, and the pool that has its names.
+/// A Java method in HotSpot: `Method`, `ConstMethod` followed by its bytecode and line table, and the constant pool with its
+/// names.
 struct HotSpotMethod {
     private static let maximumTextBytes = 512
     private static let maximumLineBytes = 64 * 1024
 
     let address: UInt64
-    /// Its `ConstMethod`. What is redefined gets another one.
+    /// Its `ConstMethod`. A redefined method gets another one.
     let constant: UInt64
     private let memory: RemoteMemory
     private let layout: HotSpotLayout.Method
     private let excluded: UInt32
     private let pool: UInt64
 
-    /// Nil where no method is: its pool must belong to a class that has this pool.
+    /// Nil if there is no method: its pool must belong to a class that has this pool.
     init?(_ memory: RemoteMemory, _ all: HotSpotLayout, at address: UInt64) {
         let layout = all.method
         guard address % 8 == 0, let constant: UInt64 = memory.load(address &+ layout.constant), constant % 8 == 0,
@@ -29,7 +30,7 @@ struct HotSpotMethod {
         self.pool = pool
     }
 
-    /// Which of its bytecodes lies at an address; nil: none of them.
+    /// The bytecode at an address; nil: none.
     func index(ofBytecodeAt place: UInt64) -> Int? {
         guard let bytes = codeBytes else { return nil }
         let begin = constant &+ layout.codeBegin
@@ -42,18 +43,18 @@ struct HotSpotMethod {
         static let storeReference: UInt8 = 0x3a
         static let storeReferenceInSlot: ClosedRange<UInt8> = 0x4b...0x4e
         static let enterMonitor: UInt8 = 0xc2
-        /// Constants and local variables: none of them calls anything. And what the interpreter writes there for local variables once they were loaded
-        /// (`_fast_aload_0`, `_fast_iload`, `_fast_iload2` of `bytecodes.hpp`, the same numbers from Java 11 to 25).
+        /// Constants and local variables: none of them calls anything. And the interpreter's rewritten forms for local variables
+        /// (`_fast_aload_0`, `_fast_iload`, `_fast_iload2` of `bytecodes.hpp`, with the same numbers from Java 11 to 25).
         static let neverCall: [ClosedRange<UInt8>] = [0x01...0x11, 0x15...0x2d, 0xdc...0xdc, 0xe0...0xe1]
     }
 
-    /// The bytecode that has called something, by the place that the interpreter keeps. Of `monitorenter` it keeps the place behind, for exceptions to be thrown from there
-    /// (`TemplateTable::monitorenter`): where a bytecode lies there that calls nothing, it is that one which waits.
+    /// The calling bytecode, by the interpreter's saved place. For `monitorenter` it saves the following place, for exceptions to
+    /// be thrown from there (`TemplateTable::monitorenter`): if that bytecode calls nothing, the `monitorenter` before it waits.
     func index(ofCallKeptAt place: UInt64) -> Int? {
         guard let index = index(ofBytecodeAt: place), index >= 4, let bytes = memory.bytes(place &- 4, 5) else {
             return index(ofBytecodeAt: place)
         }
-        // As compilers make it: the byte alone may be another one's operand.
+        // With the pattern that compilers emit, because the byte alone may be an operand.
         let isStored =
             bytes[1] == Bytecode.dup && Bytecode.storeReferenceInSlot.contains(bytes[2])
             || bytes[0] == Bytecode.dup && bytes[1] == Bytecode.storeReference
@@ -61,7 +62,7 @@ struct HotSpotMethod {
         return isEntered ? index - 1 : index
     }
 
-    /// How far below its frame pointer its stack may end: what it may push, and as much more as the machine's own check allows
+    /// How far below its frame pointer its stack may end: the maximum of pushes, plus what the JVM's own check allows
     /// (`frame::is_interpreted_frame_valid`).
     var maximumFrameBytes: UInt64 { (1024 + UInt64(memory.load(constant &+ layout.maxStack) ?? 0 as UInt16)) * 8 }
 
@@ -101,7 +102,8 @@ struct HotSpotMethod {
         return memory.bytes(symbol &+ layout.text, Int(count)).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The line of the last entry that is not behind the bytecode. The table is compressed (`CompressedLineNumberReadStream`, `oops/method.cpp`).
+    /// The line of the last entry that is not after the bytecode. The table is compressed (`CompressedLineNumberReadStream`,
+    /// `oops/method.cpp`).
     private func line(of bytecode: Int) -> Int? {
         guard let flags: UInt16 = memory.load(constant &+ layout.flags), flags & layout.hasLines != 0, let code = codeBytes,
             let words: UInt32 = memory.load(constant &+ layout.words)
@@ -121,9 +123,9 @@ struct HotSpotMethod {
             } else {
                 (place, line) = (place &+ Int(first >> 3), line &+ Int(first & 7))
             }
-            // Of several entries of one place the machine's own traces have the first.
+            // If one place has several entries, the JVM's own traces use the first.
             if place == bytecode { return line > 0 ? line : nil }
-            // Not always in the order of the code.
+            // The entries are not always in the order of the code.
             if place <= bytecode, place >= found?.place ?? 0 { found = (place, line) }
         }
         return found.flatMap { $0.line > 0 ? $0.line : nil }

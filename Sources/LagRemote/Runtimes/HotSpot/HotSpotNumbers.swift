@@ -1,5 +1,5 @@
-/// Numbers of one to five bytes, as HotSpot's tables have them ("UNSIGNED5", `utilities/unsigned5.hpp`): a byte from 192 on is followed by another one, of six
-/// bits more.
+/// Numbers of one to five bytes in HotSpot's tables ("UNSIGNED5", `utilities/unsigned5.hpp`): a byte of 192 or more is followed
+/// by another one, with six more bits.
 struct HotSpotNumbers {
     private static let maximumBytes = 5
     private static let leastOfMore: UInt8 = 192
@@ -8,7 +8,7 @@ struct HotSpotNumbers {
     private let excluded: UInt32
     private var place = 0
 
-    /// - Parameter excluded: what each byte is counted from: 0 or 1.
+    /// - Parameter excluded: the value that is subtracted from each byte: 0 or 1.
     init(_ bytes: [UInt8], excluded: UInt32) {
         self.bytes = bytes
         self.excluded = excluded

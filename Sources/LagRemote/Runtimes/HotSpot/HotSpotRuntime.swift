@@ -1,14 +1,14 @@
 internal import LagCapture
 
-/// HotSpot, the machine of OpenJDK's Java: interpreted and compiled methods, with what was put into others, by what the machine says of its own structures.
+/// HotSpot, the JVM of OpenJDK: interpreted, compiled and inlined methods, from the JVM's tables of its own structures.
 ///
-/// Methods, their code and what describes it stay where they are: only the stack is copied of a thread that cannot go on.
+/// Methods, their code and its descriptions do not move: only the stack is copied while the thread is stopped.
 final class HotSpotRuntime: LanguageRuntime {
     private static let file = "libjvm.so"
-    /// Parts of a stack that are walked: mostly there is one, as the calls between them are followed.
+    /// The maximum of stack parts that are walked: mostly one, because the calls between them are followed.
     private static let maximumWalks = 4
 
-    /// What begins a thread of a program that is started by `java`.
+    /// The functions that start a thread of a program that `java` runs.
     private static let launcher = ["java", "libjli.so", "libc.so.6", "libpthread.so.0"]
 
     let modules: Set<Int>
@@ -16,7 +16,7 @@ final class HotSpotRuntime: LanguageRuntime {
     private let memory: RemoteMemory
     private let layout: HotSpotLayout
     private let threads: HotSpotThreads
-    /// Modules of functions that call Java first; nil: the machine is a part of another program, which may be at work in any.
+    /// Modules of functions that first call Java; nil: the JVM is embedded in another program, which may work in any module.
     private let callers: Set<Int>?
 
     private init(_ image: ProcessImage, module: Int, _ layout: HotSpotLayout) {
@@ -30,7 +30,7 @@ final class HotSpotRuntime: LanguageRuntime {
     }
 
     static func recognise(_ image: ProcessImage) -> RuntimeRecognition {
-        // Its code follows other rules elsewhere.
+        // On other architectures its code follows other rules.
         #if arch(x86_64)
             guard let module = image.modules.first(where: { $0.name == file }), let symbols = module.symbols,
                 let tables = HotSpotStructs(image.memory, symbols, isWanted: HotSpotLayout.types.contains)
@@ -51,10 +51,10 @@ final class HotSpotRuntime: LanguageRuntime {
         #endif
     }
 
-    /// Any thread may run Java. 0: it is none of the machine's, or not known.
+    /// Any thread may run Java. 0: not a thread of the JVM, or not known.
     func prepare(tid: Int32, innerTid: Int32) -> UInt64? { threads.thread(innerTid) ?? 0 }
 
-    /// The stack comes with the snapshot; what is missing is where Java was left.
+    /// The stack comes with the snapshot; only the place where Java was left is missing.
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
         guard let anchor = anchor(of: thread) else { return }
         for part in [layout.frames.anchorStack, layout.frames.anchorFrame, layout.frames.anchorCode] {
@@ -76,7 +76,7 @@ final class HotSpotRuntime: LanguageRuntime {
             let code = HotSpotCode(self.memory, layout)
         else { return stack }
         let walker = HotSpotStack(live: self.memory, layout: layout, code: code, stack: memory, bytecode: thread.registers.r13)
-        // From there on the machine knows its frames. The unwinder may not: nothing says how the interpreter's code leads to its caller.
+        // From there on the JVM knows its frames. The unwinder may not: there is no unwind data for the interpreter's code.
         var left = anchor(of: thread).flatMap { walker.left(at: $0) }
         var merged: [StackEntry] = []
         var (place, walks) = (0, 0)
@@ -99,11 +99,11 @@ final class HotSpotRuntime: LanguageRuntime {
             merged += walk.frames.map { .language($0) }
             walks = walk.isCut ? Self.maximumWalks : walks + 1
             if let known = left, known.stackPointer < walk.stackPointer { left = nil }
-            // What the unwinder found of the same frames.
+            // The unwinder's result for the same frames.
             while place < stack.count, case .native(let passed) = stack[place], passed.stackPointer < walk.stackPointer {
                 place += 1
             }
-            // What called Java first is the machine's start of the thread, of which the unwinder finds now this much and now that.
+            // The first caller of Java is the JVM's thread start, of which the unwinder finds varying parts.
             if walk.isFirst, callers != nil, stack[place...].allSatisfy({ isStart($0) }), var last = walk.frames.last {
                 last.isOutermost = true
                 merged[merged.count - 1] = .language(last)
@@ -113,7 +113,7 @@ final class HotSpotRuntime: LanguageRuntime {
         return merged
     }
 
-    /// Whether a frame is the one that Java was left in, or one further out.
+    /// Whether a frame is the one in which Java was left, or one further out.
     private func isFurtherOut(_ entry: StackEntry, than left: HotSpotStack.Place) -> Bool {
         guard case .native(let native) = entry else { return false }
         return native.stackPointer >= left.stackPointer

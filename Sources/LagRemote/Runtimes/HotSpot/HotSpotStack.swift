@@ -1,12 +1,12 @@
 internal import LagCapture
 
-/// Walks the frames of Java on a thread's stack.
+/// Walks the Java frames on a thread's stack.
 ///
 /// Compiled code has frames of a known size, without frame pointers; those of the interpreter are linked by frame pointers and have method and bytecode in slots.
-/// Java is entered through one piece of code (`StubRoutines::call_stub`), whose caller keeps where the Java code before that was left (`JavaFrameAnchor`): what lies
-/// between is C++ of the machine, and of libraries.
+/// Java is entered through one stub (`StubRoutines::call_stub`), whose caller saves where the previous Java code was left
+/// (`JavaFrameAnchor`): the frames in between are C++ of the JVM and of libraries.
 struct HotSpotStack {
-    /// Where a frame goes on.
+    /// Where a frame continues.
     struct Place {
         var programCounter, stackPointer, framePointer: UInt64
         var isReturnAddress: Bool
@@ -16,25 +16,25 @@ struct HotSpotStack {
         var frames: [LanguageFrame] = []
         /// Frames whose stack pointers are below this have been passed.
         var stackPointer: UInt64 = 0
-        /// Whether the last one is the first that Java was entered with on this thread.
+        /// Whether the last one is the first Java frame of this thread.
         var isFirst = false
         /// Whether there are more.
         var isCut = false
     }
 
-    /// The stack's size allows some ten thousand; records show 256.
+    /// The stack has room for some ten thousand frames; records show 256.
     private static let maximumFrames = 512
     private static let wordBytes: UInt64 = 8
 
     let live: RemoteMemory
     let layout: HotSpotLayout
     let code: HotSpotCode
-    /// The thread's stack, as it was.
+    /// The copy of the thread's stack.
     let stack: MemoryCopy
-    /// Where the interpreter is in the bytecode of a thread that runs: its frame has an older place.
+    /// The interpreter's position in the bytecode of a running thread: its frame has an older one.
     var bytecode: UInt64?
 
-    /// Nil where the first frame is none of Java.
+    /// Nil if the first frame is not a Java frame.
     func walk(from first: Place) -> Walk? {
         var walk = Walk()
         var place = first
@@ -49,7 +49,7 @@ struct HotSpotStack {
                     walk.frames.append(frame)
                     next = caller(ofInterpreted: place)
                 } else {
-                    // It has no frame yet, or not any more.
+                    // It has no frame yet, or no longer.
                     next = place.isReturnAddress ? nil : caller(onTopOf: place)
                 }
             } else if let piece = code.piece(at: address) {
@@ -68,9 +68,9 @@ struct HotSpotStack {
                 guard step > 0 else { return nil }
                 break
             }
-            // What was passed; of the last one its caller is C.
+            // The passed frames; the caller of the last one is C.
             walk.stackPointer = place.stackPointer &+ Self.wordBytes
-            // A stack that does not grow leads nowhere.
+            // Stops if the stack pointer does not increase.
             guard let next, next.stackPointer > place.stackPointer else { break }
             walk.isCut = step + 1 == Self.maximumFrames || walk.frames.count >= Self.maximumFrames
             if walk.isCut { break }
@@ -91,7 +91,7 @@ struct HotSpotStack {
     }
 
     private func interpreted(_ place: Place) -> LanguageFrame? {
-        // Before it has a frame, the frame pointer is an older one's.
+        // Before it has a frame, the frame pointer belongs to an older one.
         guard place.framePointer > place.stackPointer, place.framePointer % Self.wordBytes == 0,
             let address = word(place.framePointer &+ layout.frames.method),
             let method = HotSpotMethod(live, layout, at: address),
@@ -111,9 +111,9 @@ struct HotSpotStack {
         return Place(programCounter: address, stackPointer: stackPointer, framePointer: framePointer, isReturnAddress: true)
     }
 
-    /// Where the Java code before an entry was left; nil: not known.
+    /// Where the Java code was left before an entry; nil: not known.
     private func anchor(ofEntry place: Place) -> (address: UInt64, stackPointer: UInt64)? {
-        // What called it keeps it on the stack, further out.
+        // Its caller saves it on the stack, further out.
         guard place.framePointer > place.stackPointer, let wrapper = word(place.framePointer &+ layout.frames.wrapper),
             wrapper > place.framePointer, let stackPointer = word(wrapper &+ layout.frames.anchor &+ layout.frames.anchorStack),
             stackPointer == 0 || stackPointer > place.stackPointer
@@ -121,13 +121,13 @@ struct HotSpotStack {
         return (wrapper &+ layout.frames.anchor, stackPointer)
     }
 
-    /// Whether no Java code was left for it.
+    /// Whether no Java code precedes it.
     private func isFirst(_ place: Place) -> Bool { anchor(ofEntry: place)?.stackPointer == 0 }
 
-    /// The Java code that was left for C, which has entered Java again.
+    /// The Java code that was left for C, which then entered Java again.
     private func caller(ofEntry place: Place) -> Place? { anchor(ofEntry: place).flatMap { left(at: $0.address) } }
 
-    /// Where Java code was left for C, by what is kept of that; nil: it was not.
+    /// Where Java code was left for C, from the saved data; nil: it was not.
     func left(at anchor: UInt64) -> Place? {
         guard let stackPointer = word(anchor &+ layout.frames.anchorStack), stackPointer != 0,
             let framePointer = word(anchor &+ layout.frames.anchorFrame), let address = word(anchor &+ layout.frames.anchorCode),
@@ -151,7 +151,7 @@ struct HotSpotStack {
         }
         guard !place.isReturnAddress || piece.frameBytes == 0 else { return nil }
         if !place.isReturnAddress, let found = caller(onTopOf: place) { return found }
-        // What is written by hand has a frame pointer.
+        // Hand-written code has a frame pointer.
         guard place.framePointer >= place.stackPointer, let address = word(place.framePointer &+ Self.wordBytes), isCode(address),
             let framePointer = word(place.framePointer)
         else { return nil }
@@ -163,7 +163,7 @@ struct HotSpotStack {
         )
     }
 
-    /// Before a frame is made, or when it is gone: the return address is on top, or behind the frame pointer that was kept.
+    /// Before a frame is set up, or after it is removed: the return address is on top, or after the saved frame pointer.
     private func caller(onTopOf place: Place) -> Place? {
         for index in 0..<UInt64(2) {
             guard let address = word(place.stackPointer &+ index &* Self.wordBytes), code.isCaller(address) else { continue }

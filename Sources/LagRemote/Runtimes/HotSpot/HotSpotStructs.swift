@@ -1,17 +1,17 @@
-/// What HotSpot says of its own structures: the tables that `libjvm.so` exports for the serviceability agent (`gHotSpotVMStructs` and its relatives,
-/// `src/hotspot/share/runtime/vmStructs.hpp`).
+/// HotSpot's description of its own structures: the tables that `libjvm.so` exports for the serviceability agent
+/// (`gHotSpotVMStructs` and related tables, `src/hotspot/share/runtime/vmStructs.hpp`).
 struct HotSpotStructs: Sendable {
-    /// By type and name, `Method::_constMethod`: where it is in an object; of what is static, where it lies.
+    /// By type and name, such as `Method::_constMethod`: the offset in an object; for a static field, its address.
     var fields: [String: UInt64] = [:]
-    /// Of types, by their names.
+    /// The sizes of types, by name.
     var sizes: [String: UInt64] = [:]
     var constants: [String: Int32] = [:]
 }
 
 extension HotSpotStructs {
-    /// Some milliseconds, once for a process: the tables have 2000 rows.
+    /// Takes some milliseconds, once per process: the tables have 2000 rows.
     /// - Parameter isWanted: the types whose fields and sizes are kept.
-    /// - Returns: nil where there are no such tables.
+    /// - Returns: nil if there are no such tables.
     init?(_ memory: RemoteMemory, _ symbols: DynamicSymbols, isWanted: (String) -> Bool) {
         var reader = HotSpotTableReader(memory: memory, symbols: symbols)
         var found = HotSpotStructs()
@@ -41,7 +41,7 @@ extension HotSpotStructs {
 
 /// Reads tables that end with a row without a name.
 private struct HotSpotTableReader {
-    /// More rows have not been seen: some 850 in Java 11.
+    /// More than the known maximum, some 850 rows in Java 11.
     private static let maximumRows = 8192
     private static let rowsAtOnce = 128
     private static let maximumRowBytes: UInt64 = 256
@@ -59,9 +59,9 @@ private struct HotSpotTableReader {
     }
 
     /// - Parameters:
-    ///   - table: as its symbols begin.
-    ///   - columns: as the symbols that say where they are in a row are called; the first one is the name.
-    /// - Returns: whether there is such a table, with its end.
+    ///   - table: the prefix of its symbols.
+    ///   - columns: the names of the symbols with the columns' offsets in a row; the first one is the name.
+    /// - Returns: whether there is such a complete table.
     mutating func forEachRow(_ table: String, _ columns: [String], _ body: (inout HotSpotTableReader, [UInt64]) -> Void) -> Bool {
         func value(_ name: String) -> UInt64? { symbols.symbol(name).flatMap { memory.load($0.address) } }
         let offsets = columns.compactMap { value("\(table)Entry\($0)Offset") }
@@ -81,12 +81,12 @@ private struct HotSpotTableReader {
         return false
     }
 
-    /// Near the end of a table perhaps one alone can be read.
+    /// Near the end of a table, perhaps only one can be read.
     private func rows(at address: UInt64, bytes: Int) -> [UInt8]? {
         memory.bytes(address, Self.rowsAtOnce * bytes) ?? memory.bytes(address, bytes)
     }
 
-    /// The names lie beside one another.
+    /// The names are adjacent.
     mutating func text(_ address: UInt64) -> String? {
         RemoteMemory.text(address, limit: Self.nameBytes) { place, count in
             let page = place & ~(Self.pageBytes - 1)

@@ -1,10 +1,10 @@
 internal import LagModel
 
-/// The threads of a machine by the kernel's numbers.
+/// The threads of a JVM by the kernel's thread IDs.
 ///
-/// They are read while the process runs, so the list may change meanwhile; what is found is a thread only while it has that number.
+/// They are read while the process runs, so the list may change meanwhile; an entry is a thread only while it has that ID.
 final class HotSpotThreads: Sendable {
-    /// More are not looked through. Each costs two reads of some 0.5 µs, once.
+    /// More are not searched. Each costs two reads of some 0.5 µs, once.
     private static let maximumThreads = 4096
 
     private let memory: RemoteMemory
@@ -13,13 +13,13 @@ final class HotSpotThreads: Sendable {
 
     private struct Known {
         var numbers: [Int32: UInt64] = [:]
-        /// The list as it was then; empty: some of its threads had no number yet.
+        /// The list at that time; empty: some of its threads had no ID yet.
         var list: [UInt64] = []
-        /// Questions in vain that the same list is the answer to. Afterwards a thread that ended may have left its place to another one.
+        /// How many failed queries the same list answers. Later, an ended thread's structure may be reused for another one.
         var answersLeft = 0
     }
 
-    /// A thread that is made where one was freed leaves the list as it was.
+    /// A thread whose structure reuses a freed one does not change the list.
     private static let answersInVain = 16
 
     init(_ memory: RemoteMemory, _ layout: HotSpotLayout.Threads) {
@@ -27,7 +27,7 @@ final class HotSpotThreads: Sendable {
         self.layout = layout
     }
 
-    /// The machine's thread of a number, as the process itself knows it; nil: it is none of the machine's.
+    /// The JVM's thread for a thread ID in the process's own namespace; nil: not a thread of the JVM.
     func thread(_ tid: Int32) -> UInt64? {
         if let found = known.withLock({ $0.numbers[tid] }), number(of: found) == tid { return found }
         let list = threads()
