@@ -1,10 +1,10 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// How a gRPC server takes the monitor in: three traits, a service in the group that the server is in.
+// How a gRPC server embeds the monitor: three traits, and a service in the server's service group.
 let package = Package(
     name: "GRPCServer",
-    // gRPC asks for it on Apple's systems; the monitor itself is for Linux.
+    // gRPC requires this on Apple's systems. The monitor itself needs Linux.
     platforms: [.macOS(.v15)],
     dependencies: [
         .package(name: "LagMonitor", path: "../..", traits: ["GRPC", "NIO", "ServiceLifecycle"]),

@@ -1,10 +1,10 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// How a Hummingbird server takes the monitor in: three traits, a service among its services.
+// How a Hummingbird server embeds the monitor: three traits, and a service among the application's services.
 let package = Package(
     name: "HummingbirdServer",
-    // Hummingbird asks for it on Apple's systems; the monitor itself is for Linux.
+    // Hummingbird requires this on Apple's systems. The monitor itself needs Linux.
     platforms: [.macOS(.v15)],
     dependencies: [
         .package(name: "LagMonitor", path: "../..", traits: ["Hummingbird", "NIO", "ServiceLifecycle"]),

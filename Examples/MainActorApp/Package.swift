@@ -3,7 +3,7 @@ import PackageDescription
 
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableUpcomingFeature("MemberImportVisibility")]
 
-// Programs whose main thread runs no loop that could be observed: the main queue and the main actor run on Dispatch's threads.
+// Programs whose main thread runs no observable loop: the main queue and the main actor run on Dispatch's threads.
 let package = Package(
     name: "MainActorApp",
     dependencies: [.package(name: "LagMonitor", path: "../..")],

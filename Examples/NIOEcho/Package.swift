@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// How a server on SwiftNIO takes the monitor in: the trait, two lines of code.
+// How a SwiftNIO server embeds the monitor: one trait, two lines of code.
 let package = Package(
     name: "NIOEchoExample",
     dependencies: [

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A server that has never heard of LagMonitor, to be run under `lagmond run`. So it depends on SwiftNIO alone.
+// A server without LagMonitor, for `lagmond run`. It depends only on SwiftNIO.
 let package = Package(
     name: "PlainNIOServer",
     dependencies: [.package(url: "https://github.com/apple/swift-nio", from: "2.101.0")],

@@ -3,15 +3,16 @@ import Foundation
 import LagMonitor
 import LagMonitorFoundation
 
-/// A program on the main thread's Foundation run loop: it reads lines from standard input and answers each. `digest N` is its
-/// mistake: it computes for N milliseconds right there.
+/// A program that runs the main thread's Foundation run loop. It reads lines from standard input and answers each. `digest N` is
+/// its mistake: it computes for N milliseconds on the main thread.
 @main enum Server {
     static func main() throws {
         let monitor = StallMonitor(sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")])
         try monitor.start()
         try monitor.watch(FoundationLoop(RunLoop.main))
 
-        // A dispatch source of standard input is not safe: where a pipe ends, libdispatch goes on reading what another thread has freed.
+        // A thread, because a dispatch source for standard input is not safe: when the pipe closes, libdispatch continues to read
+        // memory that another thread has freed.
         Thread.detachNewThread {
             while let line = readLine() {
                 DispatchQueue.main.async { MainActor.assumeIsolated { answer(line) } }
@@ -21,7 +22,7 @@ import LagMonitorFoundation
                 exit(0)
             }
         }
-        // It serves the main queue.
+        // The run loop serves the main queue.
         RunLoop.main.run()
     }
 
@@ -30,7 +31,7 @@ import LagMonitorFoundation
         switch words.first {
         case "digest": printAnswer("digest \(digest(milliseconds: words.last.flatMap { Int($0) } ?? 500))")
         case "hello": printAnswer("hello")
-        default: printAnswer("hello or digest N is wanted, not '\(line)'")
+        default: printAnswer("expected hello or digest N, got '\(line)'")
         }
     }
 
@@ -41,6 +42,6 @@ import LagMonitorFoundation
         return digest
     }
 
-    /// Answers go to standard error; records have standard output to themselves.
+    /// Answers go to standard error. Standard output is for records only.
     private static func printAnswer(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
 }

@@ -8,14 +8,14 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// A gRPC server on the loopback interface that is watched. Says its port on standard error, writes a line for each stall to standard output, and
-/// ends on SIGTERM. `ShopServer call PORT METHOD` is a client.
+/// A gRPC server on the loopback interface, watched by the monitor. It prints its port on standard error, writes a line for each
+/// stall to standard output, and exits on SIGTERM. `ShopServer call PORT METHOD` is a client.
 @main struct Server {
     static func main() async throws {
         let arguments = CommandLine.arguments
         guard arguments.count == 1 else { return try await call(Array(arguments.dropFirst())) }
 
-        // All that it takes, with the service in the list below. The contexts are for the interceptor.
+        // The whole setup, with the service in the list below. The interceptor needs the contexts.
         var configuration = StallMonitorConfiguration()
         configuration.contexts = .recorded
         let monitor = StallMonitor(
@@ -55,7 +55,7 @@ import UnixSignals
     }
 }
 
-/// The server as a service of the group.
+/// Runs the server as a service of the group.
 struct GRPCService: Service {
     func run() async throws {
         let server = GRPCServer(
@@ -74,6 +74,6 @@ struct GRPCService: Service {
         }
     }
 
-    /// To standard error; records have standard output to themselves.
+    /// Writes to standard error. Standard output is for records only.
     private func say(_ text: String) { FileHandle.standardError.write(Data("\(text)\n".utf8)) }
 }

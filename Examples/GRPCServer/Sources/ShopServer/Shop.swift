@@ -1,7 +1,7 @@
 import Foundation
 import GRPCCore
 
-/// A service whose messages are bytes, so that the example needs no code generator. One of its two methods has a mistake in it.
+/// A service whose messages are bytes, so that the example needs no code generator. One of its two methods contains a mistake.
 struct Shop: RegistrableRPCService {
     static let hello = MethodDescriptor(fullyQualifiedService: "shop.Shop", method: "Hello")
     static let orders = MethodDescriptor(fullyQualifiedService: "shop.Shop", method: "Orders")
@@ -16,13 +16,13 @@ struct Shop: RegistrableRPCService {
     }
 }
 
-/// The handler calls a database whose client blocks: a thread of the concurrency pool waits for the answer.
+/// The handler calls a database whose client blocks, so a thread of the concurrency pool waits for the answer.
 @inline(never) func waitForOrders() -> Int {
     usleep(400_000)
     return 42
 }
 
-/// Messages as they are.
+/// Passes messages through unchanged.
 struct Bytes: MessageSerializer, MessageDeserializer {
     func serialize<Target: GRPCContiguousBytes>(_ message: [UInt8]) -> Target { Target(message) }
 

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Stands for a database client that blocks its caller, as those on a C library do. The server is a thread at the other end of two pipes, and slow.
+/// Represents a database client that blocks its caller, as clients built on a C library do. Its server is a slow thread at the
+/// other end of two pipes.
 struct OrderDatabase: Sendable {
     private let queries: Int32
     private let answers: Int32

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Stands for a database client that answers by futures, as those on SwiftNIO do.
+/// Represents a database client that returns futures, as clients built on SwiftNIO do.
 struct ReportStore: Sendable {
     private let eventLoop: any EventLoop
 

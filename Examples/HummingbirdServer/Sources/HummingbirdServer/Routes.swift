@@ -2,7 +2,7 @@ import Hummingbird
 import LagMonitor
 import LagMonitorHummingbird
 
-/// What the server answers; four of the six have a mistake in them that keeps others waiting.
+/// The server's six routes. Four of them contain a mistake that makes other requests or tasks wait.
 struct Routes: Sendable {
     let reports: ReportStore
     let orders: OrderDatabase
@@ -12,18 +12,18 @@ struct Routes: Sendable {
         let router = Router()
         router.add(middleware: StallContextMiddleware())
         router.get("hello") { _, _ in "hello" }
-        // A future's callback runs on the future's event loop, wherever the handler is: all connections of that loop wait.
+        // A future's callback runs on the future's event loop, wherever the handler runs: all connections of that loop wait.
         router.get("report") { _, _ in try await reports.rows().map { renderReport($0) }.get() }
-        // The handler itself computes: on the pool, where it takes one of the few threads; on an event loop, if handlers run there.
+        // The handler itself computes. It occupies one of the pool's few threads, or an event loop, if handlers run there.
         router.get("digest") { _, _ in "\(computeDigest())" }
-        // The handler calls a database whose client blocks: the same thread waits for the answer.
+        // The handler calls a database whose client blocks, so the handler's thread waits for the answer.
         router.get("orders") { _, _ in "\(try orders.count())" }
-        // The handler awaits: its thread is another task's meanwhile.
+        // The handler awaits, so its thread can run other tasks meanwhile.
         router.get("patient") { _, _ in
             try await Task.sleep(for: .milliseconds(400))
             return "patient"
         }
-        // The main actor computes: everything else that is isolated to it waits.
+        // The main actor is blocked: everything else that is isolated to it waits.
         router.get("totals") { _, _ in "\(await totals.sum())" }
         return router
     }

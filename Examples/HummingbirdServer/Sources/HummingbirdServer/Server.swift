@@ -7,24 +7,24 @@ import NIOCore
 import NIOPosix
 import UnixSignals
 
-/// A Hummingbird server on the loopback interface whose event loops, tasks and main actor are watched. Says its port on standard error, writes a
-/// line for each stall to standard output, and ends on SIGTERM.
+/// A Hummingbird server on the loopback interface. The monitor watches its event loops, tasks and main actor. The server prints
+/// its port on standard error, writes a line for each stall to standard output, and exits on SIGTERM.
 ///
-/// With `--handlers-on-loops` SwiftNIO's loops run all tasks, so that each handler is on a loop from beginning to end; without, handlers
-/// run on the concurrency pool, whose threads are watched one by one, and on a loop is only what is given to one.
+/// With `--handlers-on-loops`, SwiftNIO's loops run all tasks, so each handler runs on a loop from beginning to end. Without it,
+/// handlers run on the concurrency pool, whose threads are watched individually, and a loop runs only what is submitted to it.
 @main struct Server {
     static func main() async throws {
         if CommandLine.arguments.contains("--handlers-on-loops") {
             guard NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor() else {
-                say("this compiler's tasks cannot run on event loops")
+                say("with this compiler, tasks cannot run on event loops")
                 exit(1)
             }
         }
         let group = MultiThreadedEventLoopGroup.singleton
 
-        // All that it takes, with the service in the list below.
+        // The whole setup, with the service in the list below.
         var configuration = StallMonitorConfiguration()
-        configuration.contexts = .recorded  // what StallContextMiddleware says
+        configuration.contexts = .recorded  // what StallContextMiddleware reports
         let monitor = StallMonitor(
             configuration: configuration,
             sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")]
@@ -40,6 +40,6 @@ import UnixSignals
         try await server.runService(gracefulShutdownSignals: [.sigterm])
     }
 
-    /// To standard error; records have standard output to themselves.
+    /// Writes to standard error. Standard output is for records only.
     private static func say(_ text: String) { "\(text)\n".withCString { _ = write(STDERR_FILENO, $0, strlen($0)) } }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// State that somebody put on the main actor, because it was at hand.
+/// State that is isolated to the main actor without need.
 @MainActor final class Totals {
     nonisolated init() {}
 

@@ -2,7 +2,7 @@ import Dispatch
 
 /// Standard input, line by line.
 public enum Input {
-    /// Read on a queue of its own: a thread that waits for input is none of the concurrency pool's.
+    /// Reads on a separate queue, so that waiting for input does not occupy a thread of the concurrency pool.
     public static func lines() -> AsyncStream<String> {
         AsyncStream { lines in
             DispatchQueue(label: "input").async {

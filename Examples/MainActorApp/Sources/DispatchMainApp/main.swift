@@ -3,7 +3,7 @@ import Dispatch
 import Foundation
 import LagMonitor
 
-// The same under `dispatchMain()`, by the environment: LAGMONITOR_OUTPUT_PATH=- LAGMONITOR_MONITOR_RULES=ping
+// The same program under `dispatchMain()`, configured by the environment: LAGMONITOR_OUTPUT_PATH=- LAGMONITOR_MONITOR_RULES=ping
 let monitor = StallMonitor.startFromEnvironment(watching: [PingedQueue(.main)])
 
 Task { @MainActor in

@@ -1,7 +1,7 @@
 import Foundation
 import NIOCore
 
-/// Echoes what it is sent. A message that begins with `block` is looked up first, in a way that no event loop should be made to wait for.
+/// Echoes each message. Its mistake: for a message that begins with `block`, it first does a lookup that blocks the event loop.
 final class EchoHandler: ChannelInboundHandler, Sendable {
     typealias InboundIn = ByteBuffer
 

@@ -4,15 +4,15 @@ import LagMonitorNIO
 import NIOCore
 import NIOPosix
 
-/// An echo server on the loopback interface whose loops are watched. Says its port on standard error, writes a line for each stall to
-/// standard output, and ends when its standard input does.
+/// An echo server on the loopback interface, whose event loops are watched. It prints its port on standard error, writes a line
+/// for each stall to standard output, and exits when its standard input is closed.
 @main struct EchoServer {
     static func main() throws {
         let group = MultiThreadedEventLoopGroup.singleton
 
-        // All that it takes.
+        // The whole setup.
         var configuration = StallMonitorConfiguration()
-        configuration.contexts = .recorded  // what StallContextHandler says
+        configuration.contexts = .recorded  // what StallContextHandler reports
         let monitor = StallMonitor(
             configuration: configuration,
             sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")]

@@ -2,7 +2,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// An HTTP server on one event loop of the loopback interface: `PlainNIOServer PORT`.
+/// An HTTP server with one event loop, on the loopback interface: `PlainNIOServer PORT`.
 @main struct PlainNIOServer {
     static func main() throws {
         guard CommandLine.arguments.count == 2, let port = UInt16(CommandLine.arguments[1]) else {

@@ -2,7 +2,7 @@ import Glibc
 import NIOCore
 import NIOHTTP1
 
-/// Answers every request with a few bytes. Two paths make the event loop wait for them: `/sleep`, `/compute`.
+/// Answers every request with a few bytes. Two paths block the event loop first: `/sleep` and `/compute`.
 final class RequestHandler: ChannelInboundHandler, Sendable {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -28,7 +28,7 @@ final class RequestHandler: ChannelInboundHandler, Sendable {
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
 
-    // With something left to do after the call, so that it is no jump.
+    // The comparison after the call prevents a tail call.
     @inline(never) private func waitForASlowStore() -> Bool { usleep(400_000) == 0 }
 
     @inline(never) private func resizeAnImage() {

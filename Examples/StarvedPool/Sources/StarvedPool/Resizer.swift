@@ -3,14 +3,14 @@ import Foundation
 import LagMonitor
 import LagMonitorConcurrency
 
-/// A program that makes thumbnails, one for each number that it reads, in tasks. Its mistake is the usual one of code that was made
-/// asynchronous from the outside: a task waits on a semaphore for what another task is to do. As many of them at once as there are
-/// threads in the pool, and none is left for what they wait for.
+/// A program that reads a number from each line and makes that many thumbnails, each in a task. Its mistake is common in code
+/// that was made asynchronous only on the outside: a task blocks on a semaphore until another task has done its work. If as many
+/// tasks block at once as the pool has threads, no thread is left for the tasks that they wait for.
 @main enum Resizer {
     static func main() throws {
         let monitor = StallMonitor(sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")])
         try monitor.start()
-        // By pings: none of the tasks is the mistake, that no thread is left for another one is.
+        // Pings, because the problem is not one slow task: it is that no thread is left for other tasks.
         try monitor.watchConcurrencyPool(rules: .pings)
 
         while let line = readLine() {
@@ -19,19 +19,19 @@ import LagMonitorConcurrency
         monitor.stop()
     }
 
-    /// Synchronous for its callers, with an asynchronous inside.
+    /// Synchronous for its callers, asynchronous inside.
     @inline(never) static func makeThumbnail() -> String {
         let decoded = DispatchSemaphore(value: 0)
         let decoding = Task.detached {
             try? await Task.sleep(for: .milliseconds(20))
             decoded.signal()
         }
-        // Whoever does this has at least to give up some time.
+        // Code that does this must at least time out.
         let isDone = decoded.wait(timeout: .now() + .seconds(2)) == .success
         decoding.cancel()
         return isDone ? "thumbnail" : "gave up"
     }
 
-    /// Answers go to standard error; records have standard output to themselves.
+    /// Answers go to standard error. Standard output is for records only.
     private static func printAnswer(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
 }
