@@ -5,10 +5,10 @@ extension ELFFile {
     struct Symbol {
         static let bytes = 24
         private static let undefinedSection: UInt16 = 0
-        /// From here on a section's number is none: an absolute value, a common block.
+        /// From this number on it is not a section: an absolute value, a common block.
         private static let reservedSections: UInt16 = 0xff00
 
-        /// Where its name is in the table's strings.
+        /// The offset of its name in the table's strings.
         let nameOffset: UInt32
         private let info: UInt8
         let section: UInt16
@@ -24,20 +24,20 @@ extension ELFFile {
         }
 
         var isLocal: Bool { info >> 4 == 0 }
-        /// The name of the source file that the symbols behind it are of.
+        /// Whether it is the name of the source file of the symbols after it.
         var isFile: Bool { info & 0xf == 4 }
         var isInSection: Bool { section != Self.undefinedSection && section < Self.reservedSections }
-        /// Defined here, also one that is chosen when the program starts.
+        /// Whether it is a function that is defined here, or one that is selected when the program starts.
         var isFunction: Bool { (info & 0xf == 2 || info & 0xf == 10) && isInSection }
         var isVariable: Bool { info & 0xf == 1 && isInSection }
     }
 
     private static let symbolsAPiece = 4096
-    /// The longest names are whole paths.
+    /// The longest names are full paths.
     private static let maximumSymbolNameBytes: UInt64 = 512
 
-    /// Calls `body` with each symbol of a table in its order until it returns false.
-    /// - Returns: false where the table is none, or ends before it should. What the file is too short for is not there.
+    /// Calls `body` with each symbol of a table, in order, until it returns false.
+    /// - Returns: false if it is not a symbol table, or the file is too short for all of it.
     @discardableResult
     func forEachSymbol(of table: Section, _ body: (Symbol) -> Bool) -> Bool {
         guard table.entrySize == UInt64(Symbol.bytes), table.link < sections.count else { return false }
@@ -52,7 +52,7 @@ extension ELFFile {
         return true
     }
 
-    /// The name of a symbol; empty where it cannot be read.
+    /// The name of a symbol; empty if it cannot be read.
     func name(of symbol: Symbol, in table: Section) -> [UInt8] {
         guard table.link < sections.count else { return [] }
         let strings = sections[Int(table.link)]
@@ -66,7 +66,8 @@ extension ELFFile {
         return Array(bytes.prefix { $0 != 0 })
     }
 
-    /// The bytes of loaded code from `address`, at most `count`; none where the file does not have them (a separate debug file has none).
+    /// The bytes of loaded code from `address`, at most `count`; none if the file does not have them (a separate debug file has
+    /// none).
     func code(at address: UInt64, count: Int) -> [UInt8] {
         guard let section = sections.first(where: { $0.isCode && $0.type != SectionType.noBits && $0.contains(address) }) else {
             return []

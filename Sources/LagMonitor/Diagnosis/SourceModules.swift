@@ -7,11 +7,11 @@ internal import CLagLinux
 ///     /src/shop/.build/checkouts/GRDB.swift/GRDB/Core/Database.swift        GRDB, a dependency
 ///     /src/shop/Sources/Jobs/Worker.swift                                   Jobs, the program's own
 ///
-/// The paths are plain text in `.debug_line`, `.debug_line_str` and `.debug_str`, so a search for a word finds them. A stripped program
-/// of Swift has none; then the list of well-known modules in ``InAppRules`` decides alone.
+/// The paths are plain text in `.debug_line`, `.debug_line_str` and `.debug_str`, so a search for a word finds them. A stripped
+/// Swift program has none; then only the list of well-known modules in ``InAppRules`` decides.
 ///
-/// Cargo unpacks the crates of registries below `registry/src`, Debian's packages install theirs below `/usr/share/cargo/registry`, and programs of Rust have the paths of sources that
-/// can panic among their constants (`.rodata`), also when they are stripped:
+/// Cargo unpacks the crates of registries below `registry/src`; Debian's packages install theirs below `/usr/share/cargo/registry`.
+/// Rust programs contain the paths of sources that can panic among their constants (`.rodata`), even when they are stripped:
 ///
 ///     /root/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/regex-syntax-0.6.27/src/ast/parser.rs    regex_syntax, a dependency
 ///     /usr/share/cargo/registry/serde_json-1.0.87/src/de.rs                                               serde_json, a dependency
@@ -31,7 +31,7 @@ package struct SourceModules: Sendable, Hashable {
 
     private static let lineSections: Set<String> = [".debug_line", ".debug_line_str", ".debug_str"]
     private static let constantSections: Set<String> = [".rodata"]
-    /// Behind the first there is a folder of each registry, behind the second there are the crates.
+    /// The first contains a folder for each registry, the second contains the crates.
     private static let registries = [(Array("/registry/src/".utf8), 1), (Array("/share/cargo/registry/".utf8), 0)]
     private static let checkouts = Array("/checkouts/".utf8)
     private static let sources = Array("/Sources/".utf8)
@@ -47,7 +47,7 @@ package struct SourceModules: Sendable, Hashable {
     /// No package has this many.
     private static let maximumModules = 4096
 
-    /// Reads them of an executable; none where it cannot be read.
+    /// Reads the modules of an executable; none if it cannot be read.
     init(inFile path: String) {
         self.init()
         // What Cargo installs comes from a registry itself.
