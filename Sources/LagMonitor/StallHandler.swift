@@ -30,7 +30,8 @@ public final class StallHandler: Sendable {
     /// Records that were not delivered because the queue did not keep up.
     public var missed: UInt64 { missedCount.load(ordering: .relaxed) }
 
-    /// Ends the delivery: waiting records are dropped, and what the handler captured is released, after a call in progress. Any thread.
+    /// Ends the delivery: after a call in progress, waiting records are dropped, and what the handler captured is released. Any
+    /// thread.
     public func cancel() {
         // Released outside the lock: what the handler captured may be deinitialised here.
         _ = body.withLock { body in

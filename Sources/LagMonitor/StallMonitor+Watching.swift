@@ -11,7 +11,7 @@ extension StallMonitor {
     ///   - name: the value of `loop` in records; the loop's own name when nil.
     ///   - rules: what counts as a stall of this loop; the configuration's rules when nil.
     /// - Throws: ``StallMonitorError/notRunning``; ``StallMonitorError/tooManyLoops(limit:)`` beyond 16,384;
-    ///   ``StallMonitorError/invalidConfiguration(key:value:allowed:)``; ``StallMonitorError/ruleNotPossible(rule:reason:)`` when the
+    ///   ``StallMonitorError/invalidConfiguration(key:value:allowed:)``; ``StallMonitorError/ruleNotPossible(rule:reason:)`` if the
     ///   loop does not support what a rule requires.
     public func watch(
         _ loop: any ObservableLoop,

@@ -23,7 +23,7 @@ package enum TaskRuntime {
     }
 
     /// Written by tasks that run one after the other on the thread that creates them.
-    // Unchecked: the tasks are over when the same thread reads it. If one were not, `tasks` would show it, and this is never freed.
+    // Unchecked: the tasks are over when the same thread reads it. If one were not, `tasks` would show it; this is never freed.
     private final class Learner: @unchecked Sendable {
         let jobs = UnsafeMutablePointer<cll_job_learner>.allocate(capacity: 1)
         let tasks = UnsafeMutablePointer<cll_task_learner>.allocate(capacity: 1)

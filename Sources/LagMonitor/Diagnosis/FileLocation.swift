@@ -51,7 +51,8 @@ enum FileLocation: Equatable {
         "/Sources/CLagBeacon/", "/Sources/CLagLinux/", "/Sources/CLagRemote/", "/Sources/CLagOTLP/", "/Sources/CLibunwind/",
     ]
 
-    /// Folders that Rust's releases write at the beginning of the paths of their sources and crates; further on these names are anyone's.
+    /// Folders that Rust's releases write at the beginning of the paths of their sources and crates; elsewhere any path
+    /// may contain these names.
     private static let sourceRoots = ["/rustc/", "/rust/deps/"]
 
     /// - Parameters:

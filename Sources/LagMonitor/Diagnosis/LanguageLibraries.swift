@@ -3,7 +3,8 @@
 enum LanguageLibraries {
     /// For each language: folders of its packages, wherever they are; its libraries below its installation.
     private static let folders: [String: [String]] = [
-        // pip, Debian, virtual environments, eggs; in folders of standard libraries, `…/lib/python3.11/asyncio/events.py`, a version follows.
+        // pip, Debian, virtual environments, eggs; folders of standard libraries are followed by a version:
+        // `…/lib/python3.11/asyncio/events.py`.
         "python": [
             "/site-packages/", "/dist-packages/", "/lib/python3/", "/lib/python3.", "/lib64/python3.", "/python3.zip/",
         ],

@@ -10,7 +10,7 @@ internal import CLagLinux
 /// The paths are plain text in `.debug_line`, `.debug_line_str` and `.debug_str`, so a search for a word finds them. A stripped
 /// Swift program has none; then only the list of well-known modules in ``InAppRules`` decides.
 ///
-/// Cargo unpacks the crates of registries below `registry/src`; Debian's packages install theirs below `/usr/share/cargo/registry`.
+/// Cargo unpacks registries' crates below `registry/src`; Debian's packages install theirs below `/usr/share/cargo/registry`.
 /// Rust programs contain the paths of sources that can panic among their constants (`.rodata`), even when they are stripped:
 ///
 ///     /root/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/regex-syntax-0.6.27/src/ast/parser.rs    regex_syntax, a dependency

@@ -1,5 +1,5 @@
-/// A human-readable duration: three significant digits below a minute (`351 ms`, `12.3 s`), two whole units above it (`1 min 47 s`,
-/// `3 h 12 min`, `2 d 4 h`). Rounded, without a locale. Programs read the numbers of the JSON line instead.
+/// A human-readable duration: three significant digits below a minute (`351 ms`, `12.3 s`), two whole units above it
+/// (`1 min 47 s`, `3 h 12 min`, `2 d 4 h`). Rounded, without a locale. Programs read the numbers of the JSON line instead.
 package enum DurationText {
     private static let second: UInt64 = 1_000_000_000
     private static let minute = 60 * second

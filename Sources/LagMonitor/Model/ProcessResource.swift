@@ -66,7 +66,7 @@ package struct ProcessResource: Sendable, Equatable {
         return found
     }
 
-    /// `key=value,key=value`, values percent-encoded (OpenTelemetry, "Resource SDK", by W3C Baggage). Pairs of another form are left out.
+    /// `key=value,key=value`, values percent-encoded (OpenTelemetry, "Resource SDK", from W3C Baggage). Other pairs are left out.
     private static func attributes(_ text: String) -> [String: String] {
         var attributes: [String: String] = [:]
         for pair in text.split(separator: ",") {

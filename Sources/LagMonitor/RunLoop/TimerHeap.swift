@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The timers of a loop that are in the same modes: a binary heap, the earliest first. Guarded by the lock of the loop's registry.
+/// A loop's timers that are in the same modes: a binary heap, the earliest first. Guarded by the lock of the loop's registry.
 ///
 /// Each timer knows its place (``RunLoopTimer/heapPlace``), so that one in the middle can be moved or removed without a search.
 /// Cost: adding, moving and removing are O(log n); the earliest is O(1).

@@ -51,8 +51,8 @@ extension FieldTable {
             .means("How long they had been ready when it was sampled, at least."),
         .field(.jobsWaiting, "jobs_waiting", .count(\.evidence.jobsWaiting)).means(
             """
-            For a dispatch queue, including the main actor's: the maximum number of blocks and jobs that waited in it when it was \
-            sampled, up to 512.
+            For a dispatch queue, including the main actor's: the maximum number of blocks and jobs that waited in it when it \
+            was sampled, up to 512.
             """
         ),
         .field(.turns, "turns", .count(\.evidence.turns))
