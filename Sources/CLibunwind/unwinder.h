@@ -20,7 +20,7 @@ enum {
 // In a page's stamp: valid for the epoch, not for the walk.
 static const uint32_t CONSTANT = 1u << 31;
 
-// Pages of code, tables and stack outside the snapshot: one system call a page instead of one a word. A page of code
+// Pages of code, tables and stack outside the snapshot: one system call per page instead of one per word. A page of code
 // or of unwind tables does not change while its module is loaded, so its copy is valid until the modules change; any
 // other copy is valid for one walk.
 typedef struct page_cache {

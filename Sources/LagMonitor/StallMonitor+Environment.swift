@@ -4,7 +4,7 @@ internal import LagOutput
 public import LagRunLoop
 
 extension StallMonitor {
-    /// Starts a monitor if the environment asks for it, so that a program is watched without a change of its code:
+    /// Starts a monitor if the environment requests it, so that a program is watched without a change of its code:
     ///
     /// ```swift
     /// import LagMonitor

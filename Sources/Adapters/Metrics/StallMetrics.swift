@@ -69,7 +69,7 @@
         deinit { reportedCounts.withLock { $0.handler }?.cancel() }
 
         /// Sets `lagmonitor_loop_lag_seconds`: how long these loops have been in their current activity; a new event has to wait
-        /// at least this long. 0 if a loop is idle. Call it as often as the metrics are collected; some 50 ns a loop and the
+        /// at least this long. 0 if a loop is idle. Call it as often as the metrics are collected; some 50 ns per loop and the
         /// factory's cost.
         /// - Parameter loops: with the names under which they are watched. For a loop that publishes no activity (NIO's loops,
         ///   queues, the concurrency pool) it is how long its heartbeat has waited: a lag shorter than the rule's interval may

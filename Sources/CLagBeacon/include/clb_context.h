@@ -83,7 +83,7 @@ extern _Thread_local uint32_t clb_context_cursor;
 int clb_contexts_want(void);
 void clb_contexts_unwant(void);
 
-// The place of the calling thread's first cells. The slow path, once a thread.
+// The place of the calling thread's first cells. The slow path, once per thread.
 uint32_t clb_context_begin(clb_contexts *table);
 // Uses a cell beyond those that were in use before. The slow path.
 void clb_context_use(clb_contexts *table, uint32_t index);

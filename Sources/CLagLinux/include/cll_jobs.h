@@ -64,7 +64,7 @@ int cll_job_counter_open(pid_t tid, uint64_t function);
 // CPU time of all threads of the process except the calling one, within bounds. If the lower bound of the second of
 // two readings is not above the upper bound of the first, they may be the same time: no other thread has run in
 // between, except for what the kernel has not counted yet. For a running thread the kernel knows the time as of its
-// last tick (10 ms at most). Some 1 µs, and 20 ns a thread.
+// last tick (10 ms at most). Some 1 µs, and 20 ns per thread.
 typedef struct cll_cpu_bounds {
     uint64_t at_least_ns, at_most_ns;
 } cll_cpu_bounds;

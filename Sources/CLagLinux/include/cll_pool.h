@@ -10,7 +10,7 @@
 enum { CLL_POOL_THREADS_MAX = 1024 };
 
 // The threads of this process with that name, at most `capacity` of the first CLL_POOL_THREADS_MAX: libdispatch names
-// its workers after the root queue that they serve, cut to its last 15 characters. Some 6 µs a thread of the process.
+// its workers after the root queue that they serve, cut to its last 15 characters. Some 6 µs per thread of the process.
 // (A new thread has its creator's name until it first runs.)
 size_t cll_pool_threads(const cll_name *name, pid_t *tids, size_t capacity);
 

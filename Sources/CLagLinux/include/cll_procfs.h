@@ -72,7 +72,7 @@ long cll_procfs_read(pid_t pid, pid_t tid, const char *name, char *buffer, size_
 long cll_procfs_maps(pid_t pid, char *buffer, size_t size);
 
 // From a map of any length, up to `most` lines: the lines of code, each after the line of its file's start. Returns
-// the number of bytes, `size` if there are more. -E2BIG: the map is longer. Some 1 µs a line.
+// the number of bytes, `size` if there are more. -E2BIG: the map is longer. Some 1 µs per line.
 long cll_procfs_code_maps(pid_t pid, char *buffer, size_t size, long most);
 
 long cll_procfs_schedstat(pid_t pid, pid_t tid, char *buffer, size_t size);

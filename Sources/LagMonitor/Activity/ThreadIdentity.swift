@@ -24,7 +24,7 @@ public struct ThreadIdentity: Sendable, Equatable {
         self.stackHigh = stackHigh
     }
 
-    /// The calling thread. Allocates (glibc reads the main thread's bounds from `/proc`): once a thread, not on a hot path.
+    /// The calling thread. Allocates (glibc reads the main thread's bounds from `/proc`): once per thread, not on a hot path.
     public static var current: ThreadIdentity { make(tid: cll_gettid(), thread: pthread_self()) }
 
     /// The process's main thread, from any thread.

@@ -4,7 +4,7 @@ internal import Glibc
 /// The holder of the lock for which a thread waits, the thread for which that one waits in turn, and so on. The chain ends at a
 /// thread that does not wait for a lock with a known holder, or at a thread that is already in the chain: a deadlock.
 ///
-/// Owned by the watchdog. Reads only `/proc` and memory. For this process's threads: no lock, no allocation; some 20 µs a link.
+/// Owned by the watchdog. Reads only `/proc` and memory. For this process's threads: no lock, no allocation; some 20 µs per link.
 package final class LockChain {
     /// One thread of the chain.
     package struct Link: Sendable {

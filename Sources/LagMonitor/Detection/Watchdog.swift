@@ -8,7 +8,7 @@ internal import Synchronization
 /// The thread that scans every watched loop of the process.
 ///
 /// It waits on one semaphore with a deadline on `CLOCK_MONOTONIC`. While every loop sleeps, it waits without a deadline: the
-/// beacons are armed, and the first loop that wakes posts. While loops work, it ticks once an interval, however often they turn;
+/// beacons are armed, and the first loop that wakes posts. While loops work, it ticks once per interval, however often they turn;
 /// while one of them may be stalled, more often, so that a stop of the process is known more exactly. It takes no lock, opens no
 /// file except the kernel's own under `/proc` and `/sys/fs/cgroup`, and allocates nothing, so it does not matter which locks the
 /// stalled thread holds.

@@ -2,7 +2,7 @@
 ///
 /// A sample weighs as much as the time that it covers: the gaps between samples grow, so counting them would favour the
 /// beginning. A function *covers* if the stacks that contain it make up more than half of the weight of all stacks. Recursion
-/// counts once a stack.
+/// counts once per stack.
 ///
 /// Of the functions that cover, the first kind in this list that exists is blamed, and of that kind the function nearest to the
 /// leaf (if stacks disagree: the one that is nearest in the most weight):

@@ -18,6 +18,6 @@ extension FixedWidthInteger where Self: UnsignedInteger {
 
 extension UInt64 {
     /// The next common tick after this time; `.max` at the end of 64 bits. All loops with one interval share their ticks, so a
-    /// thousand loops cost one wake an interval, not a thousand.
+    /// thousand loops cost one wake per interval, not a thousand.
     @inlinable package func nextTick(ofInterval interval: UInt64) -> UInt64 { (self - self % interval).saturatingSum(interval) }
 }

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import LagModel
 
-/// Lines appended to a file: one `write` a line, under `O_APPEND`.
+/// Lines appended to a file: one `write` per line, under `O_APPEND`.
 ///
 /// Rotation: before each line the path is looked up (one `stat`, about a microsecond). If it leads to another file or to none,
 /// the file is opened again, and created if missing. ``reopen()`` does the same on request (SIGHUP). Truncation in place

@@ -4,7 +4,7 @@
     /// Copies every line to the file that `LAG_TEST_LINES` names; only in debug builds.
     ///
     /// The test suite sets it, so that each line that any of its programs creates is checked against the schema at the end, even
-    /// if the line is lost later. Any thread; one `write` a line, so that lines of several programs stay intact. The file is
+    /// if the line is lost later. Any thread; one `write` per line, so that lines of several programs stay intact. The file is
     /// opened for each line, because tests count the descriptors that a monitor leaves.
     enum LineTap {
         /// nil: not set. Copied, because the environment may change.

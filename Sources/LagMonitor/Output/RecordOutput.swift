@@ -1,7 +1,7 @@
 /// Encoder and sink together, with counts of what was lost on the way. For the reporter thread only.
 ///
 /// A line that the sink does not accept is counted by reason. Before the next line, it first tries to report this in one `event`
-/// `dropped` line a reason. If the sink does not accept that either, the new line counts as lost, too. So a reader sees the gap
+/// `dropped` line per reason. If the sink does not accept that either, the new line counts as lost, too. So a reader sees the gap
 /// where it is, and no count is lost.
 package struct RecordOutput: Sendable {
     package let sink: any RecordSink

@@ -1,4 +1,4 @@
-/// Detects a fingerprint that recurs a number of times within a window; reports it once a window.
+/// Detects a fingerprint that recurs a number of times within a window; reports it once per window.
 ///
 /// A stall counts once, with its last line (`end` or `abandoned`), whether that line is written or held back by a limit. A stall
 /// that a restore interval holds back has no record and does not count.

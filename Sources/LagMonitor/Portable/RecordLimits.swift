@@ -7,7 +7,7 @@
 /// hangs: ``overall`` also limits these, separately from all other records. Once a `begin` line is written, its `end` line is
 /// written too, and an `abandoned` line is never held back.
 public struct RecordLimits: Sendable, Equatable {
-    /// This many at once, then one an interval.
+    /// This many at once, then one per interval.
     public struct Rate: Sendable, Equatable {
         /// Records at once; 1 to 10,000.
         public var burst: Int

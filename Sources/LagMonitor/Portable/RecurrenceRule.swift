@@ -1,6 +1,6 @@
 /// When a recurring stall gets an `event` `recurring` line: a warning before it gets worse.
 ///
-/// It counts the stalls of one fingerprint by their last line, even if a limit holds that line back. One line a fingerprint and
+/// It counts the stalls of one fingerprint by their last line, even if a limit holds that line back. One line per fingerprint and
 /// window.
 public struct RecurrenceRule: Sendable, Equatable {
     /// This many stalls; 1 to 20.

@@ -35,7 +35,7 @@ public struct StallBeginHook: Sendable, Equatable {
         init(_ value: @escaping @Sendable (Stall) -> [String: String]) { self.value = value }
     }
 
-    /// The number of fields that are kept, in the order of their names.
+    /// At most this many fields are kept, in the order of their names.
     public static let fieldCapacity = 16
 
     /// How long a record waits for it.

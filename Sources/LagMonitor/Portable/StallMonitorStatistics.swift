@@ -26,7 +26,7 @@ public struct StallMonitorStatistics: Sendable, Equatable {
     public struct Pauses: Sendable, Equatable {
         /// How often it was stopped, frozen or held by a debugger while a loop worked.
         public var processPauses: UInt64 = 0
-        /// For how long, at least.
+        /// The total time of these pauses, at least.
         public var paused: Duration = .zero
         /// For how long the processor quota of its control groups kept threads from running, as of the last reading, while a loop
         /// worked or between two times that one did. Not a part of ``paused``, because this *is* the loops' time (cause
@@ -34,7 +34,7 @@ public struct StallMonitorStatistics: Sendable, Equatable {
         public var throttled: Duration = .zero
         /// How often the machine was suspended.
         public var suspensions: UInt64 = 0
-        /// For how long.
+        /// The total time of these suspensions.
         public var suspended: Duration = .zero
         /// How often the wall clock was set. This affects only `time` in records, not the stalls.
         public var clockSteps: UInt64 = 0

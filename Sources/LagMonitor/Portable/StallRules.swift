@@ -45,17 +45,17 @@ public struct StallRules: Sendable, Equatable {
             self.missed = missed
         }
 
-        /// Between two ticks, to the nearest nanosecond.
+        /// Time between two ticks, to the nearest nanosecond.
         public var period: Duration { .nanoseconds((1_000_000_000 + max(1, rate) / 2) / max(1, rate)) }
     }
 
     /// Samples of the stack.
     public struct StackSampling: Sendable, Equatable {
-        /// Between two samples; 1 ms to 60 s.
+        /// Time between two samples; 1 ms to 60 s.
         public var interval: Duration
         /// Equal samples in a row that make a stall; 2 to 1000.
         public var samples: Int
-        /// How many functions, from the innermost on, have to be the same; 1 to 4.
+        /// How many functions, from the innermost on, must be the same; 1 to 4.
         public var functions: Int
 
         /// The default is 4 samples, 50 ms apart, with the same innermost function.
@@ -79,7 +79,7 @@ public struct StallRules: Sendable, Equatable {
     /// Ticks at a fixed rate; a stall is this many missed ticks in a row. ``StallMonitor/frameRate(of:)`` returns the rate that
     /// is reached. `kind`: `frame`.
     public var frame: FrameTicks?
-    /// The same functions on top of the stack in every sample. A running thread is sampled by a signal. `kind`: `sample`.
+    /// The same functions on top of the stack in several samples in a row. A running thread is sampled by a signal. `kind`: `sample`.
     public var sampling: StackSampling?
 
     /// The defaults: ``callout`` and ``starvationThreshold``.

@@ -155,7 +155,7 @@ extension ObservedRunLoop {
     ///
     /// A loop with more to do was not idle: it publishes a wait to the beacon only if everything it has polled was quiet. Without
     /// the first poll (one system call, after a turn that handled a descriptor or the main queue), a loop whose descriptors are
-    /// never quiet would seem idle once a turn.
+    /// never quiet would seem idle once per turn.
     /// - Returns: whether it was idle, however briefly.
     private func sleep(until deadline: UInt64, unless frame: RunFrame, pollsFirst: Bool) -> Bool {
         refreshItems()

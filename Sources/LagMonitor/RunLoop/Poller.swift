@@ -5,7 +5,7 @@ internal import Glibc
 ///
 /// A loop without descriptors sleeps in a futex: it needs no descriptor of its own, and this wake is the cheaper one. The first
 /// watched descriptor creates one epoll instance and one eventfd, kept until the end. Timers need no timerfd: both ways of
-/// sleeping take a deadline in nanoseconds, which saves a system call a turn.
+/// sleeping take a deadline in nanoseconds, which saves a system call per turn.
 final class Poller {
     private static let capacity = 64
 

@@ -24,7 +24,7 @@ public struct PortMessage: Sendable {
 /// it; messages that a loop left when it ended wait for the next loop. A port without senders can keep an otherwise idle loop
 /// alive.
 public final class RunLoopPort: Sendable, RunLoopItem {
-    /// Called on the loop's thread, once a message.
+    /// Called on the loop's thread, once per message.
     public typealias Handler = @Sendable (RunLoopPort, PortMessage) -> Void
 
     /// Its place among the ports of a mode: lower is handled earlier.
@@ -38,7 +38,7 @@ public final class RunLoopPort: Sendable, RunLoopItem {
     /// What was sent and not yet fetched. Accessed only in `attachment.withPlace`: whether a message is accepted and where the
     /// port is are decided together.
     nonisolated(unsafe) private var inbox = FIFOQueue<PortMessage>()
-    /// What was fetched and not yet handled: senders and the handling thread contend once a batch, not once a message.
+    /// What was fetched and not yet handled: senders and the handling thread contend once per batch, not once per message.
     private let fetched = PthreadMutex(FIFOQueue<PortMessage>())
     private let waiting = Atomic<Int>(0)
     /// How many messages the present turn still has to handle. Only the loop's thread uses it.

@@ -89,7 +89,7 @@ package struct PingStrategy: DetectionStrategy {
             // The last sign of life: an answer, or the activity after which it published that it waits.
             let alive = max(lastPong, whileWaiting ? observation.reading.calloutNanoseconds : 0)
             let pinged = observation.pingedNanoseconds
-            // Pings are sent once an interval: if the last sign of life is older, there was no ping meanwhile.
+            // Pings are sent once per interval: if the last sign of life is older, there was no ping meanwhile.
             let unknown = min(pinged.saturatingDifference(alive), rule.intervalNanoseconds)
             let interval = StallInterval(
                 since: pinged,

@@ -15,7 +15,7 @@ extension WatchServices {
     private static let outermostFrames = LoopStack.capacity
 
     /// Stacks of the same functions have the same key, if the thread runs in both or sleeps in both. Stores the functions with
-    /// the frames in ``scratch``. Some 1 µs a frame.
+    /// the frames in ``scratch``. Some 1 µs per frame.
     func key(of outcome: CaptureOutcome) -> UInt64 {
         findFunctions(of: outcome.stored)
         var key: UInt64 =

@@ -6,7 +6,7 @@ package import Glibc
 /// handed over through the kernel. Eight threads that append 50,000 elements each need 8 s with it and 35 ms with this one.
 /// ThreadSanitizer does not see that hand-over, and reports what such a mutex guards; it knows this one.
 ///
-/// Any thread; not recursive. Cost: one allocation for its lifetime, some 20 ns a lock without contention. All of it can be
+/// Any thread; not recursive. Cost: one allocation for its lifetime, some 20 ns per lock without contention. All of it can be
 /// inlined into every module.
 // Sendable without a check: the only stored property is an immutable pointer to memory that lives as long as this object; the
 // value in it is accessed only with the mutex locked.
