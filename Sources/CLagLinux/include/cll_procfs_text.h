@@ -45,7 +45,7 @@ ssize_t cll_procfs_link(pid_t pid, int descriptor, char *link, size_t size);
 int cll_procfs_each(pid_t pid, const char *folder, unsigned most, int (*visit)(unsigned number, void *context), void *context);
 
 // If the main thread of a process has ended, its number gives access neither to `maps` nor to memory nor to
-// descriptors. Returns per thread that still has them. 0: there is none, or the main thread is alive. For this process
+// descriptors. Returns a thread that still has them. 0: there is none, or the main thread is alive. For this process
 // it is the calling thread. Async-signal-safe; 10 µs, and as much for each thread that has ended.
 pid_t cll_living_thread(pid_t pid);
 

@@ -79,7 +79,7 @@ public struct StallRules: Sendable, Equatable {
     /// Ticks at a fixed rate; a stall is this many missed ticks in a row. ``StallMonitor/frameRate(of:)`` returns the rate that
     /// is reached. `kind`: `frame`.
     public var frame: FrameTicks?
-    /// The same functions on top of the stack in several samples in a row. A running thread is sampled by a signal. `kind`: `sample`.
+    /// The same functions on top of the stack in successive samples. A running thread is sampled by a signal. `kind`: `sample`.
     public var sampling: StackSampling?
 
     /// The defaults: ``callout`` and ``starvationThreshold``.
