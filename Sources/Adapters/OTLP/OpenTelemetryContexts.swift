@@ -15,7 +15,7 @@ internal import LagModel
 /// ```
 /// While a monitor records contexts, the innermost *synchronous* `withStallContext` of each thread is published: its trace and
 /// span, and its name as the attribute `lagmonitor.context`. Other attributes are not published, because they cannot be redacted
-/// for an external reader. Asynchronous contexts are not published, because the runtime does not report with which task a thread
+/// for an external reader. Asynchronous contexts are not published, because the runtime does not report on which thread a task
 /// continues: a thread would seem to work on what it has left. The trace's flags are 0.
 public enum OpenTelemetryContexts {
     /// Why nothing is published.

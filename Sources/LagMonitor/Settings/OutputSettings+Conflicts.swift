@@ -41,7 +41,7 @@ extension OutputSettings.Destination {
                 OutputConflict(
                     key: $0,
                     reason: "\(text) is not a file and is not rotated",
-                    allowed: "only where output.path is a file"
+                    allowed: "only if output.path is a file"
                 )
             }
         } else if sizes.map(\.path) == [SettingKey.outputFiles.path] {
@@ -50,12 +50,12 @@ extension OutputSettings.Destination {
         }
         if !isFile, names.contains(SettingKey.outputMode.path) {
             conflicts.append(
-                OutputConflict(key: .outputMode, reason: "\(text) is not a file", allowed: "only where output.path is a file")
+                OutputConflict(key: .outputMode, reason: "\(text) is not a file", allowed: "only if output.path is a file")
             )
         }
         let spool = [SettingKey.spool, .spoolBytes].filter { names.contains($0.path) }
         if !isNetwork {
-            let allowed = "only where output.path is unix:SOCKET, tcp:HOST:PORT or otlp:URL"
+            let allowed = "only if output.path is unix:SOCKET, tcp:HOST:PORT or otlp:URL"
             conflicts += spool.map { OutputConflict(key: $0, reason: "lines for \(text) are not kept", allowed: allowed) }
         } else if spool.map(\.path) == [SettingKey.spoolBytes.path] {
             let reason = "without output.spool_path no line is kept"

@@ -46,7 +46,7 @@ public struct OutputSettings: Sendable, Equatable {
             throw .invalidConfiguration(
                 key: SettingKey.outputBytes.path,
                 value: "\(rotation.maxBytes) for a destination that is not a file",
-                allowed: "only where output.path is a file"
+                allowed: "only if output.path is a file"
             )
         }
         self.destination = destination

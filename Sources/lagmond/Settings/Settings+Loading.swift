@@ -99,7 +99,7 @@ extension Settings {
         guard case .otlp? = try? OutputSettings(destination).destination else {
             // They were meant for a destination that a stronger source overrides.
             if own > sources.rank(.output) ?? .max { return ([:], []) }
-            return ([:], [problem("\(destination) takes no headers", "only where output.path is otlp:URL")])
+            return ([:], [problem("\(destination) takes no headers", "only if output.path is otlp:URL")])
         }
         do throws(OutputHeaders.ValidationError) {
             return (try OutputHeaders(text, environment: environment).fields, [])

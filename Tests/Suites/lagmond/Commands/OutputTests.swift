@@ -108,7 +108,7 @@ internal import Testing
             }
             return error?.errors.map(\.description) ?? []
         }
-        let file = "allowed: only where output.path is a file"
+        let file = "allowed: only if output.path is a file"
         #expect(problems(["output.max_bytes": .int(5000)]) == ["option --max-bytes: - is not a file and is not rotated; \(file)"])
         #expect(
             problems([:], ["LAGMONITOR_OUTPUT_PATH": "unix:s", "LAGMONITOR_OUTPUT_MAX_FILES": "2"])
@@ -126,7 +126,7 @@ internal import Testing
             problems([:], ["LAGMONITOR_OUTPUT_PATH": "x", "LAGMONITOR_OUTPUT_MODE": "0666"])
                 == ["environment variable LAGMONITOR_OUTPUT_MODE: unknown name \"0666\"; allowed: 0600, 0640, 0644"]
         )
-        let network = "allowed: only where output.path is unix:SOCKET, tcp:HOST:PORT or otlp:URL"
+        let network = "allowed: only if output.path is unix:SOCKET, tcp:HOST:PORT or otlp:URL"
         #expect(problems(["output.spool_path": .string("/s")]) == ["option --spool: lines for - are not kept; \(network)"])
         #expect(
             problems(["output.path": .string("otlp:http://h"), "output.format": .string("ecs")])
