@@ -1,6 +1,6 @@
--- Stalls by fingerprint and hour. A view over inserts would count a stall for each of its lines and for each copy of a line, and
--- could not take back the fingerprint of a `begin` line whose `end` says another. So this one is made anew from the stalls as they
--- stand: every five minutes, of those hours of which anything came since the last time.
+-- Stalls by fingerprint and hour. A view over inserts would count each line of a stall, and each copy of a line, as another stall.
+-- It could not undo the fingerprint of a `begin` line whose `end` has another. So this view is recomputed from the current stalls:
+-- every five minutes, for the hours for which any line arrived since the last time.
 CREATE TABLE IF NOT EXISTS lagmonitor.stalls_hourly_made (
     hour DateTime('UTC'),
     service_name LowCardinality(String),
@@ -23,14 +23,14 @@ SELECT hour, service_name, service_version, fingerprint, now64(6, 'UTC') AS made
        sum(duration_ms) AS stalled_ms, max(duration_ms) AS worst_ms, uniqExactState(host_name) AS hosts,
        argMax(culprit, duration_ms) AS culprit, argMax(cause, duration_ms) AS cause
 FROM lagmonitor.stalls FINAL
--- Fifteen minutes: longer than an insert takes from its beginning to its being seen.
+-- Fifteen minutes: longer than an insert takes until its rows are visible.
 WHERE hour IN (
     SELECT DISTINCT hour FROM lagmonitor.stalls
     WHERE received_at >= (SELECT max(made_at) FROM lagmonitor.stalls_hourly_made) - INTERVAL 15 MINUTE
 )
 GROUP BY hour, service_name, service_version, fingerprint;
 
--- To read: of each hour what was made last, all of it. A group that is there no more in the newest is gone.
+-- The view to query: the complete latest result for each hour. A group that the latest result lacks disappears.
 CREATE VIEW IF NOT EXISTS lagmonitor.stalls_hourly AS
 SELECT * FROM lagmonitor.stalls_hourly_made
 WHERE (hour, made_at) IN (SELECT hour, max(made_at) FROM lagmonitor.stalls_hourly_made GROUP BY hour);

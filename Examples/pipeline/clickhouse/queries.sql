@@ -1,7 +1,7 @@
--- The questions that come first. {name:Type} is a parameter: clickhouse-client --param_service=shop …
+-- The first questions. {name:Type} is a parameter: clickhouse-client --param_service=shop …
 
 -- name: new_fingerprints
--- What stalls in the newest release of a service, and in no release before.
+-- Which fingerprints stall in the newest release of a service and in no earlier one.
 WITH (
     SELECT argMax(service_version, first_hour)
     FROM (SELECT service_version, min(hour) AS first_hour FROM lagmonitor.stalls_hourly
@@ -16,7 +16,7 @@ HAVING countIf(service_version != release) = 0
 ORDER BY stalled_ms DESC, fingerprint;
 
 -- name: worst_hosts
--- Which hosts stood still the longest, and with what.
+-- Which hosts stalled the longest, and with which culprit.
 SELECT host_name, count() AS stalls, sum(duration_ms) AS stalled_ms, max(duration_ms) AS worst_ms,
        uniqExact(fingerprint) AS fingerprints, argMax(culprit, duration_ms) AS culprit
 FROM lagmonitor.stalls FINAL
@@ -26,9 +26,9 @@ ORDER BY stalled_ms DESC, host_name
 LIMIT 20;
 
 -- name: hang_rate
--- How many seconds of each hour a host stood still, on average over all hosts that run the program, stalls or not:
--- the lines cannot say how many these are. held_back_s: what lagmond's limits kept out of the lines, by its own account,
--- in the hour in which it said so.
+-- How many seconds of each hour were spent in stalls: in total, and on average over all hosts that run the program. The
+-- number of these hosts is a parameter, because hosts without a stall have no lines. held_back_s is the time of the stalls
+-- that lagmond's limits held back, as its `suppressed` lines report, in the hour of the line.
 SELECT hour, sum(stalls) AS stalls, toFloat64(sum(stalled_ms)) / 1000 AS stalled_s,
        stalled_s / {hosts:UInt32} AS stalled_s_of_a_host, toFloat64(any(held.ms)) / 1000 AS held_back_s
 FROM lagmonitor.stalls_hourly AS hourly
@@ -40,7 +40,7 @@ GROUP BY hour
 ORDER BY hour;
 
 -- name: in_progress
--- What hangs now, or hung when the last word came: a begin line without an end.
+-- Which loops hang now, or hung when the last line arrived: a begin line without an end line.
 SELECT host_name, pid, loop, time, duration_ms, culprit, fingerprint
 FROM lagmonitor.stalls FINAL
 WHERE phase = 'begin' AND hour >= {since:DateTime('UTC')}

@@ -1,7 +1,7 @@
--- ClickHouse 24.10 or newer (refreshable materialised views that append). docs/fleet.md says why it is so.
+-- ClickHouse 24.10 or newer (refreshable materialised views that append). docs/fleet.md explains the design.
 CREATE DATABASE IF NOT EXISTS lagmonitor;
 
--- What the agents insert into: each line as it is, as often as it comes. It keeps nothing; views pass on.
+-- The table for the agents' inserts: each line unchanged, copies included. It stores nothing. Views pass the rows on.
 --   INSERT INTO lagmonitor.lines SETTINGS date_time_input_format = 'best_effort', input_format_skip_unknown_fields = 1
 --   FORMAT JSONEachRow
 CREATE TABLE IF NOT EXISTS lagmonitor.lines (
@@ -47,7 +47,7 @@ CREATE TABLE IF NOT EXISTS lagmonitor.lines (
     suppressed_total UInt64,
     frames_total UInt32,
     frames Array(Tuple(module String, build_id String, offset String, symbol String, in_app Bool)),
-    -- Of the lines about other lines.
+    -- Only in lines about other lines (`dropped`, `suppressed`, `recurring`).
     reason LowCardinality(String),
     dropped UInt64,
     suppressed UInt64,
@@ -58,9 +58,9 @@ CREATE TABLE IF NOT EXISTS lagmonitor.lines (
     last_time DateTime64(9, 'UTC')
 ) ENGINE = Null;
 
--- A stall once, whatever came how often and in which order: of the lines with one id the one that says most stays. Nothing of a
--- line but the id is in the key: `begin` and `end` of one stall may differ in time and fingerprint, and copies would stay apart.
--- The id holds the stall's millisecond, so the key is in order of time all the same.
+-- Each stall once, in any order of arrival and with any number of copies: of the lines with the same id, the most complete one stays.
+-- Only the id is in the key: `begin` and `end` of a stall may differ in time and fingerprint, and then both lines would stay.
+-- The id contains the stall's millisecond, so the key is still in order of time.
 CREATE TABLE IF NOT EXISTS lagmonitor.stalls (
     id UUID,
     hour DateTime('UTC') DEFAULT toStartOfHour(UUIDv7ToDateTime(id, 'UTC')),
@@ -112,7 +112,7 @@ SELECT id, transform(phase, ['begin', 'abandoned', 'end'], [1, 2, 3], 0) AS vers
        frames_total, frames
 FROM lagmonitor.lines WHERE event = 'stall';
 
--- What was lost, held back, or comes again and again. These lines have no id; what distinguishes two of them is the key.
+-- What was lost or held back, or recurs. These lines have no id, so the key consists of the columns that distinguish them.
 CREATE TABLE IF NOT EXISTS lagmonitor.notices (
     hour DateTime('UTC') DEFAULT toStartOfHour(time),
     time DateTime64(9, 'UTC'),

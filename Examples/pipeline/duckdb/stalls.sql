@@ -1,5 +1,5 @@
--- DuckDB: duckdb < stalls.sql, in the folder of the files; gzip and zstd as well: '*.jsonl.gz'.
--- Types are found by themselves. Lines of one stall count once, by the last one that says most.
+-- DuckDB: run `duckdb < stalls.sql` in the folder of the files. It also reads gzip and zstd: '*.jsonl.gz'.
+-- DuckDB detects the types. The lines of a stall count once, by the most complete one.
 CREATE OR REPLACE VIEW lines AS
 SELECT * FROM read_json('stalls.jsonl', format = 'newline_delimited', union_by_name = true, sample_size = -1,
                         maximum_object_size = 2097152, map_inference_threshold = -1);

@@ -1,4 +1,4 @@
-# jq -c -n -f by-fingerprint.jq stalls.jsonl: what stalls, worst first. One pass, memory by fingerprint.
+# jq -c -n -f by-fingerprint.jq stalls.jsonl: what stalls, worst first. One pass; the memory grows with the number of fingerprints.
 # A stall with a begin line counts once, by its last line.
 reduce (inputs | select(.event == "stall" and .phase != "begin")) as $stall ({};
     .[$stall.fingerprint] |= {

@@ -1,3 +1,3 @@
--- psql -f load.sql < stalls.jsonl. COPY's text format would read the backslashes of JSON; in this csv nothing is special, because no
--- line has the characters 1 and 2 in it.
+-- psql -f load.sql < stalls.jsonl. COPY's text format would interpret JSON's backslashes. In this csv format no character of a line
+-- is special, because lines do not contain the characters 1 and 2.
 \copy stall_lines (line) FROM PSTDIN WITH (FORMAT csv, DELIMITER E'\x02', QUOTE E'\x01')

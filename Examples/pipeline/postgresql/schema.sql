@@ -1,4 +1,4 @@
--- PostgreSQL 15. A line is a jsonb value; what is asked for often is a column made of it.
+-- PostgreSQL 15. A line is a jsonb value. Members that are often queried are generated columns.
 CREATE TABLE IF NOT EXISTS stall_lines (
     line jsonb NOT NULL,
     event text GENERATED ALWAYS AS (line ->> 'event') STORED,
@@ -10,7 +10,7 @@ CREATE TABLE IF NOT EXISTS stall_lines (
 CREATE INDEX IF NOT EXISTS stall_lines_fingerprint ON stall_lines (fingerprint) WHERE event = 'stall';
 CREATE INDEX IF NOT EXISTS stall_lines_id ON stall_lines (id, phase);
 
--- A stall once, by the line that says most; lines may come twice.
+-- Each stall once, by its most complete line. Lines may arrive twice.
 CREATE OR REPLACE VIEW stalls AS
 SELECT DISTINCT ON (id) id, (line ->> 'time')::timestamptz AS time, phase, fingerprint, duration_ms,
        line ->> 'cause' AS cause, line ->> 'culprit' AS culprit, line ->> 'host_name' AS host_name, line
