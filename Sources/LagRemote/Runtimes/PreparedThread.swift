@@ -21,15 +21,15 @@ final class PreparedThread: Sendable {
         self.context = context
     }
 
-    /// The kernel's number.
+    /// The kernel's thread ID.
     var tid: Int32 { tids.outer }
-    /// Whether frames, or the context, have to be copied while the thread cannot change them: one that runs is to be stopped then.
+    /// Whether frames or the context must be copied while the thread cannot change them: then a running thread must be stopped.
     var copiesFrames: Bool { context != nil || runtimes.contains { $0.runtime.copiesFrames && $0.place != nil } }
 
-    /// Copies what the runtimes keep of the thread, which cannot go on meanwhile: no name, no line, as little as is needed. The watchdog for a
-    /// thread that sleeps, the tracer for one that is held.
+    /// Copies the runtimes' data on the stopped thread: no names, no lines, as little as needed. The watchdog for a
+    /// sleeping thread, the tracer for a stopped one.
     func copy(_ memory: MemoryCopy, of snapshot: UnsafePointer<cll_snapshot>) {
-        // It is little, and does not depend on how deep the stack is.
+        // It is little, independent of the depth of the stack.
         _ = context?.record(memory)
         let registers = RuntimeRegisters(snapshot)
         for (runtime, place) in runtimes where runtime.copiesFrames {
@@ -38,7 +38,7 @@ final class PreparedThread: Sendable {
         }
     }
 
-    /// Where the stack ends that the thread is on, which is held; nil: no runtime says so.
+    /// The end of the stopped thread's current stack; nil: no runtime knows it.
     func stackEnd(_ memory: MemoryCopy, of snapshot: UnsafePointer<cll_snapshot>) -> UInt64? {
         for (runtime, thread) in known(RuntimeRegisters(snapshot)) {
             if let end = runtime.stackEnd(of: thread, memory) { return end }
@@ -46,16 +46,16 @@ final class PreparedThread: Sendable {
         return nil
     }
 
-    /// Finds in the copy what the program published that the thread is at.
-    /// - Returns: whether it did.
+    /// Finds in the copy the published context of the thread.
+    /// - Returns: whether it was found.
     func findContext(_ memory: MemoryCopy, _ found: UnsafeMutablePointer<clb_context_copy>) -> Bool {
         guard let record = context?.record(memory) else { return false }
         record.write(to: found, keys: source.keys(for: record), rule: source.attributes)
         return true
     }
 
-    /// Finds in the copy the task of the language that the thread runs.
-    /// - Returns: whether it did.
+    /// Finds in the copy the language's task that the thread runs.
+    /// - Returns: whether it was found.
     func findTask(
         _ memory: MemoryCopy,
         of snapshot: UnsafePointer<cll_snapshot>,
@@ -131,7 +131,7 @@ final class PreparedThread: Sendable {
 }
 
 extension PreparedThread {
-    /// Of a stack that is too long the innermost frames and the outermost: between a library's recursion and the loop is who called it.
+    /// For an overlong stack, the innermost frames and the outermost: the caller is between a library's recursion and the loop.
     static func inRoom<Entry>(_ stack: [Entry], for capacity: Int) -> [Entry] {
         guard stack.count > capacity else { return stack }
         let outer = min(FrameBuffer.outerFrames, capacity / 2)

@@ -15,13 +15,13 @@ struct ProcessImage {
             return base.hasSuffix(" (deleted)") ? base.dropLast(10) : base
         }
 
-        /// What it exports, as its own memory has it: also of a file that was replaced, or that this process cannot open.
+        /// Its exports, from the process's memory: also for a file that was replaced, or that this process cannot open.
         var symbols: DynamicSymbols? { DynamicSymbols(memory, start: start, bias: info.bias) }
         /// Its first address, where its header is.
         let start: UInt64
         fileprivate let map: ModuleMap
 
-        /// Where its code lies once more. The watchdog, at recognition.
+        /// The addresses of further mappings of its code. The watchdog, at recognition.
         var copies: [ModuleMap.CodeCopy] { map.copies(of: index) }
     }
 
@@ -32,8 +32,8 @@ struct ProcessImage {
 
     private static let versionCharacters = "0123456789.-"
 
-    /// The program's index, where it is called by that name and at most a version: `python3.11`. It is a small one where the interpreter is a library.
-    /// One that only has the name in its own, `python-tools`, may be any program.
+    /// The program's index, if its name is this one, optionally with a version: `python3.11`. The program is small if the
+    /// interpreter is a library. A longer name that contains it, `python-tools`, may be any program.
     func launcher(_ name: String) -> Int? {
         guard let program = modules.first, program.name.hasPrefix(name),
             program.name.dropFirst(name.count).allSatisfy(Self.versionCharacters.contains)

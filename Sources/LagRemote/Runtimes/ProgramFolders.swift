@@ -2,14 +2,14 @@ internal import CLagLinux
 internal import Glibc
 internal import LagCapture
 
-/// Tells functions of one name apart that lie in files of one name: `get (views.py)` of `orders` and of `users`.
+/// Distinguishes functions of the same name in files of the same name: `get (views.py)` of `orders` and of `users`.
 ///
-/// A file's folder counts where it lies below the folder that the program was started in, or that its script lies in; what lies in these themselves
-/// has none. So where a program is installed does not count.
+/// A file's folder counts if it is below the folder in which the program was started, or the folder of its script; files directly
+/// in these have none. So the place of installation does not count.
 struct ProgramFolders {
     private static let maximumBytes = 4096
 
-    /// Where relative names begin; nil: not known.
+    /// The base of relative names; nil: not known.
     private let working: String?
     private let starts: [String]
 
@@ -27,7 +27,7 @@ struct ProgramFolders {
         self.starts = starts.filter { $0.utf8.count > 1 }
     }
 
-    /// What distinguishes the function from others has the folder of its file, where its name has that of the file.
+    /// Adds the folder of its file to the function's variant, if its name contains the file's name.
     func marked(_ name: LanguageFrameName) -> LanguageFrameName {
         guard let file = name.file, let base = file.split(separator: "/").last, name.symbol.hasSuffix(" (\(base))"),
             let folder = Self.folder(of: file, from: working), !starts.contains(folder),

@@ -2,11 +2,11 @@ internal import CLagLinux
 internal import Glibc
 internal import LagCapture
 
-/// Which of a process's modules is its program: the one whose thread-local storage is next to the thread pointer.
+/// Finds the module that is a process's program: the one whose thread-local storage is next to the thread pointer.
 ///
-/// The dynamic linker's list of modules begins with it, also where the linker itself was what was started (`ld.so prog`), or where the program lies above
-/// its libraries. Without that list (a static program) it is where the kernel found the program's headers. What the process itself says of it
-/// is a claim: two reads, and a module that is there, or none.
+/// It is the first in the dynamic linker's list of modules, even if the linker itself was started (`ld.so prog`), or if the
+/// program is mapped above its libraries. Without that list (a static program) it is where the kernel found the program's
+/// headers. The process's own data is a claim: two reads give an existing module, or none.
 ///
 /// Formats: `struct r_debug` and `struct link_map` of glibc's `<link.h>`; `/proc/PID/auxv`, proc(5), with `AT_PHDR` of `<elf.h>`.
 enum ProgramModule {

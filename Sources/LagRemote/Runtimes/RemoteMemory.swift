@@ -1,13 +1,13 @@
 internal import CLagLinux
 
-/// Another process's memory, as it is now. No read faults, and each is bounded; what it says is a claim.
+/// The current memory of another process. Reads never fault, and each is bounded; the data is a claim.
 struct RemoteMemory: Sendable {
     let process: Int32
 
     /// More is not read at once.
     static let maximumBytes = 1 << 20
 
-    /// `count` bytes; nil where one of them cannot be read.
+    /// `count` bytes; nil if one of them cannot be read.
     func bytes(_ address: UInt64, _ count: Int) -> [UInt8]? {
         guard count >= 0, count <= Self.maximumBytes, address != 0 || count == 0 else { return nil }
         var got = 0
@@ -25,13 +25,13 @@ struct RemoteMemory: Sendable {
         return Number(littleEndian: number)
     }
 
-    /// A text that ends in a zero byte, of `limit` bytes at most; nil where there is no such end.
+    /// A zero-terminated string of at most `limit` bytes; nil without such an end.
     func text(_ address: UInt64, limit: Int) -> String? { Self.text(address, limit: limit, bytes) }
 
     /// The same, read in a way of the caller's.
     static func text(_ address: UInt64, limit: Int, _ read: (_ address: UInt64, _ count: Int) -> [UInt8]?) -> String? {
         var found: [UInt8] = []
-        // By pieces, as the next page may not be there.
+        // In pieces, because the next page may not be mapped.
         while found.count < limit {
             let place = address &+ UInt64(found.count)
             let count = min(limit - found.count, Int(4096 - place % 4096), 256)

@@ -4,26 +4,26 @@ internal import LagActivity
 internal import LagCapture
 internal import LagModel
 
-/// Copies what runtimes keep, for each way to a stack. Owned by the watchdog, but for ``stopped``.
+/// Copies the data of runtimes, for each way to capture a stack. Owned by the watchdog, except ``stopped``.
 final class RuntimeCapture: LanguageCapture {
     private let source: LanguageFrames
-    /// What is copied while a thread is held.
+    /// Copied while a thread is stopped.
     let stopped: StoppedCopy
-    /// What is copied of a thread that sleeps, which nobody waits for.
+    /// Copied from a sleeping thread, which is not delayed.
     private let sleeping: MemoryCopy
     private var thread: PreparedThread?
     private var isReady = false
-    /// Whether the modules were looked through once.
+    /// Whether the modules were checked once.
     private var hasLooked = false
     private let foundContext = UnsafeMutablePointer<clb_context_copy>.allocate(capacity: 1)
     private let foundTask = UnsafeMutablePointer<cll_task>.allocate(capacity: 1)
     private var (hasContext, hasTask) = (false, false)
     private(set) var isCollecting = false
 
-    /// The thread notices nothing; the other loops of its process wait meanwhile.
+    /// The thread is not affected; the sampling of the process's other loops waits meanwhile.
     private static let sleepingNanoseconds: UInt64 = 2_000_000
 
-    /// Nil where there is no memory: then all frames are native ones.
+    /// Nil without memory: then all frames are native.
     init?(_ source: LanguageFrames, process: Int32) {
         guard let sleeping = MemoryCopy(process: process), let held = MemoryCopy(process: process) else { return nil }
         self.source = source

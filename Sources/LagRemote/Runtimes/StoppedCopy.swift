@@ -1,19 +1,19 @@
 internal import CLagLinux
 internal import LagModel
 
-/// Copies what the runtimes of languages keep of a thread, while that is held.
+/// Copies the language runtimes' data on a thread while it is stopped.
 ///
-/// The watchdog says of which thread before it asks for a stop, and reads what was copied after the answer; in between it is the tracer's.
-// Unchecked: the thread is behind a lock; of the memory the tracer's request and answer order the use, and a request that was given up has no
-// other behind it before it is answered.
+/// The watchdog sets the thread before it requests a stop, and reads the copy after the answer; in between the tracer owns it.
+// Unchecked: the thread is behind a lock; the tracer's request and answer order the use of the memory, and after an abandoned
+// request, no other is made before it is answered.
 final class StoppedCopy: @unchecked Sendable {
-    /// For the end of the stack and for the frames, each: mostly the whole stop stays below 200 µs.
+    /// The time for the end of the stack and for the frames, each: mostly the whole stop stays below 200 µs.
     private static let budgetNanoseconds: UInt64 = 100_000
 
     private struct State {
-        /// Whose frames are to be copied in the next stop; nil: nobody's.
+        /// The thread whose frames are copied in the next stop; nil: none.
         var wanted: PreparedThread?
-        /// Whose were copied since then.
+        /// The thread whose frames were copied since then.
         var taken: PreparedThread?
     }
 
@@ -22,28 +22,28 @@ final class StoppedCopy: @unchecked Sendable {
 
     init(_ memory: MemoryCopy) { self.memory = memory }
 
-    /// - Parameter thread: whose frames are to be copied in the next stop; nil: nobody's.
+    /// - Parameter thread: the thread whose frames are copied in the next stop; nil: none.
     func prepare(_ thread: PreparedThread?) { state.withLock { $0 = State(wanted: thread) } }
 
-    /// Whose frames there are.
+    /// The thread whose frames are in the copy.
     var taken: PreparedThread? { state.withLock { $0.taken } }
 
-    /// The tracer's thread, which holds the target: where the stack ends that it is on; 0: not known.
+    /// Called by the tracer's thread during a stop: the end of the target's current stack; 0: not known.
     func stackEnd(_ tid: Int32, _ snapshot: UnsafePointer<cll_snapshot>) -> UInt64 {
         guard let thread = wanted(tid) else { return 0 }
-        // The stack that the snapshot has is that of the last stop.
+        // The snapshot still has the stack of the previous stop.
         memory.open(nil, within: Self.budgetNanoseconds)
         defer { memory.close(nil) }
         return thread.stackEnd(memory, of: snapshot) ?? 0
     }
 
-    /// An answer that comes late may be that of another thread than the one which is wanted now.
+    /// A late answer may belong to another thread than the current one.
     private func wanted(_ tid: Int32) -> PreparedThread? {
         state.withLock { $0.wanted }.flatMap { $0.tid == tid ? $0 : nil }
     }
 
-    /// Does once, while the thread runs, what a stop does: the code that this takes is read from its file and bound at its first use, some 100 µs for which the
-    /// thread would stand still. What is copied counts for nothing. Before the first request.
+    /// Runs the code of a stop once, while the thread runs: at its first use, code is read from its file and bound, some 100 µs
+    /// during which the thread would be stopped. The copy is discarded. Call it before the first request.
     func rehearse(_ thread: PreparedThread) {
         memory.makeResident()
         var registers = cll_snapshot()
@@ -54,7 +54,7 @@ final class StoppedCopy: @unchecked Sendable {
         prepare(nil)
     }
 
-    /// The tracer's thread, which holds the target.
+    /// Called by the tracer's thread during a stop.
     func take(_ tid: Int32, _ snapshot: UnsafePointer<cll_snapshot>) {
         guard let thread = wanted(tid) else { return }
         memory.open(snapshot, within: Self.budgetNanoseconds)

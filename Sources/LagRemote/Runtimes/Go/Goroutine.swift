@@ -130,7 +130,7 @@ struct Goroutine {
         return found(in: words(from: begin, to: end, memory), memory)
     }
 
-    /// The ones in the copy, or that can be copied. (Previously up to 512 at each sample: a chain of lazy sequences took a
+    /// The words that are in the copy, or can be copied; up to 512. (At each sample, a chain of lazy sequences instead took a
     /// quarter of the watchdog's time.)
     private static func words(from begin: UInt64, to end: UInt64, _ memory: MemoryCopy) -> [UInt64] {
         var words: [UInt64] = []

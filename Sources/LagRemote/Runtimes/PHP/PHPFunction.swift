@@ -1,6 +1,6 @@
 internal import LagModel
 
-/// A function of PHP, as somewhere in another process's memory: written in PHP, or one of an extension.
+/// A PHP function in another process's memory: written in PHP, or of an extension.
 struct PHPFunction: InterpretedFunction {
     /// Of an extension, and written in PHP: `ZEND_INTERNAL_FUNCTION`, `ZEND_USER_FUNCTION` (`zend_compile.h`).
     private static let extensions: UInt8 = 1
@@ -21,7 +21,7 @@ struct PHPFunction: InterpretedFunction {
     /// Whether it is written in PHP.
     let isUsers: Bool
 
-    /// Nil where there is none.
+    /// Nil if there is none.
     init?(_ layout: PHPLayout, at address: UInt64, read: @escaping (_ address: UInt64, _ count: Int) -> [UInt8]?) {
         guard address % 8 == 0, let start = read(address, Self.internalBytes), let kind = start.first else { return nil }
         self.layout = layout
@@ -46,7 +46,8 @@ struct PHPFunction: InterpretedFunction {
         return LanguageFrame.check(of: offsets.map(field))
     }
 
-    /// Which of its instructions an address is; nil where it is none of them, `.max` of the address 0. Of an extension's function 0.
+    /// The index of the instruction at an address; nil if it is not one of them, `.max` for the address 0. 0 for an extension's
+    /// function.
     func position(of instruction: UInt64) -> UInt64? {
         guard isUsers else { return 0 }
         guard instruction != 0 else { return .max }
@@ -56,7 +57,7 @@ struct PHPFunction: InterpretedFunction {
         return position < UInt64(count) ? position : nil
     }
 
-    /// `Shop::checkout`, `{closure}`; of what is outside of all functions `{main}`. Nil: it has none that can be read.
+    /// `Shop::checkout`, `{closure}`; `{main}` for code outside functions. Nil: no readable name.
     func label() -> String? {
         guard field(layout.functionName) != 0 else { return isUsers ? "{main}" : nil }
         guard let name = text(field(layout.functionName)) else { return nil }
@@ -76,8 +77,9 @@ struct PHPFunction: InterpretedFunction {
         return Int(line)
     }
 
-    /// All closures of a class are called the same: of one how many lines it has, what its parameters are called, and which names it uses, wherever it stands in its
-    /// file. opcache's optimizer leaves these; other instructions, and variables, it drops or changes.
+    /// All closures of a class have the same name: this distinguishes them by the number of lines, the parameters' names, and the
+    /// names that it uses, independent of its place in the file. opcache's optimizer keeps these; it drops or changes other
+    /// instructions and variables.
     func variant() -> String? {
         guard isUsers, label()?.hasSuffix(Self.closure) == true, count <= Self.maximumVariantInstructions,
             let code = read(field(layout.functionCode), Int(count) * Int(layout.instructionBytes)),
@@ -100,14 +102,14 @@ struct PHPFunction: InterpretedFunction {
         }
     }
 
-    /// Of functions and methods that it calls, of properties and elements, in their order, where they are written down.
+    /// The names of called functions and methods, of properties and elements, in order, if they are literals.
     private func names(in code: [UInt8]) -> [String] {
         var names: [String] = []
         for index in 0..<Int(count) where names.count < Self.maximumVariantNames {
             let place = index * Int(layout.instructionBytes)
             guard layout.namingKinds.contains(code[place + layout.instructionKind]),
                 code[place + layout.instructionOperandKind] == Self.constant,
-                // From the instruction to a `zval`, whose first word is the text's place.
+                // From the instruction to a `zval`, whose first word is the string's address.
                 let distance: Int32 = code.number(at: place + layout.instructionOperand)
             else { continue }
             let value = field(layout.functionCode) &+ UInt64(place) &+ UInt64(bitPattern: Int64(distance))
@@ -121,7 +123,7 @@ struct PHPFunction: InterpretedFunction {
 
     private func text(_ string: UInt64) -> String? {
         guard string % 8 == 0, let count = word(string &+ layout.stringLength), count > 0, count <= Self.maximumTextBytes,
-            // What follows in the name of a class without one (`class@anonymous`) is where it is.
+            // In the name of an anonymous class, its location follows `class@anonymous`.
             let bytes = read(string &+ layout.stringBytes, Int(count))?.prefix(while: { $0 != 0 }), !bytes.isEmpty
         else { return nil }
         return String(decoding: bytes, as: UTF8.self).asName

@@ -1,5 +1,5 @@
-/// Where PHP keeps its frames, by version. It exports no such table: a version is known by how many bytes its global state has, and what a frame leads
-/// to is used only where it agrees (``PHPFunction``).
+/// The layout of PHP's frames, by version. PHP exports no such table: a version is recognised by the size of its global state,
+/// and the data of a frame is only used if it is consistent (``PHPFunction``).
 ///
 /// Source: `Zend/zend_globals.h`, `zend_compile.h`, `zend_string.h` and `zend.h` of the version's tag, by `offsetof` with the headers of
 /// Debian's 8.2 on x86-64; builds without threads (what `php`, php-fpm and Apache's module are by default).
@@ -12,27 +12,28 @@ struct PHPLayout: Sendable {
     /// `zend_execute_data`: the instruction, the function, its object, how it was called, and the caller's.
     let frameInstruction, frameFunction, frameObject, frameCall, framePrevious: UInt64
     let frameBytes: Int
-    /// `zend_generator`: its frame, the one that it has left its turns to, and what that one's frame is linked to.
+    /// `zend_generator`: its frame, the generator that it delegates to, and the link of that one's frame.
     let generatorFrame, generatorParent, generatorPlaceholder: UInt64
     let generatorBytes: Int
     /// `zend_function`: its name, its class.
     let functionName, functionClass: UInt64
-    /// `zend_op_array`, a function that is written in PHP: how many instructions, which, and the file.
+    /// `zend_op_array`, a function that is written in PHP: the number of instructions, the instructions, and the file.
     let functionCount, functionCode, functionFile: UInt64
-    /// How many parameters it has, and their `zend_arg_info`, which begin with their names; its first and its last line.
+    /// The number of parameters, and their `zend_arg_info`, which begin with their names; its first and its last line.
     let functionParameterCount, functionParameters, functionFirstLine, functionLastLine: UInt64
     let parameterBytes: UInt64
     let functionBytes: Int
-    /// `zend_op`, and where it has its line and its kind.
+    /// `zend_op`, and the offsets of its line and its kind.
     let instructionBytes, instructionLine: UInt64
     let instructionKind: Int
-    /// Its second operand, and of what kind that is.
+    /// Its second operand, and the kind of that.
     let instructionOperand, instructionOperandKind: Int
-    /// `ZEND_INIT_…`, `ZEND_FETCH_…`, `ZEND_ASSIGN_…`: kinds whose second operand is a name, of what will be called, of a property or of an element (`zend_vm_opcodes.h`).
+    /// `ZEND_INIT_…`, `ZEND_FETCH_…`, `ZEND_ASSIGN_…`: kinds whose second operand is the name of a callee, a property or an
+    /// element (`zend_vm_opcodes.h`).
     let namingKinds: Set<UInt8>
     /// `zend_string`: its length and its bytes.
     let stringLength, stringBytes: UInt64
-    /// `zval`: its kind, and which is that of a text.
+    /// `zval`: its kind, and the kind of a string.
     let valueKind: UInt64
     let textKind: UInt8
     /// `zend_class_entry`: its name.

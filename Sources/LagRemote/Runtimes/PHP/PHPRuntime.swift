@@ -2,8 +2,8 @@ internal import LagCapture
 
 /// PHP 8.2: the frames of its virtual machine.
 ///
-/// A call from PHP to PHP needs no call of a C function; each call of `execute_ex` runs a group of frames. The groups take the places of those calls,
-/// between the frames of C that stay.
+/// A call from PHP to PHP needs no C call; each call of `execute_ex` runs a group of frames. The groups replace those calls,
+/// between the remaining C frames.
 final class PHPRuntime: LanguageRuntime {
     let modules: Set<Int>
     let copiesFrames = true
@@ -42,7 +42,7 @@ final class PHPRuntime: LanguageRuntime {
         return .absent
     }
 
-    /// Without threads of its own, PHP runs in the main thread alone.
+    /// Without threads of its own, PHP only runs in the main thread.
     func prepare(tid: Int32, innerTid: Int32) -> UInt64? { tid == memory.process ? globals : nil }
 
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {

@@ -1,25 +1,26 @@
 internal import CLagLinux
 internal import Glibc
 
-/// `/tmp/perf-PID.map` of a process: what compilers at run time write so that profilers know their code. Read from where it ended the last time.
+/// `/tmp/perf-PID.map` of a process: JIT compilers write it to name their code for profilers. Each read continues after the
+/// previous one.
 ///
-/// Anybody may put a file there: it must be a regular one of the process's own user, or root's, and no link; how much of it is read is bounded.
-/// These files stay, and numbers of processes come again: one that was not written since the process began is another one's.
-/// One thread at a time.
+/// Any user may put a file there: it must be a regular file of the process's user, or root, and not a link; the amount read is
+/// bounded. These files stay, and process IDs are reused: a file that was not written since the process began belongs to another
+/// one. One thread at a time.
 struct PerfMapFile {
-    /// A larger file is not read: names for its code are absent then.
+    /// A larger file is not read: then its code has no names.
     static let maximumBytes: UInt64 = 256 << 20
     private static let pieceBytes = 1 << 18
 
     private let path: String
     private let process: Int32
-    /// When the process began, by the clock of files; nil: not known.
+    /// When the process began, by the file system's clock; nil: not known.
     private let begin: Int64?
     private var index = PerfMapIndex()
     private var readBytes: UInt64 = 0
     private var identity: (device: UInt, inode: UInt) = (0, 0)
 
-    /// - Parameter innerPid: the process's number as it knows it itself.
+    /// - Parameter innerPid: the process ID in the process's own namespace.
     init(process: Int32, innerPid: Int32) {
         self.init(path: "/proc/\(process)/root/tmp/perf-\(innerPid).map", process: process)
     }
@@ -30,13 +31,13 @@ struct PerfMapFile {
         begin = Self.begin(of: process)
     }
 
-    /// Whether there is such a file. Some µs.
+    /// Whether the file exists. Takes some µs.
     var exists: Bool {
         var found = stat()
         return lstat(path, &found) == 0 && found.st_mode & S_IFMT == S_IFREG && isOfProcess(found)
     }
 
-    /// The name that the map has for the code at an address.
+    /// The map's name for the code at an address.
     mutating func name(of address: UInt64) -> String? {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else { return nil }
@@ -61,7 +62,7 @@ struct PerfMapFile {
             let count = Int(min(UInt64(Self.pieceBytes), size - readBytes))
             guard let piece = Self.bytes(descriptor, readBytes, count), !piece.isEmpty else { break }
             var read = index.add(piece, at: readBytes)
-            // A line that is longer than a piece is none.
+            // A line that is longer than a piece is ignored.
             if read == 0, piece.count == Self.pieceBytes { read = piece.count }
             guard read > 0 else { break }
             readBytes += UInt64(read)
@@ -69,14 +70,14 @@ struct PerfMapFile {
         return !index.isOverfull
     }
 
-    /// Of root, and of whom the process is.
+    /// Owned by root or by the process's user.
     private func isTrusted(_ user: uid_t) -> Bool {
         if user == 0 { return true }
         var found = stat()
         return stat("/proc/\(process)", &found) == 0 && found.st_uid == user
     }
 
-    /// The time of the last change, which no call can set.
+    /// The change time, which no call can set.
     private func isOfProcess(_ found: stat) -> Bool {
         begin.map { Self.nanoseconds(found.st_ctim) &+ Self.clockSlack >= $0 } ?? false
     }

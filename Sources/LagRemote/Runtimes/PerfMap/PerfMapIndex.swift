@@ -1,25 +1,26 @@
-/// The entries of a perf map, found by address. Of overlapping ones the last in the file holds: code is freed, and other code takes its place.
+/// The entries of a perf map, by address. If entries overlap, the last in the file is valid: code is freed, and other code reuses
+/// its memory.
 struct PerfMapIndex {
     private struct Entry {
         let start: UInt64
         let size: UInt32
-        /// Where its line's name is in the file.
+        /// The offset of its name in the file.
         let nameOffset: UInt64
         let nameBytes: UInt16
 
         func holds(_ address: UInt64) -> Bool { address >= start && address - start < UInt64(size) }
     }
 
-    /// More have no index, and so no names: 16 MB.
+    /// Further entries are not indexed, so they have no names: 16 MB.
     static let capacity = 500_000
-    /// Of a line; what is longer is no entry.
+    /// The limit of a line; longer ones are not entries.
     static let maximumLineBytes = 4096
-    /// Overlapping entries that are looked at.
+    /// The maximum of overlapping entries to check.
     private static let maximumOverlaps = 512
 
     private var entries: [Entry] = []
     private var isSorted = true
-    /// Larger than any entry's size: entries that begin earlier than this before an address do not hold it.
+    /// Larger than any entry's size: entries that begin earlier than this before an address do not contain it.
     private var longest: UInt64 = 0
     /// Whether there were more than ``capacity``.
     private(set) var isOverfull = false
@@ -27,8 +28,8 @@ struct PerfMapIndex {
     var count: Int { entries.count }
 
     /// Reads whole lines.
-    /// - Parameter offset: of the text in the file.
-    /// - Returns: how many bytes were read; what follows is no whole line yet.
+    /// - Parameter offset: the offset of the text in the file.
+    /// - Returns: how many bytes were consumed; the rest is an incomplete line.
     mutating func add(_ text: some RandomAccessCollection<UInt8>, at offset: UInt64) -> Int {
         var read = 0
         var line: [UInt8] = []
@@ -95,7 +96,7 @@ struct PerfMapIndex {
         }
     }
 
-    /// Where the name of the code at an address is in the file.
+    /// The offset in the file of the name of the code at an address.
     mutating func find(_ address: UInt64) -> (offset: UInt64, bytes: Int)? {
         sortIfNeeded()
         var (low, high) = (0, entries.count)
@@ -108,7 +109,7 @@ struct PerfMapIndex {
             guard low >= step else { break }
             let entry = entries[low - step]
             if address - entry.start >= longest { break }
-            // A later line stands further down in the file.
+            // A later line has a larger offset.
             if entry.holds(address), entry.nameOffset > found?.nameOffset ?? 0 { found = entry }
         }
         return found.map { ($0.nameOffset, Int($0.nameBytes)) }

@@ -1,6 +1,6 @@
 internal import LagCapture
 
-/// What runtimes write into perf maps as a name, taken apart.
+/// Parses the names that runtimes write into perf maps.
 ///
 ///     LazyCompile:*slow /app/server.js:10:14          V8: the tier is one of ~ ^ + *; also Function:, JS:, Script:, Eval:
 ///     py::slow:/app/shop.py                           CPython with -X perf
@@ -8,10 +8,10 @@ internal import LagCapture
 ///     Lcom/example/Shop;::slow                        perf-map-agent
 ///     instance void [shop] Shop.Cart::Slow(int32)[Tier0]   .NET
 ///
-/// What has another form stays as it is, and has no language.
+/// Other names stay unchanged, without a language.
 enum PerfMapName {
     private static let scriptKinds = ["LazyCompile:", "Function:", "JS:", "Script:", "Eval:"]
-    /// Code of V8 that no script has.
+    /// Code of V8 that belongs to no script.
     private static let engineKinds = [
         "Builtin:", "BytecodeHandler:", "Stub:", "Handler:", "RegExp:", "Wasm:", "LoadIC:", "StoreIC:",
     ]
@@ -36,7 +36,7 @@ enum PerfMapName {
             numbers.append(number)
             place = place[..<colon]
         }
-        // The name holds no space but in `get x` and `set x`; a path may.
+        // The name contains no space except in `get x` and `set x`; a path may.
         let (function, file) = split(numbers.isEmpty ? rest : place)
         return LanguageFrameName(
             language: "javascript",
@@ -58,7 +58,7 @@ enum PerfMapName {
         return (String(text[..<space]), file.isEmpty ? nil : String(file))
     }
 
-    /// A qualified name holds no colon.
+    /// A qualified name contains no colon.
     private static func python(_ text: String) -> LanguageFrameName? {
         guard text.hasPrefix("py::") else { return nil }
         let function = text.dropFirst(4).prefix { $0 != ":" }
@@ -92,7 +92,8 @@ enum PerfMapName {
             }
             name = String(text[text.index(after: space)..<open])
         }
-        // A hidden class is called by its address as well, another one in each process: `Shop$$Lambda$4/0x0000000800c03000.run`.
+        // A hidden class also has its address in its name, which differs in each process:
+        // `Shop$$Lambda$4/0x0000000800c03000.run`.
         if let address = name.firstRange(of: "/0x") {
             name.removeSubrange(address.lowerBound..<(name[address.upperBound...].firstIndex(of: ".") ?? name.endIndex))
         }

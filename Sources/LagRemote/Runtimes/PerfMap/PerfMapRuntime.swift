@@ -1,10 +1,10 @@
 internal import LagCapture
 internal import LagModel
 
-/// Any runtime that writes a perf map: names for frames in code that no module has.
+/// Any runtime that writes a perf map: names frames in code outside all modules.
 ///
-/// It comes last: what a runtime's own reader has named needs no map. The map may be written at any time, so there is one of these for every
-/// process; where a stack has no such code it costs nothing.
+/// It comes last: frames that a runtime's own reader has named need no map. The map may be written at any time, so each process
+/// has one of these; it costs nothing if a stack has no such code.
 final class PerfMapRuntime: LanguageRuntime {
     /// HotSpot's own, where the process has it.
     let modules: Set<Int>
@@ -42,7 +42,7 @@ final class PerfMapRuntime: LanguageRuntime {
 
     func name(_ frame: LanguageFrame) -> LanguageFrameName? {
         guard let text = file.withLock({ $0.name(of: frame.code) }) else { return nil }
-        // HotSpot's interpreter, adapters and stubs run methods that the map does not name: theirs would be wrong names.
+        // HotSpot's interpreter, adapters and stubs run methods that the map does not name: their own names would be wrong.
         return modules.isEmpty || Self.isJavaMethod(text) ? PerfMapName.parse(text) : nil
     }
 

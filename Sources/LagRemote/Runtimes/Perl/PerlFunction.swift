@@ -1,4 +1,4 @@
-/// Code of Perl, as somewhere in another process's memory: a function, what `eval` or `require` reads, or what is outside of all functions.
+/// Perl code in another process's memory: a function, code of `eval` or `require`, or code outside functions.
 struct PerlFunction: InterpretedFunction {
     /// Kinds of values, and flags (`sv.h`, `cv.h`).
     private enum Kind {
@@ -25,7 +25,7 @@ struct PerlFunction: InterpretedFunction {
     private let address: UInt64
     private let body: [UInt8]
 
-    /// Nil where there is none.
+    /// Nil if there is none.
     init?(_ program: PerlProgram, at address: UInt64, read: @escaping (_ address: UInt64, _ count: Int) -> [UInt8]?) {
         self.program = program
         self.read = read
@@ -62,7 +62,7 @@ struct PerlFunction: InterpretedFunction {
     func position(of statement: UInt64) -> UInt64? {
         guard statement % 8 == 0, let function: UInt64 = self.statement(at: statement)?.number(at: Int(layout.statementFunction))
         else { return nil }
-        // While a file is compiled, the place in it is in the interpreter, in the form of a statement that nothing runs.
+        // While a file is compiled, the interpreter has the position in the form of a statement that is never run.
         return program.statementFunctions.contains(function) || statement == program.interpreter &+ layout.compiling
             ? statement : nil
     }
@@ -82,7 +82,8 @@ struct PerlFunction: InterpretedFunction {
         return qualified(name, package: package)
     }
 
-    /// All functions of a package that have no name are called the same: of one the kinds of its operations, wherever it stands in its file.
+    /// All anonymous functions of a package have the same name: this distinguishes them by the kinds of their operations,
+    /// independent of the place in the file.
     func variant() -> String? {
         label()?.hasSuffix(Self.nameless) == true ? PerlOperation(layout, read).shape(of: field(layout.codeRoot)) : nil
     }
@@ -98,7 +99,7 @@ struct PerlFunction: InterpretedFunction {
         return text(place).map { "\($0)::\(name)" }
     }
 
-    /// Nil of what `eval` reads from a text.
+    /// Nil for code that `eval` compiles from a string.
     func file(at position: UInt64) -> String? {
         guard let place: UInt64 = statement(at: position)?.number(at: Int(layout.statementFile)),
             let path = RemoteMemory.text(place, limit: Self.maximumPathBytes, read)?.asName, !path.hasPrefix(Self.evaluated)

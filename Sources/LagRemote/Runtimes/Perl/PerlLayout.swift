@@ -1,13 +1,13 @@
-/// Where Perl keeps its calls, by version. It exports the version (`PL_version`), and no table of its structures: what a call leads to is used only where it
-/// agrees (``PerlFunction``).
+/// The layout of Perl's calls, by version. It exports the version (`PL_version`), but no table of its structures: the data of a
+/// call is only used if it is consistent (``PerlFunction``).
 ///
 /// Source: `intrpvar.h`, `cop.h`, `op.h`, `cv.h`, `gv.h`, `hv.h` and `sv.h` of the version, by `offsetof` with the headers of Debian's 5.36 on x86-64; builds with
 /// threads (`usethreads`), as distributions have them, in which all of an interpreter's state is in one structure.
 struct PerlLayout: Sendable {
     /// The minor one: `PL_version`.
     let version: UInt8
-    /// `struct interpreter`: the operation that runs, the statement, the innermost stack of calls, the code outside of all functions, and the place in what is
-    /// compiled now.
+    /// `struct interpreter`: the running operation, the statement, the innermost stack of calls, the code outside functions, and
+    /// the place in the code that is being compiled.
     let currentOperation, currentStatement, currentStack, mainCode, compiling: UInt64
     /// `PERL_SI`: its calls, the one outside of it, the index of the innermost call, and how many there is room for.
     let stackCalls, stackPrevious, stackIndex, stackCapacity: UInt64

@@ -8,7 +8,8 @@ internal import LagModel
 ///         wait_for($price);
 ///     }
 ///
-/// What is left of it has its line still. As Perl's own messages are made (`closest_cop` of `util.c`), it is looked for in the tree of operations from the statement on.
+/// The optimised-away statement still has its line. As for Perl's own messages (`closest_cop` of `util.c`), it is searched in the
+/// tree of operations from the statement on.
 struct PerlOperation {
     private static let maximumOperations = 4096
     private static let maximumDepth = 64
@@ -29,7 +30,8 @@ struct PerlOperation {
     /// Of a function that has called another one is known what it goes on with: that is marked, by a bit that no address has.
     static func returned(to operation: UInt64) -> UInt64 { operation == 0 ? 0 : operation | goesOn }
 
-    /// What is left of the statement that the operation is in; nil: the statement itself, or it is not found. Up to some milliseconds.
+    /// The optimised-away statement that contains the operation; nil: the statement itself, or not found. Takes up to some
+    /// milliseconds.
     func statement(of operation: UInt64, after statement: UInt64) -> UInt64? {
         guard operation != 0, let found = Operation(read, layout, at: statement), let first = found.next else { return nil }
         var left = Self.maximumOperations

@@ -2,8 +2,8 @@ internal import LagCapture
 
 /// Perl 5.36: the calls of its interpreter.
 ///
-/// A call from Perl to Perl needs no call of a C function; each call of `Perl_runops_standard` runs a group of calls. The groups take the places of those,
-/// between the frames of C that stay. The line is that of the statement, which is where it begins.
+/// A call from Perl to Perl needs no C call; each call of `Perl_runops_standard` runs a group of calls. The groups replace those
+/// calls, between the remaining C frames. The line is the one where the statement begins.
 final class PerlRuntime: LanguageRuntime {
     let modules: Set<Int>
     let copiesFrames = true
@@ -30,7 +30,7 @@ final class PerlRuntime: LanguageRuntime {
         self.modules = modules
     }
 
-    /// Of a program that has Perl in it, which may have several interpreters in its main thread, it is not known which one runs.
+    /// A program that embeds Perl may have several interpreters in its main thread; it is not known which one runs.
     static func recognise(_ image: ProcessImage) -> RuntimeRecognition {
         #if !arch(x86_64)
             return .absent
@@ -63,7 +63,7 @@ final class PerlRuntime: LanguageRuntime {
         return .absent
     }
 
-    /// The first interpreter runs in the main thread; that of another one is not known.
+    /// The first interpreter runs in the main thread; those of other threads are not known.
     func prepare(tid: Int32, innerTid: Int32) -> UInt64? {
         guard tid == memory.process, let first: UInt64 = memory.load(interpreter), first != 0 else { return nil }
         return first

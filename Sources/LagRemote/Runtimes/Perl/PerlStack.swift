@@ -1,6 +1,6 @@
 internal import LagCapture
 
-/// The calls of Perl: from the innermost one to the code outside of all functions.
+/// The calls of Perl: from the innermost one to the code outside functions.
 struct PerlStack {
     /// Deeper stacks lose their outer calls.
     private static let maximumCalls = 1024
@@ -28,7 +28,7 @@ struct PerlStack {
 
     /// One call.
     private struct Call {
-        /// Where it is on the stack; 0: it is none.
+        /// Its address on the stack; 0: none.
         let place: UInt64
         /// What is called; 0: nothing.
         let code: UInt64
@@ -36,7 +36,7 @@ struct PerlStack {
         let statement, operation: UInt64
         /// Where it was called from.
         let caller: UInt64
-        /// What the caller goes on with; 0: one call of the function that runs statements ends with it.
+        /// Where the caller continues; 0: one call of the function that runs statements ends with it.
         let back: UInt64
     }
 
@@ -84,7 +84,7 @@ struct PerlStack {
         return (calls + [Call(place: 0, code: main, statement: statement, operation: operation, caller: 0, back: 0)], true)
     }
 
-    /// Nil of a block.
+    /// Nil for a block.
     private func call(
         _ contexts: UnsafeRawBufferPointer,
         at offset: Int,
@@ -114,7 +114,7 @@ struct PerlStack {
         )
     }
 
-    /// Outermost first; nil where one cannot be read.
+    /// Outermost first; nil if one cannot be read.
     func chain() -> [UInt64]? {
         let (calls, areAll) = calls()
         return areAll ? calls.reversed().filter { $0.code != 0 }.map { CallChain.call(frame: $0.place, code: $0.code) } : nil
@@ -139,8 +139,8 @@ struct PerlStack {
     /// Calls whose functions are copied together.
     private static let copiedAtOnce = 16
 
-    /// While the thread cannot go on: what ``groups()`` reads, and ``PerlFunction``. Innermost calls first: when the time is over, the outer ones are left out. Outer
-    /// calls of a deep recursion are of the same few functions.
+    /// Copies the data for ``groups()`` and ``PerlFunction`` while the thread is stopped. Innermost calls first: when the time is
+    /// over, the outer ones are left out. Outer calls of a deep recursion belong to the same few functions.
     func copy() {
         let calls = calls { memory.mayLookOn }.calls
         var known: Set<UInt64> = [0]

@@ -1,15 +1,16 @@
 internal import CLagLinux
 internal import LagCapture
 
-/// The tasks of asyncio that wait for one, one for the other: who is called back when it is done.
+/// The chain of asyncio tasks that wait for a task: those that are called back when it is done.
 ///
-/// A task that awaits another one leaves its own wake-up there, a method in C that is bound to it. What asyncio puts between them is known by its names:
+/// A task that awaits another one registers its own wake-up there, a bound C method. asyncio's intermediate callbacks are
+/// recognised by their names:
 /// `gather`, `shield`, `wait` and `wait_for` call a function that sets a future of their own, whose callback is that wake-up; a `TaskGroup` calls a method,
-/// and has the task in which it was entered. Any task can be bound to a callback of the program's: an awaiter is one that says itself that it waits for this
-/// future (`task_fut_waiter`).
+/// and has the task in which it was entered. A callback of the program can be bound to any task: a task counts as an awaiter only
+/// if its own data shows that it waits for this future (`task_fut_waiter`).
 ///
-/// Read while the thread may have gone on, and so counted only if its task was still in a step afterwards: what it calls back changes when it is done.
-/// The watchdog; some 20 reads for each awaiter, and never more than a limit for all together.
+/// Read while the thread may continue, and so only valid if its task was still in a step afterwards: its callbacks change when it
+/// is done. The watchdog; some 20 reads for each awaiter, and never more than a limit for all together.
 ///
 /// Source: CPython 3.11.2, 3.12.1 and 3.13.0, Modules/_asynciomodule.c (`FutureObj`), Modules/_functoolsmodule.c (`partialobject`), Include/cpython/funcobject.h,
 /// methodobject.h, classobject.h, cellobject.h and genobject.h; Lib/asyncio/tasks.py and taskgroups.py.
@@ -58,7 +59,7 @@ struct PythonAwaiters {
         self.found = found
     }
 
-    /// Their names, the nearest first; up to one without a name.
+    /// Their names, the nearest first, up to the first without a name.
     mutating func names() -> [String] {
         var (task, seen, names): (UInt64, [UInt64], [String]) = (found.task.address, [found.task.address], [])
         while names.count < Limit.awaiters, let next = awaiter(of: task, futures: 0), !seen.contains(next),
@@ -93,7 +94,7 @@ struct PythonAwaiters {
         return nil
     }
 
-    /// What a task waits for; nil: it is none, or waits for nothing.
+    /// What a task waits for; nil: not a task, or it waits for nothing.
     private mutating func waits(_ task: UInt64) -> UInt64? { isTask(task) ? word(task &+ found.field &- 8) : nil }
 
     private mutating func callbacks(of future: UInt64) -> [UInt64] {

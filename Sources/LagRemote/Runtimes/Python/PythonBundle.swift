@@ -1,14 +1,16 @@
 internal import CLagLinux
 internal import Glibc
 
-/// A program that PyInstaller has made of one in Python: its files' names have no folders of an installation, so that `json/decoder.py` and `shop/orders.py` look alike.
+/// A Python program bundled by PyInstaller: its file names contain no installation folders, so that `json/decoder.py` and
+/// `shop/orders.py` look alike.
 ///
-/// It has Python's own library for its beginning in an archive beside the interpreter's. Packages of others do not differ from the program's own.
+/// The part of Python's own library that it needs to start is in an archive beside the interpreter's library. Third-party
+/// packages look like the program's own.
 struct PythonBundle: Sendable {
     private static let archive = "base_library.zip"
 
     let process: Int32
-    /// The file of the interpreter's library, as the process names it.
+    /// The file of the interpreter's library, with the process's path.
     let library: String
 
     /// Whether a function of that file belongs to Python's own library; nil: the file's name decides. The reporter: one look at the file system.

@@ -9,7 +9,7 @@ struct PythonCode {
     /// Instructions of a function; a larger one has been damaged.
     private static let maximumInstructions: UInt64 = 1 << 24
 
-    /// Nil where there is no code object: its type is not the runtime's own.
+    /// Nil if it is not a code object: its type is not the runtime's own.
     /// - Parameter type: the address of `PyCode_Type`.
     init?(_ memory: RemoteMemory, _ layout: PythonLayout, type: UInt64, at address: UInt64) {
         guard address != 0, address % 8 == 0, layout.instructions <= PythonLayout.maximumCodeBytes,
@@ -27,12 +27,12 @@ struct PythonCode {
     private var instructionCount: UInt64 { word(PythonLayout.size) }
     var fileName: UInt64 { word(layout.fileName) }
     var qualifiedName: UInt64 { word(layout.qualifiedName) }
-    /// The names that it uses which are none of its variables.
+    /// The names that it uses, except its variables.
     var names: UInt64 { word(PythonLayout.names) }
     var lineTable: UInt64 { word(layout.lineTable) }
     var firstLine: Int { Int(header.number(at: Int(clamping: layout.firstLine), as: Int32.self) ?? 0) }
 
-    /// What another code object at this address does not share.
+    /// A hash that differs for another code object at this address.
     var check: UInt64 {
         var hash = StableHash()
         for word in [fileName, qualifiedName, lineTable, UInt64(bitPattern: Int64(firstLine)), instructionCount] {

@@ -2,13 +2,14 @@ internal import LagCapture
 
 /// Whether CPython's garbage collector runs in a thread.
 ///
-/// `gc.collecting` of the interpreter is 1 for as long as a collection goes on, with the finalizers and callbacks that it calls. It does not say in
-/// which thread; that is the one that holds the interpreter's lock. A finalizer that gives the lock away, to sleep, is not seen as a collection.
+/// `gc.collecting` of the interpreter is 1 during a collection, including the finalizers and callbacks that it calls. It does not
+/// show the thread, which is the one that holds the interpreter's lock. A finalizer that releases the lock, to sleep, does not
+/// count as a collection.
 ///
 /// The same walk copies and reads (``MemoryCopy``): eight reads at most, some 5 µs.
 ///
-/// An offset that is wrong for a build would say of each stall that it collects. So what lies before `collecting` must be what it is there in all
-/// these versions: `generation0`, which points to the first of `generations`.
+/// An offset that is wrong for a build would report a collection for each stall. So the data before `collecting` must be what it
+/// is in all these versions: `generation0`, which points to the first of `generations`.
 ///
 /// Source: CPython 3.11.2, 3.12.1 and 3.13.0, Include/internal/pycore_gc.h and Modules/gcmodule.c (3.13: Python/gc.c).
 struct PythonCollector {
@@ -28,7 +29,7 @@ struct PythonCollector {
 
     /// - Parameters:
     ///   - state: the thread's.
-    ///   - tid: as the process itself knows it; in a state of another thread no collection is at work.
+    ///   - tid: the thread ID in the process's own namespace; a state of another thread does not count.
     func isAtWork(in state: UInt64, tid: Int32) -> Bool {
         guard let collecting = layout.collecting, let lock = layout.lock,
             layout.number(ofState: state, { memory.load($0) }) == tid,

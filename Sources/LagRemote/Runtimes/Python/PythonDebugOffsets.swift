@@ -1,6 +1,7 @@
-/// `_Py_DebugOffsets`, which CPython has at the beginning of `_PyRuntime` from version 3.13 on, for debuggers: it says where things are.
+/// `_Py_DebugOffsets`, which CPython has at the beginning of `_PyRuntime` from version 3.13 on, for debuggers: the offsets of its
+/// structures.
 ///
-/// What it is made of depends on the version. Source: CPython 3.13, Include/internal/pycore_runtime.h.
+/// Its layout depends on the version. Source: CPython 3.13, Include/internal/pycore_runtime.h.
 struct PythonDebugOffsets {
     /// `_Py_Debug_Cookie`.
     static let cookie = Array("xdebugpy".utf8)
@@ -35,11 +36,11 @@ struct PythonDebugOffsets {
         )
     ]
 
-    /// No structure that is pointed into is larger: an offset beyond it is none.
+    /// The maximum structure size: a larger offset is invalid.
     private static let maximumOffset: UInt64 = 1 << 20
 
     /// - Parameter words: what is at `_PyRuntime`.
-    /// - Returns: nil where the version is not known, its offsets cannot be true, or the build has no lock.
+    /// - Returns: nil if the version is not known, its offsets are invalid, or the build has no lock.
     static func layout(_ words: [UInt8], minor: Int) -> PythonLayout? {
         guard words.starts(with: cookie), let places = places[minor] else { return nil }
         func word(_ index: Int) -> UInt64? {
@@ -104,7 +105,7 @@ struct PythonDebugOffsets {
         return collector + collecting
     }
 
-    /// Nil where the lock is not made of what it was made of so far.
+    /// Nil if the lock has another layout than in earlier versions.
     private static func lock(_ place: Int, _ word: (Int) -> UInt64?) -> PythonLayout.Lock? {
         guard let pointer = word(place), let start = word(place + 1), let locked = word(place + 3), let holder = word(place + 4),
             pointer > 0, holder == start &+ PythonLock.holder, locked == start &+ PythonLock.locked

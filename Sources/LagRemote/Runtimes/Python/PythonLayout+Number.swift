@@ -2,11 +2,12 @@ extension PythonLayout {
     /// `thread_id`, a `pthread_t`, before `native_thread_id`, in all versions.
     private static let descriptorBeforeNumber: UInt64 = 8
 
-    /// The number of the thread that a state belongs to, as the process itself knows it; nil: it has none yet.
+    /// The ID of the thread that a state belongs to, in the process's own namespace; nil: none yet.
     ///
-    /// In a process that was forked the main thread's state has the number of its parent's thread, until Python's own hook runs: an embedder that does without
-    /// (uWSGI) never renews it. The C library does, in the thread's own structure, which a fork leaves where it was. Of other threads that structure says nothing: the C library
-    /// gives it to a new thread when the former one has ended, whose state may still be there.
+    /// In a forked process, the main thread's state has the ID of its parent's thread, until Python's own hook runs; an embedder
+    /// without that hook (uWSGI) never renews it. The C library does, in the thread's own structure, which stays at its address
+    /// after a fork. For other threads that structure proves nothing: the C library reuses it for a new thread when the earlier
+    /// one has ended, whose state may still exist.
     /// - Parameter word: reads one.
     func number(ofState state: UInt64, _ word: (_ address: UInt64) -> UInt64?) -> Int32? {
         if let descriptorNumber, let descriptor = word(state &+ nativeThread &- Self.descriptorBeforeNumber), descriptor != 0,

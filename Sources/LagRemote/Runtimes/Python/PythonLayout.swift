@@ -1,7 +1,7 @@
-/// Where CPython has what frames are found in: offsets in bytes, of 64-bit builds with the interpreter's lock.
+/// The layout of CPython's structures for frames: offsets in bytes, of 64-bit builds with the interpreter's lock.
 ///
-/// One for each minor version; patch versions keep their structures. A layout is used only where what it leads to agrees with what is known
-/// otherwise (``PythonThreads``, ``PythonCode``).
+/// One for each minor version; patch versions keep their structures. A layout is used only if its data is consistent with other
+/// data (``PythonThreads``, ``PythonCode``).
 struct PythonLayout: Sendable, Equatable {
     /// How a frame says that it is the outermost that one call of the evaluation function runs.
     enum Boundary: Sendable, Equatable {

@@ -2,11 +2,12 @@ internal import LagCapture
 
 /// CPython's global interpreter lock: whether a thread waits for it, and which thread holds it.
 ///
-/// A thread that waits sleeps in `pthread_cond_timedwait` on the lock's own condition, for 5 ms at a time (`take_gil`, Python/ceval_gil.c). So the
-/// futex that it sleeps in lies within the lock, which no other wait's does, and neither symbols nor the stack are needed.
+/// A waiting thread sleeps in `pthread_cond_timedwait` on the lock's own condition, for 5 ms at a time (`take_gil`,
+/// Python/ceval_gil.c). So its futex is within the lock, unlike that of any other wait, and neither symbols nor the stack are
+/// needed.
 ///
-/// No wrong holder: the lock must be locked, its last holder a thread state that the interpreters' lists have under its own thread's number, and
-/// nothing of that may change while it is read.
+/// To exclude a wrong holder, the lock must be locked, its last holder must be a thread state in the interpreters' lists with its
+/// own thread's ID, and none of this may change while it is read.
 ///
 /// Source: `struct _gil_runtime_state`, CPython 3.11.2, 3.12.1 and 3.13.0, Include/internal/pycore_gil.h, by offsetof on x86-64.
 struct PythonLock {
@@ -39,7 +40,7 @@ struct PythonLock {
     }
 
     /// Some 10 reads; two for each interpreter.
-    /// - Parameter futex: what the thread sleeps in.
+    /// - Parameter futex: the futex that the thread sleeps in.
     /// - Returns: nil: that is not the lock.
     func lock(waitedForAt futex: UInt64) -> RuntimeLock? {
         switch layout.lock {
@@ -72,7 +73,7 @@ struct PythonLock {
         return RuntimeLock(address: place, owner: owner, switches: switches)
     }
 
-    /// The number of the thread, as the process itself knows it.
+    /// The thread ID in the process's own namespace.
     private func thread(ofState state: UInt64) -> Int32? {
         guard state != 0, let tid = layout.number(ofState: state, { memory.load($0) }), threads.holds(state, of: tid) else {
             return nil

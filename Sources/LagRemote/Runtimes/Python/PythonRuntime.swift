@@ -2,8 +2,8 @@ internal import LagCapture
 
 /// CPython from 3.11 on: the frames of its evaluation loop.
 ///
-/// A call from Python to Python needs no call of a C function there; each call of `_PyEval_EvalFrameDefault` runs a group of frames, and keeps
-/// something on the C stack that says where. So the groups take the places of those calls, exactly, between the frames of C that stay.
+/// A call from Python to Python needs no C call; each call of `_PyEval_EvalFrameDefault` runs a group of frames, and keeps
+/// data on the C stack that identifies it. So the groups exactly replace those calls, between the remaining C frames.
 final class PythonRuntime: LanguageRuntime {
     let modules: Set<Int>
     let copiesFrames = true
@@ -43,7 +43,7 @@ final class PythonRuntime: LanguageRuntime {
         names = PythonNames(memory, layout, type: codeType, bundle: bundle)
     }
 
-    /// Goes the way of a copy once: what a first use takes would be time for which a thread stands still.
+    /// Runs the code of a copy once, so that the cost of its first use does not prolong a stop.
     func warmUp() {
         let process = memory.process
         let inner = NamespaceThread.innerTid(of: process, process: process)
@@ -116,7 +116,7 @@ final class PythonRuntime: LanguageRuntime {
         return LanguageFrame(code: frame.code, check: code.check, position: UInt64(index + 1), pc: frame.instruction)
     }
 
-    /// The groups in the places of the calls that run them. The runtime's own frames below the first one go.
+    /// Replaces the calls that run the groups by the groups. The runtime's own frames below the first one are removed.
     private func merged(_ stack: [StackEntry], _ groups: [(anchor: UInt64?, frames: [LanguageFrame])]) -> [StackEntry] {
         var merged: [StackEntry] = []
         var next = 0

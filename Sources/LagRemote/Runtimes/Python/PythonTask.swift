@@ -1,16 +1,18 @@
 internal import LagCapture
 internal import LagModel
 
-/// The task of asyncio that a thread of CPython runs.
+/// The asyncio task that a CPython thread runs.
 ///
-/// No frame has it: it is an object of C (`_asyncio.Task`), which the function that takes it a step further keeps on the C stack, between the call of
-/// the evaluation function that runs its coroutine and the one around that. So each word there is taken for an object. The task is the one that has the
-/// coroutine whose frame was found, and is of that type (``PythonTaskType``); what lies behind the coroutine is its name. Whose loop it is, asyncio's or
-/// uvloop's, does not matter. Tasks of subclasses and those in Python (`asyncio.tasks._PyTask`) are not known.
+/// No frame refers to it: it is a C object (`_asyncio.Task`), which the function that runs its step keeps on the C stack, between
+/// the call of the evaluation function that runs its coroutine and the call around that. So each word there is a candidate. The
+/// task is the object of that type (``PythonTaskType``) with the coroutine whose frame was found; after the coroutine follows its
+/// name. It does not matter whether the loop is asyncio's or uvloop's. Tasks of subclasses and Python tasks
+/// (`asyncio.tasks._PyTask`) are not supported.
 ///
-/// To look for it takes too long for a thread that is held (60 µs), and where it lies is the same for one build of the interpreter and one way to the
-/// coroutine. So it is looked for beforehand, while the thread may be running, and that is learned (``PythonTaskLearner``); with the thread's frames it is
-/// copied from where it has to be, by two reads for a coroutine. The same walk copies and reads (``MemoryCopy``).
+/// The search takes too long while a thread is stopped (60 µs), and the offset is the same for one build of the interpreter and
+/// one way to the coroutine. So it is searched beforehand, while the thread may be running, and the offset is learned
+/// (``PythonTaskLearner``); with the thread's frames, the task is copied from the learned offset, with two reads per coroutine.
+/// The same walk copies and reads (``MemoryCopy``).
 ///
 /// Source: CPython 3.11.2, 3.12.1 and 3.13.0, Modules/_asynciomodule.c (`TaskObj`, `task_step_impl`), Include/cpython/genobject.h and longintrepr.h.
 struct PythonTask {
@@ -36,7 +38,7 @@ struct PythonTask {
     /// `PyLongObject.lv_tag` of 3.12, and its digits, of 30 bits.
     private static let (numberTag, numberDigits): (UInt64, UInt64) = (16, 24)
 
-    /// What may be a task.
+    /// A candidate for a task.
     struct Found {
         let task: LanguageTask
         let type: UInt64

@@ -1,9 +1,9 @@
 internal import LagCapture
 internal import Synchronization
 
-/// What is learned of a process's tasks of asyncio: their type `_asyncio.Task`, which no symbol leads to, and where on the stack they lie.
+/// Learns the type of a process's asyncio tasks, `_asyncio.Task`, which has no symbol, and their offsets on the stack.
 ///
-/// Any thread; two, which wait for each other.
+/// Any thread; two threads, serialised.
 final class PythonTaskLearner: Sendable {
     private static let name = Array("_asyncio.Task\0".utf8)
     /// `PyTypeObject.tp_name`.
@@ -29,8 +29,8 @@ final class PythonTaskLearner: Sendable {
     /// From the inner call on, the last one that was learned first.
     var distances: [UInt64] { learned.withLock { $0.distances } }
 
-    /// Before a capture, where what is known did not suffice: some 100 µs. The thread may be running, so that anything may be found; it is only where a task is
-    /// looked for.
+    /// Call it before a capture if the known offsets did not suffice: some 100 µs. The thread may be running, so a result may be
+    /// wrong; it only determines where a task is searched.
     func learn(_ layout: PythonLayout, _ types: PythonTask.Types, state: UInt64, tid: Int32) {
         guard learned.withLock({ $0.hasMissed && $0.triesLeft > 0 }), let copy = MemoryCopy(process: memory.process) else {
             return

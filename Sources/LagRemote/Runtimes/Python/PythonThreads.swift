@@ -1,9 +1,9 @@
 internal import LagModel
 
-/// Finds CPython's state of a thread: in the lists of interpreters and their threads, by the kernel's number of the thread.
+/// Finds CPython's state of a thread in the lists of interpreters and their threads, by the kernel's thread ID.
 ///
-/// A thread may have a state in each of several interpreters. The lists are read while the process runs, so they may change meanwhile: what is
-/// found is checked, and checked again in the copy.
+/// A thread may have a state in each of several interpreters. The lists are read while the process runs, so they may change
+/// meanwhile: a result is checked, and checked again in the copy.
 final class PythonThreads: Sendable {
     /// Interpreters of a process; one with more has a list that leads in a circle.
     private static let maximumInterpreters = 64
@@ -31,8 +31,8 @@ final class PythonThreads: Sendable {
         self.runtime = runtime
     }
 
-    /// The one that the thread runs in: of several with frames that of the innermost call.
-    /// - Parameter tid: as the process itself knows it.
+    /// The state in which the thread runs: of several with frames, the one with the innermost call.
+    /// - Parameter tid: the thread ID in the process's own namespace.
     func state(of tid: Int32) -> UInt64? {
         let interpreters = interpreters
         let generation = generation(interpreters)
@@ -101,7 +101,7 @@ final class PythonThreads: Sendable {
         return (found, areWhole && left > 0)
     }
 
-    /// Whether it is still in its list: one that was freed keeps all that it said.
+    /// Whether it is still in its list: a freed one keeps its old data.
     private func isListed(_ address: UInt64, of tid: Int32) -> Bool {
         guard layout.number(ofState: address, { memory.load($0) }) == tid,
             let interpreter: UInt64 = memory.load(address &+ layout.interpreter), interpreter != 0,

@@ -1,5 +1,5 @@
-/// Where Ruby's virtual machine keeps its stacks, by version. It exports no such table; every structure that is followed refers back to where it was
-/// found from, and is not used where it does not.
+/// The layout of the stacks of Ruby's virtual machine, by version. It exports no such table; every structure must refer back to
+/// the one that led to it, otherwise it is not used.
 ///
 /// Source: `vm_core.h`, `ractor_core.h`, `thread_pthread.h`, `cont.c`, `iseq.h`, `iseq.c` and `include/ruby/internal/core/rstring.h` of the version's tag, for x86-64; compared with the memory of
 /// Debian's 3.1.2.

@@ -2,14 +2,15 @@ internal import LagCapture
 
 /// Ruby's global lock (GVL), of its first ractor: whether a thread waits for it, and which thread holds it.
 ///
-/// A thread that waits sleeps in its own condition, in which it also sleeps for other reasons (`sleep`, a queue); but then it is not linked to those that
-/// wait for the lock. Or it gives the lock away, and sleeps in a condition of the lock until another one has taken it.
+/// A waiting thread sleeps in its own condition, in which it also sleeps for other reasons (`sleep`, a queue); but then it is not
+/// in the list of waiters for the lock. Or it has released the lock, and sleeps in a condition of the lock until another thread
+/// has taken it.
 ///
-/// That it passed from one thread to another is seen by who waits: a holder that gave it away and took it again at once, before one of these had it, is still
-/// the holder.
+/// The list of waiters shows whether the lock passed to another thread: a holder that released it and took it again at once,
+/// before a waiter had it, is still the holder.
 ///
-/// No wrong holder: it must be a thread of the same ring and ractor, no thread may be about to take the lock, and nothing of that may change while it is
-/// read.
+/// To exclude a wrong holder, it must be a thread of the same ring and ractor, no thread may be about to take the lock, and none
+/// of this may change while it is read.
 ///
 /// Source: `thread_pthread.h` and `thread_pthread.c` (`gvl_acquire_common`, `gvl_yield`) of Ruby 3.1; compared with the memory of Debian's 3.1.2.
 struct RubyLock {
@@ -33,7 +34,7 @@ struct RubyLock {
     }
 
     /// Two reads for each thread, one for each that waits.
-    /// - Parameter futex: what the thread sleeps in.
+    /// - Parameter futex: the futex that the thread sleeps in.
     /// - Returns: nil: that is not the lock.
     func lock(waitedForAt futex: UInt64) -> RuntimeLock? {
         guard let ractor: UInt64 = memory.load(threads.main &+ layout.threadRactor), ractor != 0 else { return nil }
@@ -60,7 +61,7 @@ struct RubyLock {
         return false
     }
 
-    /// The number of the thread, as the process itself knows it.
+    /// The thread ID in the process's own namespace.
     private func number(of owner: UInt64, in ractor: UInt64) -> Int32? {
         guard memory.load(owner &+ layout.threadRactor, as: UInt64.self) == ractor,
             threads.first(where: { $0 == owner }) != nil, let number = threads.number(of: owner),

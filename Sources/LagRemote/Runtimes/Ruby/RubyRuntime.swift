@@ -2,8 +2,8 @@ internal import LagCapture
 
 /// Ruby 3.1: the frames of its virtual machine.
 ///
-/// A call from Ruby to Ruby needs no call of a C function there; each call of `rb_vm_exec` runs a group of frames, whose last one says so. The
-/// groups take the places of those calls, between the frames of C that stay.
+/// A call from Ruby to Ruby needs no C call; each call of `rb_vm_exec` runs a group of frames, whose last one is marked. The
+/// groups replace those calls, between the remaining C frames.
 final class RubyRuntime: LanguageRuntime {
     private static let maximumVersionBytes = 16
     /// Those that have resumed each other.
@@ -57,8 +57,8 @@ final class RubyRuntime: LanguageRuntime {
         RubyThreads(memory, layout, machineAt: machine)?.thread(tid, innerTid: innerTid)
     }
 
-    /// The execution contexts: of the fiber that the thread runs now, which may be another one than a moment ago, and of those that have resumed it. None
-    /// where they do not refer to each other.
+    /// The execution contexts of the fiber that the thread currently runs, which may have changed a moment ago, and of those that
+    /// have resumed it. Empty if they do not refer to each other.
     private func contexts(of thread: RuntimeThread, _ memory: MemoryCopy) -> [UInt64] {
         var contexts: [UInt64] = []
         guard var context: UInt64 = memory.load(thread.place &+ layout.threadContext) else { return [] }

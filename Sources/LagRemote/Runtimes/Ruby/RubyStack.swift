@@ -1,10 +1,10 @@
 internal import LagCapture
 
-/// The frames of a thread of Ruby: from the innermost one to the first, in groups that one call of the virtual machine runs.
+/// The frames of a Ruby thread: from the innermost one to the first, in groups that one call of the virtual machine runs.
 struct RubyStack {
     /// Deeper stacks lose their outer frames.
     private static let maximumFrames = 3072
-    /// Frames that are looked through before the time is looked at again.
+    /// The number of frames between two checks of the time.
     private static let framesBetweenChecks = 64
     private static let maximumWords: UInt64 = 1 << 21
     /// Of the part of the stack that the frames' environments lie in.
@@ -40,7 +40,7 @@ struct RubyStack {
         return (first, Int((end - first) / layout.frameBytes), stack)
     }
 
-    /// While the thread cannot go on: what ``groups(of:)`` reads.
+    /// Copies the data for ``groups(of:)`` while the thread is stopped.
     func copy(of context: UInt64) {
         guard let (first, all, stack) = frames(of: context) else { return }
         memory.prefetch(first, min(all, Self.maximumFrames) * Int(layout.frameBytes))

@@ -1,8 +1,9 @@
 internal import LagCapture
 
-/// The threads of Ruby's first ractor: in a ring, together with its head, which is none.
+/// The threads of Ruby's first ractor: a ring, with a head that is not a thread.
 ///
-/// The ring is read while the process runs, so it may change meanwhile; what is found in it is a thread only if it leads back to the machine.
+/// The ring is read while the process runs, so it may change meanwhile; an entry is a thread only if it refers back to the
+/// virtual machine.
 struct RubyThreads {
     private static let maximumThreads = 1024
 
@@ -36,19 +37,19 @@ struct RubyThreads {
 
     /// - Parameters:
     ///   - tid: the kernel's number.
-    ///   - innerTid: as the process itself knows it.
+    ///   - innerTid: the thread ID in the process's own namespace.
     func thread(_ tid: Int32, innerTid: Int32) -> UInt64? {
         if let found = first(where: { memory.load($0 &+ layout.threadNumber, as: Int32.self) == innerTid }) { return found }
         return tid == memory.process && hasNumberOfParent ? main : nil
     }
 
-    /// The number of one of them, as the process itself knows it.
+    /// The ID of a thread in the process's own namespace.
     func number(of thread: UInt64) -> Int32? {
         if thread == main, hasNumberOfParent { return NamespaceThread.innerTid(of: memory.process, process: memory.process) }
         return memory.load(thread &+ layout.threadNumber)
     }
 
-    /// In a process that Ruby has forked the main thread keeps the number of the one that forked.
+    /// In a process that Ruby has forked, the main thread keeps the ID of the thread that forked.
     private var hasNumberOfParent: Bool {
         guard let number: Int32 = memory.load(main &+ layout.threadNumber) else { return false }
         return NamespaceThread.tid(ofInner: number, process: memory.process) == nil

@@ -1,6 +1,6 @@
-/// Machine code that V8 made for a function, and the `Code` object that describes it.
+/// Machine code that V8 compiled for a function, and the `Code` object that describes it.
 struct V8Code {
-    /// Code that is longer is not searched for its beginning. Most functions have some KiB.
+    /// The start of longer code is not searched. Most functions have some KiB.
     private static let maximumDistance: UInt64 = 256 * 1024
     private static let searchPieceBytes = 4096
     /// Functions that are inlined into each other: V8 stops at some dozen.
@@ -17,7 +17,7 @@ struct V8Code {
     let start: UInt64
     let instructionBytes: Int
 
-    /// Nil where the object is no code, or other code than that at `pc`.
+    /// Nil if the object is not code, or other code than that at `pc`.
     init?(_ heap: V8Heap, _ object: UInt64, holding pc: UInt64) {
         let fields = heap.layout.release.code
         guard heap.type(object) == heap.layout.types.code, let flags = heap.number32(object, fields.flags),
@@ -37,7 +37,8 @@ struct V8Code {
         instructionBytes = Int(size)
     }
 
-    /// The code at `pc`: what the function has at present, or what lies there. A loop that became hot runs in code that its function does not know.
+    /// The code at `pc`: the function's current code, or the code found there. A loop that became hot runs in code that its
+    /// function does not refer to.
     static func find(_ heap: V8Heap, at pc: UInt64, of function: UInt64) -> V8Code? {
         if let field = heap.layout.release.functionCode, let object = heap.field(function, field),
             let code = V8Code(heap, object, holding: pc)
@@ -47,7 +48,7 @@ struct V8Code {
         return search(heap, pc)
     }
 
-    /// Looks backwards for the object before the instructions. They refer to each other, so no other place is taken for it.
+    /// Searches backwards for the object before the instructions. They refer to each other, so a wrong place is excluded.
     private static func search(_ heap: V8Heap, _ pc: UInt64) -> V8Code? {
         let fields = heap.layout.release.code
         var types: [UInt64: UInt16] = [:]
@@ -127,7 +128,7 @@ struct V8Code {
         return heap.field(found, 8)
     }
 
-    /// Whether other functions were put into it; nil: not known.
+    /// Whether other functions were inlined; nil: not known.
     var inlinedFunctions: Int? {
         guard let data = deoptimizationData else { return nil }
         return heap.element(data, heap.layout.release.deoptimization.inlinedCount).flatMap(V8Heap.small).map(Int.init)
@@ -136,7 +137,7 @@ struct V8Code {
     /// The functions at a place, the innermost first.
     ///
     /// By the positions that were passed last on the ways there. V8 may keep those of calls alone: between calls it is then that of the loop.
-    /// - Returns: nil where they are not certain, or one of them cannot be read.
+    /// - Returns: nil if they are not certain, or one of them cannot be read.
     func levels(at pc: UInt64, isReturnAddress: Bool) -> [Level]? {
         guard pc > start || !isReturnAddress,
             let table = heap.field(object, heap.layout.release.code.positions).flatMap(heap.table),

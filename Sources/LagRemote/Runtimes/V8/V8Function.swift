@@ -1,8 +1,8 @@
 internal import LagModel
 
-/// A function of JavaScript: V8's `SharedFunctionInfo`, which all closures of one place in a script share.
+/// A JavaScript function: V8's `SharedFunctionInfo`, which all closures of one place in a script share.
 struct V8Function {
-    /// Names and paths that are longer are not read.
+    /// Longer names and paths are not read.
     private static let maximumNameCharacters = 512
     private static let maximumPathCharacters = 4096
     private static let maximumConstants = 32
@@ -11,13 +11,13 @@ struct V8Function {
     private static let maximumInlinedNames = 75
     private static let maximumLocals: Int32 = 65_536
 
-    /// What has no name, as V8's own stack traces show it.
+    /// The name of unnamed functions in V8's own stack traces.
     static let anonymous = "<anonymous>"
 
     private let heap: V8Heap
     let shared: UInt64
 
-    /// Nil where there is no such object.
+    /// Nil if there is no such object.
     init?(_ heap: V8Heap, _ shared: UInt64) {
         guard heap.type(shared) == heap.layout.types.shared else { return nil }
         self.heap = heap
@@ -36,7 +36,7 @@ struct V8Function {
     /// A function that V8 brings along: instead of bytecode it has a number.
     var isBuiltin: Bool { heap.field(shared, heap.layout.sharedData).map { $0 & 1 == 0 } ?? false }
 
-    /// Its bytecode; nil where it has none (any more).
+    /// Its bytecode; nil if it has none (any more).
     var bytecode: UInt64? {
         guard let data = heap.field(shared, heap.layout.sharedData) else { return nil }
         switch heap.type(data) {
@@ -64,7 +64,7 @@ struct V8Function {
         return first...last
     }
 
-    /// Its name; nil where that cannot be read for certain.
+    /// Its name; nil if it cannot be read for certain.
     func name() -> String? {
         guard let place = heap.field(shared, heap.layout.sharedName) else { return nil }
         // Small: it has none.
@@ -74,8 +74,8 @@ struct V8Function {
         return type == heap.layout.types.scopeInfo ? name(inScope: place) : nil
     }
 
-    /// What tells a function without a name from others in its file, wherever it stands in that: the names and texts among its constants, in their
-    /// order, or of one that uses none its bytecode, which is another one with another V8. Nil where that cannot be read.
+    /// Distinguishes an unnamed function from others in its file, independent of its place: the names and strings among its
+    /// constants, in order, or without these its bytecode, which differs between V8 versions. Nil if it cannot be read.
     func variant() -> String? {
         let used = constants()
         if !used.isEmpty { return used.joined(separator: " ") }
@@ -159,7 +159,7 @@ struct V8Function {
         return script
     }
 
-    /// The script's file or name; nil where it has none.
+    /// The script's file or name; nil if it has none.
     func file() -> String? {
         guard let script, let name = heap.field(script, heap.layout.scriptName),
             let text = heap.text(name, limit: Self.maximumPathCharacters), !text.isEmpty

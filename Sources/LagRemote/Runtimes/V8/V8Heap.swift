@@ -1,10 +1,10 @@
 /// Typed reads of a V8 heap in another process.
 ///
-/// An object is a tagged pointer; before any of its fields is used, the type in its map is compared. What is not of the type that was expected gives
-/// nil: the heap moves, and what another process wrote is a claim.
+/// An object is a tagged pointer; before any of its fields is used, the type in its map is compared. An unexpected type gives
+/// nil: the heap moves, and data of another process is a claim.
 struct V8Heap {
     let layout: V8Layout
-    /// `count` bytes from an address; nil where they cannot be read.
+    /// `count` bytes from an address; nil if they cannot be read.
     let read: (_ address: UInt64, _ count: Int) -> [UInt8]?
 
     /// More of a table is not read: some hundred times what large functions have.
@@ -117,7 +117,7 @@ struct V8Heap {
         return nil
     }
 
-    /// A string of `limit` characters at most; nil where it is longer, damaged, or holds characters that no name has.
+    /// A string of at most `limit` characters; nil if it is longer, damaged, or contains characters that no name has.
     func text(_ string: UInt64, limit: Int) -> String? {
         var rest = limit
         var pieces = Self.maximumPieces

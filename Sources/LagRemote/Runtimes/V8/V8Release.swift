@@ -1,9 +1,9 @@
-/// What a release of V8 has that its post-mortem constants (`v8dbg_…`) do not say.
+/// Data on a release of V8 that its post-mortem constants (`v8dbg_…`) do not contain.
 ///
 /// Sources: `src/objects/*.tq`, `src/objects/code.h`, `src/objects/bytecode-array.h` and `src/objects/deoptimization-data.h` of the release's
 /// tag; each value was compared with the memory of a process of that release. Offsets count from the object's first byte.
 ///
-/// A release that is the same as most has nothing in the table but what differs.
+/// The table only contains the differences from the common values.
 struct V8Release: Sendable {
     let major: UInt32
     let minor: UInt32

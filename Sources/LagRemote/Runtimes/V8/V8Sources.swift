@@ -1,10 +1,10 @@
 internal import Glibc
 internal import LagModel
 
-/// Where lines end in the sources of scripts. Each part of a source is read once, and none beyond the place whose line is wanted: a bundle has megabytes, and one
-/// stack many places in it.
+/// The line ends in the sources of scripts. Each part of a source is read once, and only up to the requested place: a bundle has
+/// megabytes, and one stack has many places in it.
 ///
-/// 10 MB take some 10 ms, by the reporter. What is kept is bounded: 4 bytes for each line of the last few scripts.
+/// 10 MB take some 10 ms, in the reporter. The memory is bounded: 4 bytes for each line of the last few scripts.
 final class V8Sources: Sendable {
     private static let maximumSources = 4
     /// Of one line a place is not farther into its script; what is larger has no lines.
@@ -31,7 +31,7 @@ final class V8Sources: Sendable {
 
     private let known = PthreadMutex<[Source]>([])
 
-    /// The line of a place, counted from 1; nil where the source cannot be read so far.
+    /// The line of a place, counted from 1; nil if the source cannot be read up to there.
     func line(at position: Int, of script: UInt64, in flat: V8Heap.Flat, _ heap: V8Heap) -> Int? {
         let width = flat.isOneByte ? 1 : 2
         guard (0..<flat.count).contains(position), position <= Self.maximumCharacters,

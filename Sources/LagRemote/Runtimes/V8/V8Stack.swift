@@ -1,6 +1,6 @@
 internal import LagCapture
 
-/// Finds the functions of JavaScript frames.
+/// Finds the functions of JavaScript frames on a stack.
 ///
 /// V8's code keeps frame pointers. Below one lie the frame's context and its function (`src/execution/frame-constants.h`); in frames of another kind
 /// there is a small number in place of the context, the frame's type.
@@ -9,11 +9,11 @@ struct V8Stack {
     /// Of the bytecodes; empty: not known.
     let bytecodeSizes: [UInt8]
     var sources = V8Sources()
-    /// Where the program has the code at an address, if that is in a copy of its builtins.
+    /// The original address of code, if it is in a copy of the builtins.
     var builtin: (_ address: UInt64) -> UInt64? = { _ in nil }
     private let levels = V8Levels()
 
-    /// How ``LanguageFrame/position`` says where in a function a frame is.
+    /// The encodings of a frame's place in ``LanguageFrame/position``.
     enum Position: Equatable {
         case unknown
         /// Bytes from the begin of its bytecode.
@@ -63,7 +63,7 @@ struct V8Stack {
         }
     }
 
-    /// The frames at a place in the stack, the innermost first; nil: it is none of JavaScript.
+    /// The frames at a place in the stack, the innermost first; nil: not a JavaScript frame.
     /// - Parameters:
     ///   - isInRuntime: whether `pc` lies in V8's own code, such as the interpreter; else in code that it made.
     ///   - stackPointer: of the leaf; 0: not known.
@@ -176,7 +176,7 @@ struct V8Stack {
         return frame(info, .unknown, pc).map { [$0] }
     }
 
-    /// Nil where one of them cannot be read.
+    /// Nil if one of them cannot be read.
     private func frames(of levels: [V8Code.Level], _ pc: UInt64) -> [LanguageFrame]? {
         var frames: [LanguageFrame] = []
         for level in levels {
@@ -210,7 +210,7 @@ struct V8Stack {
             if function.isBuiltin { true } else if let file { isOfNode(file) ? true : nil } else {
                 function.isEvaluated ? false : nil
             }
-        // The process went on while this was read.
+        // The process ran while this was read.
         guard function.check == frame.check, heap.type(frame.code) == heap.layout.types.shared else { return nil }
         var found = LanguageFrameName(
             language: "javascript",
