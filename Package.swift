@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Every layer is a target, so that a lower one cannot name a higher one. The core depends on the toolchain and on libunwind alone.
+// Every layer is a target, so that a lower layer cannot name a higher one. The core depends only on the toolchain and libunwind.
 
 // MARK: Targets by role
 
@@ -20,7 +20,7 @@ func evaluation(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .executableTarget(name: name, dependencies: cEdge + dependencies, path: "Evaluation/\(name)")
 }
 
-/// A program of its own that stalls, hangs or crashes: then that is a finding and not the end of the test run.
+/// A separate program that stalls, hangs or crashes, so that this is a test result and does not end the test run.
 func probe(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .executableTarget(name: name, dependencies: ["TestSupport"] + dependencies, path: "Tests/Probes/\(name)")
 }
@@ -34,7 +34,7 @@ func suite(_ name: String, _ folder: String, _ dependencies: [Target.Dependency]
     .testTarget(name: name, dependencies: ["TestSupport"] + dependencies, path: "Tests/Suites/\(folder)")
 }
 
-/// A package's product that is there with a trait alone: without the trait the package is not even resolved.
+/// A package's product that is used only with a trait. Without the trait, the package is not even resolved.
 func product(_ name: String, of package: String, with trait: String) -> Target.Dependency {
     .product(name: name, package: package, condition: .when(traits: [trait]))
 }
@@ -46,7 +46,7 @@ let layers: [Target.Dependency] = [
 let core = cEdge + layers
 let monitor = core + ["LagMonitor"]
 let remote = monitor + ["CLagRemote", "LagRemote"]
-// Adapters that need nothing but the toolchain are products.
+// Adapters that need only the toolchain are products.
 let products: [Product] = [
     "LagMonitorFoundation", "LagMonitorConcurrency", "LagMonitorDelivery", "LagMonitorOTLP", "LagMonitorTestKit", "LagSymbols",
 ].map { .library(name: $0, targets: [$0]) }
@@ -60,7 +60,7 @@ let hummingbird = product("Hummingbird", of: "hummingbird", with: "Hummingbird")
 let httpTypes = product("HTTPTypes", of: "swift-http-types", with: "Hummingbird")
 let grpc = product("GRPCCore", of: "grpc-swift-2", with: "GRPC")
 let nio = [product("NIOCore", of: "swift-nio", with: "NIO"), product("NIOPosix", of: "swift-nio", with: "NIO")]
-/// C as compilers make it where unwinding is hardest.
+/// Compiles C so that unwinding is as hard as possible.
 let withoutFramePointer: CSetting = .unsafeFlags(["-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"])
 let withoutRuntime: LinkerSetting = .unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath"])
 
@@ -68,12 +68,12 @@ let withoutRuntime: LinkerSetting = .unsafeFlags(["-enable-experimental-feature"
 
 let package = Package(
     name: "LagMonitor",
-    // Of what does nothing there: the least that has `Duration`.
+    // The oldest versions that have `Duration`. The library does nothing on these platforms.
     platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9)],
-    // lagmond is no product, but every executable target of a root package is one by itself: `swift build --product lagmond`
-    // works here, and who uses the library does not even resolve what only lagmond needs.
+    // lagmond is not listed, but an executable target of a root package is a product automatically: `swift build --product
+    // lagmond` works here, and users of the library do not resolve the packages that only lagmond needs.
     products: [
-        // Adapters to packages are modules of this product; each is empty unless its trait is on.
+        // Adapters to packages are modules of this product. Each is empty unless its trait is enabled.
         .library(
             name: "LagMonitor",
             targets: [
@@ -85,14 +85,14 @@ let package = Package(
         .library(name: "lagmonitor-preload", type: .dynamic, targets: ["LagPreload"]),
     ] + products,
     traits: [
-        .trait(name: "Logging", description: "LagMonitorLogging: stalls through swift-log."),
-        .trait(name: "Metrics", description: "LagMonitorMetrics: stalls through swift-metrics."),
+        .trait(name: "Logging", description: "LagMonitorLogging: logs stalls through swift-log."),
+        .trait(name: "Metrics", description: "LagMonitorMetrics: publishes stalls through swift-metrics."),
         .trait(name: "ServiceLifecycle", description: "LagMonitorLifecycle: a service of swift-service-lifecycle."),
         .trait(name: "Configuration", description: "LagMonitorConfiguration: settings from swift-configuration."),
-        .trait(name: "Tracing", description: "LagMonitorTracing: the traces of swift-distributed-tracing."),
-        .trait(name: "NIO", description: "LagMonitorNIO: watch SwiftNIO's event loops, and which message it was."),
-        .trait(name: "Hummingbird", description: "LagMonitorHummingbird: which request of a Hummingbird server it was."),
-        .trait(name: "GRPC", description: "LagMonitorGRPC: which call of a grpc-swift-2 server it was."),
+        .trait(name: "Tracing", description: "LagMonitorTracing: reads the traces of swift-distributed-tracing."),
+        .trait(name: "NIO", description: "LagMonitorNIO: watches SwiftNIO's event loops, and names the message."),
+        .trait(name: "Hummingbird", description: "LagMonitorHummingbird: names the request of a Hummingbird server."),
+        .trait(name: "GRPC", description: "LagMonitorGRPC: names the call of a grpc-swift-2 server."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
@@ -111,7 +111,7 @@ let package = Package(
         .target(name: "CLagBeacon"),
         .target(name: "CLagLinux", dependencies: ["CLagBeacon"], linkerSettings: [.linkedLibrary("dl")]),
         .target(name: "CLagRemote", dependencies: cEdge),
-        // OpenTelemetry's: libcurl, loaded when it is needed; contexts for readers outside.
+        // OpenTelemetry: libcurl, which is loaded when it is needed, and contexts for external readers.
         .target(name: "CLagOTLP", dependencies: cEdge, linkerSettings: [.linkedLibrary("dl")]),
         .target(name: "CLibunwind", dependencies: ["CLagLinux"], linkerSettings: [.linkedLibrary("dl")]),
         .systemLibrary(name: "CZlib", path: "Sources/CZlib", providers: [.apt(["zlib1g-dev"])]),
@@ -130,10 +130,10 @@ let package = Package(
             exclude: ["Model", "Activity", "RunLoop", "Capture", "Detection", "Diagnosis", "Output"]
         ),
 
-        // Adapters: the core does not know them.
+        // Adapters: the core does not import them.
         adapter("Foundation", cEdge + ["LagActivity"]),
         adapter("Concurrency", monitor),
-        // Other formats than JSON lines; sockets, the journal, the spool.
+        // Formats other than JSON lines; sockets, the journal, the spool.
         adapter("Delivery", cEdge + ["LagOutput"]),
         adapter("OTLP", ["CLagOTLP", "LagModel", "LagOutput", "LagMonitorDelivery"]),
         adapter("TestKit", cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]),
@@ -146,18 +146,18 @@ let package = Package(
         adapter("Hummingbird", ["LagMonitor", "LagMonitorTracing", hummingbird, httpTypes]),
         adapter("GRPC", ["LagMonitor", "LagMonitorTracing", grpc]),
 
-        // lagmond. LagSymbols: files and lines from a kept llvm-symbolizer.
+        // lagmond. LagSymbols: files and lines from a long-running llvm-symbolizer.
         .target(name: "LagSymbols", dependencies: cEdge + ["CLagRemote", "LagModel", "LagDiagnosis"]),
         .target(name: "LagRemote", dependencies: monitor + ["CLagRemote"]),
         .target(name: "LagReader", dependencies: ["CZlib", "LagModel"]),
-        // Linked as Embedded Swift is, which leaves the Swift runtime out; by lld, which imports nothing for the parts of CLagBeacon that
-        // it drops (gold does, and other C libraries lack some of it).
+        // Linked like Embedded Swift, without the Swift runtime. Linked by lld, because gold also imports what the dropped parts
+        // of CLagBeacon need, and other C libraries lack some of these symbols.
         .target(
             name: "LagPreload",
             dependencies: ["CLagBeacon"],
             linkerSettings: [.linkedLibrary("dl"), withoutRuntime, .unsafeFlags(["-use-ld=lld"])]
         ),
-        // What stalls a main thread on purpose: lagmond's workload, and the accuracy program's.
+        // Stalls a main thread on purpose: the workload of lagmond and of the accuracy program.
         .target(
             name: "LagWorkload",
             dependencies: cEdge + ["LagMonitor", "LagModel", "LagOutput"],
@@ -169,12 +169,12 @@ let package = Package(
                 "LagMonitorDelivery", "LagMonitorOTLP", "LagSymbols", "LagReader", "LagWorkload", argumentParser,
             ] + ["NIOCore", "NIOPosix", "NIOHTTP1"].map { .product(name: $0, package: "swift-nio") },
             exclude: ["Workload"],
-            // In the program itself: lagmond is one file that can be copied.
+            // Embedded in the program, so that lagmond is a single file.
             resources: ["core", "tables", "flame", "tree", "link", "heat", "timeline", "detail", "report"]
                 .map { .embedInCode("ReportPage/Page/\($0).js") } + [.embedInCode("ReportPage/Page/report.css")]
         ),
 
-        // What measures the product and is no part of it
+        // Programs that measure the product and are not part of it
         evaluation("lagbench", layers + ["CLagRemote", "LagMonitor", "LagMonitorFoundation", "LagSymbols"]),
         evaluation("lagaccuracy", ["TestSupport", "LagMonitor", "LagDetection", "LagWorkload", "StallFixtures", argumentParser]),
         evaluation("lagdiagnosis", ["LagMonitor", "LagOutput", "StallFixtures", argumentParser]),
@@ -187,28 +187,28 @@ let package = Package(
         // Tests
         support("TestSupport", ["LagMonitor"]),
         support("StallFixtures", [], [withoutFramePointer]),
-        support("CountingMalloc"),  // Has a malloc of its own: never linked into anything else.
+        support("CountingMalloc"),  // Replaces malloc: only for AllocationProbe.
         probe("CaptureProbe", monitor + ["StallFixtures"]),
         probe("MonitorProbe", remote + ["LagMonitorConcurrency", "LagMonitorOTLP", "LagSymbols", "StallFixtures"]),
         probe("AllocationProbe", cEdge + ["LagMonitor", "LagCapture", "LagDiagnosis", "CountingMalloc"]),
-        // Who runs the main queue is the program's choice: an asynchronous one is another program.
+        // Two programs, because each runs the main queue in its own way: MainActorProbe's main is asynchronous.
         probe("FoundationProbe", ["LagModel", "LagMonitor", "LagMonitorConcurrency", "LagMonitorFoundation"]),
         probe("MainActorProbe", []),
-        // In C and without the Swift runtime, like the programs that the preloaded library is for.
+        // In C, without the Swift runtime, like the programs for which the preloaded library is made.
         .executableTarget(
             name: "ForeignProbe",
             path: "Tests/Probes/ForeignProbe",
             cSettings: [withoutFramePointer],
-            // OpenTelemetry's variable is found by who reads it from outside.
+            // So that external readers find OpenTelemetry's variable.
             linkerSettings: [withoutRuntime, .unsafeFlags(["-Xlinker", "--export-dynamic-symbol=otel_thread_ctx_v1"])]
         ),
 
-        // A suite a layer; its folders are its parts.
+        // One suite per layer, in folders by topic.
         suite("LagRunLoopTests", "RunLoop", cEdge + ["LagRunLoop", "LagActivity", "MonitorProbe"]),
         suite("LagCaptureTests", "Capture", cEdge + ["CLibunwind", "LagCapture", "CaptureProbe"]),
         suite("LagDetectionTests", "Detection", cEdge + ["LagDetection", "LagActivity", "LagCapture", "StallFixtures"]),
         suite("LagDiagnosisTests", "Diagnosis", ["LagDiagnosis", "LagSymbols", "StallFixtures"]),
-        // Last in the suite by `make test`: every line that its programs made, against the schema.
+        // `make test` runs one test of it last: it checks every line that the programs wrote against the schema.
         suite(
             "LagOutputTests",
             "Output",
@@ -248,9 +248,9 @@ let package = Package(
 
 // MARK: Other platforms
 
-// Stalls are found on Linux with glibc. Elsewhere the same modules have the same public API and do nothing, made of
-// Sources/Unsupported and of what is portable; nothing else is built. The system that builds decides, or
-// LAGMONITOR_UNSUPPORTED in its environment: 1 or 0. (A condition on a platform decides about a target, never about its files.)
+// Stalls are detected only on Linux with glibc. Elsewhere, the same modules have the same public API and do nothing: they consist
+// of Sources/Unsupported and the portable files, and nothing else is built. The build system's platform decides, or 1 or 0 in the
+// environment variable LAGMONITOR_UNSUPPORTED. (SwiftPM's platform conditions apply to targets, never to their files.)
 let choice = Context.environment["LAGMONITOR_UNSUPPORTED"]
 #if os(Linux)
     let isUnsupported = choice == "1"
@@ -281,7 +281,7 @@ if isUnsupported {
         target.exclude = target.name == "LagModel" ? ["LagMonitor/Model/Linux"] : []
         target.sources = sources[target.name]
     }
-    // Tests want macOS 15, and are for `make platforms`.
+    // Tests need macOS 15. Only `make platforms` builds them.
     package.targets.removeAll { $0.sources == nil || $0.isTest && choice != "1" }
     package.products.removeAll { $0.name == "lagmonitor-preload" }
 }
@@ -291,7 +291,7 @@ if isUnsupported {
 for target in package.targets where target.type != .system {
     target.swiftSettings = [.enableUpcomingFeature("MemberImportVisibility"), .enableUpcomingFeature("ExistentialAny")]
     if choice == "1" { target.swiftSettings?.append(.define("LAGMONITOR_UNSUPPORTED")) }
-    // But those of another system's compiler, which nobody has seen.
+    // Except on other systems, whose compilers' warnings are unknown.
     if !isUnsupported || choice == "1" { target.swiftSettings?.append(.treatAllWarnings(as: .error)) }
     target.cSettings =
         (target.cSettings ?? []) + [
