@@ -1,4 +1,4 @@
-// Assertions with names. Each prints a line: `ok NAME`, or `FAILED NAME: why`.
+// Named assertions. Each prints a line: `ok NAME`, or `FAILED NAME: why`.
 #ifndef CHECK_H
 #define CHECK_H
 

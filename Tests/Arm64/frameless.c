@@ -1,4 +1,4 @@
-// Compiled without frame pointers: its unwind tables count from the stack pointer.
+// Compiled without frame pointers, so its unwind tables are relative to the stack pointer.
 #include "subjects.h"
 
 static volatile int sink;

@@ -1,5 +1,5 @@
-// What lagmond asks the kernel about another process: sleeping and running threads, their registers, stacks, waits and locks. Needs a real kernel:
-// qemu-user shows neither /proc/…/syscall nor ptrace nor perf events.
+// What lagmond queries from the kernel about another process: sleeping and running threads, their registers, stacks, waits and locks. Needs a real
+// kernel: qemu-user has neither /proc/…/syscall nor ptrace nor perf events.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -75,7 +75,7 @@ WORK work_epoll(void *unused) {
     struct epoll_event events[4];
     while (epoll_wait(both->set, events, 4, 100000) >= 0) {}
 }
-// A loop that turns 200 times a second, and works for 3 ms each time.
+// A loop with 200 iterations a second, each with 3 ms of work.
 WORK work_loop(void *unused) {
     struct epoll_event events[4];
     for (;;) {
@@ -113,7 +113,7 @@ static void *hold(void *unused) {
     for (;;) pause();
 }
 
-// Starts it. Its addresses are those of this process.
+// Starts the other process. It is forked, so it has the same addresses as this process.
 static pid_t begin(subject_work work) {
     memset(both, 0, sizeof(*both));
     (void)!pipe(both->pipe);
@@ -149,7 +149,7 @@ static void end(pid_t process) {
 static cll_snapshot *snapshot;
 static stack_walk walk;
 
-// MARK: Asleep
+// MARK: Sleeping threads
 
 static int capture_sleeping(pid_t process, cll_thread_syscall *call) {
     int state = cll_procfs_syscall(process, process, call);
@@ -174,13 +174,13 @@ static void check_sleeping(const char *name, subject_work work, long number, uin
     cll_memory_read(process, call.pc - 4, &code, 4);
     if (first == 1) first = (uint64_t)both->set;
     check(state == CLL_SYSCALL_BLOCKED && call.number == number && (first == UINT64_MAX || call.arguments[0] == first) && code == 0xd4000001, title,
-          "state %d, call %ld (not %ld) with %lx, before pc %x", state, (long)call.number, number, (long)call.arguments[0], code);
+          "state %d, call %ld (expected %ld) with %lx, before pc %x", state, (long)call.number, number, (long)call.arguments[0], code);
     snprintf(title, sizeof(title), "sleeping-%s-stack", name);
     check(state == CLL_SYSCALL_BLOCKED && stack_has(&walk, names), title, "frames %s", walk.text);
     end(process);
 }
 
-// MARK: Running
+// MARK: Running threads
 
 static void check_registers(const char *way, int is_taken, int error) {
     char title[96];
@@ -202,7 +202,7 @@ static void check_running(void) {
     end(process);
     process = begin(subject_leaf);
     kill(process, SIGKILL), waitpid(process, NULL, 0);
-    // The word that it waits for is its own.
+    // subject_leaf waits for a word, which `begin` does not pass.
     both->stop = 0;
     if ((process = fork()) == 0) subject_outer(subject_leaf, &both->stop), _exit(0);
     usleep(100000);
@@ -222,7 +222,7 @@ static void check_running(void) {
     clr_tracer_destroy(tracer);
 }
 
-// A signal finds a thread that was at work in the kernel right behind the call.
+// A signal that interrupts a thread's work in the kernel finds the program counter directly after the system call.
 static pid_t reader;
 static void *read_zeros(void *unused) {
     size_t size = 32 << 20;
@@ -248,7 +248,7 @@ static void check_call_at_signal(void) {
         seen += call == SYS_read;
         other += call != SYS_read && call != CLL_CALL_NONE;
     }
-    check(seen > 10 && other == 0, "call-at-signal", "%d of 20, and %d wrong ones", seen, other);
+    check(seen > 10 && other == 0, "call-at-signal", "%d of 20, %d wrong", seen, other);
     __atomic_store_n(&both->stop, 1, __ATOMIC_RELEASE);
     pthread_join(thread, NULL);
 }
@@ -274,7 +274,7 @@ static void check_loop(void) {
         clr_switches_set(&switches, 0);
         turns = __atomic_load_n(&both->turns, __ATOMIC_ACQUIRE) - turns;
         uint64_t counted = cll_breakpoint_count(counter), last = 0;
-        check(turns > 10 && counted + 3 >= turns && counted <= turns + 3, "wait-counter-counts", "%ld, the loop turned %ld times", (long)counted, (long)turns);
+        check(turns > 10 && counted + 3 >= turns && counted <= turns + 3, "wait-counter-counts", "%ld of %ld iterations", (long)counted, (long)turns);
         clr_switch found;
         int passes = 0, own = 0, sleeps = 0, backwards = 0;
         while (clr_switches_next(&switches, UINT64_MAX, &found)) {
@@ -290,8 +290,8 @@ static void check_loop(void) {
     }
     if (counter >= 0) close(counter);
     int status = 0;
-    check(waitpid(process, &status, WNOHANG) == 0, "wait-counter-does-no-harm", "the program ended with %x", (unsigned)status);
-    // It is asked while it works.
+    check(waitpid(process, &status, WNOHANG) == 0, "wait-counter-does-no-harm", "the program exited with %x", (unsigned)status);
+    // The check begins while the loop works.
     int seen = CLR_ITERATION_UNSEEN;
     for (int attempt = 0; attempt < 20 && seen != CLR_ITERATION_SEEN; attempt++) {
         cll_thread_syscall present;
@@ -312,7 +312,7 @@ static void check_object(void) {
     clr_wait_object object;
     clr_work before = {0}, after = {0};
     int is_read = state == CLL_SYSCALL_BLOCKED && clr_wait_object_read(process, &call, &object);
-    // Stopped, it does not fetch what comes.
+    // A stopped process does not fetch new events.
     kill(process, SIGSTOP);
     usleep(50000);
     if (is_read) clr_wait_object_poll(pidfd, process, process, &object, NULL, &before);
@@ -330,7 +330,7 @@ static void check_object(void) {
     end(process);
 }
 
-// How much memory the events of a wait may take: they are not packed here.
+// The memory that the events of a wait may take. On aarch64 the structure is not packed.
 static void check_results(void) {
     cll_thread_syscall call = {.number = SYS_epoll_pwait, .arguments = {3, 4096, 5}};
     check(clr_results_of_wait(&call).length == 5 * sizeof(struct epoll_event) && sizeof(struct epoll_event) == 16, "epoll-results", "%d bytes for 5",
@@ -346,7 +346,7 @@ static void check_lock(const char *name, subject_work work, int kind, int has_ow
     cll_lock lock = {0};
     if (cll_procfs_syscall(process, process, &call) == CLL_SYSCALL_BLOCKED) cll_lock_find(process, process, &call, &lock);
     snprintf(title, sizeof(title), "lock-%s", name);
-    check(lock.kind == kind && lock.owner == (has_owner ? both->holder : 0), title, "call %ld, kind %d (not %d), owner %d (holder %d)", (long)call.number,
+    check(lock.kind == kind && lock.owner == (has_owner ? both->holder : 0), title, "call %ld, kind %d (expected %d), owner %d (holder %d)", (long)call.number,
           lock.kind, kind, lock.owner, both->holder);
     end(process);
 }
@@ -387,11 +387,11 @@ static void check_preload(const char *program, const char *library) {
     check(found && loop.state == CLB_SLOT_LIVE && loop.pid == process && loop.tid == process, "preload-finds-loop", "found %d, state %d, process %d of %d",
           found, (int)loop.state, loop.pid, process);
     check(object == set + 1, "preload-epoll", "%d for instance %d", object, set);
-    check(place == sp, "preload-stack-pointer", "%lx, not %lx", (long)place, sp);
-    check(loop.wait_return > function && loop.wait_return < function + 512, "preload-return-address", "%lx, in the function at %lx", (long)loop.wait_return, function);
+    check(place == sp, "preload-stack-pointer", "%lx, expected %lx", (long)place, sp);
+    check(loop.wait_return > function && loop.wait_return < function + 512, "preload-return-address", "%lx, for the function at %lx", (long)loop.wait_return, function);
     cll_thread_syscall call = {0};
     for (int index = 0; index < 4000 && cll_procfs_syscall(process, process, &call) != CLL_SYSCALL_BLOCKED; index++) usleep(500);
-    check(call.sp <= place && place - call.sp < 512, "preload-wait-below", "the wait's is %lx, the place's %lx", (long)call.sp, (long)place);
+    check(call.sp <= place && place - call.sp < 512, "preload-wait-below", "sp of the wait %lx, of the place %lx", (long)call.sp, (long)place);
     kill(process, SIGKILL);
     waitpid(process, NULL, 0);
     close(out[0]);
@@ -404,14 +404,14 @@ static int count_descriptors(void) {
     return count;
 }
 
-// kernel PROGRAM LIBRARY: the program that waits, and the library to load into it.
+// kernel PROGRAM LIBRARY: a program that waits, and the library to preload into it.
 int main(int count, char **arguments) {
     both = mmap(NULL, sizeof(*both), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int descriptors = count_descriptors();
     const char *failure = stack_prepare();
     if (!check(failure == NULL, "libunwind-loads", "%s", failure)) return 1;
-    // A filter of one thread refuses it the pipe.
-    check(count_descriptors() == descriptors, "libunwind-opens-no-pipe", "%d descriptors, before %d", count_descriptors(), descriptors);
+    // libunwind is loaded on a thread whose seccomp filter refuses pipes.
+    check(count_descriptors() == descriptors, "libunwind-opens-no-pipe", "%d descriptors, %d before", count_descriptors(), descriptors);
     snapshot = stack_snapshot();
     check_results();
     check_sleeping("nanosleep", work_nanosleep, SYS_clock_nanosleep, 0, "work_nanosleep subject_inner subject_middle subject_outer");

@@ -1,4 +1,4 @@
-// The present process's modules, and walks over threads of it.
+// The modules of this process, and stack walks of its threads.
 #ifndef STACK_H
 #define STACK_H
 
@@ -54,7 +54,7 @@ static int stack_compare(const void *one, const void *other) {
     return a < b ? -1 : a > b;
 }
 
-// NULL, or why there is no unwinder.
+// Returns NULL, or why the unwinder could not be created.
 static const char *stack_prepare(void) {
     const char *failure = clu_loader_load();
     if (failure != NULL) return failure;
@@ -91,7 +91,7 @@ static void stack_walk_over(const cll_snapshot *snapshot, pid_t pid, stack_walk 
     snprintf(walk->text + length, sizeof(walk->text) - length, ", end %d", walk->result.end);
 }
 
-// Whether these functions, separated by blanks, lie one directly below the other, and the walk comes to the thread's beginning.
+// Whether these functions, separated by spaces, are consecutive frames, and the walk reaches the thread's first frame.
 static int stack_has(const stack_walk *walk, const char *names) {
     char list[256];
     for (uint32_t first = 0; first < walk->result.stored; first++) {

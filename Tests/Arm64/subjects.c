@@ -53,5 +53,5 @@ SUBJECT void subject_spin(void *stop) {
 SUBJECT int subject_is_signed(void) {
     const uint64_t *record = __builtin_frame_address(0);
     subject_turn();
-    return record[1] >> 48 != 0;  // user memory ends there
+    return record[1] >> 48 != 0;  // user addresses have at most 48 bits
 }

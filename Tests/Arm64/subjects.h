@@ -1,8 +1,8 @@
-// Functions that call each other in a known order. Each lies below the one that it is called by; none is inlined, none is left by a jump.
+// Functions that call each other in a known order. Each has a frame directly below its caller's: none is inlined or makes a tail call.
 #ifndef SUBJECTS_H
 #define SUBJECTS_H
 
-// What the innermost function does; the rest of the stack is the same.
+// The work of the innermost function. The rest of the stack is the same.
 typedef void (*subject_work)(void *context);
 
 // subject_outer < subject_middle < subject_inner < work.
@@ -17,10 +17,10 @@ void subject_frameless(subject_work work, void *context);
 
 // Spins in a function that calls nothing, until the word is set.
 void subject_leaf(void *stop);
-// Spins, and calls a function now and then.
+// Spins, and repeatedly calls a function.
 void subject_spin(void *stop);
 
-// Leaves so many old frame records below the present one, of calls by address.
+// Leaves `depth` old frame records of indirect calls below the current frame.
 int subject_dig(int depth);
 
 // Whether return addresses in this program are signed.

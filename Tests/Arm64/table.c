@@ -32,7 +32,7 @@ static void *claim_slots(void *number) {
     return NULL;
 }
 
-// A slot is one thread's alone while that has it.
+// While a thread has a slot, no other thread gets it.
 static void *contend(void *number) {
     for (int turn = 0; turn < CONTENDED_TURNS; turn++) {
         uint64_t claim;
@@ -60,7 +60,7 @@ static int run_claimers(void *(*run)(void *)) {
     return failed;
 }
 
-// In the child: all slots at once, by several threads, then one loop that works and rests by turns.
+// In the child: several threads claim all slots at the same time, then one loop alternates between work and rest.
 static int child(const char *path) {
     table = clb_loop_table_open(path);
     if (table == NULL) return 1;
@@ -70,7 +70,7 @@ static int child(const char *path) {
     if (run_claimers(claim_slots) || clb_loop_table_claim_slot(table, CLB_LOOP_FROM_MONITOR, getpid(), 0, clb_now_ns(), &claim) >= 0) return 2;
     clb_beacon *beacon = clb_loop_table_beacon(table, 0);
     for (int turn = 0; !__atomic_load_n(may_end, __ATOMIC_ACQUIRE); turn++) {
-        // Now and then for so long that the other side falls asleep.
+        // Sometimes long enough that the other process falls asleep.
         if (turn % 16 == 0) usleep(2000);
         clb_beacon_wake_shared(beacon, CLB_ACTIVITY_AFTER_WAITING, clb_now_ns());
         clb_beacon_publish_shared(beacon, CLB_ACTIVITY_WAITING);
@@ -79,7 +79,7 @@ static int child(const char *path) {
     return 0;
 }
 
-// Arms the child's loop again and again: each time it has to be posted, by another process.
+// Arms the child's loop repeatedly. Each time, the child must wake this process.
 static int arm_until_finished(clb_beacon *beacon, int *answers, int *backwards) {
     uint64_t last = 0;
     for (;;) {
@@ -103,13 +103,13 @@ static void check_table(void) {
     may_end = mmap(NULL, sizeof(*may_end), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pid_t process = fork();
     if (process == 0) _exit(child(path));
-    // Until all slots are claimed for good.
+    // Wait until all slots are claimed permanently.
     clr_loop_table_entry entry;
     for (int wait = 0; wait < 2000 && !clr_loop_table_read(table, CLB_LOOP_TABLE_SLOTS - 1, &entry); wait++) usleep(5000);
     int answers = 0, backwards = 0, was_told = arm_until_finished(clb_loop_table_beacon(table, 0), &answers, &backwards), status = -1;
     if (!was_told) kill(process, SIGKILL);
     waitpid(process, &status, 0);
-    check(status == 0, "table-claims-by-threads", "the child ended with %x", (unsigned)status);
+    check(status == 0, "table-claims-by-threads", "the child exited with %x", (unsigned)status);
     check(was_told && answers >= ANSWERS, "table-no-lost-wake-up", "%d answers, then none for 10 s", answers);
     check(backwards == 0, "table-words-in-order", "%d words went back", backwards);
     int seen = 0, twice = 0;
@@ -129,11 +129,11 @@ static void check_table(void) {
     clr_loop_table_destroy(table, descriptor);
 }
 
-// The conversion of the processor's counter, for as long as it is used without asking the clock.
+// Conversion of the processor's counter to time, over the interval in which the ticker does not read the clock.
 static void check_clock(int has_kernel) {
     int descriptor;
     if (clr_loop_table_create(1, &table, &descriptor) != 0) return;
-    if (has_kernel) check(table->clock_scale != 0, "clock-by-counter", "the kernel's clock is another");
+    if (has_kernel) check(table->clock_scale != 0, "clock-by-counter", "the kernel's clock does not use the counter");
     clb_ticker ticker = {0};
     uint64_t begin = clb_ticker_ask(&ticker, table), end = begin + 400000000, worst = 0, last = 0;
     int backwards = 0;
@@ -149,7 +149,7 @@ static void check_clock(int has_kernel) {
     clr_loop_table_destroy(table, descriptor);
 }
 
-// A beacon of this process with a mirror in a table: both show the same.
+// A beacon of this process and its mirror in a table show the same.
 static void check_mirror(void) {
     int descriptor;
     char path[CLB_LOOP_TABLE_PATH_MAX], modes[CLB_LOOP_TABLE_MODES_MAX] = "default";
@@ -179,7 +179,7 @@ static void check_stretch(void) {
           "%d, %ld to %ld", clb_beacon_stretch_count(beacon), (long)stretch.since_ns, (long)stretch.until_ns);
 }
 
-// table [kernel]: a kernel runs, not qemu-user.
+// table [kernel]. `kernel`: runs on a real kernel, not in qemu-user.
 int main(int count, char **arguments) {
     int has_kernel = count > 1 && strcmp(arguments[1], "kernel") == 0;
     check(sizeof(clb_beacon) == 128 && sizeof(clb_loop_table_slot) == 256 && clb_loop_table_bytes() == 4096 + 256 * 256, "layouts", "%d %d %d",

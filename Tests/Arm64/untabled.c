@@ -12,7 +12,7 @@ SUBJECT void untabled_inner(subject_work work, void *context) {
     sink += room[0];
 }
 
-// It saves more than its record, which so lies further below.
+// It also saves other registers, so its frame record is at a lower address.
 SUBJECT void untabled_outer(subject_work work, void *context) {
     untabled_inner(work, context);
     __asm__ volatile("" ::: "x19", "x20", "x21", "x22");

@@ -1,4 +1,4 @@
-// The stack of another thread of this process: by the registers that a signal takes, and by the two that the kernel shows of a sleeping thread.
+// The stack of another thread of this process: from the registers in a signal's context, and from the two that the kernel shows for a sleeping thread.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -73,7 +73,7 @@ WORK work_condition(void *stop) {
     while (!__atomic_load_n((int *)stop, __ATOMIC_ACQUIRE)) pthread_cond_wait(&now.condition, &own);
     pthread_mutex_unlock(&own);
 }
-// As libdispatch and Swift's Mutex wait: syscall(2) saves nothing.
+// Waits like libdispatch and Swift's Mutex: syscall(2) saves no registers.
 WORK wait_by_syscall(void *stop) {
     while (!__atomic_load_n((int *)stop, __ATOMIC_ACQUIRE)) syscall(SYS_futex, &now.word, 128, 0, NULL, NULL, 0);
 }
@@ -82,10 +82,10 @@ WORK work_syscall(void *stop) {
     __asm__ volatile("");
 }
 
-// The call is in this function's own code: its frame pointer has to be searched for.
+// The system call is in this function's own code, so the unwinder must search for its frame pointer.
 WORK work_inline(void *stop) {
     char room[400];
-    __asm__ volatile("" ::"r"(room) : "memory");  // all of it is used
+    __asm__ volatile("" ::"r"(room) : "memory");  // keeps all of it in use
     room[0] = (char)subject_dig(1);
     while (!__atomic_load_n((int *)stop, __ATOMIC_ACQUIRE)) {
         register uint64_t x8 __asm__("x8") = SYS_futex, x0 __asm__("x0") = (uint64_t)(uintptr_t)&now.word, x1 __asm__("x1") = 128;
@@ -124,8 +124,8 @@ static pthread_t begin_subject(void (*through)(subject_work, void *), subject_wo
     return thread;
 }
 
-// qemu-user delivers a signal without `si_errno`, by which the handler knows which request it answers: there it is put back. The requests of a
-// process are numbered from 1 on.
+// qemu-user delivers a signal without `si_errno`, which contains the number of the request that the handler answers. This handler restores it. A
+// process numbers its requests from 1.
 static struct sigaction installed;
 static int requests, numbers_lost;
 static void handle_request(int number, siginfo_t *info, void *context) {
@@ -149,11 +149,11 @@ static int capture(cll_snapshot *snapshot) {
     return cll_signal_capture(now.tid, number, now.low, now.high, snapshot, clb_now_ns() + 5000000000u);
 }
 
-// What /proc/…/syscall says of a sleeping thread, from registers that a signal took.
+// Reduces the registers from a signal to those that /proc/…/syscall shows for a sleeping thread.
 static void forget_registers(cll_snapshot *snapshot) {
     uint32_t code = 0;
     uint64_t pc = snapshot->registers[CLL_REGISTER_PC];
-    // A call that is made again is found in front of its instruction.
+    // If the system call is restarted, the program counter is before its instruction.
     if (cll_memory_read(getpid(), pc, &code, 4) == 4 && code == 0xd4000001) pc += 4;
     cll_thread_syscall call = {.number = (int64_t)snapshot->registers[8], .sp = snapshot->registers[CLL_REGISTER_SP], .pc = pc};
     for (int index = 0; index < 6; index++) call.arguments[index] = snapshot->registers[index];
@@ -191,7 +191,7 @@ static int handler_stop;
 __attribute__((visibility("default"))) void handle_by_spinning(int number) {
     while (!__atomic_load_n(&handler_stop, __ATOMIC_ACQUIRE)) {}
 }
-// It interrupts a function without a frame: its return address is in the link register of the signal's frame alone.
+// The signal interrupts a function without a frame: only the link register in the signal frame has its return address.
 static void check_signal_frame(void) {
     signal(SIGUSR1, handle_by_spinning);
     pthread_t thread = begin_subject(subject_outer, subject_leaf);
@@ -209,7 +209,7 @@ static void check_signal_frame(void) {
     end_subject(thread);
 }
 
-// MARK: Code made at run time
+// MARK: Code generated at run time
 
 static void (*made_code)(void *stop, void (*work)(void *));
 WORK work_in_made_code(void *stop) {
@@ -235,7 +235,7 @@ static void check_made_code(void) {
 
 // MARK: Registers
 
-// The thread puts known numbers into its registers, then waits for the signal in a loop.
+// The thread sets its registers to known numbers, then waits for the signal in a loop.
 __attribute__((noinline, visibility("default"))) void work_registers(void *stop) {
     __asm__ volatile(
         "mov x1, #101\n mov x7, #107\n mov x15, #115\n mov x19, #119\n mov x28, #128\n mov x30, #130\n"
@@ -262,15 +262,15 @@ static void check_registers(void) {
 
 // MARK: The host
 
-// libunwind's functions of the same names must not come before the host's own.
+// libunwind's functions must not override the host's functions of the same name.
 static void check_host(void) {
     Dl_info info;
     void *function = dlsym(RTLD_DEFAULT, "_Unwind_Backtrace");
     int found = function != NULL && dladdr(function, &info) != 0;
-    check(!found || strstr(info.dli_fname, "libunwind") == NULL, "host-keeps-unwinder", "_Unwind_Backtrace is that of %s", found ? info.dli_fname : "none");
+    check(!found || strstr(info.dli_fname, "libunwind") == NULL, "host-keeps-unwinder", "_Unwind_Backtrace is from %s", found ? info.dli_fname : "none");
 }
 
-// unwind [signed] [kernel]: return addresses are signed; a kernel delivers the signals, not qemu-user.
+// unwind [signed] [kernel]. `signed`: return addresses are signed. `kernel`: a real kernel delivers the signals, not qemu-user.
 int main(int count, char **arguments) {
     const char *failure = stack_prepare();
     if (!check(failure == NULL, "libunwind-loads", "%s", failure)) return 1;
@@ -307,6 +307,6 @@ int main(int count, char **arguments) {
     check_subject("untabled-leaf", subject_outer, untabled_leaf, "untabled_leaf subject_inner subject_middle subject_outer", BY_SIGNAL);
     check_signal_frame();
     check_made_code();
-    if (has_kernel) check(numbers_lost == 0, "signal-carries-number", "%d of %d signals came without", numbers_lost, requests);
+    if (has_kernel) check(numbers_lost == 0, "signal-carries-number", "%d of %d signals had no number", numbers_lost, requests);
     return checks_failed;
 }
