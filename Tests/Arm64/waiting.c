@@ -1,5 +1,5 @@
-// A program that waits in an epoll loop, without any part of lagmond. It prints the stack pointer of its waits, the descriptor of its epoll instance, and
-// the address of the function that waits.
+// A program without LagMonitor that waits in an epoll loop. It prints the stack pointer of its waits, the descriptor of its epoll instance, and the
+// address of the function that waits.
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/epoll.h>
