@@ -2,23 +2,25 @@ internal import CLagLinux
 internal import Glibc
 internal import LagModel
 
-/// Pieces of another process's memory, copied while a thread of it could not change them, and read afterwards.
+/// Pieces of another process's memory, copied while a thread of it was stopped, and read afterwards.
 ///
-/// Reading is the same in both phases, so what finds its way through a runtime's structures is written once: while the copy is open, what is not
-/// there yet is read from the process and kept; once it is closed, only what was kept is there. Every read is bounded: by the memory, the
-/// number of reads, and the processor's time that those after the first few may take. (To end it because this thread had to wait for a processor would shorten no stop:
-/// the wait is over, and the frames would be lost.)
+/// Reading is the same in both phases, so code that follows a runtime's structures is written once: while the copy is open,
+/// missing data is read from the process and kept; after it is closed, only kept data is available. Every read is bounded: by the
+/// memory, the number of reads, and the processor time that those after the first few may take. (Ending it because this thread
+/// had to wait for a processor would not shorten the stop: the wait is over, and the frames would be lost.)
 ///
-/// What another process wrote is a claim: an address that leads nowhere gives nil. One thread at a time.
-// Unchecked: it is handed from the thread that copies to the one that reads, by a queue that orders memory.
+/// Data of another process is a claim: an invalid address gives nil. One thread at a time.
+// Unchecked: it is passed from the copying thread to the reading one, by a queue that orders memory.
 final class MemoryCopy: @unchecked Sendable {
-    /// Enough for what runtimes keep of some hundred calls.
+    /// Enough for a runtime's data on some hundred calls.
     static let capacityBytes = 512 * 1024
     private static let residentBytes = 128 * 1024
-    /// System calls, about 1 µs each.
+    /// The maximum of requested pieces, about 1 µs each, by one system call or many.
     static let maximumReads = 512
-    /// Whatever they take: what the innermost frame is known by. On a busy machine one read may take as long as ten do otherwise.
+    /// These are read regardless of time, for the innermost frame. On a busy machine one read may take as long as ten otherwise.
     static let leastReads = 16
+    /// Pieces per system call; the time is checked after each.
+    private static let readsAtOnce = 16
 
     private struct Piece {
         let address: UInt64
@@ -37,7 +39,7 @@ final class MemoryCopy: @unchecked Sendable {
     private var isOpen = false
     private var snapshot: UnsafePointer<cll_snapshot>?
 
-    /// Takes its memory straight from the kernel; it becomes resident where it is used.
+    /// Allocates its memory directly from the kernel; pages become resident when used.
     init?(process: Int32) {
         guard let buffer = cll_memory_map(Self.capacityBytes) else { return nil }
         self.process = process
@@ -47,14 +49,14 @@ final class MemoryCopy: @unchecked Sendable {
 
     deinit { cll_memory_unmap(buffer, Self.capacityBytes) }
 
-    /// Has the kernel put pages where most copies lie: that takes its time, too, and nobody should stand still for it.
+    /// Makes the kernel allocate the pages of most copies, which takes time, so that no thread is stopped meanwhile.
     func makeResident() {
         for offset in stride(from: 0, to: Self.residentBytes, by: 4096) {
             buffer.storeBytes(of: 0, toByteOffset: offset, as: UInt8.self)
         }
     }
 
-    /// Forgets what there was, and takes copies from now on, for so long.
+    /// Discards the content, and copies from now on, for the given time.
     func open(_ snapshot: UnsafePointer<cll_snapshot>?, within nanoseconds: UInt64) {
         pieces.removeAll(keepingCapacity: true)
         (used, lastHit, reads, isOpen) = (0, 0, 0, true)
@@ -68,48 +70,48 @@ final class MemoryCopy: @unchecked Sendable {
         self.snapshot = snapshot
     }
 
-    /// The thread's stack, from its stack pointer less the red zone on; nil where there is none.
+    /// The thread's stack, from its stack pointer minus the red zone; nil if there is none.
     var stack: (address: UInt64, bytes: UnsafeRawBufferPointer)? {
         guard let snapshot, let stack = snapshot.pointee.stack else { return nil }
         let count = Int(clamping: min(snapshot.pointee.stack_length, snapshot.pointee.capacity))
         return (snapshot.pointee.stack_begin, UnsafeRawBufferPointer(start: stack, count: count))
     }
 
-    /// What this thread has worked; a system call of some 0.2 µs.
+    /// The processor time of this thread; a system call of some 0.2 µs.
     private static func processorNanoseconds() -> UInt64 {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return UInt64(clamping: time.tv_sec) &* 1_000_000_000 &+ UInt64(clamping: time.tv_nsec)
     }
 
-    /// Whether more can be copied.
+    /// Whether there is time and space for more.
     var hasRoom: Bool {
         isOpen && reads < Self.maximumReads && used < Self.capacityBytes
             && (reads < Self.leastReads || Self.processorNanoseconds() < deadline)
     }
 
-    /// Whether what is to be copied may still be looked for: not with the time that it takes to copy it.
+    /// Whether to continue searching for data to copy: leaves enough time to copy it.
     var mayLookOn: Bool { isOpen && Self.processorNanoseconds() < halfTime }
 
-    /// Copies as many of these bytes as can be read, in one piece.
+    /// Copies these bytes as far as they can be read, in one piece.
     func prefetch(_ address: UInt64, _ count: Int) { _ = fetch(address, count, isWhole: false) }
 
-    /// Copies `count` bytes, of which words are made, from each of these places where they can be read: by one system call for many.
+    /// Copies `count` bytes, rounded to words, from each of these addresses if readable, in order: with one system call for many.
     func prefetch(_ places: [UInt64], _ count: Int) {
         guard count > 0 else { return }
         places.withUnsafeBufferPointer { places in
             var rest = places[...]
             while let first = rest.first, hasRoom {
-                let room = min(rest.count, (Self.capacityBytes - used) / count, Self.maximumReads - pieces.count)
+                let room = min(rest.count, (Self.capacityBytes - used) / count, Self.maximumReads - reads, Self.readsAtOnce)
                 guard room > 0, let base = places.baseAddress else { return }
-                reads += 1
+                reads += room
                 let skipped = rest.startIndex
                 let got = first == 0 ? 0 : cll_memory_read_pieces(process, base + skipped, count, buffer + used, room)
                 for (index, place) in rest.prefix(got).enumerated() {
                     pieces.append(Piece(address: place, count: count, offset: used + index * count))
                 }
                 used += min((got * count + 15) & ~15, Self.capacityBytes - used)
-                // What cannot be read is left out.
+                // Unreadable data is skipped.
                 rest = rest.dropFirst(got == rest.count ? got : got < room ? got + 1 : got)
             }
         }
@@ -118,7 +120,7 @@ final class MemoryCopy: @unchecked Sendable {
     /// Whether these bytes are in the copy.
     func holds(_ address: UInt64, _ count: Int) -> Bool { find(address, count) != nil }
 
-    /// `count` bytes; nil where they are not in one piece of the copy, or of the thread's stack.
+    /// `count` bytes; nil if they are not in one piece of the copy, or of the thread's stack.
     func bytes(_ address: UInt64, _ count: Int) -> UnsafeRawBufferPointer? {
         guard count > 0, count <= Self.capacityBytes else { return nil }
         if let start = find(address, count) { return UnsafeRawBufferPointer(start: start, count: count) }

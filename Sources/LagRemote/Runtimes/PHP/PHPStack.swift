@@ -4,14 +4,15 @@ internal import LagCapture
 struct PHPStack {
     /// Deeper stacks lose their outer frames.
     private static let maximumFrames = 1024
-    /// Frames that are looked through before the time is looked at again.
+    /// The number of frames between two checks of the time.
     private static let framesBetweenChecks = 64
     /// `ZEND_CALL_TOP` (`zend_compile.h`): the call of the virtual machine ends with this frame.
     private static let top: UInt32 = 1 << 17
-    /// The stack lies in a chunk of the allocator's (`ZEND_MM_CHUNK_SIZE`), in which all pages can be read; outer frames lie lower.
+    /// The stack is in a chunk of the allocator (`ZEND_MM_CHUNK_SIZE`), in which all pages are readable; outer frames are at
+    /// lower addresses.
     private static let chunkBytes: UInt64 = 2 << 20
     private static let prefetchedBytes: UInt64 = 16 * 1024
-    /// Of all of a stack.
+    /// The limit for a whole stack.
     private static let maximumDelegations = 64
 
     let memory: MemoryCopy
@@ -21,7 +22,8 @@ struct PHPStack {
     /// Of the thread; nil: not known.
     var registers: RuntimeRegisters?
 
-    /// The calls of ``CallChain``, outermost first: of the program's own functions, which do not nest on the C stack. Nil where there are too many.
+    /// The calls for ``CallChain``, outermost first: those of the program's own functions, which do not nest on the C stack. Nil
+    /// if there are too many.
     func chain() -> [UInt64]? {
         var calls: [UInt64] = []
         guard var place: UInt64 = memory.load(globals &+ layout.currentFrame) else { return nil }
@@ -40,7 +42,8 @@ struct PHPStack {
         return nil
     }
 
-    /// While the thread cannot go on: what ``groups()`` reads. The functions of some frames before the next ones: without them no frame has a name.
+    /// Copies the data for ``groups()`` while the thread is stopped. Copies the functions of some frames before the next frames:
+    /// without them no frame has a name.
     func copy() {
         guard var place: UInt64 = memory.load(globals &+ layout.currentFrame), place != 0 else { return }
         var functions: [UInt64] = []
@@ -60,9 +63,12 @@ struct PHPStack {
                 let previous: UInt64 = memory.load(place &+ layout.framePrevious)
             else { break }
             if known.insert(function).inserted { functions.append(function) }
-            if function == 0 {
-                for frame in delegating(at: place, &delegations) {
-                    memory.prefetch(frame, layout.frameBytes)
+            if function == 0, isPlaceholder(place) {
+                // Ends before frames without names are collected.
+                copyFunctions()
+                let frames = delegating(at: place, &delegations)
+                memory.prefetch(frames, layout.frameBytes)
+                for frame in frames {
                     guard let function: UInt64 = memory.load(frame &+ layout.frameFunction) else { continue }
                     if known.insert(function).inserted { functions.append(function) }
                 }
@@ -73,7 +79,7 @@ struct PHPStack {
         copyFunctions()
     }
 
-    /// Up to the first frame that leads nowhere.
+    /// Up to the first invalid frame.
     func groups() -> [[InterpretedCall]] {
         guard var place: UInt64 = memory.load(globals &+ layout.currentFrame), place != 0 else { return [] }
         var groups: [[InterpretedCall]] = []
@@ -85,14 +91,15 @@ struct PHPStack {
                 let call: UInt32 = memory.load(place &+ layout.frameCall),
                 let previous: UInt64 = memory.load(place &+ layout.framePrevious)
             else { break }
-            // Of a call from C nothing but the caller is kept.
+            // For a call from C, only the caller is kept.
             if function != 0 {
-                // While an exception is thrown the instruction is one of three in the global state (`exception_op`): where it was is not known then.
+                // While an exception is thrown, the instruction is one of three in the global state (`exception_op`): the
+                // original position is not known.
                 let isThrowing = instruction >= globals && instruction - globals < layout.globalsBytes
                 var counter = isThrowing ? 0 : instruction
                 if groups.isEmpty, group.isEmpty { counter = innermostCounter(at: place, function, written: counter) }
                 group.append(InterpretedCall(function: function, counter: counter))
-                // A function of an extension that C has called is not run by the virtual machine.
+                // The virtual machine does not run an extension's function that C has called.
                 if call & Self.top != 0, memory.load(function, as: UInt8.self) == PHPFunction.user {
                     groups.append(group)
                     group = []
@@ -113,15 +120,19 @@ struct PHPStack {
         return groups
     }
 
-    /// The frames of generators that have left their turns to another one (`yield from`), innermost first. The one that runs is not linked to them, but to a placeholder in the
+    /// The frames of generators that delegate to another one (`yield from`), innermost first. The running one is not linked to
+    /// them, but to a placeholder in the
     /// outermost (`execute_fake`; `zend_generator_check_placeholder_frame` of `zend_generators.c`).
     private func delegating(at place: UInt64, _ left: inout Int) -> [UInt64] {
+        guard isPlaceholder(place) else { return [] }
         var generator = place &- layout.generatorPlaceholder
-        guard memory.load(place &+ layout.frameObject) == generator else { return [] }
         var frames: [UInt64] = []
         while left > 0 {
             left -= 1
-            if !memory.holds(generator, layout.generatorBytes) { memory.prefetch(generator, layout.generatorBytes) }
+            if !memory.holds(generator, layout.generatorBytes) {
+                guard memory.mayLookOn else { break }
+                memory.prefetch(generator, layout.generatorBytes)
+            }
             guard let parent: UInt64 = memory.load(generator &+ layout.generatorParent), parent != 0, parent % 8 == 0,
                 let frame: UInt64 = memory.load(generator &+ layout.generatorFrame), frame != 0, frame % 8 == 0
             else { break }
@@ -131,18 +142,22 @@ struct PHPStack {
         return frames.reversed()
     }
 
-    /// Outer frames lie lower.
+    private func isPlaceholder(_ place: UInt64) -> Bool {
+        memory.load(place &+ layout.frameObject) == place &- layout.generatorPlaceholder
+    }
+
+    /// Outer frames are at lower addresses.
     private func prefetch(below place: UInt64) {
         let begin = max(place & ~(Self.chunkBytes - 1), place - min(place, Self.prefetchedBytes))
         let bytes = Int(clamping: place &- begin) + layout.frameBytes
         if !memory.holds(begin, bytes) { memory.prefetch(begin, bytes) }
     }
 
-    /// Before a call each frame has its instruction in memory. In the innermost one the virtual machine writes it down only
-    /// before what may fail; until then there is what an earlier call has left in that place, of the same function or of
+    /// Before a call each frame has its instruction in memory. In the innermost one, the virtual machine stores it only
+    /// before operations that may fail; until then, that place has the value of an earlier call, of the same function or of
     /// another one. GCC's builds for x86-64 have the frame in `r14` and the instruction in `r15` (`ZEND_VM_FP_GLOBAL_REG`,
-    /// `ZEND_VM_IP_GLOBAL_REG` of `zend_execute.c`). What they call in C leaves both as they were, or has other things there,
-    /// which do not agree with the frame.
+    /// `ZEND_VM_IP_GLOBAL_REG` of `zend_execute.c`). C functions preserve both registers, or use them for other values,
+    /// which do not match the frame.
     /// - Returns: 0: not known.
     private func innermostCounter(at place: UInt64, _ function: UInt64, written: UInt64) -> UInt64 {
         guard let registers, let found = PHPFunction(layout, at: function, read: { memory.bytes($0, $1).map { [UInt8]($0) } }),

@@ -1,8 +1,8 @@
 internal import LagCapture
 
-/// The chain of CPython's frames of a thread, innermost first: of each its code object and its place in it.
+/// The chain of a thread's CPython frames, innermost first: the code object of each, and the position in it.
 ///
-/// The same walk copies and reads (``MemoryCopy``). Bounded by ``maximumFrames``, whatever the chain leads to.
+/// The same walk copies and reads (``MemoryCopy``). Bounded by ``maximumFrames``, even for a cyclic chain.
 struct PythonFrameWalk {
     struct Frame: Equatable {
         let address: UInt64
@@ -16,13 +16,13 @@ struct PythonFrameWalk {
     /// Frames that one call of the evaluation function runs.
     struct Group: Equatable {
         var frames: [Frame]
-        /// What that call has on the C stack; nil: not known.
+        /// The address of that call's data on the C stack; nil: not known.
         var anchor: UInt64?
     }
 
     /// As many as are visited of a native stack. CPython lets a program go a thousand deep, unless that sets another limit.
     private static let maximumFrames = 4096
-    /// Frames that are walked before the time is looked at again.
+    /// The number of frames between two checks of the time.
     private static let framesBetweenChecks = 64
     /// What of the frames' own stack is copied in one piece.
     private static let maximumDataStackBytes: UInt64 = 48 * 1024
@@ -46,7 +46,7 @@ struct PythonFrameWalk {
 
     /// - Parameters:
     ///   - state: the thread's.
-    ///   - tid: as the process itself knows it; a state of another thread has no frames here.
+    ///   - tid: the thread ID in the process's own namespace; a state of another thread gives no frames.
     /// - Returns: the innermost group first.
     func groups(of state: UInt64, tid: Int32) -> [Group] { walk(of: state, tid: tid).groups }
 
@@ -70,8 +70,8 @@ struct PythonFrameWalk {
         var inner = Walk(cframe: cframe)
         address = follow(address, into: &inner, isLimited: isLimited)
         guard address != 0 else { return (inner.groups, !inner.groups.isEmpty) }
-        // Within a recursion some are left out; who began it is at the other end.
-        if let begin = chunks(of: state).dropLast().last.map({ $0 &+ Self.chunkHeadBytes }) {
+        // Within a recursion some frames are left out; its caller is at the other end.
+        if let begin = secondFrames(of: chunks(of: state)) {
             var outer = inner
             if follow(begin, into: &outer, isLimited: false) == 0 {
                 if !isRoot(outer.cframe) {
@@ -166,13 +166,27 @@ struct PythonFrameWalk {
             memory.prefetch(chunk, Self.chunkBytes)
             next = memory.load(chunk)
         }
-        // What is around a recursion lies in the first one of all. It begins where the second one's first frame was called.
-        let chunks = chunks(of: state).dropFirst()
-        for chunk in chunks.suffix(2).reversed() + chunks.prefix(Self.maximumChunks) {
+        // What is around a recursion lies in the first one of all, and in coroutines. It begins where the second one's first
+        // frame was called.
+        let all = chunks(of: state)
+        let chunks = all.dropFirst()
+        prefetch(chunks.suffix(2).reversed())
+        if chunks.count > Self.innerChunks, let begin = secondFrames(of: all) {
+            var outer = Walk()
+            _ = follow(begin, into: &outer, isLimited: true)
+        }
+        prefetch(Array(chunks.prefix(Self.maximumChunks)))
+    }
+
+    private func prefetch(_ chunks: [UInt64]) {
+        for chunk in chunks where !memory.holds(chunk, Self.chunkBytes) {
             guard memory.hasRoom else { return }
-            if !memory.holds(chunk, Self.chunkBytes) { memory.prefetch(chunk, Self.chunkBytes) }
+            memory.prefetch(chunk, Self.chunkBytes)
         }
     }
+
+    /// Where the frames of the second chunk begin.
+    private func secondFrames(of chunks: [UInt64]) -> UInt64? { chunks.dropLast().last.map { $0 &+ Self.chunkHeadBytes } }
 
     /// The innermost first.
     private func chunks(of state: UInt64) -> [UInt64] {

@@ -1,14 +1,14 @@
 internal import LagCapture
 
-/// Copies what ``V8Stack`` reads of a thread that cannot go on: the functions on its stack, which are young objects as often as not, and what they share.
+/// Copies the data for ``V8Stack`` while a thread is stopped: the functions on its stack, which are often young objects, and
+/// their shared data.
 ///
-/// Where they are, every word says that leads up the stack: it may be a frame pointer that was saved. What that leads to is looked at, and not believed. The innermost
-/// come first, and those around a recursion before all that lies within it.
+/// Every word that points up the stack is a candidate: it may be a saved frame pointer. Its target is checked, not trusted. The
+/// innermost come first, and those around a recursion before everything within it.
 struct V8Copy {
     /// Functions of a stack that are copied, each once.
     private static let maximumFunctions = 128
-    private static let sharedBytes = 64
-    /// So many bytes of the stack are looked through before the time is looked at again.
+    /// The number of bytes of the stack between two checks of the time.
     private static let stackBytesBetweenChecks: UInt64 = 4096
     private static let framesBetweenChecks = 256
     /// Frames of JavaScript that lead to each other: V8's stack has no room for more.
@@ -34,16 +34,16 @@ struct V8Copy {
         if let framePointer { follow(framePointer, in: part) }
         collectOuter(of: part, stackStart)
         scan(part, from: part.address, isLimited: true)
-        memory.prefetch(functions, V8Runtime.functionBytes)
+        memory.prefetch(functions, layout.functionBytes)
         // Types are compared afterwards: maps stay as well.
         var shared: [UInt64] = []
-        for function in functions where memory.holds(function, V8Runtime.functionBytes) {
+        for function in functions where memory.holds(function, layout.functionBytes) {
             guard let found: UInt64 = memory.load(function &+ layout.functionShared), V8Heap.isObject(found),
                 !shared.contains(found &- V8Heap.strongTag)
             else { continue }
             shared.append(found &- V8Heap.strongTag)
         }
-        memory.prefetch(shared, Self.sharedBytes)
+        memory.prefetch(shared, layout.sharedBytes)
     }
 
     /// A part of the stack, as it was copied.

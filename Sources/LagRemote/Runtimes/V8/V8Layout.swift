@@ -1,7 +1,7 @@
 /// How a V8 lays out its heap and its stack frames: by the constants that it exports for post-mortem debuggers (`v8dbg_…`, made by
 /// `tools/gen-postmortem-metadata.py`), and the ``V8Release`` for what they leave out.
 struct V8Layout: Sendable {
-    /// The constants are there and are not what this reader knows.
+    /// The constants exist, but are not what this reader expects.
     struct Mismatch: Error { let constant: String }
 
     /// From a frame pointer to the slots of a JavaScript frame.
@@ -60,6 +60,11 @@ struct V8Layout: Sendable {
     let bytecodeData: UInt64
     let scopeLocalCount, scopeFirstVariable: UInt64
     let codeKindMask, baselineKind: UInt32
+
+    /// How much is read of a function, and of a `SharedFunctionInfo`: no more than the smallest has. Behind it there may be no
+    /// page.
+    var functionBytes: Int { Int(max(functionShared, release.functionCode ?? 0)) + 8 }
+    var sharedBytes: Int { Int(max(sharedName, sharedData, sharedScript)) + 8 }
 
     /// JSFunction and what derives from it, where the constants say only the first: 16 types since 9.6, eleven of them constructors of typed arrays, the last those of
     /// classes (`src/objects/js-function.tq`).

@@ -3,10 +3,9 @@ internal import LagModel
 
 /// V8 in node: the frames of JavaScript, by the constants that every build of node exports for post-mortem debuggers.
 ///
-/// What is copied of a thread that cannot go on is what moves: the functions on its stack, which are young objects as often as not. What they lead to
-/// (`SharedFunctionInfo`, code, scripts) is old and stays; it is read afterwards, and compared with what the copy says.
+/// While a thread is stopped, only movable data is copied: the functions on its stack, which are often young objects. Their
+/// targets (`SharedFunctionInfo`, code, scripts) are old and do not move; they are read afterwards, and compared with the copy.
 final class V8Runtime: LanguageRuntime {
-    static let functionBytes = 72
     /// From the last slot of an interpreted frame to its frame pointer.
     private static let slotBytes = 40
 
@@ -65,7 +64,7 @@ final class V8Runtime: LanguageRuntime {
         return .absent
     }
 
-    /// Any thread may run JavaScript: workers do. Of the main thread it is known where its stack begins; 0: not known.
+    /// Any thread may run JavaScript, as workers do. For the main thread, the start of the stack is known; 0: not known.
     func prepare(tid: Int32, innerTid: Int32) -> UInt64? { tid == memory.process ? stackStart : 0 }
 
     private static let longestState = 1024
@@ -147,12 +146,12 @@ final class V8Runtime: LanguageRuntime {
         frame.isWithoutTables && (frame.module.map { modules.contains($0) } ?? true)
     }
 
-    /// Whether the frame's slots and its function are as they were when the thread could not go on.
+    /// Whether the frame's slots and its function are still as they were during the stop.
     private func isCopied(_ framePointer: UInt64, _ memory: MemoryCopy) -> Bool {
         guard memory.holds(framePointer &+ layout.slots.bytecodeOffset, Self.slotBytes),
             let function: UInt64 = memory.load(framePointer &+ layout.slots.function)
         else { return false }
-        return V8Heap.isObject(function) && memory.holds(function &- V8Heap.strongTag, Self.functionBytes)
+        return V8Heap.isObject(function) && memory.holds(function &- V8Heap.strongTag, layout.functionBytes)
     }
 
     func name(_ frame: LanguageFrame) -> LanguageFrameName? {
