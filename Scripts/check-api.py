@@ -43,7 +43,7 @@ def extract(products, folder):
         command += ["-I", f"{products}/Modules", "-minimum-access-level", "public", "-output-dir", folder]
         for header in sorted(set(headers)):
             command += ["-I", header]
-        # Of the C modules that have none of their own.
+        # Types of C modules without their own conformances.
         for modules in sorted(glob.glob(f"{products}/*.build/module.modulemap")):
             command += ["-Xcc", f"-fmodule-map-file={modules}"]
         result = subprocess.run(command, capture_output=True, text=True)
@@ -59,7 +59,7 @@ def interface(products):
             graph = json.load(open(path, encoding="utf-8"))
             names = {symbol["identifier"]["precise"]: ".".join(symbol["pathComponents"]) for symbol in graph["symbols"]}
             for symbol in graph["symbols"]:
-                # What the standard library adds to each option set, sequence and error.
+                # Members that the standard library adds to each option set, sequence and error.
                 if symbol.get("swiftExtension", {}).get("extendedModule", "Lag").startswith("Lag") or "::" not in symbol["identifier"]["precise"]:
                     parts = symbol["pathComponents"]
                     found.add(f"{'.'.join(parts[:-1])}: {declaration(symbol)}")
@@ -77,9 +77,9 @@ def main():
     if len(linux) < 500:
         sys.exit(f"only {len(linux)} public declarations found on Linux")
     for line in sorted(linux - other):
-        print(f"on Linux alone: {line}")
+        print(f"only on Linux: {line}")
     for line in sorted(other - linux):
-        print(f"elsewhere alone: {line}")
+        print(f"only on other platforms: {line}")
     print(f"{len(linux & other)} public declarations are the same", file=sys.stderr)
     sys.exit(0 if linux == other else 1)
 

@@ -23,7 +23,7 @@ def sentry(line):
         raise ValueError([normal.get("errors"), normal.get("_meta")])
     if normal.get("event_id") != event_id or frames_of(normal) != frames:
         raise ValueError(f"another event: {json.dumps(normal)[:2000]}")
-    # Relay makes a tag of the host.
+    # Relay converts the host to a tag.
     if normal["level"] != event["level"] or ["server_name", event["server_name"]] not in normal["tags"]:
         raise ValueError("another level or host")
     images = [image["debug_id"] for image in event.get("debug_meta", {}).get("images", [])]

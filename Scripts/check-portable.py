@@ -15,9 +15,9 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# C libraries of some systems, this package's C modules, and what Foundation has inside on Linux alone.
+# C libraries of some systems, this package's C modules, and modules that are part of Foundation only on Linux.
 LINUX = {"Glibc", "Musl", "Bionic", "CoreFoundation", "CZlib", "CLibunwind", "CLagBeacon", "CLagLinux", "CLagRemote", "CLagOTLP"}
-# Needs macOS 15; the package says 13. Tests may, which run where somebody works on the package, and examples, whose manifests say what they need.
+# Needs macOS 15; the package supports 13. Allowed in tests, which run on developers' machines, and in examples, whose manifests declare their needs.
 NEW = {"Synchronization"}
 IMPORT = re.compile(r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|internal|private|fileprivate)\s+)?import\s+(?:\w+\s+)?(\w+)")
 CONDITION = re.compile(r"^\s*#(if|elseif|else|endif)\b(.*)")
@@ -29,7 +29,7 @@ def sources(target):
     for entry in target["sources"]:
         path = os.path.join(base, entry)
         if not os.path.exists(path):
-            sys.exit(f"Package.swift names {entry} for {target['name']}, and there is none")
+            sys.exit(f"Package.swift names {entry} for {target['name']}, which does not exist")
         for folder, _, names in os.walk(path):
             if not any(folder == other or folder.startswith(other + "/") for other in excluded):
                 yield from (os.path.join(folder, name) for name in names if name.endswith(".swift"))

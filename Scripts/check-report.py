@@ -23,7 +23,7 @@ def hostile(path):
         for key in ("message", "fingerprint", "culprit", "loop", "host_name", "process_name", "thread_name", "syscall", "wchan", "service_name"):
             record[key] = attack
         record["id"] = record["id"][:-2] + f"{number:02x}"
-        # Two stalls make an incident.
+        # An incident needs two stalls.
         record["incident"] = ATTACKS[number // 2]
         record[attack[:100]] = {attack[:100]: [attack]}
         for frame in record["frames"]:
@@ -71,7 +71,7 @@ class Browser:
         self.driver.get_log("performance")
         self.driver.get_log("browser")
         self.path = path
-        # Another fragment alone would not load it again.
+        # A changed fragment alone would not reload it.
         self.driver.get("about:blank")
         self.driver.get_log("performance")
         self.driver.get(path.as_uri() + fragment)
@@ -126,7 +126,7 @@ class Checks:
         print(f"check-report: {name}: not so" + ("" if found is None else f": {found!r}"), file=sys.stderr)
 
     def clean(self, name, browser):
-        """Nothing was asked from elsewhere, nothing refused, nothing went wrong, and nobody's script ran."""
+        """Nothing was requested from other sites, nothing was refused, nothing failed, and no foreign script ran."""
         self.that(f"{name}: nothing in the console", (log := browser.driver.get_log("browser")) == [], log)
         self.that(f"{name}: no request", (urls := browser.requests()) == [], urls)
         self.that(f"{name}: the policy refused nothing", (refused := browser.js("window.refused")) == [], refused)
@@ -240,7 +240,7 @@ def folded(checks, browser):
 
 
 def inverted(checks, browser):
-    """From where the threads stood up: the same time, leaves first."""
+    """The inverted graph: the same time, leaves first."""
     note = browser.text("#flame .note")
     total = browser.js("document.querySelector('#icicle button').node.ms")
     leaf = "(() => { let node = document.querySelector('#icicle button').node; while (node.children.length) node = node.children[0]; return node.frame; })()"
@@ -281,7 +281,7 @@ def colours(checks, browser):
 
 
 def links(checks, browser, path):
-    """What is chosen is in the address, and the address shows it again."""
+    """The selection is in the URL, and the URL shows it again."""
     address = lambda: browser.js("decodeURIComponent(location.hash)")
     browser.click("#worst-table tbody tr:nth-child(2) .pick")
     title = browser.text("#detail-title")
@@ -336,7 +336,7 @@ def process_filter(checks, browser):
 
 
 def narrow(checks, browser, path, width):
-    """Nothing has to be moved sideways, and nothing is too small to read or to hit."""
+    """Nothing scrolls sideways, and nothing is too small to read or to click."""
     browser.look("light", width, 900)
     browser.open(path)
     size = browser.js("[document.documentElement.scrollWidth, window.innerWidth]")

@@ -1,6 +1,6 @@
 """Checks a file against speedscope's format and prints the milliseconds of its profiles.
 
-The schema says for JSON Schema what speedscope's `src/lib/file-format-spec.ts` says for TypeScript, as far as sampled profiles go.
+The schema expresses in JSON Schema what speedscope's `src/lib/file-format-spec.ts` expresses in TypeScript, for sampled profiles.
 """
 import json
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""changelog.py VERSION: makes Debian's changelog on stdout of CHANGELOG.md on stdin; the section "Unreleased" is that of VERSION."""
+"""changelog.py VERSION: converts CHANGELOG.md on stdin to Debian's changelog on stdout; the section "Unreleased" becomes that of VERSION."""
 
 import datetime
 import email.utils

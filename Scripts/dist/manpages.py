@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""manpages.py VERSION FOLDER: makes a man page for each command of what `lagmond --experimental-dump-help` writes, from stdin."""
+"""manpages.py VERSION FOLDER: creates a man page for each command, from the output of `lagmond --experimental-dump-help` on stdin."""
 
 import json
 import os
 import re
 import sys
 
-# What argument-parser does not know.
+# Texts that argument-parser does not have.
 FILES = [
     ("/etc/lagmond/lagmond.json", "The configuration that the packaged service runs with."),
     (
@@ -56,7 +56,7 @@ def described(argument):
 
 
 def page(command, path, related, version):
-    # `lagmond run -- COMMAND`: what comes after the two dashes is not ours.
+    # `lagmond run -- COMMAND`: the arguments after the two dashes are not ours.
     arguments = [a for a in command.get("arguments", []) if a.get("shouldDisplay", True)]
     title = "-".join(path)
     lines = [

@@ -1,4 +1,4 @@
-"""What profilers say of a stall beside what lagmond says of it, and how long each holds the process.
+"""Compares what profilers and lagmond report of a stall, and how long each stops the process.
 
 A stall lasts for more than a second, and each profiler is run while it does (watch.py), one after the other, in any order. A stall that ends
 before all profilers have is left out of all figures."""
@@ -17,14 +17,14 @@ STALL_SECONDS = "1.4"
 
 @dataclasses.dataclass
 class Score:
-    """What one tool says of the stalls of one interpreter."""
+    """One tool's results for the stalls of one interpreter."""
 
     stalls: int = 0
     named: int = 0
     function: int = 0
     line: int = 0
     stops: list = dataclasses.field(default_factory=list)
-    # Why there was no stack, the last time; and what was named in the place of what is true.
+    # Why there was no stack, the last time; and what was named instead of the true function.
     trouble: str = ""
     details: list = dataclasses.field(default_factory=list)
 
@@ -73,7 +73,7 @@ def observe(lagmond, language, interpreter, scenario, rounds, folder, tools, sco
             if name in dumps:
                 frames, trouble, _ = dumps[name]
                 hold(scenario, frames, trouble, score)
-    # lagmond is held to what `measure` holds it to: the culprit of its record.
+    # lagmond is judged as in `measure`: by the culprit of its record.
     tally, own = Tally(), scores["lagmond"]
     judge(language, scenario, covered, records, tally)
     own.named, own.function, own.line = own.named + tally.named, own.function + tally.function, own.line + tally.line

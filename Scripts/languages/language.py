@@ -1,4 +1,4 @@
-"""What a language gives to Scripts/languages: programs that stall, and what is true of their stalls."""
+"""The interface of a language in Scripts/languages: programs that stall, and the truth about their stalls."""
 import dataclasses
 import os
 import pathlib
@@ -19,12 +19,12 @@ class Scenario:
     file: str
     functions: list
     lines: set
-    # Of the thread that holds the interpreter's lock; None: the stall is no wait for it.
+    # For the thread that holds the interpreter's lock; None: the stall is not a wait for it.
     owner: str = None
 
     @property
     def is_unseen(self):
-        """A coin, thrown by the name alone: FNV-1a, 64 bits."""
+        """A coin toss that only depends on the name: FNV-1a, 64 bits."""
         value = 0xCBF29CE484222325
         for byte in self.name.encode():
             value = (value ^ byte) * 0x100000001B3 % 2**64
@@ -47,7 +47,7 @@ class Language:
     name = ""
     # Below `programs`: every file that has marks.
     sources = ()
-    # Of the stalls, those that are also made under `lagmond attach`.
+    # The stalls that are also made under `lagmond attach`.
     attached = ()
     # How all of them are watched: `run` or `attach`.
     way = "run"
@@ -62,7 +62,7 @@ class Language:
     undeclared = ()
 
     def __init__(self):
-        # Of each source the functions that it has, with their lines.
+        # For each source, its functions with their lines.
         self.functions = {}
         for source in self.sources:
             path = HERE / "programs" / source
@@ -73,11 +73,11 @@ class Language:
         raise NotImplementedError
 
     def interpreters(self, folder):
-        """Those that are here. `folder` is for what has to be compiled."""
+        """The interpreters that are installed. `folder` is for compiled programs."""
         raise NotImplementedError
 
     def installed(self, paths, *ask):
-        """Of these programs those that are here, each version once. `ask`: the arguments with which one says its version."""
+        """The installed ones of these programs, each version once. `ask`: the arguments that print the version."""
         versions = set()
         for path in paths:
             if not path or not os.access(path, os.X_OK):

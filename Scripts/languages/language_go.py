@@ -13,7 +13,7 @@ BEGIN = re.compile(r"^(?P<indent>\t*)(?:func (?:\((?P<receiver>\w+ \*?\w+)\) )?(
 class Go(Language):
     name = "go"
     sources = ("stalls.go", "runtime.go")
-    # Of a Go program nothing is watched but the thread that somebody names.
+    # In a Go program only an explicitly named thread is watched.
     way = "attach"
 
     def attach_options(self, process):
@@ -53,7 +53,7 @@ class Go(Language):
                 ranges.setdefault(name, []).append((number, end))
         return ranges
 
-    # A method by value has one for pointers as well, which the compiler makes.
+    # For a method by value, the compiler also generates one for pointers.
     undeclared = ("main.(*shop).sell",)
 
     def symbols(self, scenario):

@@ -33,7 +33,7 @@ class Java(Language):
         return ranges
 
     def function(self, symbol):
-        """A lambda has the name of the method that it stands in, and a number."""
+        """A lambda has the name of its enclosing method, and a number."""
         return re.sub(r"\.lambda\$(\w+)\$\d+$", r".\1", symbol)
 
     def symbols(self, scenario):

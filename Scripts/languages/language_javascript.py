@@ -5,7 +5,7 @@ import shutil
 
 from language import HERE, Interpreter, Language
 
-# Of a source whose functions end with a brace in the column that they begin in.
+# For a source whose functions end with a brace in the column in which they begin.
 BEGIN = re.compile(
     r"^(?P<indent> *)(?:(?:async )?function\*? (?P<function>\w+)\(|(?:const |let )(?P<constant>\w+) = (?:async )?\(?[\w, ]*\)? =>"
     r"|return function (?P<inner>\w+)\(|return .*\bfunction (?P<callback>\w+)\(|'?(?P<property>[\w-]+)'?: \(\) =>|(?:static |async )?(?P<method>(?:get )?\w+)\([\w, ]*\) \{$)"

@@ -1,4 +1,4 @@
-"""CPython: Debian's, and those of pyenv where there are any."""
+"""CPython: Debian's, and those of pyenv, if any."""
 import ast
 import glob
 import os

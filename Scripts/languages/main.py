@@ -10,7 +10,7 @@ import compare
 from language import HERE
 from session import Tally, measure, share
 
-# Of all stalls; what is absent counts against it.
+# The required share of all stalls; absent results count as failures.
 LEAST_FUNCTION, LEAST_LINE = 0.98, 0.95
 # A holder that gets no processor to stop at has no frames; beside busy processes some do not.
 LEAST_OWNER = 0.75
@@ -27,7 +27,7 @@ def private_copy(lagmond, folder):
 
 
 def percentile(stops):
-    """What 99 in 100 of all stops were not longer than, as far as the runs' own figures say."""
+    """The 99th percentile of all stops, from the runs' own figures."""
     left = sum(count for count, _ in stops) * 0.99
     for count, value in sorted(stops, key=lambda stop: stop[1]):
         left -= count

@@ -1,4 +1,4 @@
-"""Profilers of Python that show the stacks of a running process, once. They are PyPI's, in a virtual environment (PROFILERS) that `run` makes."""
+"""Profilers of Python that show the stacks of a running process, once. They come from PyPI, in a virtual environment (PROFILERS) that `run` creates."""
 import dataclasses
 import functools
 import json
@@ -43,7 +43,7 @@ class Profiler:
     name: str
     command: list
     frames: object
-    # Both may read a process only as one that may trace it, and somebody has to start them while the stall lasts.
+    # Both need permission to trace the process, and must be started while the stall lasts.
     needs: str = "ptrace,at-the-time"
 
 
@@ -80,7 +80,7 @@ class Running:
 
 @functools.cache
 def profilers():
-    """Those that are here and run here; of the others a line says so."""
+    """The profilers that are installed and work here; a line reports the others."""
     found = []
     for program, way, options, frames in (
         ("py-spy", "", ["dump", "--json", "--pid"], py_spy_frames),

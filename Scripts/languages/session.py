@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-# Of rest before the first stall: until the loop is known.
+# Rest before the first stall, until the loop is known.
 LEAD_SECONDS = {"run": 0.8, "attach": 3.0}
 # Around the stalls themselves.
 SPARE_SECONDS = 90
@@ -24,7 +24,7 @@ class Tally:
     named: int = 0
     function: int = 0
     line: int = 0
-    # Stalls that are waits for an interpreter's lock, and of how many of them it was said who held it.
+    # Stalls that are waits for an interpreter's lock, and for how many of them the holder was named.
     locked: int = 0
     owner: int = 0
     wrong: int = 0
@@ -43,7 +43,7 @@ def spinners(count):
 
 
 def run_program(lagmond, language, interpreter, scenario, rounds, way, folder):
-    """The truth in nanoseconds, the records, and what lagmond said."""
+    """The truth in nanoseconds, the records, and lagmond's messages."""
     truth, output = folder / "truth", folder / "stalls.jsonl"
     for path in (truth, output):
         path.unlink(missing_ok=True)
@@ -68,14 +68,14 @@ def run_program(lagmond, language, interpreter, scenario, rounds, way, folder):
                 if process.poll() is None:
                     process.send_signal(signal.SIGKILL)
                     process.wait()
-    # A program that was ended within a stall leaves its begin alone.
+    # A program that was ended within a stall only leaves its begin.
     stalls = [tuple(map(int, line.split())) for line in truth.read_text().splitlines() if not line.endswith(" ")] if truth.exists() else []
     records = [json.loads(line) for line in output.read_text().splitlines()] if output.exists() else []
     return stalls, [record for record in records if record.get("event") == "stall" and record.get("phase") == "end"], said
 
 
 def judge(language, scenario, stalls, records, tally):
-    """Holds each stall against the record that covers most of it."""
+    """Compares each stall with the record that covers most of it."""
     symbols = language.symbols(scenario)
     for begin, end in stalls:
         tally.made += 1

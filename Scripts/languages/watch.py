@@ -1,4 +1,4 @@
-"""The stalls of one program while they last: profilers are run, and what holds the stalled thread is measured.
+"""The stalls of one program while they last: runs profilers, and measures which tracers stop the stalled thread.
 
 The program says at once that a stall begins. From then to its end the state of its thread is read from /proc without a pause, some 10 us a reading: a stop
 goes from the reading before it to the one after it, so it is at most too long by two readings, and is the tracer's whom /proc names. What reads has
@@ -13,7 +13,7 @@ import time
 
 from profilers import Running
 
-# Of a stall, before the first profiler: lagmond takes its first samples. Between two of them, so that they are apart.
+# Wait in a stall before the first profiler, so that lagmond takes its first samples; and between two profilers, to separate them.
 LEAD, PAUSE = 500_000_000, 100_000_000
 # While lagmond traces the thread, py-spy may not: what has no stack is run again, as a user would.
 MOST_RUNS = 3
@@ -39,9 +39,9 @@ class Watch:
     def __init__(self, command, truth, tools):
         self.command, self.truth, self.tools = command, truth, tools
         self.is_over = threading.Event()
-        # Of each stall, by its begin: {profiler: (frames, why there are none, end)} and [(who held the thread, microseconds)].
+        # For each stall, by its begin: {profiler: (frames, why there are none, end)} and [(which process stopped the thread, microseconds)].
         self.stalls = {}
-        # Of readings that found the thread free: how many, and how far they were apart from the ones before, together and at most.
+        # Readings that found the thread free: their number, and their distances from the previous ones, in total and at most.
         self.readings, self.gaps_us, self.longest_gap_us = 0, 0, 0
         # Whether none has to wait for a processor; how many runs of profilers were repeated.
         self.is_prompt, self.repeated = False, 0

@@ -1,4 +1,4 @@
-"""Whether a Grafana dashboard and alert rules ask for what `/metrics` really serves.
+"""Checks that a Grafana dashboard and alert rules only query what `/metrics` really serves.
 
     check_dashboard.py DASHBOARD RULES PAGE… [--prometheus URL]
 
@@ -15,7 +15,7 @@ import urllib.parse
 import urllib.request
 
 PATIENCE_SECONDS = 30
-# What Prometheus adds to every series when it scrapes.
+# Labels that Prometheus adds to every series when it scrapes.
 OWN_LABELS = {"instance", "job"}
 METRIC = re.compile(r"(?<![\w:$\"])((?:\w+:)?lagmonitor_[\w:]+)(\{[^}]*\})?")
 GROUPING = re.compile(r"\b(?:by|without)\s*\(([^)]*)\)")
@@ -34,7 +34,7 @@ def served(paths):
 
 
 def rules_of(path):
-    """The names that rules make, and every expression. Without a YAML reader: each is one line of its own, or folded below `>-`."""
+    """The names that rules define, and every expression. Without a YAML parser: each is on its own line, or folded below `>-`."""
     names, expressions, lines = set(), [], open(path, encoding="utf-8").read().split("\n")
     for index, line in enumerate(lines):
         if match := re.match(r"\s*- record: (\S+)", line):
@@ -96,7 +96,7 @@ class Check:
         for where, expression, _ in queries_of(dashboard):
             for name in re.findall(r"\$(\w+)", expression):
                 if name not in names and not name.startswith("__"):
-                    self.fail(f"{where}: there is no variable {name}")
+                    self.fail(f"{where}: unknown variable {name}")
 
 
 def ask(base, expression):
@@ -123,7 +123,7 @@ def main(arguments):
     for where, expression, legend in queries:
         check.query(where, expression, legend)
     check.variables(dashboard)
-    # Of a histogram its parts are served.
+    # A histogram is served as its parts.
     families = {re.sub(r"_(bucket|sum|count)$", "", name) for name in check.metrics}
     missing = families - {re.sub(r"_(bucket|sum|count)$", "", name) for name in check.asked}
     if missing:
@@ -133,7 +133,7 @@ def main(arguments):
     identifiers = [panel["id"] for panel in dashboard["panels"]]
     if len(set(identifiers)) != len(identifiers):
         check.fail("two panels have one id")
-    # What only targets have is not there where Prometheus scrapes a lagmond without; rates need two scrapes.
+    # Metrics of targets are absent if Prometheus scrapes a lagmond without targets; rates need two scrapes.
     unanswered = [(where, expression) for where, expression, _ in queries if base and "lagmonitor_target" not in expression
                   and "lagmonitor_hang_signals" not in expression]
     deadline = time.monotonic() + PATIENCE_SECONDS

@@ -1,4 +1,4 @@
-"""Holds what a reader gave back against what it was given, and prints its line.
+"""Compares a reader's output with its input, and prints its line.
 
     compare.py READER --sent FILE [--lines FILE] [--json FILE] [--journal FILE] [--fields NAMES] [--projected FILE]
 
@@ -7,7 +7,7 @@
 --journal    what `journalctl -o json` prints: the same bytes in MESSAGE
 --projected  JSON lines with the members of --fields alone; absent ones may be null or empty ({} too),
              with --zero-is-absent 0 as well
-Each is a multiset: the order of lines is free. A line is accepted when every given file has it; lines nobody sent are an error.
+Each is a multiset: the order of lines is free. A line is accepted when every given file has it; lines that were not sent are an error.
 """
 
 import argparse
@@ -70,7 +70,7 @@ def main():
     for form, key in keys.items():
         for path in getattr(given, form):
             back = collections.Counter(key(line) for line in lines(path))
-            # What was sent is lines, however they come back.
+            # The input is lines, whatever the form of the output.
             sent_key = keys["lines"] if form == "journal" else key
             for index, line in enumerate(sent):
                 own = sent_key(line)
@@ -81,7 +81,7 @@ def main():
             left = +back
             foreign += sum(left.values())
             for line in list(left)[:2]:
-                print(f"{given.reader}: {path}: nobody sent {str(line)[:2000]}", file=sys.stderr)
+                print(f"{given.reader}: {path}: not sent: {str(line)[:2000]}", file=sys.stderr)
     for index in sorted(refused)[:2]:
         print(f"{given.reader}: refused or changed: {sent[index][:4000]!r}", file=sys.stderr)
     print(f"pipeline {given.reader} lines={len(sent)} accepted={len(sent) - len(refused)}")

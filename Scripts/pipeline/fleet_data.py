@@ -1,4 +1,4 @@
-"""Lines of a fleet, the same for a seed everywhere, and what is true of them.
+"""Lines of a fleet, reproducible from a seed, and the truth about them.
 
 Five days of 10,000 hosts with two services and three releases. Delivery is at least once and in no order: lines come twice, some a day
 late, some `end` lines before their `begin`. What is true is counted here, from the arrays that the lines are made of; it
@@ -13,7 +13,7 @@ START_NS = 1_793_577_600 * 1_000_000_000
 HOURS = 120
 HOSTS = 10_000
 FINGERPRINTS = 2_000
-# These come with the last release of their service, and only with it.
+# These appear only with the last release of their service.
 NEW_FINGERPRINTS = 40
 VERSIONS = ("4.7.0", "4.8.0", "4.9.0")
 SERVICES = ("shop", "search")
@@ -53,7 +53,7 @@ class Fleet:
         fate = random.random(stalls)
         self.dies = self.is_hang & (fate < 0.02)
         both = self.is_hang & (fate < 0.004)
-        # What hangs when the last word comes: only a begin line.
+        # Hangs in progress at the end: only a begin line.
         self.goes_on = self.is_hang & (fate >= 0.02) & (fate < 0.025)
         self.begin_fingerprint = numpy.where(random.random(stalls) < 0.2, (self.fingerprint + 1) % known, self.fingerprint)
         index = numpy.arange(stalls)
@@ -66,7 +66,7 @@ class Fleet:
         self.line_phase = numpy.concatenate([numpy.full(len(part), phase) for part, phase in parts])
         self.final = numpy.where(self.goes_on, BEGIN, numpy.where(self.dies & ~both, ABANDONED, END))
 
-        # When each line comes; some come again.
+        # When each line is delivered; some are delivered again.
         lines = len(self.line_stall)
         arrival = self.start_ns[self.line_stall] + numpy.where(
             self.line_phase == BEGIN, HANG_US * 1000, self.duration_us[self.line_stall] * 1000
@@ -91,10 +91,10 @@ class Fleet:
         again = numpy.flatnonzero(random.random(count) < 0.06)
         return [numpy.concatenate([column, column[again]]) for column in columns], count
 
-    # What is true.
+    # The truth.
 
     def duration_seen_us(self):
-        """Of a stall that still goes on, what its begin line knew."""
+        """For a stall in progress, the data of its begin line."""
         return numpy.where(self.final == BEGIN, HANG_US + 137, self.duration_us)
 
     def fingerprint_seen(self):
@@ -108,7 +108,7 @@ class Fleet:
         key = ((self.hour() * 2 + self.service) * 3 + self.version) * FINGERPRINTS + self.fingerprint_seen()
         size = HOURS * 6 * FINGERPRINTS
         stalls = numpy.bincount(key, minlength=size)
-        # A double holds sums up to 2^53 exactly.
+        # A double represents sums up to 2^53 exactly.
         time = numpy.bincount(key, weights=self.duration_seen_us().astype(numpy.float64), minlength=size).astype(numpy.int64)
         return {int(k): (int(stalls[k]), int(time[k])) for k in numpy.flatnonzero(stalls)}
 

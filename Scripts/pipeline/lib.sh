@@ -8,12 +8,12 @@ examples=$PIPELINE_ROOT/Examples/pipeline
 work=$PIPELINE_RUN/$reader
 packages=$PIPELINE_HOME/packages
 python=$PIPELINE_HOME/venv/bin/python
-# Lines for readers as they come, and longer ones for readers that are set to take more.
+# Lines for readers with default settings, and longer ones for readers that are configured for more.
 short=$PIPELINE_RUN/short.jsonl
 long=$PIPELINE_RUN/long.jsonl
 multiarch=$(uname -m)-linux-gnu
 
-# Where the loader finds the libraries of an unpacked package.
+# The loader's search path for the libraries of an unpacked package.
 libraries() { echo "$1/usr/lib/$multiarch:$1/lib/$multiarch:$1/lib/$multiarch/systemd:$1/usr/lib/syslog-ng"; }
 
 # within ROOT COMMAND…: with the libraries of the package that is unpacked there.
@@ -30,7 +30,7 @@ end_started() {
     local pid
     for pid in ${started[@]+"${started[@]}"}; do kill "$pid" 2>/dev/null || true; done
     for pid in ${started[@]+"${started[@]}"}; do
-        # Ten seconds to end in order.
+        # Ten seconds to exit normally.
         for _ in $(seq 100); do
             kill -0 "$pid" 2>/dev/null || break
             sleep 0.1
@@ -57,7 +57,7 @@ count_lines() { if [[ -e $1 ]]; then wc -l <"$1"; else echo 0; fi; }
 # has_lines FILE N
 has_lines() { [[ $(count_lines "$1") -ge $2 ]]; }
 
-# wait_for_lines FILE N SECONDS: whatever has come by then is what is judged.
+# wait_for_lines FILE N SECONDS: the lines that have arrived by then are judged.
 wait_for_lines() { wait_until "$3" has_lines "$1" "$2" || { echo "$reader: waited $3 s for $2 lines" >&2; tail -5 "$work/log" >&2 || true; }; }
 
 # render EXAMPLE FROM TO [FROM TO]…: an example's file with paths of this run.

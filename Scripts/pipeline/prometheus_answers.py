@@ -1,4 +1,4 @@
-"""What a Prometheus says, over its HTTP API, against the lines.
+"""Compares the answers of a Prometheus, over its HTTP API, with the lines.
 
     prometheus_answers.py page URL                    prints a page
     prometheus_answers.py compare URL LINES RULES     prints the pipeline's line; ends with 1 where anything differs
@@ -20,7 +20,7 @@ def get(url):
 
 
 def query(base, expression):
-    """The one value of an expression; None while there is none."""
+    """The only value of an expression; None if there is none yet."""
     try:
         answer = json.loads(get(f"{base}/api/v1/query?" + urllib.parse.urlencode({"query": expression})))
     except OSError:
@@ -52,7 +52,7 @@ def compare(base, lines_path, rules_path):
     # A line has whole microseconds.
     total = query(base, "sum(lagmonitor_stalled_seconds_total)") or 0
     if abs(total - seconds) > 0.000002 * len(ends):
-        print(f"prometheus: {total} s stalled, the lines say {seconds}", file=sys.stderr)
+        print(f"prometheus: {total} s stalled, {seconds} by the lines", file=sys.stderr)
         fine = False
     for cause in causes:
         expected = sum(line["cause"] == cause for line in ends)

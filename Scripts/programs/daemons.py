@@ -24,7 +24,7 @@ class Redis(Program):
         ]
 
     def compute(self, session):
-        """Time stands still within a script, so it counts: as far as a first one, too short to be a stall, says. (asked, ended)."""
+        """The clock is stopped within a script, so it counts instead, calibrated by a first run that is too short to be a stall. (asked, ended)."""
         def count(turns):
             asked = time.monotonic()
             session.exchange(b'EVAL "local i=0 for j=1,%d do i=i+1 end return i" 0\r\n' % turns)

@@ -11,7 +11,7 @@ from python_programs import BLOCK
 
 
 class Display:
-    """An X server for one program: the keys are for whoever has the focus."""
+    """An X server for one program: keys go to the program with the focus."""
 
     def __init__(self):
         reader, writer = os.pipe()
@@ -145,7 +145,7 @@ class Chromium(Windowed):
         return "".join(sorted(page["type"] for page in json.loads(session.get("/json/list")) if page["type"] == "page"))
 
     def load(self, session, seconds):
-        # A page that draws, and the browser asked for its pages beside it.
+        # A page that draws, and requests to the browser for its pages meanwhile.
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
         connection.request("PUT", f"/json/new?file://{self.page}")
         target = json.loads(connection.getresponse().read())["id"]
@@ -157,7 +157,7 @@ class Chromium(Windowed):
 
 
 class Openbox(Windowed):
-    """A window manager, which reads its settings again when another one of it says so."""
+    """A window manager, which reloads its settings when another instance requests it."""
 
     name, is_known = "openbox", True
     needs = ("Xvfb", "xdotool", "openbox")
@@ -170,7 +170,7 @@ class Openbox(Windowed):
         return self.is_answering()
 
     def is_answering(self):
-        # Nobody else says which desktops there are.
+        # Only this names the desktops.
         return self.xdotool("get_num_desktops") != ""
 
     def stalls(self):

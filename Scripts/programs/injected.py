@@ -1,4 +1,4 @@
-"""Programs of which nothing that a client may ask for blocks the loop: a preloaded library (apps/inject.c) does, in what they call for a connection."""
+"""Programs whose loop no client request blocks: a preloaded library (apps/inject.c) blocks it, in the functions that they call for a connection."""
 import mmap
 import os
 import socket
@@ -48,7 +48,7 @@ class Injected(Program):
         return {"LD_PRELOAD": str(self.library), "LAG_INJECT": str(self.home / "inject.page")}
 
     def poke(self):
-        """Something that makes the loop come by."""
+        """Something that makes the loop iterate."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=2) as connection:
             connection.settimeout(0.3)
             try:
@@ -65,7 +65,7 @@ class Injected(Program):
             pass
 
     def converse(self, session):
-        # What ends it must find it at work.
+        # The end must find it at work.
         self.poke_quietly()
         time.sleep(0.5)
         return ""

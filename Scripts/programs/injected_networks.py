@@ -49,7 +49,7 @@ class Tor(Injected):
 class Snapserver(Pool):
     name = "snapserver"
     needs = ("snapserver",)
-    # What its threads log as it ends comes in any order.
+    # At the end, its threads log in any order.
     output_is_same = False
 
     def command(self):
@@ -128,7 +128,7 @@ class PdnsRecursor(Injected):
     needs = ("pdns_recursor",)
     greeting = b"\x00\x11\x12\x34\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x01"
     any_thread = True
-    # Its thread for statistics asks the others, and waits for their answers.
+    # Its statistics thread queries the others, and waits for their answers.
     waiting_loop = r"rec/web\+stat"
 
     def command(self):

@@ -1,10 +1,10 @@
-"""Holds records against what was done to a program, for Scripts/programs."""
+"""Compares records with what was done to a program, for Scripts/programs."""
 import dataclasses
 import re
 
 # How far a record's begin and duration may be from what the harness saw: its request's way, and the turns of a loop beside it.
 BEGIN_SECONDS, DURATION_SECONDS = 0.15, 0.2
-# What waits for events or starts the program is never to blame for what a handler does.
+# Code that waits for events or starts the program is never to blame for a handler.
 NEVER_CULPRIT = (
     r"(__)?(libc_)?(epoll_p?wait2?|p?poll|p?select|p?selectx?)(64|_chk)?|lagmonitor_.*|_start|main|__libc_start.*|start_thread|clone3?|"
     r"uv_run|uv__io_poll|event_base_(loop|dispatch)|ev_run|g_main_(loop_run|context_iteration)"
@@ -48,12 +48,12 @@ def match(mades, records):
 
 
 def is_of_waiting_loop(record, loop, mades):
-    """Whether that loop stood still for as long as another one was blocked, for which it waited."""
+    """Whether that loop was blocked as long as another one for which it waited."""
     return re.fullmatch(loop, record.get("loop", "")) and any(overlap(made, record) > seconds_of(record) * 0.9 for made in mades)
 
 
 def wrong_with(made, record):
-    """What the record says amiss, a text each."""
+    """The errors of the record, one text each."""
     stall, wrong = made.stall, []
     early, late = made.asked - begin_of(record), begin_of(record) - made.asked
     if early > 0.05 or late > BEGIN_SECONDS + stall.way_seconds:

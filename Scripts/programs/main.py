@@ -71,7 +71,7 @@ class Run:
             say(f"  {name}: {time.monotonic() - begun:.0f} s")
 
     def all(self):
-        # Compilers are no company for what is measured.
+        # Compilers would disturb the measurement.
         for kind in {catalogue.NAMES[name][0] for name in self.names}:
             if all(has_command(need) for need in kind.needs):
                 kind.prepare(self.folder)

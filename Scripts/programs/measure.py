@@ -1,4 +1,4 @@
-"""What is done to one program of Scripts/programs, and what lagmond said meanwhile."""
+"""What is done to one program of Scripts/programs, and what lagmond reports meanwhile."""
 import collections
 import dataclasses
 import os
@@ -18,7 +18,7 @@ LOAD_SECONDS = float(os.environ.get("LOAD_SECONDS", 2 if QUICK else 60))
 STALL_REPEATS = 1 if QUICK else 3
 # Between a program's start and its first request. Short of a second, so that no timer of one makes a loop known before.
 SETTLE_SECONDS = 0.5
-# A loop has to come back to its wait between two stalls.
+# A loop must return to its wait between two stalls.
 BETWEEN_STALLS_SECONDS = 0.3
 
 # Set when all is to end: what runs ends its programs, and no other begins.
@@ -27,7 +27,7 @@ STOPPING = threading.Event()
 
 @dataclasses.dataclass
 class Result:
-    """What the line of a program says, in its order, and the facts of what went wrong."""
+    """The fields of a program's line, in order, and the facts about failures."""
 
     name: str
     loops: int = 0
@@ -41,7 +41,7 @@ class Result:
     is_known: bool = False
     way: str = "run"
     names: str = "-"
-    # No loop is watched, and lagmond does not say so.
+    # No loop is watched, and lagmond does not report that.
     is_silent: bool = False
     failures: list = dataclasses.field(default_factory=list)
 
@@ -98,7 +98,7 @@ class Measurement:
                     session.attached.wait(timeout=10)
         self.judge(session)
         if session.left_behind:
-            say(f"  {self.result.name}: {len(session.left_behind)} processes were still there after its end")
+            say(f"  {self.result.name}: {len(session.left_behind)} processes still existed after its end")
         return self.result
 
     def phase(self, name):
@@ -175,7 +175,7 @@ class Measurement:
         result = self.result
         records = {}
         for record in session.records():
-            # Of a hang's two lines the last one has all.
+            # Of a hang's two lines, the last one is complete.
             records[record["id"]] = record
         waiting = session.program.waiting_loop
         records = [record for record in records.values() if not (waiting and is_of_waiting_loop(record, waiting, self.made))]
@@ -194,7 +194,7 @@ class Measurement:
             result.fail(f"action: {action}")
         if result.loops == 0 and not re.search("not watched|from outside", session.said_by_lagmond()):
             result.is_silent = True
-            result.fail("no loop is watched, and lagmond does not say so")
+            result.fail("no loop is watched, and lagmond does not report that")
         for line in session.said_by_lagmond().splitlines():
             say(f"  {result.name} says {line}")
 

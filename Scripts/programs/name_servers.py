@@ -1,4 +1,4 @@
-"""Name servers, asked by UDP."""
+"""Name servers, queried by UDP."""
 import signal
 import socket
 import subprocess
@@ -23,7 +23,7 @@ class NameServer(Program):
             return connection.recv(4096)
 
     def is_ready(self, session):
-        # A question would be a first turn of the loop: it is the socket's entry that says.
+        # A query would be a first iteration of the loop, so the socket's entry shows readiness.
         return f"0100007F:{self.port:04X}" in open("/proc/net/udp").read()
 
     def converse(self, session):

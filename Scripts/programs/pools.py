@@ -1,4 +1,4 @@
-"""Servers whose threads or processes are a pool: what blocks one of them keeps no other client waiting, and is no stall."""
+"""Servers with a pool of threads or processes: a blocked one delays no other client, and is not a stall."""
 import os
 import pathlib
 import shutil
@@ -231,7 +231,7 @@ class PostgreSQL(Program):
         )
 
     def load(self, session, seconds):
-        # Short queries alone: a backend that computes for long has a reason to be reported.
+        # Only short queries: a backend that computes for long is rightly reported.
         script = self.write("load.sql", "\\set n random(1, 1000)\nSELECT b FROM t WHERE a = :n;\n")
         run_client([str(self.binaries / "pgbench"), "-n", "-f", str(script), "-c", "4", "-T", str(max(1, round(seconds))), *self.options(), "postgres"], seconds)
 

@@ -11,9 +11,9 @@ import typing
 from harness import Failure, run_client, wait_until
 
 APPS = pathlib.Path(__file__).resolve().parent / "apps"
-# Of a virtual environment with what is from PyPI.
+# The virtual environment with packages from PyPI.
 PYTHON = os.environ.get("PROGRAMS_PYTHON", "/usr/bin/python3")
-# For how long a handler blocks: four thresholds.
+# How long a handler blocks: four thresholds.
 BLOCK_SECONDS = 0.6
 # The names that the C library gives to what a file's opening and reading end in.
 FILE_CALL = r"(__)?(libc_)?(GI_)?_*(open|openat|read|fopen|_IO_file_open|_IO_new_file_fopen)(64)?(_nocancel)?(_2)?"
@@ -52,10 +52,10 @@ class Program:
     name = ""
     # Looked at while the monitor's recognition of loops was built: its figures do not count as those of unseen ones do.
     is_known = False
-    # Whose processes they are; None: as we are.
+    # The user of the processes; None: our own.
     user: typing.Optional[str] = None
     needs_terminal = False
-    # Whether what it writes to stdout is the same each time; a screen is not, where it is drawn by what comes first.
+    # Whether its stdout is the same each time; a screen is not, if its drawing depends on the order of events.
     output_is_same = True
     # The commands and files that must be there, besides what `Scripts/programs/run` installs.
     needs: tuple = ()
@@ -121,7 +121,7 @@ class HTTPProgram(Program):
 
 
 class Fifo:
-    """A pipe in a file's place: whoever opens it waits until `release`."""
+    """A pipe in place of a file: opening it blocks until `release`."""
 
     def __init__(self, path):
         self.path = path
@@ -178,7 +178,7 @@ class HandlersOfOurs(HTTPProgram):
 
 
 def block_at_file(path, trigger, is_over):
-    """Replaces a file that the program reads by a pipe, makes it read it, and lets it go on after BLOCK_SECONDS. (asked, ended)."""
+    """Replaces a file that the program reads by a pipe, makes it read it, and releases it after BLOCK_SECONDS. (asked, ended)."""
     fifo = Fifo(path)
     fifo.put()
     try:
@@ -218,7 +218,7 @@ def talk_load(port, seconds, connections, request, end):
 
 
 def same_text(text):
-    """Without what differs from start to start: numbers of processes, ports, times; and lines that lagmond says."""
+    """Without data that differs from start to start: process IDs, ports, times; and without lagmond's lines."""
     lines = [line for line in text.splitlines() if not line.startswith("lagmond: ")]
     return re.sub(r"0x[0-9a-f]+|[0-9]+", "N", "\n".join(lines))
 

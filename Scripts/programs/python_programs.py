@@ -18,7 +18,7 @@ class PythonWeb(HandlersOfOurs):
     def environment(self):
         return {**super().environment(), "PYTHONPATH": str(APPS), "PYTHONDONTWRITEBYTECODE": "1"}
 
-    # What else its handlers block in.
+    # Further calls in which its handlers block.
     others = ()
 
     def stalls(self):
@@ -44,7 +44,7 @@ class ThreadsWeb(PythonWeb):
         return []
 
     def converse(self, session):
-        # What blocks a thread of a pool keeps no other client waiting, and is no stall.
+        # A blocked thread of a pool delays no other client, and is not a stall.
         session.get("/sleep")
         return super().converse(session)
 
@@ -188,7 +188,7 @@ class Celery(Program):
                 "-n", "worker@localhost", *self.pool]
 
     def is_ready(self, session):
-        # It says when it is ready at a level at which it says all else, too: it has a connection that waits for tasks.
+        # It logs its readiness only at a level with all other messages: instead, readiness is a connection that waits for tasks.
         try:
             with socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection:
                 connection.sendall(b"CLIENT LIST\r\n")
@@ -223,7 +223,7 @@ class CelerySolo(Celery):
         return [dataclasses.replace(stall, way_seconds=0.5) for stall in stalls]
 
     def block(self, path):
-        # The client takes half a second to start: it says itself when it asked.
+        # The client takes half a second to start: it prints the time of its request.
         asked, ended = self.client(path).split()[-2:]
         return float(asked), float(ended)
 

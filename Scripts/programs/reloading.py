@@ -30,7 +30,7 @@ class Reloading(Program):
         return session.accepts()
 
     def talk(self, words, lines):
-        """So many lines of what the server says to that."""
+        """That many lines of the server's answer."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=10) as connection:
             connection.sendall(words)
             with connection.makefile("rb") as answers:
@@ -187,7 +187,7 @@ class Cups(Reloading):
 class Tinyproxy(Reloading):
     name = "tinyproxy"
     needs = ("tinyproxy",)
-    # A SIGHUP ends it where it is no daemon.
+    # A SIGHUP ends it if it is not a daemon.
     signal = signal.SIGUSR1
 
     def command(self):

@@ -15,7 +15,7 @@ class Node(HandlersOfOurs):
         return ["node", APPS / "server.js", self.port, self.fifo]
 
     def stalls(self):
-        # What V8 compiles has no symbol; what called it has, down to the loop. Its sleep is a wait for a condition.
+        # Code that V8 compiled has no symbol; its callers have, down to the loop. Its sleep is a wait for a condition.
         stalls = blocking_stalls(self.request, {"/sleep": "uv_run", "/compute": "uv_run", "/read": "uv_fs_(open|read)"})
         stalls[0].cause = ("syscall", "lock")
         return stalls
@@ -85,7 +85,7 @@ class Webrick(HTTPProgram):
         return []
 
     def converse(self, session):
-        # A handler that blocks keeps nobody else waiting.
+        # A blocked handler delays no other client.
         return super().converse(session) + session.get("/sleep").decode()
 
 
@@ -127,7 +127,7 @@ class Prosody(HTTPProgram):
 
 
 class Tarantool(Program):
-    """A database whose one thread runs Lua; spoken to by its console."""
+    """A database with one thread that runs Lua, controlled through its console."""
 
     name = "tarantool"
     needs = ("tarantool",)

@@ -15,7 +15,7 @@ from harness import Failure, Server, Watch, clock_of, descendants, free_port, on
 
 
 class FullWatch(Watch):
-    """lagmond as a user has it, with an action on hangs that must not come, and without a limit that would hide records."""
+    """lagmond as users run it, with a hang action that must not trigger, and without a limit that would hide records."""
 
     HANG_SECONDS = 5
 
@@ -85,7 +85,7 @@ class Session(Server):
             while received := os.read(self.terminal, 65536):
                 self.screen += received
         except OSError:
-            # What a terminal gives when its last process has ended.
+            # The error of a terminal after its last process has exited.
             pass
 
     def type(self, text):
@@ -100,7 +100,7 @@ class Session(Server):
         return Server.listens(self)
 
     def listens(self):
-        """As the base class asks: whether the program is ready."""
+        """Required by the base class: whether the program is ready."""
         if self.process.poll() is not None:
             raise Failure(f"{self.name} ended with {self.process.returncode}: {self.errors()[-400:]}")
         return self.program.is_ready(self)
@@ -118,7 +118,7 @@ class Session(Server):
         try:
             status = self.process.wait(timeout=20)
             if self.terminal:
-                # Until the terminal has given all; it goes on where a process is left behind that has it.
+                # Until the terminal's output is complete; continues while a remaining process has it open.
                 self.reader.join(timeout=2)
             return status
         except subprocess.TimeoutExpired:
@@ -153,7 +153,7 @@ class Session(Server):
         return "\n".join(line for line in text.replace("\r", "").splitlines() if line.startswith("lagmond: "))
 
     def loops_page(self):
-        """lagmond's health page; None while there is none."""
+        """lagmond's health page; None if there is none yet."""
         try:
             connection = http.client.HTTPConnection("127.0.0.1", self.watch.health_port, timeout=3)
             connection.request("GET", "/healthz")
@@ -162,7 +162,7 @@ class Session(Server):
             return None
 
     def loops(self):
-        """(process, loop) of each loop that lagmond watches now, as its health page says."""
+        """(process, loop) of each loop that lagmond currently watches, from its health page."""
         return [
             (process["process_name"], loop["loop"])
             for target in (self.loops_page() or {}).get("targets", [])

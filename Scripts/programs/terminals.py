@@ -77,7 +77,7 @@ class Vim(Terminal):
         # The file is there when the script has ended.
         done = self.home / f"done{self.count}"
         session.type(f":{script}|call writefile([], '{done}')\r")
-        # Who asked for the script waits for it; who types on meanwhile is kept waiting. (What is typed at once is read with the command.)
+        # The user who started the script waits for it; later keystrokes are delayed. (Text that is typed at once is read with the command.)
         time.sleep(0.05)
         session.type("l")
         wait_until("vim's script", done.exists, 10)

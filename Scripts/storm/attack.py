@@ -19,7 +19,7 @@ class LeftOut(Exception):
 
 @dataclasses.dataclass
 class Result:
-    """What came of an attack. Texts say what went wrong."""
+    """The result of an attack. Texts describe failures."""
 
     tries: int = 0
     harmed: int = 0
@@ -52,7 +52,7 @@ class Outcome:
     seconds: float
 
     def crash(self):
-        """What lagmond says of itself that it must not; empty: nothing."""
+        """Messages of lagmond about itself that must not appear; empty: none."""
         for word in ("Fatal error", "*** Signal", "Crash", "ThreadSanitizer", "AddressSanitizer", "corrupted"):
             if word in self.messages:
                 return f"lagmond crashed: {self.messages[-400:]}"
@@ -155,7 +155,7 @@ class Storm:
 
 
 def difference(bare, watched):
-    """How a watched program was harmed; empty: it was not. Its time is judged generously: a processor is shared with lagmond, and this is no bench."""
+    """How a watched program was harmed; empty: not at all. Its time is judged generously: it shares a processor with lagmond, and this is not a benchmark."""
     if (bare.status, bare.output) != (watched.status, watched.output):
         return f"bare: {bare.status} {bare.output!r}, watched: {watched.status} {watched.output!r} {watched.messages[-300:]!r}"
     if watched.seconds > bare.seconds * 2 + 5:

@@ -9,7 +9,7 @@ import time
 
 
 class StreamReader:
-    """Reads lines from TCP connections, as slowly as it is asked to."""
+    """Reads lines from TCP connections, as slowly as requested."""
 
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=8)
@@ -46,7 +46,7 @@ class StreamReader:
                     time.sleep(0.05)
 
     def content(self):
-        """What came, connection by connection; a line that was cut off with its connection is not part of it."""
+        """The received lines, by connection; without a line that was truncated at the end of its connection."""
         return b"".join(bytes(data[: data.rfind(b"\n") + 1]) for data in self.data)
 
     def close(self):
@@ -54,7 +54,7 @@ class StreamReader:
 
 
 class Collector:
-    """A receiver of OTLP over HTTP. `answer` says what it does with a request: a status, or "hang", "redirect", "huge"."""
+    """A receiver of OTLP over HTTP. `answer` determines its reaction to a request: a status, or "hang", "redirect", "huge"."""
 
     def __init__(self, answer=200):
         self.answer, self.taken, self.requests = answer, [], 0
@@ -71,7 +71,7 @@ class Collector:
                     time.sleep(30)
                     return
                 if answer == "huge":
-                    # It says 200, and a machine may read a gigabyte within the time that a request has.
+                    # It answers 200, and a machine may read a gigabyte within the time limit of a request.
                     outer.taken.append(body)
                     outer.flood(self)
                     return

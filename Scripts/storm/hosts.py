@@ -1,4 +1,4 @@
-"""Attacks from within: programs that make watching hard. One is run bare and watched; both have to do the same."""
+"""Attacks from within: programs that make watching hard. Each runs bare and watched; both must do the same."""
 import contextlib
 import os
 import pathlib
@@ -56,7 +56,7 @@ def limited_group(storm):
                 break
             time.sleep(0.1)
         else:
-            say(f"  limit-memory-group: {group} is left behind")
+            say(f"  limit-memory-group: could not remove {group}")
 
 
 ATTACKS = {

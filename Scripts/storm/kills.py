@@ -9,7 +9,7 @@ from attack import Result, lost_unseen, parsed, stalls_in, true_stalls
 from harness import descendants, wait_until
 
 STALLS = 6
-# What ended so shortly before the end of the program need not be known to lagmond yet, in microseconds.
+# lagmond need not yet know stalls that ended this shortly before the end of the program, in microseconds.
 GRACE = 150_000
 
 
@@ -18,7 +18,7 @@ def random_wait(storm, seconds):
 
 
 def kill_host(storm):
-    """lagmond ends as the program does, says all that was over by then, and tears no line."""
+    """lagmond exits as the program does, has reported all stalls that were over by then, and writes only complete lines."""
     result = Result()
     for _ in range(storm.tries(200, 10)):
         place = storm.place("kill-host")
@@ -43,7 +43,7 @@ def kill_host(storm):
 
 
 def kill_wrapper(storm):
-    """The program goes on to its own end, and lines are whole but for the last one."""
+    """The program runs to its own end, and all lines except the last one are complete."""
     result = Result()
     bare = storm.bare(storm.host("sleep", STALLS))
     for _ in range(storm.tries(200, 10)):
@@ -78,7 +78,7 @@ def name_of(pid):
 
 
 def kill_attacher(storm):
-    """No thread stays stopped or traced, and the program ends as ever. It computes, so that its registers are read by ptrace."""
+    """No thread stays stopped or traced, and the program ends as usual. It computes, so that its registers are read with ptrace."""
     result = Result()
     bare = storm.bare(storm.host("compute", STALLS))
     for _ in range(storm.tries(200, 10)):

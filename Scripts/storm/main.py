@@ -58,7 +58,7 @@ def main():
         storm = Storm(folder, *copies[:2], os.environ.get("QUICK") == "1", int(os.environ.get("SEED", "1")))
         failed = [name for name in names if not make(name, storm)]
         if failed and os.environ.get("AGAIN") == "1":
-            say(f"storm: once more: {', '.join(failed)}")
+            say(f"storm: repeating: {', '.join(failed)}")
             failed = [name for name in failed if not make(name, storm)]
     finally:
         if os.environ.get("KEEP") == "1":

@@ -27,7 +27,7 @@ def lines_in(path):
 
 
 def judged(bare, outcome, truth, lines, tries, harm=""):
-    """What every attack here asks: nobody noticed, and what the program wrote down has a record or a count."""
+    """The requirement of every attack here: no visible effect, and each stall that the program logged has a record or a count."""
     result = Result()
     found, torn = lines_in(lines)
     harm = harm or difference(bare, outcome) or (f"{torn} torn lines" if torn else "")
@@ -51,7 +51,7 @@ def sibling(writes):
         outcome = storm.run(storm.watched(lines, ["/usr/bin/python3", str(script)]), place)
         if writes == "waker":
             return judged(bare, outcome, truth, lines, stalls)
-        # Whose slots are overwritten is lost to the watch, and no promise is made for it: the host and lagmond go on.
+        # A process whose slots are overwritten is no longer watched, which is accepted: the host and lagmond must continue.
         result = Result()
         found, torn = lines_in(lines)
         crowd = f"{len(outcome.messages)} bytes of messages" if len(outcome.messages) > 32_000 else ""
@@ -125,7 +125,7 @@ def connected(port):
 
 
 def flood(port, is_over, number):
-    """Heads without an end, headers without a number, bodies that nobody asked for, and connections that say nothing."""
+    """Endless heads, countless headers, unrequested bodies, and silent connections."""
     choice = random.Random(number)
     kept = []
     while not is_over.is_set():
@@ -168,7 +168,7 @@ def subscribe(port, is_over, number):
 
 
 def planted_link(storm):
-    """Somebody put a link to a file of ours in the place of the default output, in a folder that everybody may write."""
+    """Another user put a link to one of our files in place of the default output, in a world-writable folder."""
     if os.geteuid() != 0:
         raise LeftOut("needs root, to plant a link of another user")
     stalls = storm.tries(20, 8)
@@ -211,11 +211,11 @@ def hostile_names(storm):
     return judged(bare, outcome, place / "truth", lines, stalls, harm)
 
 
-# MARK: What the system lacks
+# MARK: Missing system features
 
 
 def without_proc(storm):
-    """/proc is empty: the command runs, unwatched, and it is said."""
+    """/proc is empty: the command runs unwatched, which is reported."""
     hide = ["unshare", "--mount", "--propagation", "private", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
     if subprocess.run([*hide, "true"], capture_output=True).returncode != 0:
         raise LeftOut("no mount namespaces")
@@ -224,12 +224,12 @@ def without_proc(storm):
     place = storm.place("no-proc")
     outcome = storm.run([*hide, *storm.watched(place / "lines", storm.host("sleep", stalls))], place)
     result = Result()
-    result.judge(stalls, difference(bare, outcome) or ("" if "not watched" in outcome.messages else "nothing says that it is not watched"))
+    result.judge(stalls, difference(bare, outcome) or ("" if "not watched" in outcome.messages else "no message that it is not watched"))
     return result
 
 
 def init_process(storm):
-    """lagmond is process 1: orphans are reaped, and the end that it is asked for reaches the command."""
+    """lagmond is process 1: orphans are reaped, and a request to end reaches the command."""
     inside = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
     if subprocess.run([*inside, "true"], capture_output=True).returncode != 0:
         raise LeftOut("no process namespaces")
@@ -280,7 +280,7 @@ def denying(calls):
         if library.prctl(38, 1, 0, 0, 0) != 0 or library.prctl(22, 2, program, 0, 0) != 0:
             os._exit(77)
 
-    # Its address is in the program alone.
+    # Only the program has its address.
     apply.code = raw
     return apply
 

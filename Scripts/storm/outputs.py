@@ -17,7 +17,7 @@ NOBODY = 65534
 
 def mount(*words):
     if os.environ.get("STORM_MOUNTS") != "1":
-        raise LeftOut("no mount namespace of its own")
+        raise LeftOut("no separate mount namespace")
     done = subprocess.run(["mount", *map(str, words)], capture_output=True, text=True)
     return "" if done.returncode == 0 else done.stderr.strip()
 
@@ -90,7 +90,7 @@ def removed_folder(storm):
     kept = []
 
     def remove():
-        # What was in it is not the monitor's loss.
+        # Its earlier content is not lost by the monitor.
         kept.append((folder / "lines").read_bytes())
         shutil.rmtree(folder)
 
@@ -161,7 +161,7 @@ def lost_permission(storm):
     folder.chmod(0o777)
 
     def forbid():
-        # Rotated away meanwhile: the next line needs a new file, which cannot be made.
+        # Rotated away meanwhile: the next line needs a new file, which cannot be created.
         (folder / "lines").rename(folder / "lines.1")
         (folder / "lines.1").chmod(0o400)
         folder.chmod(0o500)
@@ -197,7 +197,7 @@ def fifo(storm):
         reading.clear()
 
     def end():
-        # What is in the pipe is the reader's: it is read before it goes away.
+        # The reader reads the content of the pipe before it closes it.
         time.sleep(0.1)
         reading.set()
         time.sleep(0.3)
@@ -272,7 +272,7 @@ def resident_kilobytes(pid):
 
 
 def spool(storm):
-    """A receiver that is away to the end: what waits on disk is sent by the next run, in order, and marked."""
+    """A receiver that is absent until the end: the next run sends the lines kept on disk, in order, and marked."""
     if "--spool" not in subprocess.run([storm.lagmond, "run", "--help"], capture_output=True, text=True).stdout:
         raise LeftOut("this lagmond has no --spool")
     collector = Collector()

@@ -1,4 +1,4 @@
-"""Attacks by the system around: pids that come again, clocks that differ, somebody else's ptrace."""
+"""Attacks by the surrounding system: reused process IDs, differing clocks, another process's ptrace."""
 import ctypes
 import os
 import pathlib
@@ -21,7 +21,7 @@ def native(path):
 
 
 def reused_pid(storm):
-    """The process that lagmond is attached to dies, and another one gets its pid: that one is nobody's business."""
+    """The process that lagmond is attached to dies, and another one gets its process ID: lagmond must ignore that one."""
     result = Result()
     bare = storm.bare(storm.host("sleep", 6))
     for _ in range(storm.tries(50, 5)):
@@ -151,7 +151,7 @@ def foreign_tracer(storm):
         library.ptrace(PTRACE_DETACH, host.pid, None, None)
         outcome = storm.wait(host, place)
         ended = storm.wait(process, beside, 20)
-    # In whose time a tracer held it.
+    # Stalls during which a tracer stopped it.
     return judged(stalls, bare, outcome, ended, truth, lines, dismissed=stalls)
 
 

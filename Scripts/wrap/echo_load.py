@@ -31,7 +31,7 @@ begun = time.monotonic()
 pending = dict.fromkeys(sockets, 0)
 while time.monotonic() - begun < seconds:
     for descriptor, _ in poll.poll(1):
-        # The kernel counts what is read, but not what is received.
+        # The kernel counts bytes that are read, but not bytes that are received.
         received = os.read(descriptor, 4096)
         if not received:
             sys.exit("echo_load: the server closed a connection")

@@ -1,4 +1,4 @@
-"""What paired measurements say, however the noise is distributed; for Scripts/wrap."""
+"""Estimates from paired measurements, for any distribution of the noise; for Scripts/wrap."""
 import itertools
 import math
 import statistics
@@ -41,7 +41,7 @@ def centre_and_interval(values, confidence):
 
 
 def verdict(low, high, at_least):
-    """By the interval alone: an estimate on the right side may be luck."""
+    """Only by the interval: an estimate on the right side may be chance."""
     if low >= at_least:
         return "passed"
     return "missed" if high < at_least else "undecided"

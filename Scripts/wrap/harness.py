@@ -66,7 +66,7 @@ def clock_of(pid):
 
 @contextlib.contextmanager
 def on_processors(processors):
-    """What is started meanwhile runs on these alone."""
+    """Processes that are started meanwhile run only on these processors."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, processors)
     try:
@@ -76,7 +76,7 @@ def on_processors(processors):
 
 
 class Watch:
-    """How lagmond watches a program: `run` starts it, `attach` comes when it listens."""
+    """How lagmond watches a program: `run` starts it, `attach` attaches when it listens."""
 
     WAYS = ("run", "attach")
 
@@ -200,7 +200,7 @@ class Server:
         return length
 
     def exchange(self, line, timeout=10.0):
-        """Sends a line over a connection of its own, and gives the first line of the answer."""
+        """Sends a line over a new connection, and returns the first line of the answer."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=timeout) as connection:
             connection.sendall(line)
             with connection.makefile("rb") as answers:
@@ -208,7 +208,7 @@ class Server:
 
 
 def run_client(command, seconds):
-    """What a client says that ends by itself after that many seconds; it gets 30 more."""
+    """The output of a client that exits by itself after that many seconds; it gets 30 more."""
     try:
         result = subprocess.run(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds + 30, text=True
@@ -263,7 +263,7 @@ class Load:
         for line in pathlib.Path(f"/proc/{self.process.pid}/io").read_text().splitlines():
             if line.startswith("rchar:"):
                 return int(line.split()[1]) / self.answer_bytes
-        raise Failure("the kernel does not say what a process has read")
+        raise Failure("the kernel does not show what a process has read")
 
     def finish(self):
         """Ends it, and looks whether all went well."""

@@ -57,7 +57,7 @@ class HTTPProgram(Program):
         self.check(run_client(self.wrk(server, seconds), seconds))
 
     def load_of(self, server, processors):
-        # As wrk asks.
+        # The same request as wrk's.
         length = server.answer_bytes(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
         return Load(self.wrk(server, 1000), processors, length, self.check)
 
@@ -82,7 +82,7 @@ class Redis(Program):
         # A million keys, in portions of which none is a stall.
         for portion in range(50):
             self.call(server, b"DEBUG POPULATE 20000 portion%d" % portion)
-        # How long the script has to be, on this machine: by processor time, whatever else it does meanwhile.
+        # The required length of the script on this machine: by processor time, independent of other load.
         before = sum(server.processor_seconds())
         self.script(server, 2_000_000)
         self.turns = int(2_000_000 * 0.5 / (sum(server.processor_seconds()) - before))
@@ -126,7 +126,7 @@ class Redis(Program):
                 for line in answer:
                     if line.startswith(b"total_commands_processed:"):
                         return int(line.split(b":")[1])
-        raise Failure("redis-server does not say how much it has done")
+        raise Failure("redis-server does not report its number of commands")
 
 
 class RedisLoad(Load):
@@ -145,7 +145,7 @@ class Nginx(HTTPProgram):
     ECHO = pathlib.Path("/usr/lib/nginx/modules/ngx_http_echo_module.so")
 
     def command(self, port):
-        # Its worker gives up root's rights, where it has them, and has to get in.
+        # Its worker drops root's privileges, if it has them, and must still be able to enter.
         self.folder.chmod(0o755)
         home = self.folder / f"nginx-{port}"
         home.mkdir()
@@ -177,7 +177,7 @@ class Nginx(HTTPProgram):
         return server
 
     def stalls(self):
-        stalls = [Stall("a log nobody reads", self.full_log, r"ngx_http_free_request|ngx_http_log_.*", "syscall")]
+        stalls = [Stall("a log that is not read", self.full_log, r"ngx_http_free_request|ngx_http_log_.*", "syscall")]
         if self.ECHO.exists():
             stalls.append(
                 Stall("a sleep in a module", lambda server: server.get("/sleep"), r"ngx_http_echo_exec_echo_blocking_sleep", "syscall")
@@ -198,7 +198,7 @@ class Nginx(HTTPProgram):
                     break
                 answered = asked
             else:
-                raise Failure("nginx wrote 400 kB to a pipe that nobody reads")
+                raise Failure("nginx wrote 400 kB to a pipe without a reader")
             time.sleep(0.3)
             return answered
         finally:
@@ -214,7 +214,7 @@ class Node(HTTPProgram):
         return ["node", str(HERE / "http-server.js"), str(port), str(self.fifo)]
 
     def stalls(self):
-        # What V8 compiles has no symbol; what called it has, down to the loop.
+        # Code that V8 compiled has no symbol; its callers have, down to the loop.
         return [
             Stall("a loop in JavaScript", lambda server: server.get("/loop"), r"uv_run", "cpu"),
             Stall("a loop that hashes", lambda server: server.get("/hash"), r"node::crypto::Hash.*", "cpu"),

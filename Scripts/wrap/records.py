@@ -1,4 +1,4 @@
-"""What lagmond's records say, for people, and which of them are of no stall; for Scripts/wrap and Scripts/programs."""
+"""lagmond's records as text, and which of them belong to no stall; for Scripts/wrap and Scripts/programs."""
 from harness import say
 
 

@@ -14,13 +14,13 @@ import time
 from estimate import centre, centre_and_interval, verdict
 from harness import say
 
-# Turns next to each other differ by 3 % of what a machine in a cloud does, however short or long they are: many short ones, then.
+# On a cloud machine, adjacent turns differ by 3 %, regardless of their length: so many short ones.
 TURN_SECONDS, TURNS = 0.1, 30
-# lagmond looks a last time within an interval after its program has come to rest: not in the other's turn.
+# lagmond's last sample is within an interval after its program rests: it must not be in the other's turn.
 REST_SECONDS = 0.06
 # Programs that compile themselves as they run take half a second of work until they are as fast as they will be.
 WARM_UP_SECONDS = 0.8
-# Of all looks at the data together.
+# For all interim analyses of the data together.
 CONFIDENCE = 0.95
 
 
@@ -72,7 +72,7 @@ def others_share(seconds=0.2):
 
 
 def processors():
-    """Of the program, and of its load: both the same set where there is but one."""
+    """The processors of the program and of its load: the same set if there is only one."""
     allowed = sorted(os.sched_getaffinity(0))
     return ({allowed[-1]}, set(allowed[:-1])) if len(allowed) > 1 else (set(allowed), set(allowed))
 
@@ -101,7 +101,7 @@ def measure_pair(program, watch, chance, placing, report_false):
 
 
 def compare(program, watch, stages, at_least, report_false):
-    """The ratio of the throughputs, what is to be said of it, and how many records there were without a stall."""
+    """The ratio of the throughputs, the verdict on it, and the number of records without a stall."""
     chance, placing = random.Random(), processors()
     ratios, costs, shares, bare_rates, busy, false = [], [], [], [], [], 0
     for stage in stages:

@@ -1,4 +1,4 @@
-"""Holds programs under `lagmond run` against what was done to them; for Scripts/wrap/run: wrap.py LAGMOND [PROGRAM…]. With WAY=attach
+"""Compares records of programs under `lagmond run` with what was done to them; for Scripts/wrap/run: wrap.py LAGMOND [PROGRAM…]. With WAY=attach
 lagmond attaches to them instead, when they listen.
 
 For each: stalls, all of which must be found in time and named rightly; a load, in which there must be no record; and the
@@ -31,14 +31,14 @@ WAY = os.environ.get("WAY", "run")
 
 
 def judge(stall, lines, asked, seen_at):
-    """What is wrong with the record of one stall, and when it was found, in milliseconds after its start."""
+    """The errors in the record of one stall, and when it was found, in milliseconds after its start."""
     begins = [line for line in lines if line["phase"] == "begin"]
     ends = [line for line in lines if line["phase"] == "end"]
     if len(begins) != 1 or len(ends) != 1:
         return [f"{len(begins)} lines at detection and {len(ends)} at the end"], math.inf
     begin, end = begins[0], ends[0]
     wrong = []
-    # By the record, and by the clock of who asked for the stall and watched the file.
+    # By the record, and by the clock of this process, which requested the stall and watched the file.
     found_ms = max(begin["duration_ms"], (seen_at - asked) * 1000)
     if found_ms > IN_TIME_MS + SCHEDULING_MS:
         wrong.append(f"late: {begin['duration_ms']} ms by the record, in the file {(seen_at - asked) * 1000:.1f} ms after the request")
@@ -56,7 +56,7 @@ def judge(stall, lines, asked, seen_at):
 
 
 def inject(server, stall, known):
-    """Blocks the loop once. Gives what is wrong, when the stall was found, and the ids of stalls that came meanwhile."""
+    """Blocks the loop once. Returns the errors, when the stall was found, and the ids of stalls that appeared meanwhile."""
     result = {}
 
     asked = ended = time.monotonic()
@@ -74,7 +74,7 @@ def inject(server, stall, known):
     blocker = threading.Thread(target=block)
     blocker.start()
     seen_at = None
-    # The file is watched while the loop is blocked, and shortly after it, for a line that comes late.
+    # The file is watched while the loop is blocked, and shortly after, for a late line.
     while blocker.is_alive() or (seen_at is None and time.monotonic() < ended + 1):
         if seen_at is None and fresh():
             seen_at = time.monotonic()
@@ -89,7 +89,7 @@ def inject(server, stall, known):
         wait_until("end", lambda: any(line["phase"] == "end" for line in fresh()), 3)
     except Failure:
         pass
-    # Long enough for a second one, that ought not to be, to come out.
+    # Long enough for a second, erroneous one to appear.
     time.sleep(0.3)
     lines = fresh()
     first = lines[0]["id"]
@@ -174,7 +174,7 @@ def main():
             shutil.rmtree(folder, ignore_errors=True)
     for text in failed + undecided:
         say(f"wrap: {text}")
-    # What is not proved does not pass.
+    # An inconclusive result does not pass.
     sys.exit(1 if failed else 2 if undecided else 0)
 
 

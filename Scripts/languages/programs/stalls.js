@@ -232,9 +232,9 @@ async function main() {
   for (let number = 0; number < (Number(lead) * 1000) / REST_MILLISECONDS; number++) await rest();
   for (let round = 0; round < Number(rounds); round++) {
     for (let number = 0; number < RESTS; number++) await rest();
-    // Somebody waits meanwhile.
+    // A client waits meanwhile.
     const client = net.connect(server.address().port, '127.0.0.1').on('error', () => {});
-    // It connects in the next tick, as the loop goes on.
+    // It connects in the next tick, when the loop continues.
     await new Promise((resolve) => process.nextTick(resolve));
     const begin = process.hrtime.bigint();
     await STALLS[name]();

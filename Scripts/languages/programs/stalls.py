@@ -294,7 +294,7 @@ def run_plain(stall, rounds, truth, lead):
     rest(events, lead)
     for _ in range(rounds):
         rest(events, RESTS * REST_SECONDS)
-        # Somebody waits meanwhile.
+        # A client waits meanwhile.
         client = socket.create_connection(listener.getsockname())
         write_begin(truth)
         stall()

@@ -29,7 +29,7 @@ clickhouse.query(f"INSERT INTO lagmonitor.lines SELECT * FROM file('{sent}', JSO
 out = "SETTINGS output_format_json_quote_64bit_integers = 0, output_format_json_quote_decimals = 0, output_format_json_escape_forward_slashes = 0"
 for part, table, columns in (
     ("stalls", "lagmonitor.stalls", ", ".join("'stall' AS event" if name == "event" else name for name in stall)),
-    # What is not in a line is 0 in a table.
+    # A value that is missing in a line is 0 in a table.
     ("notices", "lagmonitor.notices", ", ".join(f"nullIf({n}, 0) AS {n}" if n in ("dropped", "suppressed", "count") else n for n in notice)),
 ):
     clickhouse.query(f"SELECT {columns} FROM {table} INTO OUTFILE '{work}/{part}.jsonl' FORMAT JSONEachRow {out}")

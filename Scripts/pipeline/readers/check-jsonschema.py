@@ -43,7 +43,7 @@ def refused(documents):
     return {int(error["path"].split("[")[1].split("]")[0]): error["message"] for error in report.get("errors", [])}
 
 
-# That it can fail: without a required member, and with one of another type, no line passes.
+# Checks that it can fail: without a required member, or with one of another type, no line passes.
 whole = json.loads(lines[0])
 for name in schema["required"]:
     without = {key: value for key, value in whole.items() if key != name}

@@ -4,7 +4,7 @@ exec "$PIPELINE_HOME/venv/bin/python" "$0"
 '''
 """Five million lines of a fleet through the tables, views and queries of Examples/pipeline/clickhouse, on ClickHouse's engine.
 
-Each answer has to be exactly what the generator knows to be true; estimates from the sample have to be as good as they say.
+Each answer must be exactly the generator's truth; estimates from the sample must be as accurate as they claim.
 """
 
 import math
@@ -32,10 +32,10 @@ def say(text):
 
 def check(title, found, expected):
     if found == expected:
-        say(f"{title}: as it is true")
+        say(f"{title}: correct")
     else:
         wrong.append(title)
-        say(f"{title}: WRONG: {str(found)[:500]}, true is {str(expected)[:500]}")
+        say(f"{title}: WRONG: {str(found)[:500]}, expected {str(expected)[:500]}")
 
 
 fleet = fleet_data.Fleet(int(os.environ.get("PIPELINE_FLEET_STALLS", "4700000")), seed=20261102)
@@ -59,7 +59,7 @@ for name in ("schema.sql", "hourly.sql", "sampling.sql"):
     for statement in sql.statements(name):
         # The test needs no margin, an insert here is over before the next step; so hours that are not touched are left alone.
         clickhouse.query(statement.replace("INTERVAL 15 MINUTE", "INTERVAL 0 MINUTE"))
-# What everybody writes first, for comparison: a view that adds up what is inserted.
+# The obvious solution, for comparison: a view that sums over inserts.
 clickhouse.query("""CREATE TABLE lagmonitor.naive (hour DateTime('UTC'), fingerprint String, stalls UInt64, stalled_ms Decimal(38, 3))
     ENGINE = SummingMergeTree ORDER BY (hour, fingerprint)""")
 clickhouse.query("""CREATE MATERIALIZED VIEW lagmonitor.lines_to_naive TO lagmonitor.naive AS
@@ -181,7 +181,7 @@ check(
 true_stalls, true_time = sums(ended, one), sums(ended, duration.astype(float))
 thinned = sums(kept & (weight == 16), one)
 for title, truth, column, unit in (("stalls", true_stalls, 0, 1), ("time", true_time, 2, 1000)):
-    # Of a few thinned stalls the error cannot be computed.
+    # The error cannot be computed for a few thinned stalls.
     judged = [f for f in there if thinned[f] >= 30]
     inside = sum(
         abs(float(answer[names[f]][column]) * unit - truth[f]) <= 1.96 * float(answer[names[f]][column + 1]) * unit for f in judged
@@ -192,7 +192,7 @@ for title, truth, column, unit in (("stalls", true_stalls, 0, 1), ("time", true_
     share = inside / max(1, len(judged))
     say(f"{title} in all: estimate off by {off / truth.sum():+.3%}, standard error {error / truth.sum():.3%}; "
         f"{share:.1%} of {len(judged)} fingerprints within 1.96 standard errors (95 % expected)")
-    # Of few groups all may be within.
+    # With few groups, all may be within the bounds.
     if not (0.92 <= share and (share <= 0.98 or len(judged) < 100) and abs(off) <= 3 * error):
         wrong.append(f"sampling: {title}")
 

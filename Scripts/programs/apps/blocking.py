@@ -1,4 +1,4 @@
-"""What a handler of the Python programs does to its loop: by the path that a client asks for."""
+"""What a handler of the Python programs does to its loop, by the path of the request."""
 import asyncio
 import os
 import socket
@@ -20,7 +20,7 @@ def block(path):
         with open(os.environ["FIFO"], "rb") as pipe:
             pipe.read()
     elif path == "/wait":
-        # As a driver of a database waits for its answer; here none comes.
+        # Like a database driver that waits for its answer; here none arrives.
         here, there = socket.socketpair()
         with here, there:
             here.settimeout(SECONDS)

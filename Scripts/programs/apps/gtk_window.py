@@ -1,4 +1,4 @@
-"""A GTK window that blocks when a key is pressed, and says from when to when: s, c, r."""
+"""A GTK window that blocks when a key is pressed, and prints its begin and end: s, c, r."""
 import sys
 import time
 

@@ -1,4 +1,4 @@
-// Blocks a program within its own handlers, when its tester says so: in what it calls for a connection. Preloaded.
+// Blocks a program within its own handlers on the tester's command: in the functions that it calls for a connection. Preloaded.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -118,7 +118,7 @@ __attribute__((noinline)) void injected_stall(uint32_t kind) {
     __atomic_store_n(&page->done, 1u, __ATOMIC_RELEASE);
 }
 
-// What the call itself gave stays.
+// The call's own result stays.
 static void pass(int descriptor) {
     if (page == NULL) return;
     uint32_t kind = __atomic_load_n(&page->wanted, __ATOMIC_ACQUIRE);

@@ -1,4 +1,4 @@
-"""A Qt window that blocks when a key is pressed, and says from when to when: s, c, r."""
+"""A Qt window that blocks when a key is pressed, and prints its begin and end: s, c, r."""
 import signal
 import socket
 import sys
@@ -23,7 +23,7 @@ class Window(QLabel):
 
 
 app = QApplication(sys.argv)
-# Python's handler runs when Python does: the signal has to wake Qt.
+# Python's handler only runs when Python does, so the signal must wake Qt.
 inner, outer = socket.socketpair()
 outer.setblocking(False)
 signal.set_wakeup_fd(outer.fileno())
