@@ -15,7 +15,7 @@ enum FuzzFile {
         }
     }
 
-    /// Replaces what is there.
+    /// Replaces the existing content.
     static func write(_ bytes: [UInt8], to path: String) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw FuzzError("cannot write \(path): \(String(cString: strerror(errno)))") }

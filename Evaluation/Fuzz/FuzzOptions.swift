@@ -20,7 +20,7 @@ struct FuzzOptions {
     var lagmond: String?
     var replays = false
     var names: [String] = []
-    /// Of a child: the target alone, and where it publishes its input.
+    /// The options of a child: only the target, and where it publishes its input.
     var child: String?
 
     init(_ arguments: [String]) throws(FuzzError) {

@@ -2,7 +2,7 @@ internal import Foundation
 internal import Glibc
 internal import LagModel
 
-/// One target: children that read inputs until one of them ends, and what is done about that.
+/// Runs one target: children read inputs until one of them exits, which is then handled.
 struct FuzzRun {
     let target: any FuzzTarget.Type
     let options: FuzzOptions
@@ -13,7 +13,7 @@ struct FuzzRun {
     private static let hangSeconds = 10.0
     /// More than this is memory that an input chose.
     private static let memoryBytes: UInt64 = 4 << 30
-    /// Then the target is broken, and more of the same says nothing.
+    /// Then the target is broken, and further finds give no information.
     private static let maximumFinds = 20
 
     private var corpus: String { "\(options.corpus)/\(target.name)" }
@@ -37,7 +37,7 @@ struct FuzzRun {
                 finds += 1
                 let path = try keep(board.input)
                 FileHandle.standardError.write(Data("  \(target.name): \(what): \(path)\n".utf8))
-                // The same input would come again.
+                // Otherwise the same input would repeat.
                 seed = seed &* 31 &+ board.tries &- before
                 continue
             }
@@ -52,7 +52,7 @@ struct FuzzRun {
         return finds == 0
     }
 
-    /// Every find again, each in a child of its own.
+    /// Replays every find, each in a separate child.
     func replay() throws -> Bool {
         let board = try FuzzBoard(folder + "/board")
         let names = FuzzFile.names(in: corpus)
@@ -75,7 +75,7 @@ struct FuzzRun {
         case found(String)
     }
 
-    /// A status that says which.
+    /// An exit status that identifies the cause.
     static let leftOutStatus: Int32 = 77
 
     private func runChild(_ arguments: [String], _ board: FuzzBoard) throws -> ChildEnd {

@@ -1,4 +1,4 @@
-/// A reader of foreign bytes. It may say what it likes of them; it must not trap, hang or grow without bound.
+/// A reader of foreign bytes. Any result is allowed; it must not trap, hang or grow without bound.
 ///
 /// One thread, in a child process: what it does to the process is the finding.
 protocol FuzzTarget: AnyObject {
@@ -23,7 +23,7 @@ extension FuzzTarget {
     func finish() {}
 }
 
-/// What targets may need.
+/// The environment of targets.
 struct FuzzSurroundings {
     /// An empty folder of the target's own.
     let folder: String
@@ -37,7 +37,7 @@ struct FuzzSurroundings {
     }
 }
 
-/// What a target found wrong, or why it cannot run.
+/// An error that a target found, or why it cannot run.
 struct FuzzError: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// `lagfuzz`: seeded mutations through the readers of bytes that somebody else wrote.
+/// `lagfuzz`: feeds seeded mutations to the readers of foreign bytes.
 @main
 enum Lagfuzz {
     static var targets: [any FuzzTarget.Type] {

@@ -6,7 +6,7 @@ struct Mutator {
     private let seeds: [[UInt8]]
     private let tokens: [[UInt8]]
 
-    /// Longer inputs are cut: what is slow because it is long is no find.
+    /// Longer inputs are truncated: slowness because of length is not a find.
     static let maximumBytes = 1 << 20
 
     /// - Parameter seeds: at least one.
@@ -16,7 +16,7 @@ struct Mutator {
         self.tokens = tokens.map { Array($0.utf8) } + Self.numbers
     }
 
-    /// Numbers at the edges of what readers compute with, in the widths of binary formats.
+    /// Boundary numbers for the readers' arithmetic, in the widths of binary formats.
     private static let numbers: [[UInt8]] = [1, 2, 4, 8].flatMap { width in
         [0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, UInt64.max >> 1, 1 << 63, .max]
             .map { number in (0..<width).map { UInt8(truncatingIfNeeded: number >> (8 * UInt64($0))) } }

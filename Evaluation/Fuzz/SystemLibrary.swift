@@ -11,7 +11,7 @@ enum SystemLibrary {
         }
     }
 
-    /// Those that are no longer than that.
+    /// Only libraries up to that length.
     static func contents(upTo count: Int) throws -> [[UInt8]] {
         let contents = try paths.compactMap(FuzzFile.read).filter { $0.count <= count }
         guard !contents.isEmpty else { throw FuzzError("no library is small enough") }

@@ -9,7 +9,7 @@ let includes = [
     "-I/usr/lib/aarch64-linux-gnu/glib-2.0/include",
 ]
 
-// Stalls in libraries that real programs use. A package of its own: what they need is no business of the monitor's.
+// Stalls in libraries that real programs use. A separate package, so that the monitor does not get their dependencies.
 let package = Package(
     name: "EvaluationLibraries",
     dependencies: [

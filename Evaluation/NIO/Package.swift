@@ -3,7 +3,7 @@ import PackageDescription
 
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableUpcomingFeature("MemberImportVisibility")]
 
-// Programs to measure with, of the size that real ones have. A package of its own: what they need is no business of the
+// Programs for measurements, with the size of real ones. A separate package: their dependencies must not be part of the
 // monitor's.
 let package = Package(
     name: "EvaluationNIO",

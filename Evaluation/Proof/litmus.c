@@ -1,4 +1,4 @@
-// The memory order that the protocol stands on: each pair of threads below in every order that the machine allows.
+// The memory order that the protocol relies on: runs each pair of threads below in every order that the machine allows.
 //
 // The machine. An instruction is performed (a load takes its value, a store gets visible to all) at any time, and before an older one of its
 // thread unless the architecture keeps the two in order. A load takes the value of an older store of its own thread to the same place,
@@ -6,7 +6,7 @@
 //   x86-64 (TSO): only a store may be passed, and only by a load; a locked instruction, XCHG included, is not passed.
 //   AArch64 (other-multi-copy atomic, no dependencies): anything may pass anything but an access to the same place; LDAR is not passed by what is
 //   younger, STLR does not pass what is older, LDAR does not pass an older STLR (LDAPR does), an atomic access with both orders is both.
-// `run` checks that these are the instructions which the compiler makes of CLagBeacon.
+// `run` checks that the compiler generates these instructions from CLagBeacon.
 //
 //     litmus NAME    prints the number of states and whether the forbidden outcome was reached; 0: as expected, 1: not.
 #include <stdint.h>
@@ -48,10 +48,10 @@ static const test tests[] = {
     // clb_beacon_store_strongly against clb_beacon_arm and clb_beacon_word.
     {"x86-arm", "wake", 0, 0, {LOOP_WAKES_X86, {{OR, ARMED, 1, LOCKED}, {LOAD, WORD, 1, PLAIN}}}, missed},
     {"aarch64-arm", "wake", 1, 0, {LOOP_WAKES_ARM, {{OR, ARMED, 1, BOTH}, {LOAD, WORD, 1, ACQUIRE}}}, missed},
-    // The same of a store that releases alone: clb_beacon_store.
+    // The same for a release store: clb_beacon_store.
     {"x86-arm-released", "publish", 0, 1, {{{STORE, WORD, 1, PLAIN}, {LOAD, ARMED, 0, PLAIN}}, {{OR, ARMED, 1, LOCKED}, {LOAD, WORD, 1, PLAIN}}}, missed},
     {"aarch64-arm-released", "publish", 1, 1, {{{STORE, WORD, 1, RELEASE}, {LOAD, ARMED, 0, PLAIN}}, {{OR, ARMED, 1, BOTH}, {LOAD, WORD, 1, ACQUIRE}}}, missed},
-    // What LDAPR in place of LDAR would do: sequentially consistent loads must not be compiled to it.
+    // The effect of LDAPR instead of LDAR: sequentially consistent loads must not be compiled to it.
     {"aarch64-arm-ldapr", "rcpc", 1, 1, {{{STORE, WORD, 1, RELEASE}, {LOAD, ARMED, 0, ACQUIRE_PC}}, {{OR, ARMED, 1, BOTH}, {LOAD, WORD, 1, ACQUIRE}}}, missed},
     // A plain arming.
     {"x86-arm-plain", "arm", 0, 1, {LOOP_WAKES_X86, {{STORE, ARMED, 1, PLAIN}, {LOAD, WORD, 1, PLAIN}}}, missed},

@@ -43,13 +43,13 @@ static void expect(bool condition) {
     if (!condition) errors++;
 }
 
-// What a program does that is not as far as it goes: the subject ends with 77, and the attack is left out.
+// If the attack is not possible on this machine, the subject exits with 77, and the attack is left out.
 [[noreturn]] static void impossible(const char *what) {
     fprintf(stderr, "subject: %s: %s\n", what, strerror(errno));
     _exit(77);
 }
 
-// MARK: What a stall does, until `deadline_us`
+// MARK: The stalls, until `deadline_us`
 
 static void sleep_to_deadline() {
     timespec end = {(time_t)(deadline_us / 1000000), (long)(deadline_us % 1000000) * 1000};
@@ -118,7 +118,7 @@ template <void churn()> static void repeat() {
 
 static void stall_in_handler() { raise(SIGUSR1); }
 
-// MARK: What goes on besides, on two threads
+// MARK: Concurrent activity, on two threads
 
 template <void churn()> static void *in_background(void *) {
     while (!is_over) {
@@ -136,7 +136,7 @@ static void start(void *body(void *)) {
     }
 }
 
-// MARK: What is set up before the loop
+// MARK: Setup before the loop
 
 static void profile() {
     struct sigaction action = {};
@@ -227,7 +227,7 @@ static void exhaust_group() {
     memset(memory, 1, (size_t)bytes);
 }
 
-// MARK: A stack that lies on userfaultfd: who reads a page that is not there waits for `resolve`
+// MARK: A stack on userfaultfd: a read of a missing page waits for `resolve`
 
 static int faults = -1;
 static char *fault_stack;
@@ -336,7 +336,7 @@ static void *run(void *argument) {
     int loop = epoll_create1(EPOLL_CLOEXEC);
     epoll_event event = {EPOLLIN, {}};
     if (timer < 0 || loop < 0 || epoll_ctl(loop, EPOLL_CTL_ADD, timer, &event) != 0) impossible("epoll");
-    // Turns without a stall first, and so many between two.
+    // Iterations without a stall first, and the number between two stalls.
     if (plan.kind->prepare != nullptr) plan.kind->prepare();
     if (plan.kind->background != nullptr) start(plan.kind->background);
     for (int turn = 0, stalls = 0; stalls < plan.stalls; turn++) {

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// Measures how exactly stalls are found, beside the observer-and-semaphore watchdog. `make accuracy` runs it.
+/// Measures how accurately stalls are found, compared with the observer-and-semaphore watchdog. `make accuracy` runs it.
 @main
 struct Lagaccuracy: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,9 +1,9 @@
 /// One figure of the bench: how it is measured, and what it should be.
 protocol Benchmark: Sendable {
-    /// As it stands in the lines: `activity_store`.
+    /// Its name in the lines: `activity_store`.
     var name: String { get }
     var unit: String { get }
-    /// What this figure promises; all of it must hold.
+    /// The targets of this figure; all must be met.
     var targets: [Target] { get }
 
     /// Measures. The first figure has the benchmark's name; further ones, named otherwise, show it from another side and

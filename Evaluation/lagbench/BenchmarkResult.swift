@@ -1,4 +1,4 @@
-/// What a benchmark measured, and whether that is what it promises.
+/// The result of a benchmark, and whether it meets its targets.
 struct BenchmarkResult {
     let name: String
     let targets: [Target]

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What the figures were measured on. Without it they say nothing.
+/// The machine of the measurement. Without it the figures are meaningless.
 struct Machine {
     let facts: [(key: String, value: String)]
 

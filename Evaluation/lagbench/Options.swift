@@ -1,4 +1,4 @@
-/// What was wrong with the command line.
+/// An error in the command line.
 struct UsageError: Error, CustomStringConvertible {
     let description: String
 }
@@ -43,7 +43,7 @@ struct Options {
                 subject = path
             case "--probe":
                 let probes = Probe.allCases.map(\.rawValue)
-                // One of its own cases, or the line above has thrown.
+                // A known case, because otherwise the line above has thrown.
                 verb = .probe(Probe(rawValue: try Self.value(of: argument, from: rest.popFirst(), allowed: probes))!)
             default: throw UsageError(description: "unknown argument '\(argument)'")
             }

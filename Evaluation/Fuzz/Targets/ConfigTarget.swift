@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The settings file, read by lagmond itself. An unknown key makes sure that nothing of it is ever done.
+/// The settings file, read by lagmond itself. An unknown key ensures that lagmond never runs it.
 final class ConfigTarget: FuzzTarget {
     static let name = "config"
     private let surroundings: FuzzSurroundings

@@ -1,6 +1,7 @@
 internal import TestSupport
 
-/// Expressions in the unwind tables of a library (DWARF 5, 2.5): jumps, the stack, memory, arithmetic, as nonsensical as they come.
+/// Expressions in the unwind tables of a library (DWARF 5, 2.5): jumps, the stack, memory, arithmetic, in nonsensical
+/// combinations.
 enum DwarfExpression {
     /// Puts one in place of the instructions of some function: where its frame is, or where a register was saved.
     /// - Returns: the function's address, in a library that is mapped as it lies in its file; nil: it has no table.
@@ -46,7 +47,7 @@ enum DwarfExpression {
         }
     }
 
-    /// Where .eh_frame_hdr lies in the file, by the program headers. What it says of places counts from there.
+    /// The offset of .eh_frame_hdr in the file, from the program headers. Its offsets are relative to that.
     private static func tableHeader(_ file: [UInt8]) -> Int? {
         guard let headers = word(file, 32), let counts = word(file, 56) else { return nil }
         for number in 0..<min(Int(counts & 0xffff), 64) {

@@ -27,10 +27,10 @@ final class DwarfTarget: FuzzTarget {
 
     func read(_ input: [UInt8]) throws {
         guard input.count > 64 else { return }
-        // Of the input alone, so that a find can be read again.
+        // Depends only on the input, so that a find can be replayed.
         generator = SeededGenerator(seed: input.reduce(7) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 })
         var input = input
-        // Mutations of single bytes hardly ever make one; it is the part of the tables that computes.
+        // Mutations of single bytes hardly ever produce an expression, the part of the tables that computes.
         let place = generator.below(2) == 0 ? DwarfExpression.put(into: &input, &generator) : nil
         // Another inode each time: the map reads a module's headers once.
         number += 1
@@ -44,7 +44,7 @@ final class DwarfTarget: FuzzTarget {
             throw FuzzError("mmap")
         }
         defer { munmap(image, length) }
-        // Of this process: the mutated library is one of its modules.
+        // For this process: the mutated library is one of its modules.
         guard let modules = ModuleMap() else { throw FuzzError("no module map") }
         modules.refresh()
         clu_unwinder_forget(unwinder)

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Glibc
 
-/// Requests to the HTTP service of a lagmond that runs; after each it has to answer an honest one.
+/// Requests to the HTTP service of a running lagmond; after each it must answer a valid one.
 final class HttpTarget: FuzzTarget {
     static let name = "http"
     private var process = Process()
@@ -55,7 +55,7 @@ final class HttpTarget: FuzzTarget {
         return answer.starts(with: Array("HTTP/1.1 200".utf8))
     }
 
-    /// The first of what is answered within that time.
+    /// The first part of the answer within that time.
     private func exchange(_ request: [UInt8], waitMilliseconds: Int32) -> [UInt8] {
         let connection = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard connection >= 0 else { return [] }

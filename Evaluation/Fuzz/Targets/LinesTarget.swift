@@ -15,7 +15,7 @@ final class LinesTarget: FuzzTarget {
 
     func read(_ input: [UInt8]) { Self.readEverything(input) }
 
-    /// Scans, checks and groups a line, and asks for each field.
+    /// Scans, checks and groups a line, and reads each field.
     static func readEverything(_ line: [UInt8]) {
         line.withUnsafeBytes { bytes in
             var scanner = LineScanner()

@@ -2,7 +2,7 @@ internal import CLagLinux
 internal import Glibc
 internal import LagCapture
 
-/// What is read of `/proc` about a process that chooses its own names: of its threads, of the files that it maps.
+/// The data read from `/proc` about a process that chooses its own names for threads and mapped files.
 final class ProcTarget: FuzzTarget {
     static let name = "proc"
     private let surroundings: FuzzSurroundings
@@ -24,7 +24,7 @@ final class ProcTarget: FuzzTarget {
         var call = cll_thread_syscall()
         var faults = cll_thread_faults()
         guard cll_procfs_status(getpid(), getpid(), &status) == 0, cll_procfs_start_ticks(getpid(), &ticks) == 0, ticks > 0 else {
-            throw FuzzError("a name hides what the kernel says of a thread")
+            throw FuzzError("a name hides the kernel's data on a thread")
         }
         cll_procfs_name(getpid(), getpid(), &name)
         _ = cll_procfs_image(getpid(), &image)

@@ -9,9 +9,9 @@ struct MeasureCommand: ParsableCommand {
         abstract: "Inject stalls with known truth and print how well they were found.",
         discussion: """
             One line a condition and detector on stdout; progress, and what went wrong, on stderr. \
-            docs/accuracy.md says how the truth is computed.
+            docs/accuracy.md describes how the truth is computed.
 
-            Exit codes: 0 measured; 1 with --check, a target was missed, or the run could not be made; 64 usage.
+            Exit codes: 0 measured; 1 with --check, a target was missed, or the run failed; 64 usage.
             """
     )
 

@@ -16,7 +16,7 @@ struct StepClockCommand: ParsableCommand {
         let right = Self.realtime() - Self.monotonic()
         defer { try? Self.set(right + Self.monotonic()) }
         while let line = readLine() {
-            guard let step = Int64(line) else { throw AccuracyFailure("step-clock: '\(line)' is no number of nanoseconds") }
+            guard let step = Int64(line) else { throw AccuracyFailure("step-clock: '\(line)' is not a number of nanoseconds") }
             try Self.set(Self.realtime() + step)
         }
     }

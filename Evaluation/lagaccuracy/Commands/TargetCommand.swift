@@ -25,7 +25,7 @@ struct TargetCommand: HiddenCommand {
         )
         let report = try JSONEncoder().encode(try target.execute())
         try FileHandle.standardOutput.write(contentsOf: report)
-        // The observer-and-semaphore watchdog's thread has no end; nobody waits for it.
+        // The thread of the observer-and-semaphore watchdog never ends, and is not waited for.
         _exit(EXIT_SUCCESS)
     }
 }

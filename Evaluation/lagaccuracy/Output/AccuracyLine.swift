@@ -11,7 +11,7 @@ struct AccuracyLine: Sendable {
     let condition: Condition
     let detector: String
     let score: Score
-    /// What only this condition or this detector has to report.
+    /// Figures that only this condition or this detector reports.
     var notes: [(key: String, value: String)] = []
 
     var text: String {
@@ -29,14 +29,14 @@ struct AccuracyLine: Sendable {
         return "accuracy \(condition.rawValue) " + fields.map { "\($0.0)=\($0.1)" }.joined(separator: " ")
     }
 
-    /// How many records said between what bounds the duration is, and of how many the truth lies more than 1 ms outside.
+    /// How many records have bounds of the duration, and for how many the truth is more than 1 ms outside.
     private var bounds: [(String, String)] {
         let errors = score.matches.filter(\.truth.isInjected).compactMap(\.boundsError)
         if errors.isEmpty { return [] }
         return [("bounded", "\(errors.count)"), ("bounds_wrong", "\(errors.count { $0 > Self.exactNanoseconds })")]
     }
 
-    /// What was promised of it and does not hold; empty for a detector of which nothing is.
+    /// The missed targets; empty for a detector without targets.
     var missedTargets: [String] {
         guard detector == Self.monitor else { return [] }
         var missed: [String] = []
@@ -49,11 +49,11 @@ struct AccuracyLine: Sendable {
         return missed
     }
 
-    /// What is promised of durations.
+    /// The target for durations.
     private static let exactNanoseconds: UInt64 = 1_000_000
 
-    /// What went wrong, one line each, for people: misses, false records, and detections later than half an
-    /// interval, and durations off by more than what is promised.
+    /// The failures as text, one line each: misses, false records, detections later than half an
+    /// interval, and durations with a larger error than the target.
     func details(since start: UInt64) -> [String] {
         func at(_ time: UInt64) -> String { time >= start ? "at \(Self.milliseconds(time - start)) ms" : "before the start" }
         let missed = score.missed.map {

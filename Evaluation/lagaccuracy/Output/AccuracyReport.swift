@@ -1,4 +1,4 @@
-/// The lines of one condition: each detector's detections held against the same truth.
+/// The lines of one condition: compares each detector's detections with the same truth.
 struct AccuracyReport {
     let condition: Condition
     let options: RunOptions
@@ -54,7 +54,7 @@ struct AccuracyReport {
         }
     }
 
-    /// Those that are in none of the stops by the parent, whose time is out already.
+    /// Those outside the stops by the parent, whose time is already excluded.
     private var standstills: [ObservedStop] {
         (outcome.standstills ?? []).filter { outcome.observedStops.possiblyStopped(from: $0.asked, to: $0.running) == 0 }
     }

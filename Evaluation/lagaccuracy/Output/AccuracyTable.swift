@@ -1,7 +1,7 @@
 /// The lines as a table for the README.
 struct AccuracyTable: Sendable {
     let lines: [AccuracyLine]
-    /// What it was made with: options and machine.
+    /// The options and the machine of the run.
     let sentence: String
 
     var text: String {

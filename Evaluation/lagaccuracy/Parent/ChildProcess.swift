@@ -7,12 +7,12 @@ internal import LagMonitor
 /// It dies with its parent, also while it is stopped (`PR_SET_PDEATHSIG`, ``HiddenCommand``).
 final class ChildProcess {
     let pid: pid_t
-    /// The reading end of its stdout; -1 when that was not asked for.
+    /// The reading end of its stdout; -1 if not requested.
     let output: Int32
     private var status: Int32?
 
     /// - Parameters:
-    ///   - capturesOutput: its stdout comes to ``output``; else it goes to stderr.
+    ///   - capturesOutput: its stdout goes to ``output``; otherwise to stderr.
     ///   - input: becomes its stdin; nil: `/dev/null`.
     ///   - extra: becomes its descriptor 3.
     init(_ arguments: [String], capturesOutput: Bool = false, input: Int32? = nil, extra: Int32? = nil) throws {
@@ -102,7 +102,7 @@ final class ChildProcess {
     }
 
     private static let stopLimit: Duration = .seconds(10)
-    /// So much at most is not known about the beginning of a stop.
+    /// The maximum uncertainty of the beginning of a stop.
     private static let pollMicroseconds: UInt32 = 20
 
     private static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }

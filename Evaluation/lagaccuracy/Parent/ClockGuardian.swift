@@ -3,7 +3,7 @@ internal import Glibc
 /// The process that sets the machine's wall clock for the target, and puts it right again however the rest ends: when the last
 /// writer of its pipe is gone, it sets the clock back (``StepClockCommand``).
 final class ClockGuardian {
-    /// Where a step is asked for: nanoseconds, a line each.
+    /// Where steps are requested: nanoseconds, one per line.
     let input: Int32
     private let process: ChildProcess
 
@@ -19,10 +19,10 @@ final class ClockGuardian {
         }
     }
 
-    /// Whether it ended before it was asked to: it may not set the clock.
+    /// Whether it exited early: then it may not set the clock.
     var hasFailed: Bool { process.hasEnded }
 
-    /// Lets it put the clock right and waits for its end. The target, which holds the pipe as well, has ended by now.
+    /// Makes it correct the clock, and waits for its exit. The target, which holds the pipe as well, has exited by now.
     func end() {
         close(input)
         while !process.hasEnded { usleep(1000) }

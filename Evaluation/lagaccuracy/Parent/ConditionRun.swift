@@ -3,12 +3,12 @@ internal import Glibc
 internal import LagMonitor
 internal import TestSupport
 
-/// One condition: starts the target, does to it what the condition says, and takes its report.
+/// One condition: starts the target, applies the condition, and reads its report.
 struct ConditionRun {
     let condition: Condition
     let options: RunOptions
 
-    /// What came of it.
+    /// The result.
     struct Outcome {
         let report: TargetReport
         let observedStops: [ObservedStop]
@@ -18,7 +18,7 @@ struct ConditionRun {
         let start: UInt64
     }
 
-    /// - Throws: ``AccuracyFailure`` when the target does not come to its end in time, or says nothing that can be read.
+    /// - Throws: ``AccuracyFailure`` if the target does not end in time, or prints no readable report.
     func execute() throws -> Outcome {
         let plan = options.plan(for: condition)
         let guardian = condition == .stepped && options.setsClock ? try ClockGuardian() : nil
@@ -44,7 +44,7 @@ struct ConditionRun {
         return outcome
     }
 
-    /// Reads what the target says, and stops it now and then. The target's report is its last line.
+    /// Reads the target's output, and stops it occasionally. The target's report is its last line.
     private func listen(to target: ChildProcess, until deadline: MonotonicTime) throws -> Outcome {
         var random = SeededGenerator(seed: options.seed, condition: condition, purpose: 2)
         var observedStops: [ObservedStop] = []

@@ -1,4 +1,4 @@
-/// What one invocation is to do: the same for every condition, and handed on to the target.
+/// The options of one invocation: the same for every condition, and passed on to the target.
 struct RunOptions: Sendable {
     let seed: UInt64
     let count: Int

@@ -14,7 +14,7 @@ final class StandstillWatch: Sendable {
     struct Gap: Sendable, Equatable {
         let begin: UInt64
         let end: UInt64
-        /// Of it, waiting for the processor.
+        /// The part spent waiting for the processor.
         let runDelay: UInt64
     }
 
@@ -79,7 +79,8 @@ final class StandstillWatch: Sendable {
         return text.split(separator: " ").dropFirst().first.flatMap { UInt64($0) } ?? 0
     }
 
-    /// What two threads missed in common. It is over when the first of them runs again; before it each may have slept as it was to.
+    /// The time that two threads missed in common. It ends when the first of them runs again; before it, each may have slept as
+    /// planned.
     static func common(_ one: [Gap], _ other: [Gap]) -> [ObservedStop] {
         one.flatMap { a in
             other.compactMap { b in

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// Under what circumstances the stalls are injected; each is a run of a process of its own.
+/// The conditions under which stalls are injected; each is a run of a separate process.
 enum Condition: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
     /// Nothing but the stalls.
     case calm
@@ -13,6 +13,6 @@ enum Condition: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
     /// The wall clock is set forward and back by minutes.
     case stepped
 
-    /// Whether the promise of 1 ms for durations is made for it.
+    /// Whether the target of 1 ms for durations applies to it.
     var promisesDurations: Bool { self == .calm || self == .busy }
 }

@@ -26,7 +26,7 @@ struct InjectionPlan: Sendable {
 
     /// The short form: few stalls, but over the five conditions every kind, each place, and stalls on both sides of the threshold.
     ///
-    /// Where the target is stopped, stalls are longer, so that some are still long enough without that time.
+    /// If the target is stopped, stalls are longer, so that some are still long enough without that time.
     init(shortFor condition: Condition, seed: UInt64) {
         var random = SeededGenerator(seed: seed, condition: condition, purpose: 0)
         let others = Self.kinds.filter { $0 != .starve }

@@ -5,6 +5,6 @@ struct PlannedStall: Sendable, Equatable {
     let kind: WorkloadKind
     let place: Place
     let lengthMilliseconds: Double
-    /// How long the loop is left alone before it.
+    /// How long the loop is idle before it.
     let gapMilliseconds: Double
 }

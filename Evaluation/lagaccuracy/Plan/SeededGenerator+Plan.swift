@@ -2,7 +2,7 @@ internal import Foundation
 internal import TestSupport
 
 extension SeededGenerator {
-    /// A stream of its own for one purpose under one condition, so that a change to one does not shift the others.
+    /// A separate stream for one purpose under one condition, so that a change to one does not shift the others.
     init(seed: UInt64, condition: Condition, purpose: UInt64) {
         let place = UInt64(Condition.allCases.firstIndex(of: condition) ?? 0)
         // Mixed, not added: states that differ by a multiple of the step are one stream, read from different places.

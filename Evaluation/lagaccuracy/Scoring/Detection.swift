@@ -1,20 +1,20 @@
-/// What a detector said of one stall. Nanoseconds, `CLOCK_MONOTONIC`.
+/// A detector's report of one stall. Nanoseconds, `CLOCK_MONOTONIC`.
 struct Detection: Sendable, Equatable {
     /// Nil: the detector does not distinguish the two.
     let stallType: StallType?
     let start: UInt64
     let duration: UInt64
-    /// Time within it that the detector says was not the loop's, and left out of the duration.
+    /// Time within it that the detector excludes from the duration, because it was not the loop's.
     var excluded: UInt64 = 0
     let detected: UInt64
-    /// What the detector says that the duration is between; nil: it says that it knows.
+    /// The detector's bounds of the duration; nil: it claims to know it exactly.
     var bounds: ClosedRange<UInt64>?
     /// How often the same detector reported the same stall again.
     var repeats = 0
 
     var end: UInt64 { start + duration + excluded }
 
-    /// What the monitor said.
+    /// The monitor's report.
     static func all(from monitorReports: [TargetReport.MonitorReport]) -> [Detection] {
         monitorReports.map {
             Detection(

@@ -11,17 +11,17 @@ struct ObservedStop: Sendable, Equatable {
 }
 
 extension Sequence<ObservedStop> {
-    /// How much of a time the target surely stood.
+    /// How long within an interval the target was certainly stopped.
     func certainlyStopped(from begin: UInt64, to end: UInt64) -> UInt64 {
         reduce(0) { $0 + overlap(begin, end, $1.stopped, $1.continued) }
     }
 
-    /// How much of a time it may have stood.
+    /// How long within an interval it may have been stopped.
     func possiblyStopped(from begin: UInt64, to end: UInt64) -> UInt64 {
         reduce(0) { $0 + overlap(begin, end, $1.asked, $1.running) }
     }
 
-    /// When the target had run for so long since `begin`: later by every stop on the way.
+    /// When the target had run for this long since `begin`: delayed by every stop in between.
     func time(after begin: UInt64, running length: UInt64) -> UInt64 {
         var time = begin + length
         for observedStop in self.sorted(by: { $0.stopped < $1.stopped })
@@ -32,7 +32,7 @@ extension Sequence<ObservedStop> {
     }
 }
 
-/// The length of what two times have in common.
+/// The length of the overlap of two intervals.
 func overlap(_ begin: UInt64, _ end: UInt64, _ otherBegin: UInt64, _ otherEnd: UInt64) -> UInt64 {
     let (low, high) = (max(begin, otherBegin), min(end, otherEnd))
     return high > low ? high - low : 0

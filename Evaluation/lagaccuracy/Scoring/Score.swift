@@ -1,4 +1,4 @@
-/// How good a detector was in one run: its detections held against the truth. Pure.
+/// The score of a detector in one run: compares its detections with the truth. Pure.
 ///
 /// - A detection belongs to the truth of its kind that it overlaps most and that no earlier detection has taken; of a truth that is
 ///   no stall (``Truth/mayBeFound``) there can be no detection.
@@ -11,7 +11,7 @@ struct Score: Sendable, Equatable {
         let detection: Detection
         let truth: Truth
 
-        /// How far the duration lies outside of what is known.
+        /// How far the duration is outside the known bounds.
         var durationError: UInt64 {
             if detection.duration < truth.least { return truth.least - detection.duration }
             return detection.duration > truth.most ? detection.duration - truth.most : 0
@@ -47,7 +47,7 @@ struct Score: Sendable, Equatable {
     /// Nanoseconds, ascending.
     private(set) var durationErrors: [UInt64] = []
     private(set) var latencies: [UInt64] = []
-    /// For people: what was missed, and what was false.
+    /// As text: misses and false records.
     private(set) var missed: [Truth] = []
     private(set) var unfounded: [Detection] = []
     private(set) var matches: [Match] = []

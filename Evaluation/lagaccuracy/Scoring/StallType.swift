@@ -1,4 +1,4 @@
-/// Which of the two troubles: a callback that stands still, or many that do not let the loop sleep.
+/// The kind of stall: one long callback, or many callbacks that keep the loop from sleeping.
 enum StallType: String, Sendable, CaseIterable {
     case callout
     case starvation

@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// Either with the kernel's clock (then it *is* `sem_timedwait`), or with one of its own that starts like the kernel's and can
 /// be stepped: for machines whose clock must not be touched.
-// Unchecked: a semaphore is made to be shared, the pointer is immutable, the rest is atomic.
+// Unchecked: a semaphore is designed to be shared, the pointer is immutable, the rest is atomic.
 final class RealtimeSemaphore: @unchecked Sendable {
     private let raw: UnsafeMutablePointer<sem_t>
     private let isFaked: Bool
@@ -31,7 +31,7 @@ final class RealtimeSemaphore: @unchecked Sendable {
 
     func post() { sem_post(raw) }
 
-    /// Sets the faked clock forward or back; a wait in progress ends when the new time says so.
+    /// Sets the faked clock forward or back; a wait in progress ends according to the new time.
     func step(byNanoseconds step: Int64) {
         offset.add(step, ordering: .sequentiallyConsistent)
         stepWakeups.add(1, ordering: .sequentiallyConsistent)

@@ -1,4 +1,4 @@
-/// What the observer-and-semaphore watchdog makes of the ends of its waits. Pure.
+/// The rule that the observer-and-semaphore watchdog applies to the ends of its waits. Pure.
 ///
 /// Seed 000, line for line: a wait of 50 ms that timed out while the activity is `beforeSources` or `afterWaiting` adds one; the
 /// third in a row reports and starts again at zero, so that one hang is reported every 150 ms; everything else sets to zero.
@@ -22,7 +22,7 @@ struct SemaphoreWatchdogRule: Sendable {
     }
 
     /// A wait ended.
-    /// - Returns: whether that makes a report.
+    /// - Returns: whether that gives a report.
     mutating func waitEnded(timedOut: Bool, activity: Activity) -> Bool {
         let isWorking =
             switch activity {

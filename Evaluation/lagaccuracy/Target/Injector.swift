@@ -86,7 +86,7 @@ final class Injector: Sendable {
         } catch {
             WorkloadMessage.write("\(stall.kind.rawValue): \(error)")
         }
-        // Its gap is long enough for the next one not to come before the reading.
+        // Its gap is long enough that the next one does not start before the reading.
         arm()
         oracle.end()
     }

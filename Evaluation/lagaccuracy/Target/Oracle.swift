@@ -108,7 +108,7 @@ final class Oracle: Sendable {
     /// How many injected stalls are over.
     var injectedCount: Int { state.withLock { $0.report.injected.count } }
 
-    /// Adds what was seen. When the loop has ended: the time since then is not its own.
+    /// Adds the observations. Call it when the loop has ended; time after that does not count.
     func harvest(into report: inout TargetReport) {
         state.withLock { state in
             Self.endAwakePeriod(&state, state.last)
@@ -136,7 +136,7 @@ final class Oracle: Sendable {
 
     private static func endSleep(_ state: inout State, _ now: UInt64) {
         state.isResting = false
-        // The time asleep is nobody's: no gap.
+        // Time asleep is not a gap.
         let slept = now - state.sleepBegin
         state.last = now
         if slept >= certainSleepNanoseconds {

@@ -3,7 +3,7 @@ internal import Glibc
 
 /// How long threads of this process were ready to run and had no processor, by the kernel's count.
 enum RunDelay {
-    /// Of the main thread and the watchdog, since each began. Nanoseconds.
+    /// For the main thread and the watchdog, since each began. Nanoseconds.
     static var ofLoopAndWatchdog: UInt64 {
         let tids = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
         return tids.reduce(0) { sum, tid in

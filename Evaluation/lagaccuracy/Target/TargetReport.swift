@@ -16,13 +16,13 @@ struct TargetReport: Codable, Sendable {
         var isStarvation: Bool { kind == "starve" }
     }
 
-    /// A long time between two readings of the loop at work, outside of what was injected.
+    /// A long time between two readings of the working loop, outside injected stalls.
     struct Gap: Codable, Sendable {
         let begin: UInt64
         let end: UInt64
     }
 
-    /// A long time in which the loop did not come to sleep, outside of what was injected.
+    /// A long time in which the loop did not sleep, outside injected stalls.
     struct AwakePeriod: Codable, Sendable {
         let begin: UInt64
         let end: UInt64
@@ -40,7 +40,7 @@ struct TargetReport: Codable, Sendable {
         /// Time between start and end that is not in the duration, because the process could not run.
         var excluded: UInt64 = 0
         var detected: UInt64
-        /// Where the monitor does not know the duration exactly: what it is between.
+        /// If the monitor does not know the duration exactly: its bounds.
         var bounds: ClosedRange<UInt64>?
         /// Lines beyond `begin` and `end` under the same id.
         var extraLines = 0
@@ -63,7 +63,7 @@ struct TargetReport: Codable, Sendable {
     var semaphoreWatchdogBeforeWaiting: [SemaphoreWatchdogReport] = []
     var monitorWakes: UInt64 = 0
     var semaphoreWatchdogWakes: UInt64 = 0
-    /// Of the busy condition.
+    /// For the busy condition.
     var callbacks = 0
     var clockSteps = 0
     var nanoseconds: UInt64 = 0

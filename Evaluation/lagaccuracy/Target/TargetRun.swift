@@ -10,7 +10,7 @@ struct TargetRun {
     let condition: Condition
     let plan: InjectionPlan
     let seed: UInt64
-    /// Where steps of the real clock are asked for; nil: the observer-and-semaphore watchdog's clock is faked.
+    /// Where steps of the real clock are requested; nil: the clock of the observer-and-semaphore watchdog is faked.
     let clockSetter: Int32?
 
     /// Before the first stall and after the last: time to be idle in, and for the last records to arrive.
@@ -54,7 +54,7 @@ struct TargetRun {
         let semaphoreWatchdogWakes = semaphoreWatchdog.wakes
         stepper.stop()
         monitor.stop()
-        // The handler's queue has had a moment; what is still on its way is counted below.
+        // The handler's queue has had a moment; reports still in transit are counted below.
         usleep(Self.deliveryMicroseconds)
 
         var report = TargetReport()

@@ -5,7 +5,7 @@ internal import LagCapture
 internal import LagModel
 internal import Synchronization
 
-/// What a sleeping thread notices of a hundred captures: its context switches, of both kinds, before and after.
+/// The effect of a hundred captures on a sleeping thread: its context switches, of both kinds, before and after.
 ///
 /// The peer sends the same sleeping thread a plain signal with an empty handler a hundred times, which is what samplers do.
 struct CapturePausePassive: Benchmark {

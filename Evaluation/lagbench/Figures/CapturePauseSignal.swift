@@ -61,7 +61,7 @@ struct CapturePauseSignal: Benchmark {
 
         let measured = captures.filter { !$0.wasSwitched && !gaps.isInside(one: $0.window.begin) }
         guard measured.count >= Self.fewestCaptures else {
-            throw BenchmarkFailure("of \(captures.count) captures only \(measured.count) were left alone by the scheduler")
+            throw BenchmarkFailure("the scheduler disturbed all but \(measured.count) of \(captures.count) captures")
         }
         let shift = UInt64(Self.shortestPauseMilliseconds / 2 * 1_000_000)
         let noise = measured.map { GapRecorder.Window(begin: $0.window.begin + shift, end: $0.window.end + shift) }

@@ -82,7 +82,7 @@ struct FoundationLoopIteration: Benchmark {
         return rounds
     }
 
-    /// A loop that turns when asked to.
+    /// A loop that iterates on request.
     private struct Subject {
         let loop: CoreFoundationLoop
         private let iterating = IteratingCallback()
@@ -114,7 +114,7 @@ struct FoundationLoopIteration: Benchmark {
         }
     }
 
-    /// A callback that asks for the next one as long as turns are left.
+    /// A callback that requests the next one while iterations are left.
     private final class IteratingCallback: Sendable {
         let left = Atomic<Int>(0)
         let first = Atomic<UInt64>(0)

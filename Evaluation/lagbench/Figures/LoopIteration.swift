@@ -73,7 +73,7 @@ struct LoopIteration: Benchmark {
         }
     }
 
-    /// Where a callback leaves the time it ran.
+    /// Where a callback stores the time it ran.
     private final class Answer: Sendable {
         enum Pace {
             case atOnce

@@ -16,7 +16,7 @@ struct PreloadedWait: Benchmark {
 
     private static let pairs = 400
     private static let waitsPerBatch = 5_000
-    /// More than make a loop.
+    /// More than are needed to become a loop.
     private static let firstWaits = 20
     private static let library = "liblagmonitor-preload.so"
 
@@ -33,7 +33,7 @@ struct PreloadedWait: Benchmark {
         guard clr_loop_table_read(page, 0, &loop) != 0 else { throw BenchmarkFailure("the waits were not taken for a loop") }
         let before = clb_beacon_word(clb_loop_table_beacon(page, 0)) >> 8
         let pairs = (0..<Self.pairs).map { pair in
-            // Whoever comes first has the colder caches: in turn.
+            // The first one has colder caches, so they alternate.
             if pair.isMultiple(of: 2) {
                 let first = batch(bare, waits: Self.waitsPerBatch, timeout: 0)
                 return (bare: first, wrapped: batch(wrapped, waits: Self.waitsPerBatch, timeout: 0))

@@ -43,7 +43,7 @@ struct ResidentSetStart: Benchmark {
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
         guard process.terminationStatus == 0, let kilobytes = Int(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
-            throw BenchmarkFailure("the probe ended with status \(process.terminationStatus) and said '\(text)'")
+            throw BenchmarkFailure("the probe exited with status \(process.terminationStatus) and printed '\(text)'")
         }
         return kilobytes
     }

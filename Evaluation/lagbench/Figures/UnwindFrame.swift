@@ -21,7 +21,7 @@ struct UnwindFrame: Benchmark {
     private static let captures = 200
     private static let capacity = 256
 
-    /// What the thread at the bottom of the stack and the measuring one pass to each other.
+    /// The state shared by the thread at the bottom of the stack and the measuring one.
     private final class Meeting: Sendable {
         /// The peer's measurement is done; the thread runs until `sleep`, then sleeps until `end`.
         let measured = DispatchSemaphore(value: 0)

@@ -11,7 +11,7 @@ final class LockedInbox: @unchecked Sendable {
 
     func append(_ message: Int) { lock.withLock { messages.append(message) } }
 
-    /// Handles what has come, on the calling thread.
+    /// Handles the received work, on the calling thread.
     func handleAll() {
         let waiting = lock.withLock {
             defer { messages = [] }

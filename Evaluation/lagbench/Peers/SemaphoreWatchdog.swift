@@ -15,7 +15,7 @@ final class SemaphoreWatchdog: Sendable {
         case afterWaiting
     }
 
-    /// What observer and watchdog share, so that the watchdog does not hold its owner.
+    /// The state that observer and watchdog share, so that the watchdog does not retain its owner.
     private final class Shared: Sendable {
         let activity = Atomic<Activity>(.other)
         let semaphore = DispatchSemaphore(value: 0)

@@ -5,7 +5,7 @@ internal import Runtime
 enum ToolchainSymbolizer {
     private static let rounds = 5
 
-    /// Names alone, the first time, in this program: it remembers them. Nil when it finds no stack.
+    /// Only names, the first time, in this program, because it caches them. Nil if it finds no stack.
     static func names() -> Double? { times(1, [.useSymbolCache])?.first }
 
     /// With lines and inlined functions, in this program, the median after the first time: it does not remember those.

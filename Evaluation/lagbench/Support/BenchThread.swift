@@ -8,7 +8,7 @@ internal import Synchronization
 /// A plain thread that runs one body, and that one can find in the kernel.
 final class BenchThread: Sendable {
     private let thread: pthread_t
-    /// Where its captures look.
+    /// What its captures read.
     let target: ThreadIdentity
 
     private final class Start: Sendable {
@@ -53,7 +53,7 @@ final class BenchThread: Sendable {
 
 /// Waiting, on the monotonic clock.
 enum Pause {
-    /// Sleeps in the kernel; goes on sleeping when a signal cuts it short.
+    /// Sleeps in the kernel; continues to sleep after a signal interrupts it.
     static func sleep(milliseconds: Double) { sleep(until: clb_now_ns() + UInt64(milliseconds * 1_000_000)) }
 
     static func sleep(until deadline: UInt64) {

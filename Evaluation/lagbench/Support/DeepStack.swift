@@ -77,7 +77,7 @@ enum DeepStack {
         keep(left)
     }
 
-    /// Something to do after a call, so that the call is no jump.
+    /// Work after a call, so that the call is not a tail call.
     @inline(never)
     @_optimize(none)
     private static func keep(_ value: Int) {}

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Something that happens once and that threads ask for.
+/// An event that happens once, which threads can query.
 final class Flag: Sendable {
     private let value = Atomic<Bool>(false)
 

@@ -26,7 +26,7 @@ final class GapRecorder: Sendable {
         deinit { gaps.deallocate() }
     }
 
-    /// Two readings lie some 30 ns apart; what is below this is no interruption.
+    /// Two readings are some 30 ns apart; shorter gaps than this are not interruptions.
     static let smallestGapNanoseconds: UInt64 = 250
     private static let capacity = 1 << 19
 

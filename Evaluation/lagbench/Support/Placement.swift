@@ -10,7 +10,7 @@ struct Placement {
         let getAffinity = try GlibcFunction.find("sched_getaffinity", as: GlibcFunction.Affinity.self)
         var set = cpu_set_t()
         guard getAffinity(0, MemoryLayout<cpu_set_t>.size, &set) == 0 else {
-            throw BenchmarkFailure("cannot ask where this thread may run: \(String(cString: strerror(errno)))")
+            throw BenchmarkFailure("cannot read where this thread may run: \(String(cString: strerror(errno)))")
         }
         return Placement(set: set)
     }

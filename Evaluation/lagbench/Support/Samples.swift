@@ -1,4 +1,4 @@
-/// Measured values, and what to say of them.
+/// Measured values, and their statistics.
 struct Samples {
     private let sorted: [Double]
 

@@ -11,7 +11,7 @@ struct SymbolSubject {
     let bytes: Int
     /// Whether it is this program.
     let isOwn: Bool
-    /// Where its code lies.
+    /// The address range of its code.
     private let code: Range<UInt64>
 
     /// - Parameter given: the named program; nil: this one.
@@ -61,7 +61,7 @@ struct SymbolSubject {
         return (0..<count).map { batch in (0..<Self.frames).map { named[($0 * count + batch) * stride] } }
     }
 
-    /// Notes that say what was looked at.
+    /// Notes about the subject.
     func annotating(_ line: BenchLine) -> BenchLine {
         line.annotating("program_mb", BenchLine.format(Double(bytes) / 1_000_000)).annotating("frames", Self.frames)
     }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What the kernel says of this process and its threads, for measuring.
+/// The kernel's data on this process and its threads, for measurements.
 enum TaskFiles {
     /// A thread's processor time in nanoseconds (`schedstat`, proc(5)).
     static func processorNanoseconds(tid: Int32) -> UInt64? {

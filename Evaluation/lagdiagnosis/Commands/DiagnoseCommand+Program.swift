@@ -13,7 +13,7 @@ extension DiagnoseCommand {
             fflush(nil)
         }
         for part in LibraryTruth.Part.allCases {
-            // A stall whose length cannot be set may be over before they have sampled it.
+            // A stall whose duration cannot be set may be over before they have sampled it.
             let own = verdicts.filter {
                 $0.scenario.library?.part == part && $0.lasts(milliseconds: Self.comparedMilliseconds * 4 / 5)
             }

@@ -3,11 +3,11 @@ internal import Foundation
 internal import Glibc
 internal import LagOutput
 
-/// Runs the scenarios and prints what the records say of them.
+/// Runs the scenarios and prints the results of their records.
 struct DiagnoseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diagnose",
-        abstract: "Run the scenarios and compare cause and culprit with what is known.",
+        abstract: "Run the scenarios and compare cause and culprit with the known ones.",
         discussion: """
             A line a scenario; then each miss with its stack, what was skipped, and the sums. docs/diagnosis.md explains the fields.
 
@@ -19,7 +19,7 @@ struct DiagnoseCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Only this scenario; may be repeated.", valueName: "name"))
     var only: [String] = []
 
-    @Flag(help: "Print the scenarios with what is expected of each, and run none.")
+    @Flag(help: "Print the scenarios with their expected results, without running them.")
     var list = false
 
     @Flag(help: "One line of JSON a scenario instead: expectation, record and truth.")
@@ -40,10 +40,10 @@ struct DiagnoseCommand: ParsableCommand {
     @Option(help: ArgumentHelp("With --program: then again beside this many computing processes, 0 to 64.", valueName: "count"))
     var busy = 0
 
-    @Flag(help: "With --program: show also what is said of each scenario of the unseen part.")
+    @Flag(help: "With --program: also show the results of each scenario of the unseen part.")
     var reveal = false
 
-    @Flag(help: "With --program: stalls of five seconds, which gdb and eu-stack sample as well; sums alone.")
+    @Flag(help: "With --program: stalls of five seconds, which gdb and eu-stack sample as well; only sums.")
     var compare = false
 
     func validate() throws {

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 
-/// The other process of the scenario `flock`: locks a file, says so with a line, and lets go when stdin ends.
+/// The other process of the scenario `flock`: locks a file, prints a line, and releases the lock when stdin ends.
 struct HoldCommand: HiddenCommand {
     static let configuration = CommandConfiguration(commandName: "hold", shouldDisplay: false)
 

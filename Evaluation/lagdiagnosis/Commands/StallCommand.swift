@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import Glibc
 
-/// The process that stalls. Its stdout carries the monitor's lines and, last, its own.
+/// The stalling process. Its stdout carries the monitor's lines and, last, its own.
 struct StallCommand: HiddenCommand {
     static let configuration = CommandConfiguration(commandName: "stall", shouldDisplay: false)
 

@@ -2,7 +2,7 @@ internal import Glibc
 internal import LagMonitor
 internal import StallFixtures
 
-// The main thread waits for files and what is done with them.
+// The main thread waits for files and operations on them.
 
 extension Corpus {
     static let files: [Scenario] = [
@@ -42,7 +42,7 @@ extension Corpus {
             "write-full-pipe",
             [.syscall],
             ["sendReport"],
-            "a write to a pipe that nobody reads for a while",
+            "a write to a pipe that is not read for a while",
             making: {
                 let pipe = try Pipe()
                 _ = fcntl(pipe.write, F_SETFL, O_NONBLOCK)
@@ -62,7 +62,7 @@ extension Corpus {
             "open-fifo",
             [.syscall],
             ["openFeed"],
-            "the opening of a named pipe that nobody writes to yet",
+            "the opening of a named pipe without a writer yet",
             making: {
                 let path = TemporaryPaths.newPath()
                 guard mkfifo(path, 0o600) == 0 else { throw Unavailable("mkfifo", errno: errno) }
@@ -80,7 +80,7 @@ extension Corpus {
             "flock",
             [.syscall, .lock],
             ["lockDatabase"],
-            "flock on a file that another process has locked: a lock in words, but one whose owner is no thread of ours",
+            "flock on a file that another process has locked: its owner is not a thread of this process",
             making: {
                 let file = try ScratchFile()
                 let holder = try ChildProcess(["hold", "--path", file.path], capturesOutput: true, hasInput: true)

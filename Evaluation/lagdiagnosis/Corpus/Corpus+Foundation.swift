@@ -1,13 +1,13 @@
 internal import Foundation
 internal import LagMonitor
 
-// The main thread computes inside Foundation; the function that asked for it is to blame.
+// The main thread computes inside Foundation; the calling function is to blame.
 
 extension Corpus {
     static let foundation: [Scenario] = [
         Scenario("foundation-regex", [.cpu], ["searchAddresses"], "NSRegularExpression") { searchAddresses(until: $0) },
         Scenario("foundation-json-parse", [.cpu], ["parseCatalog"], "JSONSerialization") { parseCatalog(until: $0) },
-        Scenario("foundation-json-encode", [.cpu], ["encodeHistory"], "JSONEncoder, with library types alone") {
+        Scenario("foundation-json-encode", [.cpu], ["encodeHistory"], "JSONEncoder, with library types only") {
             encodeHistory(until: $0)
         },
         Scenario(
@@ -19,12 +19,12 @@ extension Corpus {
         Scenario("foundation-format", [.cpu], ["formatPrices"], "NumberFormatter and String(format:)") {
             formatPrices(until: $0)
         },
-        Scenario("foundation-dates", [.cpu], ["formatDates"], "DateFormatter made anew each time") { formatDates(until: $0) },
+        Scenario("foundation-dates", [.cpu], ["formatDates"], "a new DateFormatter each time") { formatDates(until: $0) },
         Scenario(
             "foundation-sort",
             [.cpu],
             ["sortByLocale", "closure #2 in sortByLocale"],
-            "a sort whose predicate, our closure, compares by locale: the closure or the function it stands in"
+            "a sort whose predicate, our closure, compares by locale: the closure or its enclosing function"
         ) { sortByLocale(until: $0) },
         Scenario("foundation-compare", [.cpu], ["matchNames"], "NSString comparisons in a loop") { matchNames(until: $0) },
     ]

@@ -95,10 +95,10 @@ func scanArchive(_ archive: Mapping, _ file: ScratchFile, until end: MonotonicTi
             page = (page + leap) % pages
             sum &+= Int(archive.start.load(fromByteOffset: page * pageBytes, as: UInt8.self))
         }
-        // Where the disk is that fast, the same again.
+        // On a fast disk, repeats it.
         if MonotonicTime.now < end {
             madvise(archive.start, archive.bytes, Int32(MADV_DONTNEED))
-            // Here itself: under load most of the time may go to this call, and then who makes it is to blame.
+            // Inline: under load most of the time may go to this call, and then its caller is to blame.
             posix_fadvise(file.descriptor, 0, 0, POSIX_FADV_DONTNEED)
         }
     }

@@ -2,7 +2,7 @@ internal import Dispatch
 internal import Glibc
 internal import LagMonitor
 
-// The main thread waits for a word from another thread. There is no owner; somebody should have spoken earlier.
+// The main thread waits for a signal from another thread. There is no owner; the other thread signals late.
 
 extension Corpus {
     static let semaphores: [Scenario] = [

@@ -1,7 +1,7 @@
 internal import LagMonitor
 internal import StallFixtures
 
-// The main thread computes in code of every shape: what the compiler makes of it must not hide whose it is.
+// The main thread computes in code of every shape: the compiler's output must not hide whose code it is.
 
 extension Corpus {
     static let shapes: [Scenario] = [
@@ -37,7 +37,7 @@ extension Corpus {
             "c-calls-back",
             [.cpu],
             ["scoreRow"],
-            "own code that C without frame pointers calls: behind it the stack goes on"
+            "own code that C without frame pointers calls: the stack continues beyond it"
         ) { scoreRows(until: $0) },
     ]
 }

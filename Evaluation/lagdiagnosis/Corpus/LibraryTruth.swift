@@ -1,23 +1,23 @@
 internal import Foundation
 internal import LagMonitor
 
-/// What a program's list says of one of its scenarios, beyond what every scenario has.
+/// The data in a program's list on one of its scenarios, in addition to that of every scenario.
 struct LibraryTruth: Sendable {
-    /// Which scenarios are examined while the monitor is worked on: a coin, thrown by the name alone.
+    /// Selects the scenarios that developers of the monitor may examine: a coin toss that only depends on the name.
     enum Part: String, Decodable, Sendable, CaseIterable {
         case developed
-        /// Of these, only sums are printed: who reads what the monitor says of one of them starts to work for it.
+        /// Only sums are printed for these, so that the monitor is not tuned to single scenarios.
         case unseen
     }
 
     let part: Part
     /// Own functions that call the culprit: right only in the weaker verdict.
     let callers: [String]
-    /// The thread that holds the lock, where it stands in memory.
+    /// The thread that holds the lock, if memory contains it.
     let owner: String?
     /// Whether what it does not spend on a processor is waiting for one.
     let computes: Bool
-    /// What else is known of it, when it is a service's.
+    /// Further data, if it is a service's scenario.
     var service: ServiceTruth?
 
     /// Where other processes have the processors, a thread that computes waits for one: by the stall's own clocks, the larger part is the

@@ -2,7 +2,7 @@ internal import LagMonitor
 
 /// A stall of which is known why it happens and where.
 struct Scenario: Sendable {
-    /// What the main thread is stalled by.
+    /// What stalls the main thread.
     enum Stall: Sendable {
         /// Work of one callout, which is over at about the given time. The result keeps the optimiser from dropping the work.
         case callout(@Sendable (MonotonicTime) throws -> Int)
@@ -10,7 +10,7 @@ struct Scenario: Sendable {
         case mainActor(@MainActor @Sendable (MonotonicTime) async -> Int)
     }
 
-    /// How the stall comes to its end.
+    /// How the stall ends.
     enum Ending: Sendable {
         case byItself
         /// Never: the parent ends the process after the record of the hang (phase `begin`).
@@ -18,11 +18,11 @@ struct Scenario: Sendable {
     }
 
     let name: String
-    /// What is to be blamed; two where two answers are equally right.
+    /// The culprit; two if two answers are equally right.
     let causes: [StallRecord.Cause]
     /// Simplified symbols of the function to blame; two where two answers are equally right.
     let culprits: [String]
-    /// For people: what happens, and why this cause.
+    /// A description: what happens, and why this cause.
     let summary: String
     var ending = Ending.byItself
     /// Whether nothing else of the corpus may run beside it.
@@ -36,9 +36,9 @@ struct Scenario: Sendable {
     var memoryLimitBytes: Int?
     /// Whether the kernel's counters agree that the stall was what it was meant to be, where that depends on the machine.
     var isStallAsIntended: @Sendable (Truth) -> Bool = { _ in true }
-    /// What else is known of it, when it is another program's.
+    /// Further data, if it is another program's scenario.
     var library: LibraryTruth?
-    /// What has to be ready before the loop runs; on the main thread, which is the only one then.
+    /// Setup before the loop runs; on the main thread, which is the only one then.
     let prepare: @Sendable () throws -> Stall
 
     init(
@@ -90,7 +90,7 @@ struct Scenario: Sendable {
 }
 
 extension Scenario {
-    /// A scenario whose preparation makes its callout.
+    /// A scenario whose preparation returns its callout.
     init(
         _ name: String,
         _ causes: [StallRecord.Cause],
@@ -102,7 +102,7 @@ extension Scenario {
     }
 }
 
-/// What this machine does not permit or does not have.
+/// Something that this machine does not permit or lacks.
 struct Unavailable: Error {
     let reason: String
 

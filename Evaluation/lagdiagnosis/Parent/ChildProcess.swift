@@ -7,9 +7,9 @@ internal import Synchronization
 /// dies with the thread that started it (``HiddenCommand``).
 final class ChildProcess: Sendable {
     let pid: pid_t
-    /// The reading end of its stdout; -1 when that was not asked for.
+    /// The reading end of its stdout; -1 if not requested.
     private let output: Int32
-    /// The writing end of its stdin; -1 when that was not asked for, or was closed.
+    /// The writing end of its stdin; -1 if not requested, or closed.
     private let input: Mutex<Int32>
     private let state = Mutex(State())
 

@@ -1,12 +1,12 @@
 internal import Foundation
 internal import LagMonitor
 
-/// Tools that show the stack of a process that nobody prepared; it stands still while they look.
+/// Tools that show the stack of an unprepared process, which is stopped meanwhile.
 enum Debugger: String, Sendable, CaseIterable {
     case euStack = "eu-stack"
     case gdb
 
-    /// What it says of the main thread now; nil when it cannot be run.
+    /// Its output on the main thread now; nil if it cannot be run.
     func stack(of pid: Int32) -> DebuggerStack? {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -32,7 +32,7 @@ enum Debugger: String, Sendable, CaseIterable {
     }
 }
 
-/// What a debugger said, a line a frame.
+/// A debugger's output, one line per frame.
 struct DebuggerStack: Sendable {
     let tool: Debugger
     let milliseconds: Double

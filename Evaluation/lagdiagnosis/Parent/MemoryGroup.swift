@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Glibc
 
-/// A memory control group with a limit, made for one child. v1 and v2.
+/// A memory control group with a limit, created for one child. v1 and v2.
 struct MemoryGroup {
     let path: String
 
@@ -30,7 +30,7 @@ struct MemoryGroup {
             reasons.append("\(parent): no limit of memory in a new group")
             rmdir(path)
         }
-        throw Unavailable("no memory control group can be made (\(reasons.joined(separator: "; ")))")
+        throw Unavailable("cannot create a memory control group (\(reasons.joined(separator: "; ")))")
     }
 
     /// After its process has ended, which leaves its group a little later.

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import LagMonitor
 
-/// One scenario in a process of its own.
+/// One scenario in a separate process.
 struct Trial {
     let scenario: Scenario
     let milliseconds: Int
@@ -12,7 +12,7 @@ struct Trial {
     /// What samples the process in the middle of its stall.
     var debuggers: [Debugger] = []
 
-    /// A process that says nothing more is ended.
+    /// A silent process is killed after this time.
     private static let limit: Duration = .seconds(30)
     /// How often a scenario is tried when others take its processor, or something holds the watchdog up. What is held up every time
     /// is judged as it is.

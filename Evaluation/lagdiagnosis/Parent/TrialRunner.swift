@@ -1,12 +1,12 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Runs trials, as many at once as is asked for; those of scenarios that must be alone come last, one by one.
+/// Runs trials, as many at once as requested; scenarios that must run alone come last, one by one.
 struct TrialRunner {
     let trials: [Trial]
     let size: Int
 
-    /// - Parameter each: called with each verdict as it comes, one call at a time.
+    /// - Parameter each: called with each verdict, one call at a time.
     func execute(each: @escaping @Sendable (Verdict) -> Void) -> [Verdict] {
         let verdicts = Mutex<[(Int, Verdict)]>([])
         let numbered = Array(trials.enumerated())

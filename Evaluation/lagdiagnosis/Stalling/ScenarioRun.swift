@@ -12,9 +12,9 @@ struct ScenarioRun: Sendable {
 
     /// Before the stall and after it: time to be idle in.
     private static let margin: Duration = .milliseconds(100)
-    /// Where nothing but the parent ends the stall: when the record of the hang is written.
+    /// If only the parent ends the stall: when the record of the hang is written.
     private static let hangAfter: Duration = .milliseconds(400)
-    /// Long stacks are to be seen whole.
+    /// Long stacks must be complete.
     private static let maxLineBytes = 65_536
 
     /// On the main thread; records go to stdout.
@@ -27,7 +27,7 @@ struct ScenarioRun: Sendable {
         if scenario.ending == .byParent { configuration.hangAfter = Self.hangAfter }
         let sink = try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")
         let monitor = StallMonitor(configuration: configuration, sinks: [sink])
-        // The monitor's threads come first: how it does on a busy machine is measured elsewhere.
+        // The monitor's threads get priority: its behaviour on a busy machine is measured elsewhere.
         corpus_prefer_thread(2)
         try monitor.start()
         let loop = ObservedRunLoop.main
@@ -74,7 +74,7 @@ struct ScenarioRun: Sendable {
     }
 }
 
-/// What came of the stall's body. Its value counts for nothing, but the optimiser cannot know.
+/// The result of the stall's body. Unused, but the optimiser cannot know that.
 private final class Outcome: Sendable {
     private let result = Mutex<Result<(Int, Truth), any Error>?>(nil)
 

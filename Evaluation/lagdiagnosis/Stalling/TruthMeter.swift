@@ -3,7 +3,7 @@ internal import Glibc
 internal import LagMonitor
 internal import StallFixtures
 
-/// What the kernel's own clocks and counters say of the stall, read by the stalled thread itself, first thing and last thing in it.
+/// The kernel's clocks and counters for the stall, read by the stalled thread itself, first thing and last thing in it.
 struct Truth: Codable, Sendable {
     /// `CLOCK_MONOTONIC` at the beginning.
     var startMonoUs: UInt64
@@ -18,7 +18,7 @@ struct Truth: Codable, Sendable {
     var runDelayMs: Double?
     var minorFaults: Int
     var majorFaults: Int
-    /// The thread that stalled, where a program with several watched ones says it.
+    /// The stalled thread, if a program with several watched ones reports it.
     var threadID: Int32?
 
     /// Whether any of it lies in the time that a record of its thread gives.
@@ -34,7 +34,7 @@ struct Truth: Codable, Sendable {
     /// Whether it was asleep for most of the time.
     var isMostlyBlocked: Bool { blockedMs > durationMs / 2 }
 
-    /// Whether others had the processor for so long that the scenario did not happen as it was meant.
+    /// Whether other processes had the processor so long that the scenario did not happen as intended.
     var isDisturbed: Bool { (runDelayMs ?? 0) > durationMs * Self.toleratedRunDelay }
     private static let toleratedRunDelay = 0.25
 }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What the records' confidence in their culprit is worth.
+/// The calibration of the records' confidence in their culprit.
 struct Calibration {
     /// A tenth of the confidences.
     struct Bin {
@@ -8,12 +8,12 @@ struct Calibration {
         let count: Int
         /// The share whose culprit is right.
         let right: Double
-        /// The mean of what they say.
+        /// The mean of their confidence.
         let mean: Double
     }
 
     let bins: [Bin]
-    /// Records that say a confidence.
+    /// Records with a confidence.
     let records: Int
 
     private static let binCount = 10
@@ -36,7 +36,8 @@ struct Calibration {
         }
     }
 
-    /// The mean distance between what is said and what is right, each bin by its count; nil without records.
+    /// The mean distance between the stated confidence and the share that is right, weighted by each bin's count; nil without
+    /// records.
     var expectedError: Double? {
         bins.isEmpty ? nil : bins.reduce(0) { $0 + abs($1.right - $1.mean) * Double($1.count) } / Double(records)
     }

@@ -4,7 +4,7 @@ internal import Foundation
 struct GroupSummary {
     let part: LibraryTruth.Part
     let isBusy: Bool
-    /// Of services: which kind.
+    /// For services: the kind.
     let serviceGroup: String?
     let judged: [Verdict]
     private let skipped: Int
@@ -21,7 +21,7 @@ struct GroupSummary {
     }
 
     var isEmpty: Bool { judged.isEmpty }
-    /// Sums of a few scenarios would say what the monitor says of each.
+    /// Sums of only a few scenarios would reveal the verdict on each.
     var isTelltale: Bool { Set(judged.map(\.scenario.name)).count < Self.fewest }
     private static let fewest = 10
 

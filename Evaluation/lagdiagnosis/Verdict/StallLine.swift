@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What is needed of a line of the monitor.
+/// The needed fields of a line of the monitor.
 struct StallLine: Sendable {
     struct Frame: Decodable, Sendable {
         let pc: String

@@ -38,7 +38,7 @@ struct Summary {
             + "bounds_ok=\(bounds.count { $0 })/\(bounds.count)"
     }
 
-    /// What the issue of the shares promises: the sum is within 5 % of the duration.
+    /// The target for the shares: the sum is within 5 % of the duration.
     private static let sumTolerance = 0.05
 
     private func errors(_ said: (StallLine) -> Double?, of truth: (Truth) -> Double) -> [Double] {

@@ -5,24 +5,24 @@ extension Verdict {
     var culpritIsRightWithCaller: Bool {
         culpritIsRight || (culprit.map { scenario.library?.callers.contains($0) ?? false } ?? false)
     }
-    /// Whether the record names the thread that holds the lock; nil where it does not stand in memory.
+    /// Whether the record names the thread that holds the lock; nil if memory does not contain it.
     var ownerIsRight: Bool? { scenario.library?.owner.map { $0 == record?.fields.lockOwner?.threadName } }
     /// Exactly once.
     var isReported: Bool { reports.own == 1 }
 
     func lasts(milliseconds: Int) -> Bool { (truth?.durationMs ?? 0) >= Double(milliseconds) }
 
-    /// How far the duration lies outside of what is known: what the callout read itself, and what the loop read around it.
+    /// How far the duration is outside the known bounds: the callout's own readings, and the loop's readings around it.
     var durationErrorMs: Double? {
         guard let said = record?.fields.durationMs, let truth else { return nil }
         let most = max(truth.longestMs ?? truth.durationMs, truth.durationMs)
         return max(truth.durationMs - said, said - most, 0)
     }
 
-    /// What may be shown of an unseen scenario: that it stalled, and for how long.
+    /// What may be shown of an unseen scenario: only that it stalled, and for how long.
     var coveredText: String {
         let stalled = truth.map { String(format: "stalled_ms=%.1f cpu_ms=%.1f", $0.durationMs, $0.cpuMs) }
-        return "done \(scenario.name.padding(toLength: 25, withPad: " ", startingAt: 0)) \(stalled ?? "did not come to its end")"
+        return "done \(scenario.name.padding(toLength: 25, withPad: " ", startingAt: 0)) \(stalled ?? "did not end")"
     }
 
     /// The same for programs.

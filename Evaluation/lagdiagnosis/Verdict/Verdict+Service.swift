@@ -2,7 +2,7 @@
 extension Verdict {
     private var service: ServiceTruth? { scenario.library?.service }
 
-    /// Whom the record blames. Of a service, a closure of a function counts as the function: which number it has is not what is asked.
+    /// The culprit of the record. For a service, a closure of a function counts as the function, regardless of its number.
     var culprit: String? { service == nil ? record?.fields.culprit : record?.fields.culprit.map(Self.function) }
 
     /// Whether the record names the request that its thread ran, or none where it ran none; nil without a record.
@@ -28,7 +28,7 @@ extension Verdict {
         return callersAreRight == nil ? request : "\(request) callers=\(callersAreRight == true ? "right" : "wrong")"
     }
 
-    /// For the text of a miss.
+    /// The text for a miss.
     var expectedOfService: String {
         guard let service else { return "" }
         let callers = service.suspendedCallers.map { ", callers \($0.joined(separator: ", "))" } ?? ""

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import LagOutput
 
-/// A scenario and what the monitor said of it.
+/// A scenario and the monitor's record of it.
 struct Verdict: Sendable {
     /// Why there is nothing to judge.
     enum MissingResult: Sendable {
@@ -20,7 +20,7 @@ struct Verdict: Sendable {
     var attempts = 1
     /// Whether processes that compute ran beside it.
     var isBusy = false
-    /// What debuggers said in the middle of the stall.
+    /// The debuggers' output in the middle of the stall.
     var debuggerStacks: [DebuggerStack] = []
     /// Records of stalls that ended: within the stall's time, and at another.
     private(set) var reports = (own: 0, other: 0)
@@ -49,7 +49,7 @@ struct Verdict: Sendable {
     var isDurationUncertain: Bool { (record?.uncertaintyMs ?? 0) > Self.toleratedUncertaintyMs }
     private static let toleratedUncertaintyMs = 60.0
 
-    /// Whether the record's bounds hold its own duration and, to a millisecond, the true one; nil where it gives none.
+    /// Whether the record's bounds contain its own duration and, to a millisecond, the true one; nil if it has none.
     var boundsAreRight: Bool? {
         guard let fields = record?.fields, let least = fields.durationMinMs, let most = fields.durationMaxMs,
             let said = fields.durationMs, let truth, least <= most
@@ -95,7 +95,7 @@ struct Verdict: Sendable {
         return "\(isRight ? "ok  " : "MISS") \(padded) \(parts.joined(separator: " "))"
     }
 
-    /// What was expected and what was said, for people; nil when all is right or nothing was to be judged.
+    /// The expected and the recorded result as text; nil if all is right or nothing is judged.
     var miss: String? {
         guard !isSkipped, !isRight else { return nil }
         var lines = ["miss \(scenario.name): \(scenario.summary)"]
@@ -122,7 +122,7 @@ struct Verdict: Sendable {
 
     private var padded: String { scenario.name.padding(toLength: 25, withPad: " ", startingAt: 0) }
 
-    /// What the record says, and the truth.
+    /// The record's values, and the truth.
     private static func pair(_ said: Double?, _ truth: Double?) -> String {
         truth == nil ? number(said) : "\(number(said))/\(number(truth))"
     }

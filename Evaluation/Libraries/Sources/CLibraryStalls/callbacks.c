@@ -19,7 +19,7 @@ static const char *make_names(void) {
     return NULL;
 }
 
-// Compares slowly: by every rotation of both. Inlined or not, it is one answer with the comparator that it stands in for.
+// Compares slowly: by every rotation of both. Whether inlined or not, it counts as the comparator that it replaces.
 static int weigh(const char *left, const char *right) {
     int difference = 0;
     for (int rotation = 0; rotation < 31; rotation++) {
@@ -124,7 +124,7 @@ int redraw_chart(moment end) {
     return results;
 }
 
-// Own functions whose names begin as those of libdispatch and of the Swift runtime do.
+// Own functions with the name prefixes of libdispatch and the Swift runtime.
 int dispatch_orders(moment end) {
     static char copy[400][32];
     while (moment_now() < end) {

@@ -96,7 +96,7 @@ struct Branch {
     ~Branch();
 };
 
-// Out of line, as a destructor in a source file of its own is.
+// Out of line, like a destructor in a separate source file.
 Branch::~Branch() { sum += static_cast<long>(label.size()); }
 
 static std::unique_ptr<Branch> root;

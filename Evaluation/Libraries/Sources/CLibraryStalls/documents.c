@@ -131,10 +131,10 @@ const struct stall document_stalls[] = {
     {"xml-xpath", "cpu", "find_cheap_items", NULL, NULL, "an XPath over all items", parse_document, NULL, find_cheap_items},
     {"xml-sax-callback", "cpu", "count_element", "stream_catalog", NULL, "the parser calls back for every element", make_document,
      NULL, stream_catalog},
-    // get() has two callers and may be inlined or not: the nearest own function is it or the one that asked.
+    // get() has two callers and may be inlined or not: the nearest own function is get() or its caller.
     {"curl-silent-server", "syscall", "get|download_feed", "handle_event", NULL,
      "curl_easy_perform with a server that answers late", listen_for_http, answer_late, download_feed},
-    {"curl-write-callback", "cpu", "decode_chunk", "get|play_stream", NULL, "what is received is decoded in curl's callback",
+    {"curl-write-callback", "cpu", "decode_chunk", "get|play_stream", NULL, "received data is decoded in curl's callback",
      listen_for_http, answer_now, play_stream},
     {0},
 };

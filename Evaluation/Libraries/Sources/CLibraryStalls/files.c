@@ -168,16 +168,16 @@ const struct stall file_stalls[] = {
      resolve_path},
     {"mmap-cold-file", "page_fault", "scan_cold_archive", NULL, NULL, "a mapped file that is not in memory, read in no order",
      map_file, NULL, scan_cold_archive, 1},
-    {"nss-getpwnam", "cpu|syscall", "find_account", NULL, NULL, "getpwnam reads the accounts anew each time", NULL, NULL,
+    {"nss-getpwnam", "cpu|syscall", "find_account", NULL, NULL, "getpwnam reads the accounts again each time", NULL, NULL,
      find_account},
-    {"nss-getgrouplist", "cpu|syscall", "list_groups_of_user", NULL, NULL, "getgrouplist asks all the sources of groups", NULL,
+    {"nss-getgrouplist", "cpu|syscall", "list_groups_of_user", NULL, NULL, "getgrouplist queries all sources of groups", NULL,
      NULL, list_groups_of_user},
     {"fdatasync", "syscall", "write_journal_pages", NULL, NULL, "a page at a time, each with fdatasync", make_file, NULL,
      write_journal_pages, 1},
-    // The C library waits in a futex for its own thread; to the program it is a wait for input and output.
+    // The C library waits in a futex for its own thread; for the program it is a wait for I/O.
     {"aio-suspend", "syscall|lock", "flush_ledger", NULL, NULL, "POSIX AIO, waited for at once", make_file, NULL, flush_ledger,
      1},
-    {"fopen-fifo", "syscall", "open_control_file", NULL, NULL, "fopen of a named pipe that nobody writes to yet", make_fifo,
+    {"fopen-fifo", "syscall", "open_control_file", NULL, NULL, "fopen of a named pipe without a writer yet", make_fifo,
      write_late, open_control_file},
     {0},
 };

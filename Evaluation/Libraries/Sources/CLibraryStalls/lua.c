@@ -1,4 +1,4 @@
-// Lua: what is slow is a script, so the nearest function of the program is the one that runs it, or the one that it calls back.
+// Lua: a script is slow, so the nearest function of the program is the one that runs it, or the one that it calls back.
 #include "tables.h"
 
 #include <lua5.3/lauxlib.h>
@@ -50,7 +50,7 @@ int render_template(moment end) {
 }
 
 const struct stall lua_stalls[] = {
-    // run() has three callers and may be inlined or not: the nearest own function is it or the one that asked.
+    // run() has three callers and may be inlined or not: the nearest own function is run() or its caller.
     {"lua-loop", "cpu", "run|evaluate_rules", "handle_event", NULL, "a loop in a script", open_lua, NULL, evaluate_rules},
     {"lua-callback", "cpu", "score_move", "run|choose_move", NULL, "a script calls back a function of the program", open_lua,
      NULL, choose_move},

@@ -103,7 +103,7 @@ int protect_pages(moment end) {
 enum { pipe_bytes = 1 << 16, room_bytes = 16 };
 static int log_ends[2];
 
-// All threads in one arena, as GLIBC_TUNABLES or a container's limit have it, and a log that nobody reads: with room for a few words.
+// All threads in one arena, as with GLIBC_TUNABLES or a container's limit, and a log without a reader: with space for a few words.
 static const char *share_arena(void) {
     static char text[pipe_bytes - room_bytes];
     if (mallopt(M_ARENA_MAX, 1) != 1) return "mallopt refuses one arena";
@@ -135,7 +135,7 @@ static void hold_arena(moment end) {
     act_at(end, "log-reader", read_log, NULL);
     if (pthread_create(&thread, NULL, log_statistics, NULL) != 0) abort();
     pthread_detach(thread);
-    // Its first words fit, and come when it has the lock.
+    // Its first words fit, and arrive when it has the lock.
     while (count <= pipe_bytes - room_bytes && moment_now() < end) {
         sched_yield();
         ioctl(log_ends[0], FIONREAD, &count);
@@ -143,7 +143,7 @@ static void hold_arena(moment end) {
 }
 
 int build_reply(moment end) {
-    // Too large for what a thread keeps for itself, and too small for pages of its own.
+    // Too large for a thread's cache, and too small for a separate mapping.
     enum { bytes = 40000 };
     char *reply = malloc(bytes);
     memset(reply, 1, bytes);
@@ -198,7 +198,7 @@ static const char *limit_processor(void) {
     // A tenth of a processor, in periods of a tenth of a second.
     if (make_group("/sys/fs/cgroup", "cpu.max", "10000 100000") != 0 &&
         make_group("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "10000") != 0)
-        return "no control group with a quota of the processor can be made";
+        return "cannot create a control group with a CPU quota";
     return enter_group();
 }
 
@@ -220,7 +220,7 @@ static const char *limit_memory(void) {
     // Version 1 has no memory.high; its limit has the kernel take pages back in the same way.
     if (make_group("/sys/fs/cgroup", "memory.high", "33554432") != 0 &&
         make_group("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "33554432") != 0)
-        return "no control group with a limit of memory can be made";
+        return "cannot create a control group with a memory limit";
     cold = mmap(NULL, cold_bytes, PROT_READ, MAP_SHARED, cold_file, 0);
     madvise(cold, cold_bytes, MADV_RANDOM);
     posix_fadvise(cold_file, 0, 0, POSIX_FADV_DONTNEED);
@@ -246,7 +246,7 @@ const struct stall memory_stalls[] = {
     {"malloc-new-pages", "page_fault", "clear_new_frames", NULL, NULL, "large allocations: the kernel clears every page", NULL,
      NULL, clear_new_frames},
     {"malloc-arena-held", "lock", "build_reply", NULL, NULL,
-     "malloc in an arena whose lock another thread has, which writes statistics that nobody reads", share_arena, hold_arena,
+     "malloc in an arena whose lock another thread has, which writes statistics to a full pipe", share_arena, hold_arena,
      build_reply},
     {"mprotect", "syscall|cpu", "protect_pages", NULL, NULL, "mprotect of many pages: the kernel computes", NULL, NULL,
      protect_pages},

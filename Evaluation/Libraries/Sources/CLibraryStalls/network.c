@@ -1,4 +1,4 @@
-// Waiting for the network, on loopback alone.
+// Waiting for the network, only on loopback.
 #include "tables.h"
 
 #include <arpa/inet.h>
@@ -61,11 +61,11 @@ static const char *make_nameserver(void) {
     struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
     struct sockaddr_in address = loopback(53);
     int server;
-    if (unshare(CLONE_NEWNS | CLONE_NEWNET | (geteuid() == 0 ? 0 : CLONE_NEWUSER)) != 0) reason = failed("namespaces of its own");
+    if (unshare(CLONE_NEWNS | CLONE_NEWNET | (geteuid() == 0 ? 0 : CLONE_NEWUSER)) != 0) reason = failed("separate namespaces");
     else if ((server = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) < 0 || ioctl(server, SIOCSIFFLAGS, &request) != 0)
-        reason = failed("loopback in a namespace of its own");
+        reason = failed("loopback in a separate namespace");
     else if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 || mount(path, "/etc/resolv.conf", NULL, MS_BIND, NULL) != 0)
-        reason = failed("a mount in a namespace of its own");
+        reason = failed("a mount in a separate namespace");
     else if (bind(server, (struct sockaddr *)&address, sizeof address) != 0) reason = failed("bind to port 53");
     unlink(path);
     return reason;
@@ -194,9 +194,9 @@ const struct stall network_stalls[] = {
      make_nameserver, NULL, look_up_peer},
     {"connect-full-backlog", "syscall", "dial_backend", NULL, NULL, "connect to a listener whose backlog is full", fill_backlog,
      NULL, dial_backend},
-    {"accept", "syscall", "greet_visitor", NULL, NULL, "accept, and who calls comes late", make_listener, call_late,
+    {"accept", "syscall", "greet_visitor", NULL, NULL, "accept, and the client connects late", make_listener, call_late,
      greet_visitor},
-    {"recv", "syscall", "receive_reply", NULL, NULL, "recv, and the answer comes late", make_pair, answer_late, receive_reply},
+    {"recv", "syscall", "receive_reply", NULL, NULL, "recv, and the answer arrives late", make_pair, answer_late, receive_reply},
     {"recvmsg", "syscall", "peek_at_reply", NULL, NULL, "recvmsg into two parts", make_pair, answer_late, peek_at_reply},
     {"poll", "syscall", "wait_for_reply", NULL, NULL, "poll on a socket", make_pair, answer_late, wait_for_reply},
     {"select", "syscall", "wait_with_select", NULL, NULL, "select on a socket", make_pair, answer_late, wait_with_select},
@@ -204,9 +204,9 @@ const struct stall network_stalls[] = {
      run_inner_loop},
     {"sendfile", "syscall", "upload_file", NULL, NULL, "sendfile to a peer that does not read yet", make_pair_and_file,
      drain_late, upload_file},
-    {"splice", "syscall", "forward_stream", NULL, NULL, "splice of what comes in small parts", make_slow_pipe, feed_slowly,
+    {"splice", "syscall", "forward_stream", NULL, NULL, "splice of data that arrives in small parts", make_slow_pipe, feed_slowly,
      forward_stream},
-    {"readv-slow", "syscall", "collect_parts", NULL, NULL, "readv of what comes in small parts", make_slow_pipe, feed_slowly,
+    {"readv-slow", "syscall", "collect_parts", NULL, NULL, "readv of data that arrives in small parts", make_slow_pipe, feed_slowly,
      collect_parts},
     {0},
 };

@@ -66,7 +66,7 @@ int issue_tokens(moment end) {
     return tokens;
 }
 
-// The random bytes come from the generator in the library, which computes; the kernel is asked only for its seeds.
+// The random bytes come from the generator in the library, which computes; the kernel only provides its seeds.
 int make_session_ids(moment end) {
     int made = 0;
     while (moment_now() < end) made += RAND_bytes(block, sizeof block);
@@ -120,7 +120,7 @@ const struct stall openssl_stalls[] = {
     {"openssl-sign", "cpu", "issue_tokens", NULL, NULL, "signatures on P-384", NULL, NULL, issue_tokens},
     {"openssl-random", "cpu", "make_session_ids", NULL, NULL, "RAND_bytes", NULL, NULL, make_session_ids},
     {"openssl-scrypt", "cpu", "stretch_passphrase", NULL, NULL, "EVP_PBE_scrypt", NULL, NULL, stretch_passphrase},
-    {"openssl-handshake", "syscall", "open_secure_channel", NULL, NULL, "SSL_connect to a server that says nothing",
+    {"openssl-handshake", "syscall", "open_secure_channel", NULL, NULL, "SSL_connect to a silent server",
      listen_silently, answer_late, open_secure_channel},
     {"crypt-sha512", "cpu", "check_password", NULL, NULL, "crypt(3) with many rounds", NULL, NULL, check_password},
     {0},

@@ -1,4 +1,4 @@
-// libpq, with a PostgreSQL of its own on a Unix socket.
+// libpq, with a separate PostgreSQL on a Unix socket.
 #include "tables.h"
 
 #include <postgresql/libpq-fe.h>
@@ -127,6 +127,6 @@ const struct stall postgres_stalls[] = {
     {"pq-many-inserts", "syscall", "import_accounts", NULL, NULL, "one statement a row: many short waits for the server", start,
      NULL, import_accounts, 1},
     {"pq-connect-silent", "syscall", "open_database", NULL, NULL,
-     "PQconnectdb to a server that takes the connection and says nothing", listen_silently, answer_late, open_database},
+     "PQconnectdb to a server that accepts the connection and stays silent", listen_silently, answer_late, open_database},
     {0},
 };

@@ -75,7 +75,7 @@ static int send_order(void *unused) {
     return msgsnd(queue, &order, sizeof order.text, 0);
 }
 
-// Both remove what has no end of its own when they have waited: these queues outlive processes.
+// Both remove their queue after the wait, because these queues outlive processes.
 static const char *make_queue(void) {
     queue = msgget(IPC_PRIVATE, 0600);
     return queue < 0 ? failed("msgget") : take_in_other_process(nothing, send_order, NULL);
@@ -124,7 +124,7 @@ int fetch_print_job(moment end) {
 }
 
 const struct stall process_lock_stalls[] = {
-    // Locks in words, but ones whose owner is no thread of this process.
+    // Described as locks, but their owner is not a thread of this process.
     {"flock-other-process", "syscall|lock", "open_mailbox", NULL, NULL, "flock on a file that another process has locked",
      flock_elsewhere, release_other_process, open_mailbox},
     {"fcntl-other-process", "syscall|lock", "reserve_record", NULL, NULL, "a record lock that another process has",

@@ -1,4 +1,4 @@
-// Other processes: made, waited for, and what the kernel does to make them.
+// Other processes: creating them, waiting for them, and the kernel's work for that.
 #include "tables.h"
 
 #include <pthread.h>
@@ -14,7 +14,7 @@
 static char command[64];
 
 static void make_command(moment end) {
-    // For people who use the shell, a child that sleeps is a child that works.
+    // From the shell's point of view, a sleeping child is a working child.
     snprintf(command, sizeof command, "sleep %.3f", (double)(end - moment_now()) / 1e9);
 }
 
@@ -42,7 +42,7 @@ int print_report(moment end) {
 int start_helper(moment end) {
     pid_t child = vfork();
     if (child == 0) {
-        // Its parent stands still until here.
+        // Its parent is stopped until here.
         rest_until(end);
         _exit(0);
     }
@@ -70,10 +70,10 @@ static const char *grow(void) {
     for (int index = 0; index < mappings; index++) {
         volatile char *start = mmap(NULL, shared_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, memory, 0);
         if (start == MAP_FAILED) return failed("mmap");
-        // Once through the first one makes the pages; then the kernel only enters them.
+        // The first pass allocates the pages; later the kernel only maps them.
         for (size_t offset = 0; index == 0 && offset < shared_bytes; offset += 4096) (void)start[offset];
         if (madvise((void *)start, shared_bytes, MADV_POPULATE_READ) != 0) return failed("MADV_POPULATE_READ");
-        // A page of its own is what has fork copy the table.
+        // A private page makes fork copy the table.
         start[0] = 1;
     }
     return NULL;
@@ -116,6 +116,6 @@ const struct stall process_stalls[] = {
     // The kernel computes in the call: a system call to one, processor time to another.
     {"fork-large", "syscall|cpu", "save_in_background", NULL, NULL, "fork of a process with page tables of 16 GB", grow, NULL,
      save_in_background},
-    {"pause", "syscall", "wait_for_signal", NULL, NULL, "pause() until a signal comes", NULL, signal_late, wait_for_signal},
+    {"pause", "syscall", "wait_for_signal", NULL, NULL, "pause() until a signal arrives", NULL, signal_late, wait_for_signal},
     {0},
 };

@@ -60,7 +60,7 @@ static const char *open_python(void) {
         snprintf(name, sizeof name, "libpython3.%d.so.1.0", minor);
         library = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
     }
-    if (!library) return "there is no libpython3";
+    if (!library) return "libpython3 not found";
     if (!find(library)) return "libpython3 lacks a function";
     python.initialize(0);
     enum { one_argument = 8 };  // METH_O
@@ -120,7 +120,7 @@ int apply_discounts(moment end) {
 }
 
 const struct stall python_stalls[] = {
-    // run_script() has three callers and may be inlined or not: the nearest own function is it or the one that asked.
+    // run_script() has three callers and may be inlined or not: the nearest own function is run_script() or its caller.
     {"python-loop", "cpu", "run_script|price_basket", "handle_event", NULL, "a loop in a script of an embedded Python", open_python,
      NULL, price_basket},
     {"python-callback", "cpu", "score_order", "run_script|rank_orders", NULL, "a script calls back a function of the program",

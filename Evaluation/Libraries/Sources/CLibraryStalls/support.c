@@ -1,4 +1,4 @@
-// What the scenarios share. None of it runs on the stalled thread during the stall, but for a few microseconds at its beginning.
+// Helpers that the scenarios share. None runs on the stalled thread during the stall, except for a few microseconds at its beginning.
 #include "library_stalls.h"
 
 #include <arpa/inet.h>

@@ -18,7 +18,7 @@ const struct stall *library_stall(int index) {
     return NULL;
 }
 
-// Read by nobody; what is done after the call keeps the compiler from replacing this function's frame by the called one's.
+// Never read; work after the call prevents a tail call, which would remove this function's frame.
 static volatile int handled_events;
 
 int handle_event(const struct stall *stall, moment end) {

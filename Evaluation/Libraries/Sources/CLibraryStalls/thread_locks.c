@@ -211,7 +211,7 @@ const struct stall thread_lock_stalls[] = {
     {"mutex-timed", "lock", "try_for_a_while", NULL, "mutex-holder", "pthread_mutex_timedlock", NULL, hold_mutex,
      try_for_a_while},
     {"rwlock-writer-behind-readers", "lock", "replace_routes", NULL, NULL,
-     "a writer waits for two readers, whom memory does not name", NULL, read_meanwhile, replace_routes},
+     "a writer waits for two readers, which memory does not identify", NULL, read_meanwhile, replace_routes},
     {"rwlock-reader-behind-writer", "lock", "read_routes", NULL, "table-writer", "a reader waits for a writer", NULL,
      write_meanwhile, read_routes},
     {"sem-wait", "lock", "take_print_slot", NULL, NULL, "a semaphore that is posted late", make_semaphore, post_late,

@@ -192,7 +192,7 @@ extension BasicRequestContext {
     }
 }
 
-/// What a stall measured of itself where its caller cannot.
+/// The stall's own measurement, if its caller cannot measure it.
 final class TruthBox: Sendable {
     private let truth = Mutex<Truth?>(nil)
 

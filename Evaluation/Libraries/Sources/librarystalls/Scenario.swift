@@ -4,7 +4,7 @@ internal import Foundation
 /// A stall in a library, with what an experienced engineer would blame. Written before the monitor was asked, and not changed because it says
 /// something else.
 struct Scenario: Sendable {
-    /// Which scenarios are looked at while the monitor is worked on: a coin, thrown by the name alone.
+    /// Selects the scenarios that developers of the monitor may examine: a coin toss that only depends on the name.
     enum Part: String, Encodable {
         case developed
         case unseen
@@ -13,10 +13,10 @@ struct Scenario: Sendable {
     /// Called with the time at which the stall is to be over. The result keeps the optimiser from dropping the work.
     typealias Body = @Sendable (moment) throws -> Int
 
-    /// What the main thread is stalled by.
+    /// What stalls the main thread.
     enum Stall: Sendable {
         case callout(Body)
-        /// A task that makes the main actor compute for so many nanoseconds, and measures it there.
+        /// A task that makes the main actor compute for that many nanoseconds, and measures it there.
         case mainActor(@MainActor @Sendable (UInt64) async throws -> Truth)
     }
 
@@ -27,17 +27,17 @@ struct Scenario: Sendable {
     let culprits: [String]
     /// Its direct callers in the program: right only in the weaker verdict.
     var callers: [String] = []
-    /// The thread that holds the lock, where it stands in memory.
+    /// The thread that holds the lock, if memory contains it.
     var owner: String?
     let summary: String
     /// Whether it is a stall of its kind only when the thread is off its processor for most of it.
     var mustBlock = false
-    /// What has to be ready before the loop runs.
+    /// Setup before the loop runs.
     let prepare: @Sendable () throws -> Stall
 
     var part: Part { Self.fnv1a(name) & 1 == 0 || Self.examined.contains(name) ? .developed : .unseen }
 
-    /// Whose misses were looked at later: nothing that is found in them counts as unseen any more.
+    /// Scenarios whose misses were examined later: they no longer count as unseen.
     private static let examined: Set<String> = [
         "pq-copy-out", "sqlite-recursive-query", "sqlite-busy", "fork-large", "foundation-sort-closure", "merged-functions",
         "one-of-two-closures", "lazy-map-closure",
@@ -106,7 +106,7 @@ extension Scenario {
         )
     }
 
-    /// One in Swift whose stall is the main actor's.
+    /// A Swift scenario that stalls the main actor.
     init(
         _ name: String,
         _ causes: [String],
@@ -144,7 +144,7 @@ private struct UncheckedStall: @unchecked Sendable {
     let stall: stall
 }
 
-/// What this machine does not permit or does not have.
+/// Something that this machine does not permit or lacks.
 struct Unavailable: Error {
     let reason: String
 }

@@ -8,14 +8,14 @@ internal import Synchronization
 struct ScenarioRun: Sendable {
     let scenario: Scenario
     let milliseconds: Int
-    /// Whether the beginning of the stall is a line of its own, for who wants to look at it.
+    /// Whether the beginning of the stall gets its own line, for inspection.
     let announces: Bool
 
     /// Before the stall and after it: time to be idle in.
     private static let margin: Duration = .milliseconds(100)
     /// How long the program lives on for its record, as a server does: ``StallMonitor/stop()`` leaves it a quarter of a second for lines.
     private static let patience: Duration = .seconds(3)
-    /// Long stacks are to be seen whole.
+    /// Long stacks must be complete.
     private static let maxLineBytes = 65_536
     /// Twice what the default rules report at: below it the machine was too fast for the scenario.
     private static let leastDurationMs = 300.0
@@ -25,7 +25,7 @@ struct ScenarioRun: Sendable {
         let stall = try scenario.prepare()
         var configuration = StallMonitorConfiguration()
         configuration.maxLineBytes = Self.maxLineBytes
-        // As lagmond does by default; a program of one's own has names alone unless it asks.
+        // lagmond's default; an embedded monitor only resolves names unless configured.
         if getenv("LIBRARY_STALLS_NAMES_ALONE") == nil {
             LineSymbols.enable()
             configuration.symbols = .lines
@@ -37,7 +37,7 @@ struct ScenarioRun: Sendable {
         try monitor.watch(loop)
         let (rehearsal, outcome) = (Outcome(), Outcome())
         loop.add(RunLoopObserver(activities: .all) { _, _ in outcome.read(moment_now()) }, to: .common)
-        // What runs for the first time takes half a millisecond, in the turn of the stall and outside of what is measured.
+        // Code that runs for the first time takes half a millisecond, in the iteration of the stall but outside the measurement.
         loop.add(RunLoopTimer(after: Self.margin / 4) { _ in begin(.callout { _ in 0 }, rehearsal) {} }, to: .common)
         loop.add(
             RunLoopTimer(after: Self.margin) { _ in
@@ -80,13 +80,13 @@ struct ScenarioRun: Sendable {
     }
 }
 
-/// What came of the stall.
+/// The result of the stall.
 private final class Outcome: Sendable {
     private struct State {
         var result: Result<Truth, any Error>?
         /// The loop's last reading of the clock.
         var read: UInt64 = 0
-        /// The last one when the result came, and the next one.
+        /// The last one when the result arrived, and the next one.
         var seen: (before: UInt64, after: UInt64) = (0, 0)
     }
 

@@ -54,7 +54,7 @@ final class EchoTraffic: Sendable {
         }
     }
 
-    /// Echoes a second in the next so many milliseconds.
+    /// Echoes per second in the next `milliseconds`.
     func rate(milliseconds: Int) -> Double {
         let (start, before) = (MonotonicTime.now, count.echoes.load(ordering: .relaxed))
         pause(milliseconds: milliseconds)

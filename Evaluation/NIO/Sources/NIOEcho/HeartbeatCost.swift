@@ -38,7 +38,7 @@ enum HeartbeatCost {
         let loop = NIOLoops(group)[0]
         var costs: [Double] = []
         for round in 0..<(rounds + 2) {
-            // What the other thread's waking up does to this one's caches is in both.
+            // Both include the effect of the other thread's wake-ups on this thread's caches.
             let sleeps = HeartbeatGenerator(of: nil)
             let quiet = cpuOfIterations(on: loop.eventLoop)
             sleeps.end()
@@ -54,7 +54,7 @@ enum HeartbeatCost {
             "loop time of a heartbeat: median \(Int(summary.median)) ns, 95 % \(Int(summary.low))…\(Int(summary.high)) ns, \(rounds) pairs"
         )
         print(
-            "CPU time of the whole turn that one heartbeat makes an idle loop take: \(Int(try cpuOfWakes(of: loop.eventLoop))) ns"
+            "CPU time of the whole iteration that one heartbeat causes in an idle loop: \(Int(try cpuOfWakes(of: loop.eventLoop))) ns"
         )
         print("of that its own task: \(Int(costOfTask())) ns")
         try group.syncShutdownGracefully()

@@ -89,7 +89,7 @@ internal import NIOPosix
         print("heartbeats a second of a busy loop: \((Double(loops[0].heartbeats - heartbeats) / seconds).text(1))")
         print("stalls found: \(monitor.statistics.stalls)")
         try traffic.end()
-        // What idle loops are charged.
+        // The cost for idle loops.
         let idle = try monitor.watch(servers)
         while !idle.allSatisfy(\.detectsIdleness) { pause(milliseconds: 10) }
         let before = idle[0].heartbeats

@@ -18,7 +18,7 @@ struct Summary {
 }
 
 extension Double {
-    /// With so many decimals.
+    /// With this many decimals.
     func text(_ decimals: Int) -> String {
         let scale = pow(10, Double(decimals))
         var digits = String(Int((abs(self) * scale).rounded()))

@@ -54,7 +54,7 @@ enum GRPCService {
         ) { try $0.message }
     }
 
-    /// What the clients call, once there is a server.
+    /// The clients' stub, once there is a server.
     private final class Calls: Sendable {
         private let call = Mutex<(@Sendable (Int) async -> Void)?>(nil)
 

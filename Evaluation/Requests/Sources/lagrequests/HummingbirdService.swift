@@ -87,7 +87,7 @@ enum HummingbirdService {
 }
 
 extension LoopbackClient {
-    /// One whose body is chunked: it ends with an empty chunk.
+    /// A response with a chunked body, which ends with an empty chunk.
     fileprivate func receiveAnswer() -> Bool {
         var answer: [UInt8] = []
         while !answer.suffix(5).elementsEqual("0\r\n\r\n".utf8) {
@@ -98,7 +98,7 @@ extension LoopbackClient {
     }
 }
 
-/// What a tracer does: it takes `traceparent` from who calls, and hands on a span of its own.
+/// A minimal tracer: it takes `traceparent` from the caller, and passes on its own span.
 private struct Propagator: Instrument {
     private enum HeaderKey: ServiceContextKey { typealias Value = String }
 

@@ -5,7 +5,7 @@ internal import LagMonitor
 /// names the request that did. Prints a line a run: `requests MODE stalls= running_right= running_wrong= absent= open_listed=`. Ends with 1 where a target is missed.
 @main
 enum Lagrequests {
-    /// Stalls of a run, unless said.
+    /// The default number of stalls of a run.
     private static let stallsByDefault = 60
 
     static func main() {

@@ -22,7 +22,7 @@ final class LoopbackClient {
 
     func send(_ bytes: [UInt8]) -> Bool { Foundation.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count }
 
-    /// So many bytes, at least.
+    /// At least this many bytes.
     func receive(_ count: Int) -> [UInt8]? {
         var (received, part) = ([UInt8](), [UInt8](repeating: 0, count: 4096))
         while received.count < count {

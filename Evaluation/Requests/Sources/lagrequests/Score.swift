@@ -1,6 +1,6 @@
 internal import LagMonitor
 
-/// What the records of a run said of the requests that are known to have blocked.
+/// Compares the records of a run with the requests that are known to have blocked.
 ///
 /// A block belongs to the record of its thread that covers most of it. Two that a loop ran one after the other, and answered nobody in between, are one stall: it
 /// has to name both.
@@ -20,7 +20,7 @@ struct Score {
 
     private static let targetShare = 0.98
 
-    /// - Parameter span: what records have to name, beside the request's trace; nil: requests have none.
+    /// - Parameter span: the span that records must name, in addition to the request's trace; nil: requests have none.
     init(_ records: [StallRecord], _ blocks: [Truth.Block], span: String?) {
         var owners: [Int: [Truth.Block]] = [:]
         for block in blocks {
@@ -36,7 +36,7 @@ struct Score {
         for (index, record) in records.enumerated() {
             guard let owned = owners[index] else {
                 others += 1
-                // What no request did has none to blame; it may have been at any.
+                // A stall that no request caused has none to blame; it may name any.
                 continue
             }
             let truth = Set(owned.map { "\($0.request)" })
@@ -64,7 +64,7 @@ struct Score {
         }
     }
 
-    /// A block without a record is no right answer either.
+    /// A block without a record is not correct either.
     var isGood: Bool { stalls > 0 && wrong == 0 && Double(right) >= Double(stalls + missed) * Self.targetShare }
 
     func line(_ mode: String) -> String {
@@ -77,7 +77,7 @@ extension StallRecord.Request {
     /// The service's number of it.
     fileprivate var number: String { attributes.first { $0.name == "id" }?.value ?? "" }
 
-    /// What it was sent with.
+    /// The headers that it was sent with.
     fileprivate var traceID: String { TraceParent.traceID(Int(number) ?? 0) }
 }
 

@@ -6,12 +6,12 @@ internal import Synchronization
 /// Fifty clients, each with one request at a time, until enough of these have blocked.
 enum Service {
     static let clients = 50
-    /// One request in so many blocks.
+    /// One request in this many blocks.
     private static let blockingShare = 200
-    /// For the last one's end.
+    /// Time for the last one to end.
     private static let settlingMicroseconds: UInt32 = 1_500_000
 
-    /// What a request is to do: number, and whether it blocks.
+    /// A request's task: its number, and whether it blocks.
     final class Requests: Sendable {
         private let next = Atomic<Int>(0)
         let truth = Truth()
@@ -34,7 +34,7 @@ enum Service {
         try monitor.start()
         defer { monitor.stop() }
         let requests = Requests(stalls: stalls)
-        // A stall that the end of its watch ends has no end of its own.
+        // A stall that is cut off by the end of its watch has no end.
         let settle = { _ = usleep(settlingMicroseconds) }
         switch mode {
         case .actors, .mainActor, .tasks: try TaskService.run(requests, monitor, mode)
@@ -54,7 +54,7 @@ enum Service {
     }
 }
 
-/// What serves.
+/// The service.
 enum Mode: String, CaseIterable {
     case actors
     case mainActor = "main-actor"
@@ -64,7 +64,7 @@ enum Mode: String, CaseIterable {
     case hummingbird
     case grpc
 
-    /// The span that records have to name: that of the server's tracer, or of who called; nil: requests have no trace.
+    /// The span that records must name: that of the server's tracer, or of the caller; nil: requests have no trace.
     var span: String? {
         switch self {
         case .hummingbird: TraceParent.serverSpan
@@ -74,7 +74,7 @@ enum Mode: String, CaseIterable {
     }
 }
 
-/// W3C's header, made of a request's number.
+/// W3C's header, derived from a request's number.
 enum TraceParent {
     static let clientSpan = "00000000000000ff"
     static let serverSpan = "00000000000000aa"

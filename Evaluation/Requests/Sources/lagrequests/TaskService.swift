@@ -10,7 +10,7 @@ enum TaskService {
             var rules = StallRules.empty
             rules.ping = .init()
             try monitor.watch(PingedQueue(.main), rules: rules)
-            // Of two requests one is the main actor's from its beginning, and is open there while it waits.
+            // Every second request belongs to the main actor from its beginning, and is open there while it waits.
             runClients(requests) { number in
                 if number & 1 == 0 {
                     await serve(number, requests) { await Screen.show($0, requests) }

@@ -2,7 +2,7 @@ internal import Foundation
 internal import LagMonitor
 internal import Synchronization
 
-/// What the service knows by itself: which request blocked which thread, and when.
+/// The service's own knowledge: which request blocked which thread, and when.
 final class Truth: Sendable {
     struct Block: Sendable {
         let request: Int

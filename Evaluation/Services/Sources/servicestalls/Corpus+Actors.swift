@@ -138,7 +138,7 @@ private actor Bookkeeper {
         return entries.count
     }
 
-    // What waits is not asynchronous itself: the compiler refuses it there.
+    // The waiting function is not asynchronous itself, because the compiler rejects that there.
     private static nonisolated func wait(for semaphore: DispatchSemaphore) { semaphore.wait() }
 
     @inline(never) func close(_ milliseconds: Int) async -> Int { settle(milliseconds) &+ 1 }

@@ -134,7 +134,7 @@ extension Corpus {
         },
     ]
 
-    /// Of a program whose main thread drains the main queue.
+    /// For a program whose main thread drains the main queue.
     static let futures: [Scenario] = [
         .service("nio-future-get", "a task, after it waited for a future", ["cpu"], ["Stall.compute"], request: "get") {
             let loop = MultiThreadedEventLoopGroup.singleton.any()
@@ -152,7 +152,7 @@ extension Corpus {
 }
 
 extension Scenario {
-    /// One line to a server of its own.
+    /// One line to a separate server.
     fileprivate static func line(
         _ name: String,
         _ summary: String,

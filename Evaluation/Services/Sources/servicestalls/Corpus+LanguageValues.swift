@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Foundation
 
-// What types of the program do when they are compared, described, read and released: nothing of it may hide whose it is.
+// What types of the program do when they are compared, described, read and released: it must not hide whose code it is.
 
 extension Corpus {
     static let languageValues: [Scenario] = [
@@ -14,9 +14,9 @@ extension Corpus {
             ["cpu"],
             ["Scene.clear", "SceneNode.deinit", "SceneNode.__deallocating_deinit"]
         ) {
-            // To make it takes longer, on a thread that is not watched.
+            // Creating it takes longer, on an unwatched thread.
             Thread.detachNewThread {
-                // Without a check: the block alone uses it from now on.
+                // Unchecked: only the block uses it from now on.
                 nonisolated(unsafe) let scene = Scene()
                 DispatchQueue.main.async {
                     StalledTime.begin()

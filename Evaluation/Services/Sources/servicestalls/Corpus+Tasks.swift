@@ -1,6 +1,6 @@
 internal import LagMonitor
 
-// Tasks of the pool: groups, children, contexts of theirs, and who waits for them.
+// Tasks of the pool: groups, children, their contexts, and the tasks that wait for them.
 
 extension Corpus {
     static let tasks: [Scenario] = [

@@ -10,7 +10,7 @@ enum Loops {
     static let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
 }
 
-/// A server on SwiftNIO that answers lines; what a line begins with says how it stalls.
+/// A server on SwiftNIO that answers lines; the beginning of a line determines how it stalls.
 enum LineServer {
     /// - Parameter stallsAtEnd: whether the end of a connection stalls.
     /// - Returns: its port.

@@ -2,7 +2,7 @@
 /// because it says something else.
 struct Scenario: Sendable {
     enum Group: String, Sendable {
-        /// What Swift's compiler makes of code that computes on the main thread.
+        /// Code that computes on the main thread, as compiled by Swift's compiler.
         case language
         /// Foundation, GRDB, Yams, Collections and the C library, which compute for their caller.
         case libraries
@@ -15,13 +15,13 @@ struct Scenario: Sendable {
         case servers
     }
 
-    /// Which scenarios are looked at while the monitor is worked on: a coin, thrown by the name alone.
+    /// Selects the scenarios that developers of the monitor may examine: a coin toss that only depends on the name.
     enum Half: String, Sendable {
         case developed
         case unseen
     }
 
-    /// What the main thread does, and so what is watched.
+    /// What the main thread does, and thus what is watched.
     enum Host: Sendable {
         /// It runs `ObservedRunLoop.main`.
         case runLoop
@@ -47,7 +47,7 @@ struct Scenario: Sendable {
     var callers: [String] = []
     /// The context that runs, or nil: then none may be named.
     var request: String?
-    /// The functions that wait for what is on the stack, the innermost first; nil where this is not judged.
+    /// The functions that wait for the function on the stack, the innermost first; nil if this is not judged.
     var suspendedCallers: [String]?
     var group = Group.language
     var host = Host.runLoop

@@ -16,7 +16,7 @@ struct ScenarioRun: Sendable {
     private static let limit: Duration = .seconds(15)
     /// How long the program lives on for its record, as a server does.
     private static let patience: Duration = .seconds(3)
-    /// Long stacks are to be seen whole.
+    /// Long stacks must be complete.
     private static let maxLineBytes = 65_536
 
     /// On the main thread; records go to stdout.
@@ -35,7 +35,7 @@ struct ScenarioRun: Sendable {
             Thread.detachNewThread { conduct(monitor) }
             ObservedRunLoop.main.run()
         case .mainQueue:
-            // As often as a run loop is looked at; queues are asked less often by default.
+            // The same interval as for a run loop; by default queues are pinged less often.
             var rules = StallRules.pings
             rules.ping = .init()
             try monitor.watch(PingedQueue(.main), rules: rules)
@@ -74,7 +74,7 @@ struct ScenarioRun: Sendable {
         guard let truth = StalledTime.truth(within: Self.limit) else { fail("it did not stall") }
         Self.pause(Self.margin)
         let end = ContinuousClock.now + Self.patience
-        // Where others have the processors, a stall may not be known yet when it is over.
+        // If other processes use the processors, a stall may not be known yet when it is over.
         while monitor.statistics.reported < max(before + 1, monitor.statistics.stalls), ContinuousClock.now < end {
             usleep(10_000)
         }

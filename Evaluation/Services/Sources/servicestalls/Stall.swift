@@ -1,7 +1,7 @@
 internal import Foundation
 internal import LagMonitor
 
-/// What stalls its thread in scenarios that are about how it was reached.
+/// Stalls its thread in scenarios that test how it was reached.
 enum Stall {
     @inline(never) static func compute(for milliseconds: Int) -> Int {
         StalledTime.begin()

@@ -40,7 +40,7 @@ enum StalledTime {
         private func milliseconds(_ time: timeval) -> Double { Double(time.tv_sec) * 1e3 + Double(time.tv_usec) / 1e3 }
     }
 
-    /// Of the beginning, and of the end.
+    /// The readings at the beginning and at the end.
     private static let readings = Mutex<[Reading]>([])
 
     @inline(never) static func begin() { readings.withLock { $0 = [Reading()] } }
@@ -83,7 +83,7 @@ struct Deadline: Sendable {
     @inline(__always) var isOver: Bool { MonotonicTime.now.nanoseconds >= end }
 }
 
-/// Uses a result, so that the optimiser does not drop what made it.
+/// Uses a result, so that the optimiser does not remove its computation.
 @inline(never) func keep(_ value: Int) { kept.add(value & 1, ordering: .relaxed) }
 
 private let kept = Atomic<Int>(0)

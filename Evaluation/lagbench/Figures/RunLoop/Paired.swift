@@ -27,9 +27,9 @@ extension PairedBenchmark {
     }
 }
 
-/// What paired figures have in common.
+/// The common part of paired figures.
 enum Paired {
-    /// More of what is short.
+    /// More repetitions of short operations.
     static func rounds(of count: Int) -> Int {
         switch count {
         case ..<1_000: 51

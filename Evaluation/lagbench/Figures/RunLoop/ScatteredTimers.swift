@@ -2,7 +2,7 @@ internal import CoreFoundation
 internal import LagActivity
 internal import LagRunLoop
 
-/// Timers for a time that does not come in a bench, in no order.
+/// Timers that do not fire during a benchmark, in random order.
 enum ScatteredTimers {
     private static let hour = 3600.0
     private static let stepMilliseconds = 1

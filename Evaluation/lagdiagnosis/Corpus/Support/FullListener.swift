@@ -18,7 +18,7 @@ struct FullListener {
             getsockname(listener, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), &size)
         }
         guard named == 0 else { throw Unavailable("getsockname", errno: errno) }
-        // One connection fits in; another one shows that the next has to wait.
+        // One connection fits; another one verifies that the next must wait.
         for _ in 0..<4 {
             let filler = try Self.socket()
             _ = fcntl(filler, F_SETFL, O_NONBLOCK)

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// Opens once; who waits passes from then on.
+/// Opens once; from then on waiting threads pass.
 final class Gate: Sendable {
     private let opened = Atomic(false)
 

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import LagMonitor
 
-// What the scenarios' other threads need. None of it runs on the stalled thread during the stall.
+// Helpers for the scenarios' other threads. None runs on the stalled thread during the stall.
 
 /// The words for an errno.
 func reasonText(_ code: Int32) -> String { String(cString: strerror(code)) }

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// Mapped memory that stays until the process ends.
-// Sendable without a check: an address and a size that never change; the main thread alone touches the memory.
+// Unchecked: an address and a size that never change; only the main thread accesses the memory.
 struct Mapping: @unchecked Sendable {
     let start: UnsafeMutableRawPointer
     let bytes: Int

@@ -20,7 +20,7 @@ final class ScratchFile: Sendable {
     /// Its name goes; what has it open keeps it.
     func remove() { unlink(path) }
 
-    /// Has the kernel forget what it holds of the contents.
+    /// Makes the kernel drop its cached contents.
     func evict() { posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED) }
 
     func map(_ bytes: Int) throws -> Mapping { try Mapping(bytes, descriptor: descriptor) }

@@ -9,7 +9,7 @@ enum SilentNameserver {
         let text = "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n"
         guard write(file.descriptor, text, text.utf8.count) == text.utf8.count else { throw Unavailable("write", errno: errno) }
         let code = corpus_own_resolver(file.path)
-        guard code == 0 else { throw Unavailable("a mount and network namespace of its own", errno: code) }
+        guard code == 0 else { throw Unavailable("a separate mount and network namespace", errno: code) }
         let server = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

@@ -5,7 +5,7 @@ internal import Synchronization
 enum TemporaryPaths {
     private static let paths = Mutex<[String]>([])
 
-    /// The name of a file that nobody has.
+    /// An unused file name.
     static func newPath() -> String { "/var/tmp/lagdiagnosis-\(getpid())-\(UInt64.random(in: 0 ... .max))" }
 
     /// Has ``clear()`` remove a file.

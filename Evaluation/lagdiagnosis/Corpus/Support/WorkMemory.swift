@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Memory whose pages are all there.
+/// Memory with all pages resident.
 // Sendable without a check: the address never changes and the memory is never freed; only the main thread uses it.
 struct WorkMemory: @unchecked Sendable {
     static let bytes = 8 << 20

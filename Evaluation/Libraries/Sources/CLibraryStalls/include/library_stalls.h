@@ -22,7 +22,7 @@ struct stall {
     const char *culprits;
     // Own functions that call it: right only in the weaker verdict. NULL: handle_event.
     const char *callers;
-    // The thread that holds the lock, where memory holds its identity; else NULL.
+    // The thread that holds the lock, if memory contains its identity; otherwise NULL.
     const char *owner;
     const char *summary;
     // Makes ready before the loop runs. Returns why this machine cannot do it, or NULL.
@@ -69,7 +69,7 @@ void remove_at_end(const char *path);
 const char *failed(const char *call);
 // Text of a few letters, which packs as text does; another one for each seed.
 void fill_with_text(unsigned char *bytes, size_t count, unsigned seed);
-// A new file of this many bytes in /var/tmp, opened; its name is removed unless `path` (of 64 bytes) is asked for. -1 where that fails.
+// A new open file of this many bytes in /var/tmp; its name is removed unless `path` (of 64 bytes) is requested. -1 on failure.
 int scratch_file(size_t bytes, char *path);
 // A TCP socket that listens on loopback with this backlog, and its port.
 int loopback_listener(int backlog, int *port);
